@@ -1,0 +1,197 @@
+"""Run and Qrels: what was retrieved and what was judged, as columns grouped by topic.
+
+Every reader, dict and frame ends in one of these two tables. Documents keep the order of their
+file; `sounding.align` alone decides in which order they count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.data.tokens import Tokens
+from sounding.errors import DataError
+
+if TYPE_CHECKING:
+    import polars
+
+Numbers = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Run:
+    """What one system retrieved: the documents of topic t are rows starts[t] to starts[t + 1]."""
+
+    name: str  # how outputs call it: unique among the runs of one evaluation
+    tag: str  # what the run calls itself; several files may share one
+    source: str  # the file, for messages
+    topics: tuple[str, ...]  # in the order of their first appearance
+    starts: Places  # (topic + 1,)
+    docs: Tokens  # (row,)
+    scores: Numbers  # (row,)
+    ranks: Numbers | None = None  # the rank column; read only where something asks for it
+    lines: Places | None = None  # the line of each row; None: row i stands in line i + 1
+
+    @property
+    def sizes(self) -> Places:
+        """How many documents each topic has."""
+        return np.diff(self.starts)
+
+    @property
+    def frame(self) -> polars.DataFrame:
+        """Columns topic, doc, score: one row a retrieved document, in file order."""
+        import polars
+
+        return polars.DataFrame(
+            {
+                "topic": np.repeat(np.array(self.topics, dtype=object), self.sizes).tolist(),
+                "doc": self.docs.texts(),
+                "score": self.scores,
+            },
+            schema_overrides={"topic": polars.String, "doc": polars.String},
+        )
+
+    @staticmethod
+    def from_columns(
+        topics: Sequence[str], docs: Sequence[str], scores: Iterable[float], *, name: str, tag: str | None = None
+    ) -> Run:
+        """A run from three columns of equal length."""
+        order, names, starts = group_by_topic(topics)
+        values = np.array(list(scores), np.float64)
+        if not len(topics) == len(docs) == len(values):
+            raise DataError(
+                f"run {name!r}: {len(topics)} topics, {len(docs)} documents and {len(values)} scores;"
+                " the three columns must be equally long"
+            )
+        tokens = Tokens.from_strings(docs)
+        return Run(
+            name=name, tag=tag or name, source=name, topics=names, starts=starts,
+            docs=tokens[order], scores=values[order], lines=order + 1,
+        )  # fmt: skip
+
+    @staticmethod
+    def from_dict(ranking: Mapping[str, Mapping[str, float]], *, name: str) -> Run:
+        """A run from {topic: {doc: score}}, the shape that pytrec_eval and ranx use."""
+        topics = [topic for topic, docs in ranking.items() for _ in docs]
+        docs = [doc for docs in ranking.values() for doc in docs]
+        return Run.from_columns(topics, docs, (s for d in ranking.values() for s in d.values()), name=name)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Qrels:
+    """What was judged: the judgments of topic t are rows starts[t] to starts[t + 1].
+
+    A grade below 0 marks a document that was pooled and not judged, unless a policy for negative
+    grades says otherwise.
+    """
+
+    source: str
+    topics: tuple[str, ...]  # in byte order
+    starts: Places  # (topic + 1,)
+    docs: Tokens  # (row,)
+    grades: Numbers  # (row,) whole numbers unless fractional grades were accepted
+    groups: Tokens | None = None  # the second column: assessor or judgment group, where it varies
+    pool_ranks: Places | None = None  # best rank in a run that contributed to the pool; 0: unknown
+    probabilities: Numbers | None = None  # chance of having been chosen for judging (prels)
+    methods: Places | None = None  # which sampling method chose the document (prels)
+    lines: Places | None = None  # the line of each row
+
+    @property
+    def sizes(self) -> Places:
+        """How many documents each topic has."""
+        return np.diff(self.starts)
+
+    @property
+    def frame(self) -> polars.DataFrame:
+        """Columns topic, doc, grade and whatever else is known of each judgment."""
+        import polars
+
+        columns: dict[str, Any] = {
+            "topic": np.repeat(np.array(self.topics, dtype=object), self.sizes).tolist(),
+            "doc": self.docs.texts(),
+            "grade": self.grades,
+        }
+        if self.groups is not None:
+            columns["group"] = self.groups.texts()
+        for name, column in (
+            ("pool_rank", self.pool_ranks), ("probability", self.probabilities), ("method", self.methods),
+        ):  # fmt: skip
+            if column is not None:
+                columns[name] = column
+        overrides = {name: polars.String for name in ("topic", "doc", "group") if name in columns}
+        return polars.DataFrame(columns, schema_overrides=overrides)
+
+    def keep(self, rows: NDArray[np.bool_]) -> Qrels:
+        """Only the judgments of these rows; topics that lose all of theirs stay, empty."""
+        kept = np.concatenate([[0], np.cumsum(rows)])
+        chosen: dict[str, Any] = {
+            name: None if column is None else column[rows]
+            for name, column in (
+                ("docs", self.docs), ("grades", self.grades), ("groups", self.groups),
+                ("pool_ranks", self.pool_ranks), ("probabilities", self.probabilities),
+                ("methods", self.methods), ("lines", self.lines),
+            )
+        }  # fmt: skip
+        return replace(self, starts=kept[self.starts], **chosen)
+
+    @staticmethod
+    def from_columns(
+        topics: Sequence[str],
+        docs: Sequence[str],
+        grades: Iterable[float],
+        *,
+        source: str = "qrels",
+        groups: Sequence[str] | None = None,
+        pool_ranks: Iterable[int] | None = None,
+    ) -> Qrels:
+        """Judgments from columns of equal length."""
+        order, names, starts = group_by_topic(topics, in_byte_order=True)
+        values = np.array(list(grades), np.float64)
+        if not len(topics) == len(docs) == len(values):
+            raise DataError(
+                f"{source}: {len(topics)} topics, {len(docs)} documents and {len(values)} grades;"
+                " the three columns must be equally long"
+            )
+        return Qrels(
+            source=source,
+            topics=names,
+            starts=starts,
+            docs=Tokens.from_strings(docs)[order],
+            grades=values[order],
+            groups=None if groups is None else Tokens.from_strings(groups)[order],
+            pool_ranks=None if pool_ranks is None else np.array(list(pool_ranks), np.int64)[order],
+            lines=order + 1,
+        )
+
+    @staticmethod
+    def from_dict(judgments: Mapping[str, Mapping[str, float]], *, source: str = "qrels") -> Qrels:
+        """Judgments from {topic: {doc: grade}}."""
+        topics = [topic for topic, docs in judgments.items() for _ in docs]
+        docs = [doc for docs in judgments.values() for doc in docs]
+        return Qrels.from_columns(topics, docs, (g for d in judgments.values() for g in d.values()), source=source)
+
+
+def byte_order(text: str) -> bytes:
+    """Sort key of an id: its bytes, as strcmp compares them."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def group_by_topic(
+    topics: Sequence[str], *, in_byte_order: bool = False
+) -> tuple[Places, tuple[str, ...], Places]:
+    """Row order that brings each topic together (stable), the topics, and where each starts."""
+    seen: dict[str, int] = {}
+    codes = np.fromiter((seen.setdefault(topic, len(seen)) for topic in topics), np.int64, len(topics))
+    names = list(seen)
+    if in_byte_order:
+        names.sort(key=byte_order)
+        place = {name: number for number, name in enumerate(names)}
+        codes = np.array([place[name] for name in seen], np.int64)[codes] if len(codes) else codes
+    order = np.argsort(codes, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(names)))]).astype(np.int64)
+    return order, tuple(names), starts

@@ -1,0 +1,124 @@
+"""A column of short texts as places in one byte buffer: topic ids, doc ids, tags.
+
+Ids are text, always, and are compared byte by byte. Nothing is copied when a file is read: a
+column remembers where its texts stand. Comparing, hashing and ordering thousands of ids work on
+eight bytes at a time, so a text is seen as a row of 64-bit *words*, filled up with zero bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint64]  # (word, text): the first word of every text, then the second, ...
+Places = NDArray[np.int64]
+
+MARGIN = 64  # spare bytes that readers leave behind a buffer, so that words can be read past a text
+
+_U64 = np.uint64
+_EIGHT_BYTES = np.uint64(64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tokens:
+    """Texts number i = buffer[start[i] : start[i] + length[i]]."""
+
+    buffer: Bytes
+    start: Places
+    length: Places
+
+    @staticmethod
+    def from_strings(texts: Iterable[str]) -> Tokens:
+        """Pack Python strings (UTF-8) into one buffer."""
+        encoded = [text.encode("utf-8", "surrogateescape") for text in texts]
+        length = np.fromiter(map(len, encoded), np.int64, len(encoded))
+        start = np.cumsum(length) - length
+        return Tokens(np.frombuffer(b"".join(encoded) + bytes(MARGIN), np.uint8), start, length)
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def __getitem__(self, rows: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Tokens:
+        return Tokens(self.buffer, self.start[rows], self.length[rows])
+
+    def text(self, row: int) -> str:
+        """One text; bytes that are not UTF-8 survive a round trip."""
+        begin = int(self.start[row])
+        end = begin + int(self.length[row])
+        return self.buffer[begin:end].tobytes().decode("utf-8", "surrogateescape")
+
+    def texts(self) -> list[str]:
+        """All texts."""
+        whole = self.buffer.tobytes()
+        return [
+            whole[begin : begin + length].decode("utf-8", "surrogateescape")
+            for begin, length in zip(self.start.tolist(), self.length.tolist(), strict=True)
+        ]
+
+    def compact(self) -> Tokens:
+        """The same texts in a buffer that holds nothing else."""
+        total = int(self.length.sum())
+        start = np.cumsum(self.length) - self.length
+        source = np.repeat(self.start - start, self.length) + np.arange(total)
+        buffer = np.zeros(total + MARGIN, np.uint8)
+        buffer[:total] = self.buffer[source]
+        return Tokens(buffer, start, self.length)
+
+    def words(self) -> Words:
+        """Every text as 64-bit words, first byte lowest, zeros behind the end: equal iff the texts are."""
+        if not len(self.start):
+            return np.zeros((1, 0), _U64)
+        count = max(1, (int(self.length.max()) + 7) >> 3)
+        buffer = self.buffer
+        lacking = int(self.start.max()) + 8 * count - len(buffer)
+        if lacking > 0:
+            buffer = np.concatenate([buffer, np.zeros(lacking, np.uint8)])
+        # One gather brings all words of a text, wherever it starts.
+        windows = np.ndarray(len(buffer) - 8 * count + 1, f"V{8 * count}", buffer, 0, (1,))
+        raw = windows[self.start].view("<u8").reshape(-1, count)
+        words = np.empty((count, len(self.start)), _U64)
+        bits = self.length << 3
+        for number in range(count):
+            # Shifting left and back by the foreign bits clears them; a shift of 64 gives 0 in NumPy.
+            foreign = np.clip(64 * (number + 1) - bits, 0, 64).view(_U64)
+            np.left_shift(raw[:, number], foreign, out=words[number])
+            np.right_shift(words[number], foreign, out=words[number])
+        return words
+
+    def order_keys(self) -> list[Words]:
+        """Words that compare as the texts do byte by byte (as strcmp), most significant first."""
+        return [word.byteswap() for word in self.words()]
+
+
+def digests(words: Words) -> Words:
+    """One well mixed 64-bit number for each text; zero words at the end change nothing.
+
+    Runs and qrels may need different numbers of words for the same id, hence that rule.
+    """
+    total = np.zeros(words.shape[1], _U64)
+    for number, word in enumerate(words):
+        factor = _U64(pow(0x9E3779B97F4A7C15, 2 * number + 1, 1 << 64))
+        # Mixed before and after the product: a sum of plain products collides for neighbouring ids.
+        mixed = word ^ (word >> _U64(32))
+        mixed *= factor
+        mixed ^= mixed >> _U64(29)
+        total += mixed
+    total *= _U64(0xE7037ED1A0B428DB)
+    return total
+
+
+def same_words(left: Words, left_rows: Places, right: Words, right_rows: Places) -> NDArray[np.bool_]:
+    """Where the text of a left row equals the text of the right row beside it."""
+    shared = min(len(left), len(right))
+    equal = np.ones(len(left_rows), np.bool_)
+    for number in range(shared):
+        equal &= left[number][left_rows] == right[number][right_rows]
+    for word in left[shared:]:
+        equal &= word[left_rows] == 0
+    for word in right[shared:]:
+        equal &= word[right_rows] == 0
+    return equal

@@ -1,0 +1,58 @@
+"""The one error tree, and how a message reads: place, what was seen, what would be right.
+
+SoundingError
+├── FormatError        a file cannot be read as what it is said to be (file and line)
+├── DataError          inputs are readable and do not fit together
+├── UnknownNameError   a measure, policy or format that does not exist (with near names)
+└── MissingPartError   an optional package is needed and not installed
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class SoundingError(Exception):
+    """Whatever a user can put right; shown as one line, never as a traceback."""
+
+
+class FormatError(SoundingError):
+    """A problem at a place of a file; `more` counts the further problems that were found."""
+
+    def __init__(self, source: str, line: int | None, problem: str, more: int = 0) -> None:
+        self.source = source
+        self.line = line
+        self.problem = problem
+        self.more = more
+        place = source if line is None else f"{source}:{line}"
+        rest = f" (and {more:,} more like it)" if more else ""
+        super().__init__(f"{place}: {problem}{rest}")
+
+
+class DataError(SoundingError):
+    """Inputs that cannot be used together."""
+
+
+class UnknownNameError(SoundingError):
+    """A name nobody knows, with the nearest that somebody does."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(set(known))
+        folded = {other.lower(): other for other in names}
+        near = difflib.get_close_matches(name.lower(), list(folded), n=3, cutoff=0.6)
+        hint = " or ".join(folded[other] for other in near)
+        self.kind = kind
+        self.name = name
+        self.suggestions = tuple(folded[other] for other in near)
+        text = f"did you mean {hint}?" if hint else f"known: {', '.join(names)}"
+        super().__init__(f"unknown {kind} {name!r}; {text}")
+
+
+class MissingPartError(SoundingError):
+    """An optional package is needed; says what for and how to get it."""
+
+    def __init__(self, package: str, purpose: str, extra: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package {package!r}; install it with: pip install 'sounding[{extra}]'"
+        )

@@ -1,0 +1,204 @@
+"""What a measure is: a documented function from a ranking to one value a topic, and its claims.
+
+`@measure("Name", ...)` registers a kernel. Its keyword-only parameters are the measure's parameters,
+its first docstring line is the help text, and what it claims about itself is read by the property
+tests, the warnings and the reports. Nothing else lists measures.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sounding.errors import DataError, UnknownNameError
+from sounding.ranking import Ranking, Values
+
+Kernel = Callable[..., Values]
+Basis = Literal["recall", "utility", "count"]
+Aggregate = Literal["mean", "sum", "geometric"]
+
+# Every measure takes these: the ranking is changed before the kernel sees it.
+SHARED: Mapping[str, Any] = {"judged_only": False, "assessed": False}
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Definition:
+    """One registered measure with what it claims; the claims are tested over the whole registry."""
+
+    name: str
+    kernel: Kernel
+    summary: str  # the first line of the kernel's docstring
+    details: str  # the rest of it: formula, citation, edge cases
+    family: str  # the module that defines it
+    parameters: Mapping[str, inspect.Parameter]
+    basis: Basis  # recall: needs all relevant documents; utility: what was ranked is enough
+    monotone: bool  # a better grade for a retrieved document never lowers the value
+    monotone_in_k: bool  # a deeper cut-off never lowers the value
+    additive: bool  # a sum of one term a document, divided by what does not depend on the ranking
+    bounds: tuple[float, float]  # the value always lies in here
+    aggregate: Aggregate
+    at: str  # the parameter that `@` sets
+    expected: Kernel | None  # mean over the orders of tied documents, where that is known
+
+    def takes(self, parameter: str) -> bool:
+        """Whether the measure has this parameter."""
+        return parameter in self.parameters or parameter in SHARED
+
+
+_DEFINITIONS: dict[str, Definition] = {}
+
+
+def measure(
+    name: str,
+    *,
+    basis: Basis,
+    monotone: bool,
+    additive: bool = False,
+    monotone_in_k: bool = False,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    aggregate: Aggregate = "mean",
+    at: str = "k",
+    expected: Kernel | None = None,
+) -> Callable[[Kernel], Kernel]:
+    """Register a kernel under the name that people type."""
+
+    def register(kernel: Kernel) -> Kernel:
+        if name in _DEFINITIONS:
+            raise ValueError(f"two measures are called {name!r}")
+        summary, _, details = inspect.cleandoc(kernel.__doc__ or "").partition("\n")
+        parameters = {
+            parameter.name: parameter
+            for parameter in inspect.signature(kernel).parameters.values()
+            if parameter.kind is parameter.KEYWORD_ONLY
+        }
+        _DEFINITIONS[name] = Definition(
+            name=name, kernel=kernel, summary=summary, details=details.strip(),
+            family=kernel.__module__.rpartition(".")[2], parameters=parameters,
+            basis=basis, monotone=monotone, monotone_in_k=monotone_in_k, additive=additive,
+            bounds=bounds, aggregate=aggregate, at=at, expected=expected,
+        )  # fmt: skip
+        return kernel
+
+    return register
+
+
+def definition(name: str) -> Definition:
+    """The definition of a measure."""
+    if name not in _DEFINITIONS:
+        raise UnknownNameError("measure", name, _DEFINITIONS)
+    return _DEFINITIONS[name]
+
+
+def definitions() -> Iterator[Definition]:
+    """All measures, in the order in which they were defined."""
+    return iter(_DEFINITIONS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure with its parameters: a value that can be compared, hashed, printed and called.
+
+    Parameters that equal their default are left out, so two ways to write one measure are equal.
+    """
+
+    name: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+
+    @staticmethod
+    def of(name: str, **parameters: Any) -> Measure:
+        """Build a measure; unknown names and parameters are refused with what would be right."""
+        known = definition(name)
+        for parameter in parameters:
+            if not known.takes(parameter):
+                raise UnknownNameError(
+                    f"parameter of {name}:", parameter, [*known.parameters, *SHARED]
+                )
+        defaults = {
+            key: None if p.default is p.empty else p.default for key, p in known.parameters.items()
+        } | dict(SHARED)
+        chosen: list[tuple[str, Any]] = []
+        for key, default in defaults.items():
+            value = parameters.get(key, default)
+            needed = key in known.parameters and known.parameters[key].default is inspect.Parameter.empty
+            if needed and value is None:
+                raise DataError(f"{name} needs {_spelling(known, key)}")
+            if needed or not _same(value, default):
+                chosen.append((key, _frozen(value)))
+        return Measure(name, tuple(chosen))
+
+    @property
+    def definition(self) -> Definition:
+        """The registered definition behind this measure."""
+        return definition(self.name)
+
+    @property
+    def k(self) -> int | None:
+        """The cut-off, where there is one."""
+        value = self.get("k")
+        return None if value is None else int(value)
+
+    def get(self, parameter: str) -> Any:
+        """The value of a parameter; its default where it was not set; None where there is no such one."""
+        for key, value in self.parameters:
+            if key == parameter:
+                return value
+        known = self.definition.parameters.get(parameter)
+        if known is None:
+            return SHARED.get(parameter)
+        return None if known.default is known.empty else known.default
+
+    def __call__(self, ranking: Ranking) -> Values:
+        """One value for each topic of the ranking's judgments."""
+        parameters = {key: _thawed(value) for key, value in self.parameters}
+        if parameters.pop("assessed", False):
+            ranking = ranking.assessed()
+        if parameters.pop("judged_only", False):
+            ranking = ranking.condensed()
+        known = self.definition
+        if ranking.ties is None:
+            return known.kernel(ranking, **parameters)
+        if known.expected is None:
+            raise DataError(
+                f"{self}: the average over tied documents is not available for this measure;"
+                " use ties trec, file or rank"
+            )
+        return known.expected(ranking, **parameters)
+
+    def __str__(self) -> str:
+        inside = [f"{key}={_literal(v)}" for key, v in self.parameters if key != self.definition.at]
+        text = self.name + (f"({','.join(inside)})" if inside else "")
+        at = dict(self.parameters).get(self.definition.at)
+        return text if at is None else f"{text}@{_literal(at)}"
+
+
+def _same(value: Any, default: Any) -> bool:
+    if isinstance(value, bool) or isinstance(default, bool):
+        return value is default
+    return bool(value == default)
+
+
+def _frozen(value: Any) -> Any:
+    """A hashable form: dicts become sorted tuples of pairs, whole floats become ints."""
+    if isinstance(value, Mapping):
+        return tuple(sorted((_frozen(key), _frozen(item)) for key, item in value.items()))
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def _thawed(value: Any) -> Any:
+    return dict(value) if isinstance(value, tuple) else value
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "{" + ",".join(f"{_literal(key)}:{_literal(item)}" for key, item in value) + "}"
+    return f"'{value}'" if isinstance(value, str) else str(value)
+
+
+def _spelling(known: Definition, parameter: str) -> str:
+    if parameter == known.at:
+        return f"a value after @, as in {known.name}@{10 if parameter == 'k' else 0.5}"
+    return f"{parameter}=, as in {known.name}({parameter}=...)"

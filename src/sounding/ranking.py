@@ -1,0 +1,169 @@
+"""One run as the measures see it: its judged documents in rank order, topic after topic.
+
+Every measure here can be computed from the judged documents alone, their ranks, and a few counts
+for each topic. Unjudged documents are the ranks in between. That makes a kernel a line or two over
+flat arrays, and its cost the number of judged documents retrieved, however long the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values = NDArray[np.float64]  # one number a topic
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Judgments:
+    """The judged side: for topic t, grades[starts[t]:starts[t + 1]] holds every grade, best first."""
+
+    topics: tuple[str, ...]
+    starts: Counts  # (topic + 1,)
+    grades: Values  # (judgment,) at least 0
+    pool_ranks: Counts | None  # (judgment,) best rank in a contributing run; None: not known
+    pooled: Counts  # (topic,) documents that were pooled and not judged (grade -1)
+    highest: float  # the best grade of the whole scale: over all topics, at least 1
+    _known: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def remember(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """What `compute` gives, computed once for all runs: ideal rankings, totals."""
+        if key not in self._known:
+            self._known[key] = compute()
+        return self._known[key]
+
+    @property
+    def judged(self) -> Counts:
+        """How many documents of each topic were judged."""
+        return np.diff(self.starts)
+
+    @property
+    def topic(self) -> Counts:
+        """The topic of every judgment."""
+        return self.remember("topic", lambda: np.repeat(np.arange(len(self.topics)), self.judged))
+
+    @property
+    def place(self) -> Counts:
+        """The rank of every judgment in the ideal ranking, from 1."""
+        return self.remember("place", lambda: np.arange(len(self.grades)) - self.starts[self.topic] + 1)
+
+    def relevant(self, level: float = 1) -> Counts:
+        """How many documents of each topic were judged `level` or better."""
+
+        def count() -> Counts:
+            return np.bincount(self.topic[self.grades >= level], minlength=len(self.topics))
+
+        return self.remember(("relevant", level), count)
+
+    def assessed(self) -> Judgments:
+        """The same judgments with every judged document counted as relevant."""
+
+        def flatten() -> Judgments:
+            return replace(self, grades=np.ones_like(self.grades), highest=1.0, _known={})
+
+        return self.remember("assessed", flatten)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TieBlocks:
+    """Documents that share a score with others: for every judged document, where its block stands."""
+
+    first: Counts  # (document,) rank of the first document of the block, from 1
+    size: Counts  # (document,) how many documents, judged or not, share the score
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hits:
+    """Some of a ranking's documents, in its order."""
+
+    topic: Counts
+    rank: Counts  # from 1
+    grade: Values
+    nth: Counts  # from 1: how many of these documents the topic has down to this one
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Ranking:
+    """The judged documents that a run retrieved, by topic and rank, with what the topics hold."""
+
+    run: str
+    judgments: Judgments
+    topic: Counts  # (document,) ascending
+    rank: Counts  # (document,) from 1, ascending within a topic
+    grade: Values  # (document,) at least 0
+    retrieved: Counts  # (topic,) documents retrieved, judged or not
+    missing: NDArray[np.bool_]  # (topic,) the run has no such topic
+    pooled_topic: Counts  # retrieved documents that were pooled and not judged: their topics
+    pooled_rank: Counts  # and ranks
+    ties: TieBlocks | None = None  # filled where ties are to be averaged
+    old_recall_points: bool = False  # trec_eval 9 rounds recall points another way than 10
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The judged topics, in byte order."""
+        return self.judgments.topics
+
+    def relevant(self, level: float = 1) -> Counts:
+        """How many documents of each topic were judged `level` or better, retrieved or not."""
+        return self.judgments.relevant(level)
+
+    def total(self, topic: Counts, weight: Values | None = None) -> Values:
+        """The sum of `weight` (default: 1 each) over documents, for every topic."""
+        return np.bincount(topic, weight, len(self.topics)).astype(np.float64, copy=False)
+
+    def select(self, chosen: NDArray[np.bool_]) -> Hits:
+        """The judged documents where `chosen` holds, numbered within their topic."""
+        rows = chosen.nonzero()[0]
+        topic = self.topic[rows]
+        first = np.searchsorted(topic, np.arange(len(self.topics)))
+        nth = np.arange(1, len(rows) + 1) - first[topic]
+        return Hits(topic, self.rank[rows], self.grade[rows], nth)
+
+    def hits(self, level: float = 1, k: int | None = None) -> Hits:
+        """Documents judged `level` or better among the first k."""
+        chosen = self.grade >= level
+        if k is not None:
+            chosen &= self.rank <= k
+        return self.select(chosen)
+
+    def cut(self, depth: int) -> Ranking:
+        """The first `depth` documents of every topic."""
+        keep, pooled = self.rank <= depth, self.pooled_rank <= depth
+        ties = None
+        if self.ties is not None:
+            ties = TieBlocks(self.ties.first[keep], self.ties.size[keep])
+        return replace(
+            self,
+            topic=self.topic[keep], rank=self.rank[keep], grade=self.grade[keep], ties=ties,
+            retrieved=np.minimum(self.retrieved, depth),
+            pooled_topic=self.pooled_topic[pooled], pooled_rank=self.pooled_rank[pooled],
+        )  # fmt: skip
+
+    def condensed(self) -> Ranking:
+        """The ranking without its unjudged documents: the others move up."""
+        every = self.select(np.ones(len(self.rank), np.bool_))
+        none = np.empty(0, np.int64)
+        ties = None
+        if self.ties is not None and len(self.rank):
+            first = self.ties.first
+            new_block = np.ones(len(first), np.bool_)
+            new_block[1:] = (first[1:] != first[:-1]) | (self.topic[1:] != self.topic[:-1])
+            head = new_block.nonzero()[0]
+            size = np.diff(head, append=len(first))
+            ties = TieBlocks(np.repeat(every.nth[head], size), np.repeat(size, size))
+        return replace(
+            self,
+            rank=every.nth,
+            ties=ties,
+            retrieved=np.bincount(self.topic, minlength=len(self.topics)),
+            pooled_topic=none,
+            pooled_rank=none,
+        )
+
+    def assessed(self) -> Ranking:
+        """The ranking with every judged document counted as relevant."""
+        return replace(self, grade=np.ones_like(self.grade), judgments=self.judgments.assessed())

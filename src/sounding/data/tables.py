@@ -58,7 +58,12 @@ class Run:
 
     @staticmethod
     def from_columns(
-        topics: Sequence[str], docs: Sequence[str], scores: Iterable[float], *, name: str, tag: str | None = None
+        topics: Sequence[str],
+        docs: Sequence[str],
+        scores: Iterable[float],
+        *,
+        name: str,
+        tag: str | None = None,
     ) -> Run:
         """A run from three columns of equal length."""
         order, names, starts = group_by_topic(topics)
@@ -173,7 +178,9 @@ class Qrels:
         """Judgments from {topic: {doc: grade}}."""
         topics = [topic for topic, docs in judgments.items() for _ in docs]
         docs = [doc for docs in judgments.values() for doc in docs]
-        return Qrels.from_columns(topics, docs, (g for d in judgments.values() for g in d.values()), source=source)
+        return Qrels.from_columns(
+            topics, docs, (g for d in judgments.values() for g in d.values()), source=source
+        )
 
 
 def byte_order(text: str) -> bytes:

@@ -17,7 +17,8 @@ from sounding.ranking import Ranking, Values
 
 Kernel = Callable[..., Values]
 Basis = Literal["recall", "utility", "count"]
-Aggregate = Literal["mean", "sum", "geometric"]
+Aggregate = Literal["mean", "sum", "geometric", "text"]
+Shown = Literal["both", "summary", "topics"]
 
 # Every measure takes these: the ranking is changed before the kernel sees it.
 SHARED: Mapping[str, Any] = {"judged_only": False, "assessed": False}
@@ -38,9 +39,9 @@ class Definition:
     monotone_in_k: bool  # a deeper cut-off never lowers the value
     additive: bool  # a sum of one term a document, divided by what does not depend on the ranking
     bounds: tuple[float, float]  # the value always lies in here
-    aggregate: Aggregate
+    aggregate: Aggregate  # text: the kernel gives one string a topic
+    shown: Shown  # what trec_eval prints it for: every topic, the summary, or both
     at: str  # the parameter that `@` sets
-    expected: Kernel | None  # mean over the orders of tied documents, where that is known
 
     def takes(self, parameter: str) -> bool:
         """Whether the measure has this parameter."""
@@ -48,6 +49,7 @@ class Definition:
 
 
 _DEFINITIONS: dict[str, Definition] = {}
+_EXPECTED: dict[str, Kernel] = {}
 
 
 def measure(
@@ -59,8 +61,8 @@ def measure(
     monotone_in_k: bool = False,
     bounds: tuple[float, float] = (0.0, 1.0),
     aggregate: Aggregate = "mean",
+    shown: Shown = "both",
     at: str = "k",
-    expected: Kernel | None = None,
 ) -> Callable[[Kernel], Kernel]:
     """Register a kernel under the name that people type."""
 
@@ -77,11 +79,26 @@ def measure(
             name=name, kernel=kernel, summary=summary, details=details.strip(),
             family=kernel.__module__.rpartition(".")[2], parameters=parameters,
             basis=basis, monotone=monotone, monotone_in_k=monotone_in_k, additive=additive,
-            bounds=bounds, aggregate=aggregate, at=at, expected=expected,
+            bounds=bounds, aggregate=aggregate, shown=shown, at=at,
         )  # fmt: skip
         return kernel
 
     return register
+
+
+def expectation(name: str) -> Callable[[Kernel], Kernel]:
+    """Register the mean of a measure over all orders of tied documents; same parameters as its kernel."""
+
+    def register(kernel: Kernel) -> Kernel:
+        _EXPECTED[name] = kernel
+        return kernel
+
+    return register
+
+
+def has_expectation(name: str) -> bool:
+    """Whether ties can be averaged for this measure."""
+    return name in _EXPECTED
 
 
 def definition(name: str) -> Definition:
@@ -112,9 +129,7 @@ class Measure:
         known = definition(name)
         for parameter in parameters:
             if not known.takes(parameter):
-                raise UnknownNameError(
-                    f"parameter of {name}:", parameter, [*known.parameters, *SHARED]
-                )
+                raise UnknownNameError(f"parameter of {name}:", parameter, [*known.parameters, *SHARED])
         defaults = {
             key: None if p.default is p.empty else p.default for key, p in known.parameters.items()
         } | dict(SHARED)
@@ -156,15 +171,14 @@ class Measure:
             ranking = ranking.assessed()
         if parameters.pop("judged_only", False):
             ranking = ranking.condensed()
-        known = self.definition
-        if ranking.ties is None:
-            return known.kernel(ranking, **parameters)
-        if known.expected is None:
+        if ranking.ties is None or self.definition.basis == "count":
+            return self.definition.kernel(ranking, **parameters)
+        if not has_expectation(self.name):
             raise DataError(
                 f"{self}: the average over tied documents is not available for this measure;"
                 " use ties trec, file or rank"
             )
-        return known.expected(ranking, **parameters)
+        return _EXPECTED[self.name](ranking, **parameters)
 
     def __str__(self) -> str:
         inside = [f"{key}={_literal(v)}" for key, v in self.parameters if key != self.definition.at]

@@ -1,0 +1,1 @@
+"""Information-retrieval evaluation that says how far each score can be trusted."""

@@ -65,7 +65,7 @@ class Scores:
         return self.deviation() / np.sqrt(np.maximum(self.counted(), 1))
 
     def geometric_mean(self) -> NDArray[np.float64]:
-        """(run, measure): geometric mean over topics, values below 1e-5 counted as 1e-5 (trec_eval's rule)."""
+        """(run, measure): geometric mean over topics; below 1e-5 counts as 1e-5 (trec_eval's rule)."""
         return np.exp(_mean_over_topics(np.log(np.maximum(self.values, GEOMETRIC_FLOOR))))
 
     @property

@@ -84,7 +84,8 @@ class Run:
         """A run from {topic: {doc: score}}, the shape that pytrec_eval and ranx use."""
         topics = [topic for topic, docs in ranking.items() for _ in docs]
         docs = [doc for docs in ranking.values() for doc in docs]
-        return Run.from_columns(topics, docs, (s for d in ranking.values() for s in d.values()), name=name)
+        scores = [score for docs in ranking.values() for score in docs.values()]
+        return Run.from_columns(topics, docs, scores, name=name)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -128,7 +129,9 @@ class Qrels:
         ):  # fmt: skip
             if column is not None:
                 columns[name] = column
-        overrides = {name: polars.String for name in ("topic", "doc", "group") if name in columns}
+        overrides: dict[str, Any] = {
+            name: polars.String for name in ("topic", "doc", "group") if name in columns
+        }
         return polars.DataFrame(columns, schema_overrides=overrides)
 
     def keep(self, rows: NDArray[np.bool_]) -> Qrels:

@@ -1,0 +1,1 @@
+"""Measures: from a ranking to one value a topic."""

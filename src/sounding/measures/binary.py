@@ -9,7 +9,7 @@ from sounding.ranking import Counts, Ranking, Values
 
 
 def share(gained: Values, possible: Values | Counts) -> Values:
-    """gained / possible; 0 where nothing was possible, as trec_eval says (such topics are counted apart)."""
+    """The quotient; 0 where nothing was possible, as trec_eval says (such topics are counted apart)."""
     return np.divide(gained, possible, out=np.zeros(len(gained)), where=np.asarray(possible) > 0)
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.data.tokens import Tokens
+from sounding.data.keys import pair_keys
+from sounding.data.tokens import Tokens, Words
 from sounding.errors import DataError
 
 if TYPE_CHECKING:
@@ -36,11 +37,16 @@ class Run:
     scores: Numbers  # (row,)
     ranks: Numbers | None = None  # the rank column; read only where something asks for it
     lines: Places | None = None  # the line of each row; None: row i stands in line i + 1
+    keys: Words | None = None  # see sounding.data.keys; readers that need them anyway leave them here
 
     @property
     def sizes(self) -> Places:
         """How many documents each topic has."""
         return np.diff(self.starts)
+
+    def pair_keys(self) -> Words:
+        """The key of every (topic, doc) pair."""
+        return pair_keys(self.topics, self.sizes, self.docs.words()) if self.keys is None else self.keys
 
     @property
     def frame(self) -> polars.DataFrame:

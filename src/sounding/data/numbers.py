@@ -1,0 +1,170 @@
+"""How text becomes numbers: exact decimals, many at a time.
+
+A decimal of at most 16 bytes, such as 12.345678, is read as two 64-bit words. Subtracting the code
+of 0 from all bytes leaves the digits; three multiplications add neighbouring digits, pairs and
+fours. At most 15 digits fit beside a dot, so the whole number is exact in double precision, and one
+division by a power of ten rounds it as a careful parser would. What does not have that shape
+(exponents, more digits) goes through NumPy's parser.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.data.tokens import Bytes, Places, Tokens
+
+_U64 = np.uint64
+_ZEROS = 0x3030303030303030
+_DOTS = 0x2E2E2E2E2E2E2E2E
+_ONES = 0x0101010101010101
+_ALL = (1 << 64) - 1
+_WIDTH = 16
+
+
+def parse_numbers(tokens: Tokens) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The value of every text, and where a text is no finite decimal number (value NaN there)."""
+    if not len(tokens):
+        return np.empty(0), np.zeros(0, np.bool_)
+    negative, digits = _unsigned(tokens)
+    values = _decimals(digits)
+    values[negative] *= -1
+    todo = np.isnan(values).nonzero()[0]
+    if len(todo):
+        values[todo] = _any_numbers(tokens[todo])
+    return values, ~np.isfinite(values)
+
+
+def _unsigned(tokens: Tokens) -> tuple[NDArray[np.bool_], Tokens]:
+    """Where a text starts with a minus, and the texts without their sign."""
+    first = tokens.buffer[np.minimum(tokens.start, len(tokens.buffer) - 1)]
+    negative = (first == ord("-")) & (tokens.length > 0)
+    signed = negative | ((first == ord("+")) & (tokens.length > 0))
+    if not signed.any():
+        return signed, tokens
+    return negative, Tokens(tokens.buffer, tokens.start + signed, tokens.length - signed)
+
+
+def _decimals(tokens: Tokens) -> NDArray[np.float64]:
+    """Values of the texts that are at most 16 digits with or without a dot; NaN for the others."""
+    values = np.full(len(tokens), np.nan)
+    high, low = _last_sixteen_bytes(tokens)
+    text = tokens.text(0)
+    likely = _WIDTH - len(text) + text.rfind(".") if "." in text else _WIDTH
+    # Most columns have one number of digits behind the dot: try that of the first text on all.
+    good = _spelled(high, low, tokens.length, likely)
+    values[good] = _value(high[good], low[good], likely) if not good.all() else _value(high, low, likely)
+    rest = (~good).nonzero()[0]
+    dots = _first_dot(high[rest], low[rest])
+    for dot in np.unique(dots).tolist():
+        rows = rest[dots == dot]
+        good = _spelled(high[rows], low[rows], tokens.length[rows], dot)
+        rows = rows[good]
+        values[rows] = _value(high[rows], low[rows], dot)
+    return values
+
+
+def _spelled(
+    high: NDArray[np.uint64], low: NDArray[np.uint64], length: Places, dot: int
+) -> NDArray[np.bool_]:
+    """Which texts are digits with a dot in the byte `dot` of their last 16 (16: no dot)."""
+    least = 1 if dot == _WIDTH else max(_WIDTH - dot, 2)  # a dot alone is no number
+    fits = (length <= _WIDTH) & (length >= least)
+    return fits & _only_digits(high, dot) & _only_digits(low, dot - 8)
+
+
+def _value(high: NDArray[np.uint64], low: NDArray[np.uint64], dot: int) -> NDArray[np.float64]:
+    """The numbers that digits with a dot in the byte `dot` spell."""
+    if dot < 8:
+        high = _close_gap(high, dot)
+    elif dot < _WIDTH:
+        low = _close_gap(low, dot - 8) | (high >> _U64(56))
+        high = high << _U64(8)
+    whole = _eight_digits(high) * _U64(10**8) + _eight_digits(low)
+    return whole.astype(np.float64) / 10.0 ** max(_WIDTH - 1 - dot, 0)
+
+
+def _first_dot(high: NDArray[np.uint64], low: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The byte that holds the first dot, from 0; 16: there is none."""
+    places = []
+    for word in (high, low):
+        zero = word ^ _U64(_ZEROS ^ _DOTS)  # a byte that was a dot is 0 now
+        marks = (zero - _U64(_ONES)) & ~zero & _U64(0x80 * _ONES)
+        places.append(np.bitwise_count((marks - _U64(1)) & ~marks) >> 3)  # 8 where there is no mark
+    return np.where(places[0] < 8, places[0], places[1] + np.uint8(8)).astype(np.int64)
+
+
+def _last_sixteen_bytes(tokens: Tokens) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Digits as bytes 0 to 9 (the dot as 30), the text's end at the top, zeros before the text."""
+    buffer: Bytes = tokens.buffer
+    end = tokens.start + tokens.length
+    early = int(end.min()) < _WIDTH
+    if early:
+        buffer = np.concatenate([np.zeros(_WIDTH, np.uint8), buffer])
+    windows = np.ndarray(len(buffer) - _WIDTH + 1, f"V{_WIDTH}", buffer, 0, (1,))
+    raw = windows[end if early else end - _WIDTH].view("<u8").reshape(-1, 2)
+    bits = tokens.length << 3
+    halves = []
+    for number in range(2):
+        foreign = np.clip(64 * (2 - number) - bits, 0, 64).view(_U64)
+        word = raw[:, number] ^ _U64(_ZEROS)
+        word >>= foreign
+        word <<= foreign
+        halves.append(word)
+    return halves[0], halves[1]
+
+
+def _only_digits(word: NDArray[np.uint64], dot: int) -> NDArray[np.bool_]:
+    """Whether all bytes are digits, but for a dot in the byte `dot` where that is one of the eight."""
+    if 0 <= dot < 8:
+        mask = 0xFF << (8 * dot)
+        word = word ^ _U64((_ZEROS ^ _DOTS) & mask)  # the dot, and only a dot, becomes 0
+        carries = (word + _U64(0x0606060606060606 & ~mask & _ALL)) | word
+        return (carries & _U64((0xF0F0F0F0F0F0F0F0 | mask) & _ALL)) == 0
+    return ((word + _U64(0x0606060606060606)) | word) & _U64(0xF0F0F0F0F0F0F0F0) == 0
+
+
+def _close_gap(
+    word: NDArray[np.uint64], dot: int, carry: NDArray[np.uint64] | None = None
+) -> NDArray[np.uint64]:
+    """The word with the dot's byte taken out: the bytes before it move up by one, `carry` comes in."""
+    before = _U64((1 << (8 * dot)) - 1)
+    behind = _U64(_ALL ^ ((1 << (8 * (dot + 1))) - 1))
+    moved = (word & behind) | ((word & before) << _U64(8))
+    return moved if carry is None else moved | carry
+
+
+def _eight_digits(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The number that eight bytes of digits spell, the most significant in the lowest byte."""
+    word = word * _U64(10 * 256 + 1)  # bytes: tens and ones
+    word >>= _U64(8)
+    word &= _U64(0x00FF00FF00FF00FF)
+    word *= _U64(100 * 65536 + 1)
+    word >>= _U64(16)
+    word &= _U64(0x0000FFFF0000FFFF)
+    word *= _U64(10000 * 4294967296 + 1)
+    word >>= _U64(32)
+    return word
+
+
+def _any_numbers(tokens: Tokens) -> NDArray[np.float64]:
+    """Values by NumPy's parser; NaN for what is no finite decimal number."""
+    texts = tokens.texts()
+    try:
+        if not any(text for text in texts if not _plausible(text)):
+            return np.array(texts, "S").astype(np.float64)
+    except (ValueError, UnicodeError):
+        pass  # one of them is no number: find out which
+    return np.array([_number(text) for text in texts], np.float64)
+
+
+def _plausible(text: str) -> bool:
+    return text.isascii() and not set(text) - set("0123456789+-.eE") and text != ""
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text) if _plausible(text) else np.nan
+    except ValueError:
+        return np.nan
+    return value if np.isfinite(value) else np.nan

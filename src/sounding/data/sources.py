@@ -1,0 +1,296 @@
+"""Opening what a user names: files, folders, globs, standard input; compressed or not.
+
+This module alone decides which bytes the parsers see, which files a folder of runs holds, and how
+runs are called when several share a tag.
+"""
+
+from __future__ import annotations
+
+import bz2
+import difflib
+import glob
+import importlib
+import lzma
+import os
+import stat
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from sounding.data.tokens import MARGIN, Bytes
+from sounding.errors import DataError, FormatError, MissingPartError
+
+STDIN = "-"
+STDIN_NAME = "standard input"
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
+EXTENSIONS = (
+    ".txt", ".trec", ".run", ".res", ".qrels", ".qrel", ".prels", ".csv", ".tsv", ".json", ".jsonl",
+    ".ndjson", ".parquet", ".parq", ".pq",
+)  # fmt: skip
+
+_PIECE = 1 << 20  # bytes that a decompressor is fed at once
+_NOT_RUNS = (".", "readme", "license", "qrels")  # how names begin that a folder of runs may hold beside them
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Content:
+    """The bytes of one source: buffer[:size] is the text, without a byte-order mark.
+
+    At least MARGIN zero bytes follow; the buffer may be written to.
+    """
+
+    source: str  # as messages call it
+    buffer: Bytes
+    size: int
+
+    @staticmethod
+    def from_bytes(source: str, *parts: bytes | bytearray) -> Content:
+        """Content of bytes that are in memory already."""
+        joined = bytearray().join([*parts, bytes(MARGIN)])
+        return Content(source, np.frombuffer(joined, np.uint8), len(joined) - MARGIN)
+
+    @property
+    def view(self) -> memoryview:
+        """The text as bytes, without a copy."""
+        return memoryview(self.buffer.data)[: self.size]
+
+    def starts_with(self, beginning: bytes) -> bool:
+        """Whether these are the first bytes."""
+        return bytes(self.view[: len(beginning)]) == beginning
+
+
+def read_content(source: str | Path) -> Content:
+    """Everything a file (or, for `-`, standard input) holds, decompressed, without byte-order mark.
+
+    Compression is recognised by the first bytes, whatever the file is called.
+    """
+    raw = _read_stdin() if str(source) == STDIN else _read_file(source)
+    content = _decompress(raw)
+    if not content.size:
+        raise FormatError(content.source, None, "the file is empty; expected at least one line")
+    return _without_byte_order_mark(content)
+
+
+def _read_stdin() -> Content:
+    return Content.from_bytes(STDIN_NAME, sys.stdin.buffer.read())
+
+
+def _read_file(source: str | Path) -> Content:
+    name = str(source)
+    try:
+        with Path(source).open("rb", buffering=0) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or not status.st_size:
+                return Content.from_bytes(name, file.readall())  # a pipe, or a file of unknown size
+            size = status.st_size
+            # Empty, not zeros: the pages are touched once, by the read itself.
+            buffer = np.empty(size + MARGIN, np.uint8)
+            filled = 0
+            while filled < size and (count := file.readinto(buffer[filled:size].data)):
+                filled += count
+            buffer[filled:] = 0
+            return Content(name, buffer, filled)
+    except FileNotFoundError as error:
+        raise FormatError(name, None, _no_such_file(Path(source))) from error
+    except IsADirectoryError as error:
+        raise FormatError(name, None, "this is a folder; expected a file") from error
+    except PermissionError as error:
+        problem = "the file may not be read (permission denied); expected a readable file"
+        raise FormatError(name, None, problem) from error
+    except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FormatError(name, None, f"cannot be opened ({reason}); expected a file") from error
+
+
+def _no_such_file(path: Path) -> str:
+    try:
+        beside = os.listdir(path.parent)
+    except OSError:
+        return f"no such file; the folder {str(path.parent)!r} does not exist"
+    near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.7)
+    return f"no such file; did you mean {near[0]!r}?" if near else "no such file; check the name"
+
+
+class _Decompressor(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: Any, /) -> bytes: ...
+
+
+def _zstd() -> Any:
+    for name in ("compression.zstd", "backports.zstd"):
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    raise MissingPartError("backports.zstd", "reading or writing .zst files", "zst")
+
+
+def _compression(content: Content) -> tuple[str, Callable[[], _Decompressor]] | None:
+    """Name and decompressor of what the first bytes announce; None: plain."""
+    if content.starts_with(b"\x1f\x8b\x08"):
+        return "gzip", lambda: zlib.decompressobj(31)
+    # Text may begin with 'BZh9'; the number behind it is that of a block, or of an empty file's end.
+    block = bytes(content.view[4:10])
+    if content.starts_with(b"BZh") and block in (b"1AY&SY", b"\x17rE8P\x90"):
+        return "bzip2", bz2.BZ2Decompressor
+    if content.starts_with(b"\xfd7zXZ\x00"):
+        return "xz", lzma.LZMADecompressor
+    if content.starts_with(b"\x28\xb5\x2f\xfd"):
+        return "zstd", _zstd().ZstdDecompressor
+    for magic, kind in ((b"PK\x03\x04", "zip"), (b"\x04\x22\x4d\x18", "lz4"), (b"7z\xbc\xaf", "7z")):
+        if content.starts_with(magic):
+            problem = f"this is a {kind} archive; expected plain text or gz, bz2, xz, zst"
+            raise FormatError(content.source, None, problem)
+    return None
+
+
+def _decompress(content: Content) -> Content:
+    found = _compression(content)
+    if found is None:
+        return content
+    kind, start = found
+    try:
+        parts, whole = _inflate(content.view, start)
+    except Exception as error:
+        # Each of the four libraries has error classes of its own; zstd's is not importable everywhere.
+        problem = f"damaged {kind} archive ({error}); expected one that unpacks"
+        raise FormatError(content.source, None, problem) from error
+    if not whole:
+        problem = f"the {kind} archive ends too early; expected a complete one (was it fully copied?)"
+        raise FormatError(content.source, None, problem)
+    return Content.from_bytes(content.source, *parts)
+
+
+def _inflate(data: memoryview, start: Callable[[], _Decompressor]) -> tuple[list[bytes], bool]:
+    """What the archive's members hold, one after the other, and whether the last one is complete."""
+    parts: list[bytes] = []
+    place = 0
+    member = start()
+    while place < len(data):
+        if member.eof:
+            if not any(data[place : place + _PIECE]):  # tape blocks are filled up with zeros
+                break
+            member = start()
+        piece = data[place : place + _PIECE]
+        parts.append(member.decompress(piece))
+        place += len(piece) - len(member.unused_data)
+    return parts, member.eof
+
+
+def _without_byte_order_mark(content: Content) -> Content:
+    if content.starts_with(b"\xef\xbb\xbf"):
+        return Content(content.source, content.buffer[3:], content.size - 3)
+    for mark, encoding in (
+        (b"\xff\xfe\x00\x00", "UTF-32"), (b"\x00\x00\xfe\xff", "UTF-32"),
+        (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"),
+    ):  # fmt: skip
+        if content.starts_with(mark):
+            problem = f"the text is in {encoding} (its byte-order mark says so); save it as UTF-8"
+            raise FormatError(content.source, None, problem)
+    return content
+
+
+def find_runs(sources: str | Path | Iterable[str | Path]) -> list[str]:
+    """The files that files, folders and globs stand for, in the order given; `-` stays.
+
+    A folder stands for the files in it, sorted by name, without its sub-folders, hidden files and
+    files whose names begin with README, LICENSE or qrels.
+    """
+    given = [sources] if isinstance(sources, str | Path) else list(sources)
+    found = [name for source in given for name in _expand(str(source))]
+    if not found:
+        raise DataError("no runs are given; expected files, folders or globs")
+    seen: set[Path | str] = set()
+    for name in found:
+        place = name if name == STDIN else Path(name).resolve()
+        if place in seen:
+            raise DataError(f"{name!r} is given twice; every run counts once")
+        seen.add(place)
+    return found
+
+
+def _expand(source: str) -> list[str]:
+    try:
+        path = Path(source)
+        if source == STDIN or path.is_file():
+            return [source]
+        if path.is_dir():
+            return _files_of_folder(path)
+        if glob.has_magic(source):
+            matches = glob.glob(source, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute pattern
+            files = sorted(match for match in matches if Path(match).is_file())
+            if not files:
+                raise DataError(f"no file matches {source!r}; check the pattern")
+            return files
+        if path.exists():  # a named pipe
+            return [source]
+    except OSError as error:
+        raise DataError(f"{source!r} cannot be opened: {error.strerror}") from error
+    except ValueError as error:
+        raise DataError(f"{source!r} is no name of a file: {error}") from error
+    raise DataError(f"{source}: {_no_such_file(path)}")
+
+
+def _files_of_folder(folder: Path) -> list[str]:
+    files = sorted(
+        str(path)
+        for path in folder.iterdir()
+        if path.is_file() and not path.name.lower().startswith(_NOT_RUNS)
+    )
+    if not files:
+        raise DataError(f"the folder {str(folder)!r} holds no runs; expected at least one file")
+    return files
+
+
+def plain_name(source: str | Path) -> str:
+    """A file's name without its compression suffix and known extension: bm25 for runs/bm25.txt.gz."""
+    name = STDIN_NAME if str(source) == STDIN else Path(source).name
+    for suffixes in (COMPRESSIONS, EXTENSIONS):
+        stem, suffix = os.path.splitext(name)  # noqa: PTH122 - the same rule as below, without a Path
+        if stem and suffix.lower() in suffixes:
+            name = stem
+    return name
+
+
+def run_names(sources: Sequence[str | Path], tags: Sequence[str]) -> list[str]:
+    """A name for each run, no two alike: the tags, or where two runs share one, the files' names.
+
+    Files of one name in different folders get so many folders in front as tell them apart.
+    """
+    if len(set(tags)) == len(tags):
+        return list(tags)
+    names = [plain_name(source) for source in sources]
+    folders = [Path(source).parts[:-1] for source in sources]
+    for depth in range(1, 1 + max(map(len, folders))):
+        counted = Counter(names)
+        if len(counted) == len(names):
+            break
+        names = [
+            "/".join((*parts[-depth:], plain_name(source))) if counted[name] > 1 else name
+            for name, parts, source in zip(names, folders, sources, strict=True)
+        ]
+    return _numbered(names)
+
+
+def _numbered(names: list[str]) -> list[str]:
+    """Names that still repeat with a number behind them: a, a#2, a#3."""
+    taken = set(names)
+    seen: set[str] = set()
+    result = []
+    for name in names:
+        number, unique = 2, name
+        while unique in seen or (unique != name and unique in taken):
+            unique = f"{name}#{number}"
+            number += 1
+        seen.add(unique)
+        result.append(unique)
+    return result

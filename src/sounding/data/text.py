@@ -1,0 +1,185 @@
+"""How bytes become fields: the one tokeniser of white-space separated text.
+
+Two ways give the same columns. `_plain_fields` finds every field of every line and is easy to
+follow; it also drops blank and comment lines and names what is wrong. `_quick_fields` serves the
+common file, in which every line is a record whose wanted fields start within its first 63 bytes: a
+line is then one 64-bit number with a bit for each byte that is white space, and a field is found by
+clearing the lowest set bits. `split_fields` tries the quick way and falls back on the plain one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.data.problems import Problems
+from sounding.data.tokens import MARGIN, Bytes, Places, Tokens
+
+BLANK, NEWLINE, COMMENT = 32, 10, 35
+BLOCK = 1 << 18  # bytes looked at in one go: what fits the cache is twice as fast
+
+_U64 = np.uint64
+_ONE = np.uint64(1)
+_SIXTY_THREE = np.uint64(63)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fields:
+    """The wanted fields of all records, as columns."""
+
+    columns: tuple[Tokens, ...]
+    lines: Places | None  # the line of every record, from 1; None: record i stands in line i + 1
+
+    def line(self, record: int) -> int:
+        """The line of a record."""
+        return record + 1 if self.lines is None else int(self.lines[record])
+
+
+def split_fields(
+    buffer: Bytes,
+    size: int,
+    *,
+    wanted: Sequence[int],
+    least: int,
+    most: int | None = None,
+    shape: str,
+    problems: Problems,
+) -> Fields:
+    """The `wanted` fields (ascending, from 0) of every line that has `least` to `most` fields.
+
+    `shape` says in messages what a line should look like. Lines that are empty or start with # are
+    no records. The buffer needs MARGIN spare bytes behind the text.
+    """
+    buffer, size = _closed(buffer, size)
+    quick = _quick_fields(buffer, size, wanted, least, most)
+    return quick or _plain_fields(buffer, size, wanted, least, most, shape, problems)
+
+
+def _closed(buffer: Bytes, size: int) -> tuple[Bytes, int]:
+    """The text with a newline behind its last line."""
+    if size and buffer[size - 1] == NEWLINE:
+        return buffer, size
+    if not buffer.flags.writeable or len(buffer) < size + MARGIN:
+        buffer = np.concatenate([buffer[:size], np.zeros(MARGIN + 1, np.uint8)])
+    buffer[size] = NEWLINE
+    return buffer, size + 1
+
+
+def _quick_fields(
+    buffer: Bytes, size: int, wanted: Sequence[int], least: int, most: int | None
+) -> Fields | None:
+    """All records by their bit maps; None where a line is blank, short, a comment or too long for that."""
+    scan = _scan(buffer, size)
+    if scan is None:
+        return None
+    white, newlines = scan
+    begin = np.empty_like(newlines)
+    begin[:1] = 0
+    np.add(newlines[:-1], 1, out=begin[1:])
+    after_white = white << _ONE  # bit i: byte i - 1 is white space, or a line starts the text
+    after_white[1:] |= white[:-1] >> _SIXTY_THREE
+    after_white[0] |= _ONE
+
+    word = begin >> 6
+    shift = (begin & 63).view(_U64)
+    length = newlines - begin
+    beyond = least if most is None else most
+    start = _set_bits(~white & after_white, word, shift, {0, *wanted, least - 1, beyond})
+    # A line that lacks fields finds those of the next line, or none (64).
+    last = start[least - 1]
+    if (last > 62).any() or (last >= length).any() or (buffer[begin + start[0]] == COMMENT).any():
+        return None
+    if most is not None and (start[most] < length).any():
+        return None
+    end = _set_bits(white & ~after_white, word, shift, set(wanted))
+    if end[wanted[-1]].max() > 63:
+        return None
+    columns = (Tokens(buffer, begin + start[f], (end[f] - start[f]).astype(np.int64)) for f in wanted)
+    return Fields(tuple(columns), None)
+
+
+def _scan(buffer: Bytes, size: int) -> tuple[NDArray[np.uint64], Places] | None:
+    """A bit for every byte of white space, and where the newlines are; None: control characters."""
+    white = np.zeros((size >> 6) + 3, _U64)
+    bits = white.view(np.uint8)
+    newlines = []
+    for begin in range(0, size, BLOCK):
+        block = buffer[begin : min(begin + BLOCK, size)]
+        if _has_control_characters(block):
+            return None
+        packed = np.packbits(block <= BLANK, bitorder="little")
+        bits[begin >> 3 : (begin >> 3) + len(packed)] = packed
+        newlines.append((block == NEWLINE).nonzero()[0] + begin)
+    return white, np.concatenate(newlines)
+
+
+def _has_control_characters(block: Bytes) -> bool:
+    """Whether a byte is below 32 and not one of the five that are white space (9 to 13)."""
+    return bool(block.min() < 9 or (block - np.uint8(14)).min() < 18)
+
+
+def _set_bits(
+    bitmap: NDArray[np.uint64], word: Places, shift: NDArray[np.uint64], keep: set[int]
+) -> dict[int, NDArray[np.uint8]]:
+    """The places of the set bits number `keep` in the 64 bits from each line's start; 64: no such bit."""
+    # NumPy shifts by 64 give 0, which is what a line at a word's start needs.
+    rest = (bitmap.take(word) >> shift) | (bitmap.take(word + 1) << (_U64(64) - shift))
+    places: dict[int, NDArray[np.uint8]] = {}
+    for number in range(max(keep) + 1):
+        below = rest - _ONE  # clears the lowest set bit and sets all bits below it
+        if number in keep:
+            places[number] = np.bitwise_count(below & ~rest)
+        rest &= below
+    return places
+
+
+def _plain_fields(
+    buffer: Bytes,
+    size: int,
+    wanted: Sequence[int],
+    least: int,
+    most: int | None,
+    shape: str,
+    problems: Problems,
+) -> Fields:
+    """All records by the edges of their fields: any line length, blank lines, comments."""
+    text = buffer[:size]
+    newlines = (text == NEWLINE).nonzero()[0]
+    white = text <= BLANK
+    edges = np.empty(size, np.bool_)
+    edges[:1] = ~white[:1]
+    np.not_equal(white[1:], white[:-1], out=edges[1:])
+    edge = edges.nonzero()[0]  # a start, the end after it, the next start, ...
+    starts, ends = edge[0::2], edge[1::2]
+    line = np.searchsorted(newlines, starts)
+    fields = np.bincount(line, minlength=len(newlines))
+    first = np.cumsum(fields) - fields
+    records = (fields > 0).nonzero()[0]
+    records = records[text[starts[first[records]]] != COMMENT]
+
+    _note_control_characters(text, newlines, problems)
+    fitting = fields[records] >= least
+    if most is not None:
+        fitting &= fields[records] <= most
+    wrong = records[~fitting]
+    problems.add(wrong + 1, lambda i: f"{_count(int(fields[wrong[i]]))}; expected {least}: {shape}")
+    records = records[fitting]
+    columns = []
+    for field in wanted:
+        token = first[records] + field
+        columns.append(Tokens(buffer, starts[token], ends[token] - starts[token]))
+    return Fields(tuple(columns), records + 1)
+
+
+def _note_control_characters(text: Bytes, newlines: Places, problems: Problems) -> None:
+    if len(text) and _has_control_characters(text):
+        strange = ((text < 9) | ((text > 13) & (text < BLANK))).nonzero()[0]
+        lines = np.searchsorted(newlines, strange) + 1
+        problems.add(lines, lambda i: f"control character 0x{text[strange[i]]:02x}; expected plain text")
+
+
+def _count(fields: int) -> str:
+    return "1 field" if fields == 1 else f"{fields} fields"

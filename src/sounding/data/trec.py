@@ -1,0 +1,277 @@
+"""TREC's own text: runs of six columns, qrels of four, prels of five."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.data.keys import pair_keys, repeated_rows
+from sounding.data.numbers import parse_numbers
+from sounding.data.problems import Problems
+from sounding.data.sources import Content
+from sounding.data.tables import Qrels, Run, byte_order
+from sounding.data.text import Fields, split_fields
+from sounding.data.tokens import Places, Tokens
+from sounding.policies import Duplicates, Fractional
+
+RUN_SHAPE = "topic Q0 doc rank score tag"
+QRELS_SHAPE = "topic iteration doc grade"
+PRELS_SHAPE = "topic doc grade method probability"
+
+
+def read_trec_run(
+    content: Content,
+    problems: Problems,
+    *,
+    name: str | None = None,
+    duplicates: Duplicates = "error",
+    with_ranks: bool = False,
+) -> Run:
+    """A run: one retrieved document a line. What stands behind the tag is ignored, as in trec_eval."""
+    wanted = (0, 2, 3, 4) if with_ranks else (0, 2, 4)
+    fields = split_fields(
+        content.buffer, content.size, wanted=wanted, least=6, shape=RUN_SHAPE, problems=problems
+    )
+    topic, doc, score = fields.columns[0], fields.columns[1], fields.columns[-1]
+    scores = checked_numbers(score, fields.lines, "score", problems)
+    ranks = checked_numbers(fields.columns[2], fields.lines, "rank", problems) if with_ranks else None
+    tag = _last_tag(content)
+    return group_run(
+        topic, doc, scores, lines=fields.lines, ranks=ranks,
+        name=name or tag, tag=tag, source=content.source, duplicates=duplicates, problems=problems,
+    )  # fmt: skip
+
+
+def read_trec_qrels(
+    content: Content,
+    problems: Problems,
+    *,
+    duplicates: Duplicates = "error",
+    fractional: Fractional = "refuse",
+    groups: bool = False,
+) -> Qrels:
+    """Qrels: one judgment a line; with `groups` the second column says who judged, or in which group."""
+    fields = _exactly(content, (0, 1, 2, 3), 4, QRELS_SHAPE, problems)
+    topic, group, doc, grade = fields.columns
+    return group_qrels(
+        topic, doc, checked_grades(grade, fields.lines, fractional, problems),
+        lines=fields.lines, groups=group if groups else None,
+        source=content.source, duplicates=duplicates, problems=problems,
+    )  # fmt: skip
+
+
+def read_prels(
+    content: Content,
+    problems: Problems,
+    *,
+    duplicates: Duplicates = "error",
+    fractional: Fractional = "refuse",
+) -> Qrels:
+    """Prels of the Million Query tracks: judgments with how they were chosen and how likely that was."""
+    fields = _exactly(content, (0, 1, 2, 3, 4), 5, PRELS_SHAPE, problems)
+    topic, doc, grade, method, probability = fields.columns
+    chances = checked_numbers(probability, fields.lines, "probability", problems)
+    outside = ((chances <= 0) | (chances > 1)).nonzero()[0]
+    problems.add(
+        numbered(fields.lines, outside),
+        lambda i: f"probability {probability.text(int(outside[i]))!r}; expected more than 0 and at most 1",
+    )
+    methods = checked_numbers(method, fields.lines, "method", problems)
+    return group_qrels(
+        topic, doc, checked_grades(grade, fields.lines, fractional, problems),
+        lines=fields.lines, probabilities=chances, methods=np.nan_to_num(methods).astype(np.int64),
+        source=content.source, duplicates=duplicates, problems=problems,
+    )  # fmt: skip
+
+
+def _exactly(content: Content, wanted: tuple[int, ...], count: int, shape: str, problems: Problems) -> Fields:
+    return split_fields(
+        content.buffer, content.size, wanted=wanted, least=count, most=count, shape=shape, problems=problems
+    )
+
+
+def _last_tag(content: Content) -> str:
+    """The sixth field of the last record: trec_eval names a run by it."""
+    end = content.size
+    while end > 0:
+        begin = max(0, end - 4096)
+        lines = bytes(content.view[begin:end]).decode("utf-8", "surrogateescape").splitlines()
+        for line in reversed(lines if begin == 0 else lines[1:]):
+            fields = line.split()
+            if len(fields) >= 6 and not fields[0].startswith("#"):
+                return fields[5]
+        end = begin + len(lines[0].encode("utf-8", "surrogateescape")) if begin and len(lines) > 1 else begin
+    return "run"
+
+
+def numbered(lines: Places | None, rows: Places) -> Places:
+    """The lines of rows; without a list of lines row i stands in line i + 1."""
+    return rows + 1 if lines is None else lines[rows]
+
+
+def checked_numbers(
+    tokens: Tokens, lines: Places | None, what: str, problems: Problems
+) -> NDArray[np.float64]:
+    """The numbers that a column spells; what is no finite number is noted."""
+    values, bad = parse_numbers(tokens)
+    rows = bad.nonzero()[0]
+    problems.add(
+        numbered(lines, rows),
+        lambda i: f"{what} {tokens.text(int(rows[i]))!r} is not a number; expected one such as 12.5",
+    )
+    return values
+
+
+def checked_grades(
+    tokens: Tokens, lines: Places | None, fractional: Fractional, problems: Problems
+) -> NDArray[np.float64]:
+    """The grades that a column spells; fractions are refused, kept or rounded as the policy says."""
+    grades = checked_numbers(tokens, lines, "grade", problems)
+    with np.errstate(invalid="ignore"):
+        rows = (grades != np.floor(grades)).nonzero()[0]
+    rows = rows[np.isfinite(grades[rows])]
+    if fractional == "refuse":
+        problems.add(
+            numbered(lines, rows),
+            lambda i: (
+                f"grade {tokens.text(int(rows[i]))!r} is not a whole number;"
+                " say what to do with fractional grades: accept or round"
+            ),
+        )
+    elif fractional == "round":
+        grades[rows] = np.floor(grades[rows] + 0.5)
+    return grades
+
+
+def group_run(
+    topic: Tokens,
+    doc: Tokens,
+    scores: NDArray[np.float64],
+    *,
+    lines: Places | None,
+    ranks: NDArray[np.float64] | None,
+    name: str,
+    tag: str,
+    source: str,
+    duplicates: Duplicates,
+    problems: Problems,
+) -> Run:
+    """The rows of a run brought together by topic, repeated documents treated as the policy says."""
+    names, starts, order = _group(topic)
+    if order is not None:
+        doc, scores, lines = doc[order], scores[order], numbered(lines, order)
+        ranks = None if ranks is None else ranks[order]
+    keys = pair_keys(names, np.diff(starts), doc.words())
+    keep = _without_repeats(keys, doc, scores, names, starts, lines, duplicates, problems)
+    if keep is not None:
+        rows = keep.nonzero()[0]
+        doc, scores, lines, keys = doc[rows], scores[rows], numbered(lines, rows), keys[rows]
+        ranks = None if ranks is None else ranks[rows]
+        starts = np.concatenate([[0], np.cumsum(keep)])[starts]
+    return Run(
+        name=name, tag=tag, source=source, topics=names, starts=starts,
+        docs=doc, scores=scores, ranks=ranks, lines=lines, keys=keys,
+    )  # fmt: skip
+
+
+def group_qrels(
+    topic: Tokens,
+    doc: Tokens,
+    grades: NDArray[np.float64],
+    *,
+    lines: Places | None,
+    source: str,
+    duplicates: Duplicates,
+    problems: Problems,
+    groups: Tokens | None = None,
+    pool_ranks: Places | None = None,
+    probabilities: NDArray[np.float64] | None = None,
+    methods: Places | None = None,
+) -> Qrels:
+    """Judgments brought together by topic, in the byte order of topics."""
+    names, starts, order = _group(topic, sort=True)
+    rows = np.arange(len(doc)) if order is None else order
+    qrels = Qrels(
+        source=source, topics=names, starts=starts, docs=doc[rows], grades=grades[rows],
+        groups=None if groups is None else groups[rows],
+        pool_ranks=None if pool_ranks is None else pool_ranks[rows],
+        probabilities=None if probabilities is None else probabilities[rows],
+        methods=None if methods is None else methods[rows],
+        lines=numbered(lines, rows),
+    )  # fmt: skip
+    if groups is not None:
+        return qrels  # the same document may be judged in several groups
+    keys = pair_keys(names, np.diff(starts), qrels.docs.words())
+    keep = _without_repeats(keys, qrels.docs, qrels.grades, names, starts, qrels.lines, duplicates, problems)
+    return qrels if keep is None else qrels.keep(keep)
+
+
+def _group(topic: Tokens, *, sort: bool = False) -> tuple[tuple[str, ...], Places, Places | None]:
+    """The topics, where each starts, and the row order that brings them together (None: as it stands)."""
+    if not len(topic):
+        return (), np.zeros(1, np.int64), None
+    changes = np.zeros(len(topic), np.bool_)
+    changes[0] = True
+    for word in topic.words():
+        changes[1:] |= word[1:] != word[:-1]
+    heads = changes.nonzero()[0]
+    pieces = topic[heads].texts()
+    names = tuple(sorted(set(pieces), key=byte_order)) if sort else tuple(dict.fromkeys(pieces))
+    sizes = np.diff(heads, append=len(topic))
+    if names == tuple(pieces):
+        return names, np.append(heads, len(topic)), None
+    place = {text: number for number, text in enumerate(names)}
+    codes = np.array([place[text] for text in pieces])
+    small = codes.astype(np.uint16) if len(names) < 1 << 16 else codes  # NumPy sorts 16 bits by radix
+    order = np.argsort(np.repeat(small, sizes), kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(codes, sizes, len(names)))]).astype(np.int64)
+    return names, starts, order
+
+
+def _without_repeats(
+    keys: NDArray[np.uint64],
+    docs: Tokens,
+    values: NDArray[np.float64],
+    topics: tuple[str, ...],
+    starts: Places,
+    lines: Places | None,
+    duplicates: Duplicates,
+    problems: Problems,
+) -> NDArray[np.bool_] | None:
+    """Which rows stay when a document is listed twice for a topic; None: all. `error` notes the rows."""
+    later, earlier = repeated_rows(keys, docs)
+    if not len(later):
+        return None
+    if duplicates == "error":
+        problems.add(numbered(lines, later), _describe_repeat(later, earlier, docs, topics, starts, lines))
+        return None
+    keep = np.ones(len(docs), np.bool_)
+    keep[later] = False
+    if duplicates == "best":
+        best: dict[int, int] = {}
+        for row, first in zip(later.tolist(), earlier.tolist(), strict=True):
+            held = best.get(first, first)
+            best[first] = row if values[row] > values[held] else held
+        for first, row in best.items():
+            keep[first] = False
+            keep[row] = True
+    return keep
+
+
+def _describe_repeat(
+    later: Places,
+    earlier: Places,
+    docs: Tokens,
+    topics: tuple[str, ...],
+    starts: Places,
+    lines: Places | None,
+) -> Callable[[int], str]:
+    def describe(number: int) -> str:
+        row, first = int(later[number]), int(earlier[number])
+        topic = topics[int(np.searchsorted(starts, row, side="right")) - 1]
+        line = first + 1 if lines is None else int(lines[first])
+        return f"topic {topic} lists document {docs.text(row)!r} already in line {line}; expected it once"
+
+    return describe

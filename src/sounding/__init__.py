@@ -1,1 +1,74 @@
-"""Information-retrieval evaluation that says how far each score can be trusted."""
+"""Information-retrieval evaluation that says how far each score and each comparison can be trusted.
+
+The public names; each is imported when it is first used, so that `import sounding` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sounding.data.formats import read_qrels, read_run, read_runs
+    from sounding.data.simulation import simulate_collection
+    from sounding.data.tables import Qrels, Run
+    from sounding.data.topics import read_topics
+    from sounding.errors import DataError, FormatError, SoundingError, UnknownNameError
+    from sounding.evaluation import evaluate
+    from sounding.measures import Measure, parse, parse_measures
+    from sounding.policies import Policies
+    from sounding.scores import Scores
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "DataError": "errors",
+    "FormatError": "errors",
+    "Measure": "measures",
+    "Policies": "policies",
+    "Qrels": "data.tables",
+    "Run": "data.tables",
+    "Scores": "scores",
+    "SoundingError": "errors",
+    "UnknownNameError": "errors",
+    "evaluate": "evaluation",
+    "parse": "measures",
+    "parse_measures": "measures",
+    "read_qrels": "data.formats",
+    "read_run": "data.formats",
+    "read_runs": "data.formats",
+    "read_topics": "data.topics",
+    "simulate_collection": "data.simulation",
+}
+
+__all__ = [
+    "DataError",
+    "FormatError",
+    "Measure",
+    "Policies",
+    "Qrels",
+    "Run",
+    "Scores",
+    "SoundingError",
+    "UnknownNameError",
+    "evaluate",
+    "parse",
+    "parse_measures",
+    "read_qrels",
+    "read_run",
+    "read_runs",
+    "read_topics",
+    "simulate_collection",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'sounding' has no attribute {name!r}")
+    value = getattr(import_module(f"sounding.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

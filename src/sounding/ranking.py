@@ -97,8 +97,8 @@ class Ranking:
     grade: Values  # (document,) at least 0
     retrieved: Counts  # (topic,) documents retrieved, judged or not
     missing: NDArray[np.bool_]  # (topic,) the run has no such topic
-    pooled_topic: Counts  # retrieved documents that were pooled and not judged: their topics
-    pooled_rank: Counts  # and ranks
+    pooled_topic: Counts  # retrieved documents that were pooled and not judged: their topics, ascending
+    pooled_rank: Counts  # and ranks, ascending within a topic
     ties: TieBlocks | None = None  # filled where ties are to be averaged
     old_recall_points: bool = False  # trec_eval 9 rounds recall points another way than 10
 

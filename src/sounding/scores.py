@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +28,7 @@ class Scores:
     topics: tuple[str, ...]  # the judged topics, in byte order
     values: NDArray[np.float64]  # (run, measure, topic); NaN: not defined, or the topic is skipped
     texts: Mapping[Measure, NDArray[np.object_]]  # (run, topic) for measures that give text
-    judged: NDArray[np.float64]  # (run, measure): mean share of judged documents down to the measure's depth
+    judged: NDArray[np.float64]  # (run, measure, topic): share judged down to the measure's depth; NaN: empty
     missing: NDArray[np.bool_]  # (run, topic): the run lacks the topic
     ignored: tuple[int, ...]  # (run,): topics of the run that nobody judged
     without_relevant: tuple[str, ...]  # topics that have no relevant document (grade 1 or better)
@@ -49,6 +49,10 @@ class Scores:
                 summary[:, number] = _mean_over_topics(values)
         return summary
 
+    def judged_share(self) -> NDArray[np.float64]:
+        """(run, measure): mean share of judged documents down to the measure's depth, where there are any."""
+        return _mean_over_topics(self.judged)
+
     def counted(self) -> NDArray[np.int64]:
         """(run, measure): over how many topics each summary is taken."""
         return np.count_nonzero(~np.isnan(self.values), axis=2)
@@ -67,6 +71,43 @@ class Scores:
     def geometric_mean(self) -> NDArray[np.float64]:
         """(run, measure): geometric mean over topics; below 1e-5 counts as 1e-5 (trec_eval's rule)."""
         return np.exp(_mean_over_topics(np.log(np.maximum(self.values, GEOMETRIC_FLOOR))))
+
+    def order(self) -> list[int]:
+        """The runs from best to worst by the first measure that gives numbers; equal ones by name."""
+        means = self.mean()
+        numeric = [n for n, m in enumerate(self.measures) if m.definition.aggregate != "text"]
+        if not numeric:
+            return list(range(len(self.runs)))
+        leading = np.nan_to_num(means[:, numeric[0]], nan=-np.inf)
+        return sorted(range(len(self.runs)), key=lambda run: (-leading[run], self.runs[run]))
+
+    def of_runs(self, chosen: Sequence[int]) -> Scores:
+        """The scores of some runs, in the given order."""
+        rows = list(chosen)
+        return replace(
+            self,
+            runs=tuple(self.runs[row] for row in rows),
+            tags=tuple(self.tags[row] for row in rows),
+            values=self.values[rows],
+            texts={measure: texts[rows] for measure, texts in self.texts.items()},
+            judged=self.judged[rows],
+            missing=self.missing[rows],
+            ignored=tuple(self.ignored[row] for row in rows),
+        )
+
+    def of_topics(self, chosen: Sequence[str]) -> Scores:
+        """The scores over some topics."""
+        wanted = set(chosen)
+        rows = [place for place, topic in enumerate(self.topics) if topic in wanted]
+        return replace(
+            self,
+            topics=tuple(self.topics[row] for row in rows),
+            values=self.values[:, :, rows],
+            texts={measure: texts[:, rows] for measure, texts in self.texts.items()},
+            judged=self.judged[:, :, rows],
+            missing=self.missing[:, rows],
+            without_relevant=tuple(topic for topic in self.without_relevant if topic in wanted),
+        )
 
     @property
     def frame(self) -> polars.DataFrame:

@@ -50,7 +50,7 @@ def _decimals(tokens: Tokens) -> NDArray[np.float64]:
     values = np.full(len(tokens), np.nan)
     high, low = _last_sixteen_bytes(tokens)
     text = tokens.text(0)
-    likely = _WIDTH - len(text) + text.rfind(".") if "." in text else _WIDTH
+    likely = max(0, _WIDTH - len(text) + text.rfind(".")) if "." in text else _WIDTH
     # Most columns have one number of digits behind the dot: try that of the first text on all.
     good = _spelled(high, low, tokens.length, likely)
     values[good] = _value(high[good], low[good], likely) if not good.all() else _value(high, low, likely)

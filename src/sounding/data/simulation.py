@@ -11,7 +11,8 @@ and retrieves the best. The shared noise is the consensus: documents that look r
 system. The noise of a group makes related systems retrieve alike and miss alike. The weights of the
 noises have squares that sum to 1, so quality is the distance between relevant and other documents in
 standard deviations. Systems of manual groups are better and follow the consensus less: they find
-relevant documents that no automatic system brings up.
+relevant documents that no automatic system brings up, because some relevant documents are hidden:
+automatic systems see only a small part of their latent relevance.
 
 The pool is exact: the first `pool_depth` documents of every contributing run, in the order that
 trec_eval gives them (score, then document id, both descending).
@@ -19,8 +20,10 @@ trec_eval gives them (score, then document id, both descending).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
@@ -32,20 +35,24 @@ from sounding.errors import DataError
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 FIRST_TOPIC = 51  # 51, 52, ... 100, 101: ids of unequal length, whose byte order is not their number's
 POINTS = 10_000  # scores are whole multiples of 1 / POINTS: short in a file, and exact in 32 bits
 COLLECTION_SHARE = 3  # the collection has so many times the documents that can come up for one topic
 
+# Set so that a collection resembles TREC-8; docs/sample.md has the figures side by side.
 SPREAD_OF_RELEVANT = 0.95  # standard deviation over topics of the log of the number of relevant documents
-SPREAD_OF_EASE = 0.3  # the same for the factor that makes a topic easy
-SPREAD_OF_FIT = 0.2  # standard deviation of a group's own luck with a topic, as a share of its quality
+SPREAD_OF_EASE = 0.35  # the same for the factor that makes a topic easy
+SPREAD_OF_FIT = 0.15  # standard deviation of a group's luck with a topic, as a share of its quality
 SPREAD_OF_LATENT = 0.25  # standard deviation of the latent relevance of relevant documents
-
-BEST_AUTOMATIC = 2.6
-BEST_MANUAL = 3.6
-GROUP_GAMMA = (0.8, 0.5)
-SPREAD_IN_GROUP = 0.1
+HIDDEN_SHARE = 0.35  # share of the relevant documents that automatic systems hardly recognise
+HIDDEN_LATENT = np.float32(0.2)  # the part of a hidden document's latent relevance that they see
+BEST_AUTOMATIC, BEST_MANUAL = 2.35, 2.45  # about the best quality of each kind
+GAP_SHAPE, GAP_SCALE = 0.5, 0.7  # how far groups are behind that: a gamma law
+SPREAD_IN_GROUP = 0.1  # standard deviation of quality among the systems of a group
+FINEST_STEP, COARSEST_STEP = 0.001, 0.3  # what tied scores are rounded to, in units of the noise
+SHORTEST, LONGEST = 0.02, 0.2  # how much of the usual length a short run has
 
 SOURCES = ("WIRE3-", "HERALD94-", "GAZ", "PATENT-", "TIDE911-", "LOG-2000-")
 GROUPS = (
@@ -58,15 +65,19 @@ GROUPS = (
 
 
 class Noise(NamedTuple):
-    """How much of a system's error it shares; the squares sum to 1."""
+    """How much of a system's error it shares with others; the rest, up to a variance of 1, is its own."""
 
     everyone: float
     group: float
-    own: float
+
+    @property
+    def own(self) -> float:
+        """The weight of what no other system has."""
+        return math.sqrt(1 - self.everyone**2 - self.group**2)
 
 
-AUTOMATIC = Noise(everyone=0.72, group=0.55, own=0.42)
-MANUAL = Noise(everyone=0.40, group=0.76, own=0.51)
+AUTOMATIC = Noise(everyone=0.82, group=0.48)
+MANUAL = Noise(everyone=0.35, group=0.80)
 
 
 class Choices(TypedDict, total=False):
@@ -108,11 +119,20 @@ class Parameters:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("topics", 1), ("groups", 1), ("systems", 1), ("documents", 1), ("grades", 1), ("length", 1),
-            ("pool_depth", 1), ("pooled_runs", 1), ("seed", 0),
-        ):  # fmt: skip
-            _refuse_below(name, getattr(self, name), least)
+        for name in (
+            "topics",
+            "groups",
+            "systems",
+            "documents",
+            "grades",
+            "length",
+            "pool_depth",
+            "pooled_runs",
+        ):
+            if not _is_whole(getattr(self, name), 1):
+                raise DataError(f"{name} is {getattr(self, name)!r}; give a whole number from 1")
+        if not _is_whole(self.seed, 0):
+            raise DataError(f"seed is {self.seed!r}; give a whole number from 0")
         for name in ("short", "ties", "manual"):
             share = getattr(self, name)
             if not 0 <= share <= 1:
@@ -124,7 +144,8 @@ class Parameters:
                 f"length is {self.length} and a topic has {self.documents} documents;"
                 f" give a length up to {self.documents}, or more documents"
             )
-        if self.contributors is not None and not 1 <= self.contributors <= self.groups:
+        whole = self.contributors is None or _is_whole(self.contributors, 1)
+        if not whole or self.pooled_groups > self.groups:
             raise DataError(
                 f"contributors is {self.contributors!r}; give a whole number from 1 to {self.groups},"
                 " the number of groups"
@@ -136,9 +157,8 @@ class Parameters:
         return max(1, self.groups * 4 // 5) if self.contributors is None else self.contributors
 
 
-def _refuse_below(name: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise DataError(f"{name} is {value!r}; give a whole number from {least}")
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,17 +184,17 @@ class Collection:
     parameters: Parameters
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class _Systems:
     """The cast: one entry a system."""
 
     info: tuple[RunInfo, ...]
     group: Places  # number of its group
+    by_hand: Flags
     quality: Floats
-    noise: Floats  # (3, system): weights of the noises of everyone, the group and the system
-    length: Places  # documents that it retrieves for a topic, before the luck of a short run
-    short: NDArray[np.bool_]
-    factor: Places  # points that one unit of the system's own scale gets
+    noise: Floats  # (3, system): weights of the noise of everyone, of the group and of the system
+    short: Flags
+    factor: Places  # points of a score that one unit of noise makes
     offset: Places  # points that every score gets on top
     step: Places  # points that scores are rounded to; 0: no two documents tie
 
@@ -183,17 +203,17 @@ class _Systems:
 class _Topic:
     """One topic: its documents with the truth about them, and what every system retrieved."""
 
-    docs: Places  # (document,) number in the collection
+    docs: Places  # (document,) numbers in the collection
     grades: Places  # (document,)
     pool_ranks: Places  # (document,) 0: not pooled
     retrieved: tuple[Places, ...]  # by system: numbers in the collection, best first
-    points: tuple[Places, ...]  # by system: the scores
+    points: tuple[Places, ...]  # by system: their scores
 
 
 def simulate_collection(**choices: Unpack[Choices]) -> Collection:
     """A collection made from a seed: the same choices give the same collection, byte for byte.
 
-    Adding topics leaves the topics that were there as they are. Every topic has at least one relevant
+    More topics leave the topics that were there as they are. Every topic has at least one relevant
     document, and every system retrieves at least one document for it; the pool may still miss all
     relevant documents of a topic.
     """
@@ -226,15 +246,14 @@ def _cast(parameters: Parameters, rng: np.random.Generator) -> _Systems:
     groups, each = parameters.groups, parameters.systems
     count = groups * each
     group = np.repeat(np.arange(groups), each)
-    by_hand = np.zeros(groups, np.bool_)
-    by_hand[rng.permutation(groups)[: round(parameters.manual * groups)]] = True
-    contributes = np.zeros(groups, np.bool_)
-    contributes[rng.permutation(groups)[: parameters.pooled_groups]] = True
+    by_hand = _some(round(parameters.manual * groups), groups, rng)
+    contributes = _some(parameters.pooled_groups, groups, rng)
     priority = np.concatenate([1 + rng.permutation(each) for _ in range(groups)])
     pooled = contributes[group] & (priority <= parameters.pooled_runs)
-    short = _some(parameters.short, count, rng)
     factor = rng.integers(POINTS // 5, 10 * POINTS, count)
-    coarseness = np.exp(rng.uniform(np.log(0.01), np.log(0.5), count))
+    coarseness = np.exp(rng.uniform(math.log(FINEST_STEP), math.log(COARSEST_STEP), count))
+    tied = _some(round(parameters.ties * count), count, rng)
+    weights = [(noise.everyone, noise.group, noise.own) for noise in (AUTOMATIC, MANUAL)]
     return _Systems(
         info=tuple(
             RunInfo(
@@ -247,23 +266,21 @@ def _cast(parameters: Parameters, rng: np.random.Generator) -> _Systems:
             for number, owner in enumerate(group.tolist())
         ),
         group=group,
+        by_hand=by_hand[group],
         quality=_qualities(by_hand, each, rng),
-        noise=np.where(by_hand[group], np.array([MANUAL]).T, np.array([AUTOMATIC]).T).astype(np.float32),
-        length=np.full(count, parameters.length),
-        short=short,
+        noise=np.array(weights, np.float32)[by_hand[group].astype(np.int64)].T,
+        short=_some(round(parameters.short * count), count, rng),
         factor=factor,
         offset=rng.integers(-20 * POINTS, 20 * POINTS, count),
-        step=np.where(
-            _some(parameters.ties, count, rng), np.maximum(1, factor * coarseness).astype(np.int64), 0
-        ),
+        step=np.where(tied, np.maximum(1, factor * coarseness), 0).astype(np.int64),
     )
 
 
-def _some(share: float, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Which of `count` things, drawn at random, make up the share."""
-    chosen = np.zeros(count, np.bool_)
-    chosen[rng.permutation(count)[: round(share * count)]] = True
-    return chosen
+def _some(chosen: int, count: int, rng: np.random.Generator) -> Flags:
+    """So many of `count` things, at random."""
+    flags = np.zeros(count, np.bool_)
+    flags[rng.permutation(count)[:chosen]] = True
+    return flags
 
 
 def _group_name(number: int) -> str:
@@ -271,18 +288,19 @@ def _group_name(number: int) -> str:
     return GROUPS[place] + (str(again + 1) if again else "")
 
 
-def _qualities(by_hand: NDArray[np.bool_], each: int, rng: np.random.Generator) -> Floats:
+def _qualities(by_hand: Flags, each: int, rng: np.random.Generator) -> Floats:
     """One quality a system: most groups are near the best, some far behind, and relatives are alike."""
-    best = np.where(by_hand, BEST_MANUAL, BEST_AUTOMATIC)
-    group = best - rng.gamma(GROUP_GAMMA[0], GROUP_GAMMA[1], len(by_hand))
+    group = np.where(by_hand, BEST_MANUAL, BEST_AUTOMATIC) - rng.gamma(GAP_SHAPE, GAP_SCALE, len(by_hand))
     quality = np.repeat(group, each) + rng.normal(0, SPREAD_IN_GROUP, len(by_hand) * each)
     return np.maximum(quality, 0).astype(np.float32)
 
 
 def _document_ids(count: int, rng: np.random.Generator) -> list[str]:
-    """Ids of several sources, numbered within each, in an order that tells nothing."""
-    source = rng.integers(0, len(SOURCES), count).tolist()
-    return [f"{SOURCES[which]}{number}" for number, which in zip(rng.permutation(9 * count)[:count].tolist(), source, strict=True)]
+    """Ids of several sources in an order that tells nothing."""
+    sources = rng.integers(0, len(SOURCES), count).tolist()
+    # Numbers with gaps, as in real collections, from one digit up.
+    numbers = rng.permutation(9 * count)[:count].tolist()
+    return [f"{SOURCES[source]}{number}" for source, number in zip(sources, numbers, strict=True)]
 
 
 def _places_in_byte_order(ids: list[str]) -> Places:
@@ -295,43 +313,43 @@ def _places_in_byte_order(ids: list[str]) -> Places:
 def _simulate_topic(
     parameters: Parameters, systems: _Systems, place_of_id: Places, rng: np.random.Generator
 ) -> _Topic:
-    """The truth of one topic, what every system retrieves, and the best rank of each pooled document."""
+    """The truth of one topic, what every system retrieves for it, and what of that is pooled."""
     docs = rng.permutation(len(place_of_id))[: parameters.documents]
     latent, grades = _relevance(parameters, rng)
     seen = _as_systems_see_it(systems, latent, rng)
-    retrieved, points = [], []
-    pool_ranks = np.zeros(len(docs), np.int64)
     best = np.argpartition(-seen, parameters.length - 1, axis=1)[:, : parameters.length]
     order = np.argsort(-np.take_along_axis(seen, best, axis=1), axis=1, kind="stable")
     best = np.take_along_axis(best, order, axis=1)
-    values = np.take_along_axis(seen, best, axis=1)
-    lengths = _lengths(systems, rng)
-    given = _points(systems, values)
-    for number, length in enumerate(lengths.tolist()):
-        retrieved.append(docs[best[number, :length]])
-        points.append(given[number, :length])
+    points = _points(systems, np.take_along_axis(seen, best, axis=1))
+    lengths = _lengths(parameters.length, systems.short, rng).tolist()
+    found = [row[:length] for row, length in zip(best, lengths, strict=True)]
+    scores = [row[:length] for row, length in zip(points, lengths, strict=True)]
+    pool_ranks = np.zeros(len(docs), np.int64)
     for number, info in enumerate(systems.info):
         if info.pooled:
-            key = points[number] * len(place_of_id) + place_of_id[retrieved[number]]
-            first = best[number, np.argsort(-key)[: parameters.pool_depth]]
-            ranks = np.arange(1, len(first) + 1)
+            # A larger key stands earlier: more points or, with equal points, a later id.
+            key = scores[number] * len(place_of_id) + place_of_id[docs[found[number]]]
+            first = found[number][np.argsort(-key)[: parameters.pool_depth]]
+            rank = np.arange(1, len(first) + 1)
             known = pool_ranks[first]
-            pool_ranks[first] = np.where((known > 0) & (known < ranks), known, ranks)
-    return _Topic(docs, grades, pool_ranks, tuple(retrieved), tuple(points))
+            pool_ranks[first] = np.where(known > 0, np.minimum(known, rank), rank)
+    return _Topic(docs, grades, pool_ranks, tuple(docs[row] for row in found), tuple(scores))
 
 
 def _relevance(parameters: Parameters, rng: np.random.Generator) -> tuple[Floats, Places]:
     """Latent relevance and grade of every document of a topic."""
-    spread = SPREAD_OF_RELEVANT
     expected = parameters.prevalence * parameters.documents
-    drawn = expected * np.exp(rng.normal(-spread * spread / 2, spread))
+    # Half the variance less makes the mean of a log-normal law what was asked for.
+    drawn = expected * np.exp(rng.normal(-(SPREAD_OF_RELEVANT**2) / 2, SPREAD_OF_RELEVANT))
     count = int(np.clip(round(drawn), 1, max(1, parameters.documents // 2)))
     relevant = rng.permutation(parameters.documents)[:count]
     value = rng.normal(1, SPREAD_OF_LATENT, count)
     latent = np.zeros(parameters.documents, np.float32)
     latent[relevant] = value
+    law = NormalDist(1, SPREAD_OF_LATENT)
+    # The power makes every better grade rarer than the one below it.
+    cuts = [law.inv_cdf(1 - (1 - grade / parameters.grades) ** 1.5) for grade in range(1, parameters.grades)]
     grades = np.zeros(parameters.documents, np.int64)
-    cuts = 1 + SPREAD_OF_LATENT * np.linspace(0, 1.5, parameters.grades)[1:]
     grades[relevant] = 1 + np.searchsorted(cuts, value)
     return latent, grades
 
@@ -342,29 +360,30 @@ def _as_systems_see_it(systems: _Systems, latent: Floats, rng: np.random.Generat
     ease = np.exp(rng.normal(0, SPREAD_OF_EASE))
     fit = np.maximum(0, rng.normal(1, SPREAD_OF_FIT, groups))
     strength = (systems.quality * ease * fit[systems.group]).astype(np.float32)
-    everyone = rng.standard_normal(len(latent), np.float32)
-    of_group = rng.standard_normal((groups, len(latent)), np.float32)
+    hidden = rng.random(len(latent)) < HIDDEN_SHARE
+    at_first_sight = np.where(hidden, HIDDEN_LATENT * latent, latent)
+    everyone, of_group, own = systems.noise[:, :, np.newaxis]
     seen = rng.standard_normal((len(systems.group), len(latent)), np.float32)
-    seen *= systems.noise[2][:, np.newaxis]
-    seen += systems.noise[1][:, np.newaxis] * of_group[systems.group]
-    seen += systems.noise[0][:, np.newaxis] * everyone
-    seen += strength[:, np.newaxis] * latent
+    seen *= own
+    seen += of_group * rng.standard_normal((groups, len(latent)), np.float32)[systems.group]
+    seen += everyone * rng.standard_normal(len(latent), np.float32)
+    seen += strength[:, np.newaxis] * np.where(systems.by_hand[:, np.newaxis], latent, at_first_sight)
     return seen
 
 
-def _lengths(systems: _Systems, rng: np.random.Generator) -> Places:
-    share = np.where(systems.short, rng.uniform(0.02, 0.2, len(systems.short)), 1)
-    return np.maximum(1, systems.length * share).astype(np.int64)
+def _lengths(length: int, short: Flags, rng: np.random.Generator) -> Places:
+    """How many documents each system retrieves for a topic."""
+    share = np.where(short, rng.uniform(SHORTEST, LONGEST, len(short)), 1)
+    return np.maximum(1, length * share).astype(np.int64)
 
 
 def _points(systems: _Systems, values: Floats) -> Places:
-    """Scores as whole points: rounded where a system ties documents, else strictly falling."""
+    """Scores in points: rounded down to a step where a system ties documents, else strictly falling."""
     points = np.rint(values * systems.factor[:, np.newaxis]).astype(np.int64)
-    rank = np.arange(values.shape[1])
-    distinct = np.minimum.accumulate(points + rank, axis=1) - rank
-    step = np.maximum(systems.step, 1)[:, np.newaxis]
-    tied = step * np.floor_divide(points, step)
-    return np.where(systems.step[:, np.newaxis] > 0, tied, distinct) + systems.offset[:, np.newaxis]
+    place = np.arange(values.shape[1])
+    falling = np.minimum.accumulate(points + place, axis=1) - place
+    step = systems.step[:, np.newaxis]
+    return np.where(step > 0, points - points % np.maximum(step, 1), falling) + systems.offset[:, np.newaxis]
 
 
 def _run(name: str, system: int, topics: tuple[str, ...], simulated: list[_Topic], documents: Tokens) -> Run:
@@ -381,9 +400,7 @@ def _run(name: str, system: int, topics: tuple[str, ...], simulated: list[_Topic
     )
 
 
-def _truth(
-    topics: tuple[str, ...], simulated: list[_Topic], documents: Tokens
-) -> tuple[Qrels, NDArray[np.bool_]]:
+def _truth(topics: tuple[str, ...], simulated: list[_Topic], documents: Tokens) -> tuple[Qrels, Flags]:
     """Every document of every topic with its grade, and which rows were pooled."""
     order = sorted(range(len(topics)), key=lambda number: byte_order(topics[number]))
     chosen = [simulated[number] for number in order]

@@ -110,7 +110,7 @@ def _read_file(source: str | Path) -> Content:
 
 def _no_such_file(path: Path) -> str:
     try:
-        beside = os.listdir(path.parent)
+        beside = [other.name for other in path.parent.iterdir()]
     except OSError:
         return f"no such file; the folder {str(path.parent)!r} does not exist"
     near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.7)
@@ -132,6 +132,11 @@ def _zstd() -> Any:
         except ImportError:
             continue
     raise MissingPartError("backports.zstd", "reading or writing .zst files", "zst")
+
+
+def compress_zstd(data: bytes) -> bytes:
+    """The bytes as a zst archive."""
+    return _zstd().compress(data)
 
 
 def _compression(content: Content) -> tuple[str, Callable[[], _Decompressor]] | None:
@@ -251,6 +256,12 @@ def _files_of_folder(folder: Path) -> list[str]:
     return files
 
 
+def extension(source: str | Path) -> str:
+    """How a file's name ends before its compression suffix, in lower case: .csv for a.CSV.gz."""
+    path = Path(source)
+    return (path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path).suffix.lower()
+
+
 def plain_name(source: str | Path) -> str:
     """A file's name without its compression suffix and known extension: bm25 for runs/bm25.txt.gz."""
     name = STDIN_NAME if str(source) == STDIN else Path(source).name
@@ -264,7 +275,8 @@ def plain_name(source: str | Path) -> str:
 def run_names(sources: Sequence[str | Path], tags: Sequence[str]) -> list[str]:
     """A name for each run, no two alike: the tags, or where two runs share one, the files' names.
 
-    Files of one name in different folders get so many folders in front as tell them apart.
+    Files of one name in different folders get so many folders in front as tell them apart; where
+    only the extension differs, the whole path is the name.
     """
     if len(set(tags)) == len(tags):
         return list(tags)
@@ -278,19 +290,5 @@ def run_names(sources: Sequence[str | Path], tags: Sequence[str]) -> list[str]:
             "/".join((*parts[-depth:], plain_name(source))) if counted[name] > 1 else name
             for name, parts, source in zip(names, folders, sources, strict=True)
         ]
-    return _numbered(names)
-
-
-def _numbered(names: list[str]) -> list[str]:
-    """Names that still repeat with a number behind them: a, a#2, a#3."""
-    taken = set(names)
-    seen: set[str] = set()
-    result = []
-    for name in names:
-        number, unique = 2, name
-        while unique in seen or (unique != name and unique in taken):
-            unique = f"{name}#{number}"
-            number += 1
-        seen.add(unique)
-        result.append(unique)
-    return result
+    counted = Counter(names)
+    return [str(source) if counted[name] > 1 else name for name, source in zip(names, sources, strict=True)]

@@ -62,6 +62,17 @@ class Run:
             schema_overrides={"topic": polars.String, "doc": polars.String},
         )
 
+    def keep(self, rows: NDArray[np.bool_]) -> Run:
+        """Only these rows; topics that lose all of theirs stay, empty."""
+        kept = np.concatenate([[0], np.cumsum(rows)])
+        return replace(
+            self,
+            starts=kept[self.starts], docs=self.docs[rows], scores=self.scores[rows],
+            ranks=None if self.ranks is None else self.ranks[rows],
+            lines=rows.nonzero()[0] + 1 if self.lines is None else self.lines[rows],
+            keys=None if self.keys is None else self.keys[rows],
+        )  # fmt: skip
+
     @staticmethod
     def from_columns(
         topics: Sequence[str],
@@ -79,6 +90,9 @@ class Run:
                 f"run {name!r}: {len(topics)} topics, {len(docs)} documents and {len(values)} scores;"
                 " the three columns must be equally long"
             )
+        bad = np.isnan(values).nonzero()[0]
+        if len(bad):
+            raise DataError(f"run {name!r}: document {docs[bad[0]]!r} has no score (NaN); expected a number")
         tokens = Tokens.from_strings(docs)
         return Run(
             name=name, tag=tag or name, source=name, topics=names, starts=starts,
@@ -139,6 +153,10 @@ class Qrels:
             name: polars.String for name in ("topic", "doc", "group") if name in columns
         }
         return polars.DataFrame(columns, schema_overrides=overrides)
+
+    def pair_keys(self) -> Words:
+        """The key of every (topic, doc) pair."""
+        return pair_keys(self.topics, self.sizes, self.docs.words())
 
     def keep(self, rows: NDArray[np.bool_]) -> Qrels:
         """Only the judgments of these rows; topics that lose all of theirs stay, empty."""

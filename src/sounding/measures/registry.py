@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sounding.errors import DataError, UnknownNameError
+from sounding.measures.parameters import checked, parameter_types
 from sounding.ranking import Ranking, Values
 
 Kernel = Callable[..., Values]
@@ -125,7 +126,7 @@ class Measure:
 
     @staticmethod
     def of(name: str, **parameters: Any) -> Measure:
-        """Build a measure; unknown names and parameters are refused with what would be right."""
+        """Build a measure; names, parameters and values that do not fit are refused with what would be."""
         known = definition(name)
         for parameter in parameters:
             if not known.takes(parameter):
@@ -139,9 +140,17 @@ class Measure:
             needed = key in known.parameters and known.parameters[key].default is inspect.Parameter.empty
             if needed and value is None:
                 raise DataError(f"{name} needs {_spelling(known, key)}")
+            if key in parameters:
+                value = checked(
+                    name, key, value, bool if key in SHARED else parameter_types(known.kernel)[key]
+                )
             if needed or not _same(value, default):
                 chosen.append((key, _frozen(value)))
         return Measure(name, tuple(chosen))
+
+    def replace(self, **changes: Any) -> Measure:
+        """The same measure with other values of some parameters."""
+        return Measure.of(self.name, **{key: _thawed(value) for key, value in self.parameters} | changes)
 
     @property
     def definition(self) -> Definition:

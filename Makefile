@@ -1,0 +1,45 @@
+# Everything a person needs: `make demo` and `make test` work on a fresh machine with Python 3.11+.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-long check bench docs clean
+
+demo: $(VENV)/installed
+	$(BIN)/sounding demo demo
+
+test: $(VENV)/developed
+	$(BIN)/python -m pytest -n auto -m "not long"
+
+test-long: $(VENV)/developed
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/developed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/benched
+	$(BIN)/python -m benchmarks.run $(BENCH)
+
+docs: $(VENV)/developed
+	$(BIN)/python -m sounding.measures.catalogue docs/measures.md
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit("sounding needs Python 3.11 or newer; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/developed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@ $(VENV)/installed
+
+$(VENV)/benched: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	touch $@

@@ -1,0 +1,5 @@
+"""`python -m sounding`: the same as the command `sounding`."""
+
+from sounding.cli import main
+
+main()

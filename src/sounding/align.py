@@ -1,0 +1,231 @@
+"""The one place that orders documents: tables to rankings.
+
+Order, ties, depth, negative grades and missing topics are decided here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.data.keys import PairTable
+from sounding.data.tables import Places, Qrels, Run
+from sounding.data.tokens import Tokens
+from sounding.errors import DataError
+from sounding.policies import DEFAULT_POLICIES, Negative, Policies
+from sounding.ranking import Judgments, Ranking, TieBlocks
+
+POOLED = -1.0  # a document that was in the pool and was not judged
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """Qrels made ready for many runs: what the measures need, and a table to find documents in."""
+
+    judgments: Judgments
+    table: PairTable
+    grades: NDArray[np.float64]  # (table row,) at least 0, or POOLED
+    topic: Places  # (table row,)
+    place: dict[str, int]  # topic id -> number
+
+
+def prepare(qrels: Qrels, policies: Policies = DEFAULT_POLICIES) -> Judged:
+    """Qrels under the policy for negative grades, with their hash table."""
+    grades = settled_grades(qrels.grades, policies.negative)
+    topic = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
+    table = PairTable.build(qrels.pair_keys(), qrels.docs.words())
+    place = {text: number for number, text in enumerate(qrels.topics)}
+    return Judged(_judgments(qrels, grades, topic), table, grades, topic, place)
+
+
+def settled_grades(grades: NDArray[np.float64], negative: Negative) -> NDArray[np.float64]:
+    """Grades of at least 0, or POOLED for documents that were pooled and not judged."""
+    if negative == "nonrelevant":
+        return np.maximum(grades, 0.0)
+    if negative == "split":
+        return np.where(grades <= -2, 0.0, np.where(grades < 0, POOLED, grades))
+    return np.where(grades < 0, POOLED, grades)
+
+
+def _judgments(qrels: Qrels, grades: NDArray[np.float64], topic: Places) -> Judgments:
+    """All judged grades of every topic, best first."""
+    judged = (grades >= 0).nonzero()[0]
+    best_first = judged[np.lexsort((-grades[judged], topic[judged]))]
+    topics = len(qrels.topics)
+    counts = np.bincount(topic[judged], minlength=topics)
+    return Judgments(
+        topics=qrels.topics,
+        starts=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        grades=grades[best_first],
+        pool_ranks=None if qrels.pool_ranks is None else qrels.pool_ranks[best_first],
+        pooled=np.bincount(topic[grades < 0], minlength=topics),
+        highest=float(max(1.0, grades.max(initial=0.0))),
+    )
+
+
+def align(run: Run, judged: Judged, policies: Policies = DEFAULT_POLICIES) -> Ranking:
+    """The judged documents of a run in rank order, topic after topic; unjudged ones keep their ranks."""
+    row_of_topic = np.array([judged.place.get(text, -1) for text in run.topics], np.int64)
+    here, there = judged.table.find(run.pair_keys(), run.docs)
+    run_topic = np.searchsorted(run.starts, here, side="right") - 1
+    # The ids were compared; that the topics agree as well makes a false match impossible.
+    sure = row_of_topic[run_topic] == judged.topic[there]
+    here, there, run_topic = here[sure], there[sure], run_topic[sure]
+    positions, blocks = order_documents(run, here, policies)
+
+    above = run.starts[run_topic] - 1  # positions count from 0 through the run, ranks from 1 in a topic
+    rank = positions - above
+    if blocks is not None:
+        blocks = TieBlocks(blocks.first - above, blocks.size)
+    topic, grade = judged.topic[there], judged.grades[there]
+    order = _by_topic_and_rank(topic, rank)
+    if order is not None:
+        topic, rank, grade = topic[order], rank[order], grade[order]
+        blocks = None if blocks is None else TieBlocks(blocks.first[order], blocks.size[order])
+    return _ranking(run, judged, policies, topic, rank, grade, blocks, row_of_topic)
+
+
+def _ranking(
+    run: Run,
+    judged: Judged,
+    policies: Policies,
+    topic: Places,
+    rank: Places,
+    grade: NDArray[np.float64],
+    blocks: TieBlocks | None,
+    row_of_topic: Places,
+) -> Ranking:
+    topics = len(judged.judgments.topics)
+    known = row_of_topic >= 0
+    retrieved = np.zeros(topics, np.int64)
+    retrieved[row_of_topic[known]] = run.sizes[known]
+    pooled_topic = pooled_rank = np.empty(0, np.int64)
+    if judged.judgments.pooled.any():
+        seen = grade >= 0
+        pooled_topic, pooled_rank = topic[~seen], rank[~seen]
+        topic, rank, grade = topic[seen], rank[seen], grade[seen]
+        blocks = None if blocks is None else TieBlocks(blocks.first[seen], blocks.size[seen])
+    ranking = Ranking(
+        run=run.name, judgments=judged.judgments, topic=topic, rank=rank, grade=grade,
+        retrieved=retrieved, missing=retrieved == 0, pooled_topic=pooled_topic, pooled_rank=pooled_rank,
+        ties=blocks, old_recall_points=policies.compat == "trec_eval-9",
+    )  # fmt: skip
+    return ranking if policies.depth is None else ranking.cut(policies.depth)
+
+
+def treat_unjudged(ranking: Ranking, policies: Policies) -> Ranking:
+    """The ranking as the policy for unjudged documents lets the measures see it."""
+    return ranking.condensed() if policies.unjudged == "condensed" else ranking
+
+
+def order_documents(run: Run, rows: Places, policies: Policies) -> tuple[Places, TieBlocks | None]:
+    """Where each of these rows (ascending) stands when the run is in order, counted from the run's start.
+
+    Only what is asked for is ordered exactly: tied documents that nobody judged need no order.
+    """
+    if policies.ties == "file":
+        return rows, None
+    if policies.ties == "rank":
+        return _order_by_rank(run)[rows], None
+    scores: NDArray[np.floating] = run.scores
+    if policies.compat == "trec_eval-9":
+        with np.errstate(over="ignore"):  # infinite there too
+            scores = run.scores.astype(np.float32)
+    order, positions, tied = _order_by_score(scores, run.starts)
+    if policies.ties == "average":
+        return _average_blocks(rows, positions, tied)
+    return _order_ties(run.docs, rows, order, positions, tied), None
+
+
+def _order_by_rank(run: Run) -> Places:
+    """Positions by the rank column, which must tell the documents of a topic apart."""
+    if run.ranks is None:
+        raise DataError(f"{run.source}: ties by rank need a rank column, and this run has none")
+    order, positions, tied = _order_by_score(-run.ranks, run.starts)
+    if tied.any():
+        place = int(tied.nonzero()[0][0])
+        row = int(order[place])
+        topic = run.topics[int(np.searchsorted(run.starts, row, side="right")) - 1]
+        raise DataError(
+            f"{run.source}: topic {topic} gives rank {run.ranks[row]:g} to several documents;"
+            " ties by rank need distinct ranks"
+        )
+    return positions
+
+
+def _order_by_score(scores: NDArray[np.floating], starts: Places) -> tuple[Places, Places, NDArray[np.bool_]]:
+    """Row at each position, position of each row, and which positions tie with the one before."""
+    rows = np.arange(len(scores))
+    if not len(scores):
+        return rows, rows, np.zeros(0, np.bool_)
+    inner = np.ones(len(scores), np.bool_)  # not the first of its topic
+    inner[starts[:-1][np.diff(starts) > 0]] = False
+    rising = np.zeros(len(scores), np.bool_)
+    np.greater(scores[1:], scores[:-1], out=rising[1:])
+    order = positions = rows
+    if (rising & inner).any():
+        order = _sorted_within(scores, starts)
+        positions = np.empty_like(order)
+        positions[order] = rows
+        scores = scores[order]
+    tied = np.zeros(len(scores), np.bool_)
+    np.equal(scores[1:], scores[:-1], out=tied[1:])
+    return order, positions, tied & inner
+
+
+def _sorted_within(scores: NDArray[np.floating], starts: Places) -> Places:
+    """Rows by falling score within each topic: one sort of all scores, then one by topic."""
+    falling = np.argsort(-scores)
+    sizes = np.diff(starts)
+    numbers = np.arange(len(sizes), dtype=np.uint16 if len(sizes) < 1 << 16 else np.int64)
+    topic = np.repeat(numbers, sizes)[falling]
+    return falling[np.argsort(topic, kind="stable")]  # NumPy sorts 16 bits by radix
+
+
+def _order_ties(
+    docs: Tokens, rows: Places, order: Places, positions: Places, tied: NDArray[np.bool_]
+) -> Places:
+    """Positions with tied documents by id, descending, as trec_eval orders them."""
+    if not tied.any():
+        return positions[rows]
+    first, size = _blocks(tied)
+    block_of = np.cumsum(~tied) - 1
+    wanted = np.zeros(len(first), np.bool_)
+    wanted[block_of[positions[rows]]] = True
+    wanted &= size > 1
+    if not wanted.any():
+        return positions[rows]
+    block = np.repeat(np.arange(len(first))[wanted], size[wanted])
+    within = np.arange(len(block)) - np.repeat(np.cumsum(size[wanted]) - size[wanted], size[wanted])
+    places = first[block] + within
+    lines = order[places]
+    keys = [~word for word in reversed(docs[lines].order_keys())]
+    sorted_lines = lines[np.lexsort([*keys, block])]
+    positions = positions.copy()
+    positions[sorted_lines] = places
+    return positions[rows]
+
+
+def _average_blocks(rows: Places, positions: Places, tied: NDArray[np.bool_]) -> tuple[Places, TieBlocks]:
+    """Positions, and for every row the position and size of its block of equal scores."""
+    first, size = _blocks(tied)
+    block = (np.cumsum(~tied) - 1)[positions[rows]]
+    return positions[rows], TieBlocks(first[block], size[block])
+
+
+def _blocks(tied: NDArray[np.bool_]) -> tuple[Places, Places]:
+    """First position and size of every block of equal scores."""
+    first = (~tied).nonzero()[0]
+    return first, np.diff(first, append=len(tied))
+
+
+def _by_topic_and_rank(topic: Places, rank: Places) -> Places | None:
+    """The order of documents by topic, then rank; None where they stand so already."""
+    if not len(topic):
+        return None
+    step = np.diff(topic)
+    if not ((step < 0) | ((step == 0) & (np.diff(rank) < 0))).any():
+        return None
+    return np.lexsort((rank, topic))

@@ -1,0 +1,107 @@
+"""The command line: finds the command, shows every error as one line, never a traceback."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from sounding import __version__
+from sounding.errors import SoundingError
+
+# Command -> what it gives. A command's module is imported only when the command is used.
+COMMANDS = {
+    "evaluate": "Values of measures for runs, with the share of judged documents beside each.",
+    "check": "Every problem of a run, qrels or topics file at once, with lines.",
+    "measures": "What can be measured: names, parameters, definitions.",
+    "sample": "A simulated collection with complete truth.",
+    "demo": "A complete example on a small simulated collection.",
+}
+
+
+class Commands(click.Group):
+    """A group that knows its commands by name and loads only the one that is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"sounding.commands.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table above, without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command to run; an unknown one gets the nearest name."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(COMMANDS)}"
+            raise click.UsageError(f"unknown command {args[0]!r}; {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", prog_name="sounding")
+def cli() -> None:
+    """Tells how far a retrieval evaluation can be trusted.
+
+    Scores retrieval runs against relevance judgments as trec_eval does, and says what is unknown.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; exits 0 when done, 1 for what the input is, 2 for how it was called."""
+    # One thread is enough for our arrays, and starting more costs more than they bring.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    try:
+        cli.main(arguments, prog_name="sounding", standalone_mode=False)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _leave("stopped", 130)
+    except SoundingError as error:
+        _leave(f"Error: {error}", 1)
+    except BrokenPipeError:
+        # Whoever reads our output has seen enough; keep the interpreter from complaining as well.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except MemoryError:
+        _leave("Error: not enough memory for this input", 1)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        _leave(f"Error: {place}{error.strerror or error}", 1)
+    except Exception as error:
+        if os.environ.get("SOUNDING_DEBUG"):
+            raise
+        _leave(
+            f"Error: unexpected {type(error).__name__}: {error}; this is a fault of sounding, please report"
+            " it (SOUNDING_DEBUG=1 shows where)",
+            1,
+        )
+
+
+def _leave(message: str, status: int) -> None:
+    click.echo(" ".join(message.splitlines()), err=True)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The commands: read the files, call one function, print."""

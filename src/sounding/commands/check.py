@@ -1,0 +1,74 @@
+"""`sounding check`: every problem of a file at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sounding.commands.options import output_options, write_tables, write_text
+
+if TYPE_CHECKING:
+    from sounding.data.checking import Checked
+
+
+@click.command("check", short_help="Every problem of a file.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--kind",
+    type=click.Choice(["run", "qrels", "topics"]),
+    help="What the files should be; default: whichever fits best.",
+)
+@output_options()
+@click.pass_context
+def command(
+    context: click.Context,
+    files: tuple[str, ...],
+    kind: str | None,
+    format_name: str,
+    output: Path | None,
+    quiet: bool,
+) -> None:
+    """List every problem of each FILE (run, qrels or topics), with lines and counts.
+
+    Nothing is evaluated. Remarks name what is legal and surprises people: ties, lines out of order,
+    negative grades. Exit status 1 where a file has a problem.
+    """
+    from sounding.data.checking import check_file
+    from sounding.report.tables import Column, Table
+
+    checked = [check_file(file, kind) for file in files]  # type: ignore[arg-type]
+    if format_name == "table":
+        write_text("".join(_lines(file, quiet) for file in checked), output)
+    else:
+        rows = [
+            (file.source, file.kind, "problem", problem.line, problem.count, problem.text)
+            for file in checked
+            for problem in file.problems
+        ] + [
+            (file.source, file.kind, "remark", None, None, text) for file in checked for text in file.remarks
+        ]
+        names = ("file", "kind", "severity", "line", "count", "text")
+        columns = [Column(name, [row[place] for row in rows]) for place, name in enumerate(names)]
+        write_tables([Table(columns)], format_name, output)
+    if any(file.problems for file in checked):
+        context.exit(1)
+
+
+def _lines(file: Checked, quiet: bool) -> str:
+    """A file in a few lines: what it is, its problems, and remarks."""
+    total = sum(problem.count for problem in file.problems)
+    verdict = f"{total:,} problem{'' if total == 1 else 's'}" if total else "no problem"
+    about = f"{file.kind}, {file.summary}; " if file.summary else ""
+    lines = [f"{file.source}: {about}{verdict}"]
+    for problem in file.problems:
+        place = f"line {problem.line}: " if problem.line else ""
+        more = ", ".join(map(str, problem.lines[1:])) + (
+            ", ..." if problem.count > len(problem.lines) else ""
+        )
+        often = f" [{problem.count:,} times; also lines {more}]" if problem.count > 1 else ""
+        lines.append(f"  {place}{problem.text}{often}")
+    if not quiet:
+        lines += [f"  note: {remark}" for remark in file.remarks]
+    return "\n".join(lines) + "\n"

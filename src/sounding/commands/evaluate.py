@@ -1,0 +1,89 @@
+"""`sounding evaluate`: values of measures for runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from sounding.commands.options import (
+    output_options,
+    policy_options,
+    progress_bar,
+    remark,
+    taken_policies,
+    write_tables,
+    write_text,
+)
+
+
+@click.command("evaluate", short_help="Values of measures for runs.")
+@click.argument("qrels")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "-m", "--measure", "measures", multiple=True, metavar="M", help="A measure: nDCG@10, P.5,10, map."
+)
+@click.option("-q", "--per-topic", is_flag=True, help="The value of every topic as well.")
+@click.option(
+    "-l", "--level", type=float, default=1, show_default=True, help="Lowest grade that is relevant."
+)
+@click.option("--residual", metavar="QRELS", help="Drop documents judged in this earlier round.")
+@click.option("--groups", is_flag=True, help="Mean over judgment groups (second column of the qrels).")
+@click.option("--z-scores", metavar="FILE", help="Standardise by this file: topic measure mean deviation.")
+@click.option(
+    "--by", metavar="FILE", help="One table for each value of a topic attribute: topic <TAB> value."
+)
+@click.option("--stats", is_flag=True, help="Standard deviation, standard error and geometric mean as well.")
+@click.option("--top", type=click.IntRange(1), help="Only the best so many runs.")
+@click.option(
+    "--jobs", type=click.IntRange(1), help="Processes; default: all cores when the files are large."
+)
+@policy_options
+@output_options("trec")
+def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
+    r"""Score RUNs against QRELS.
+
+    Values are trec_eval's, means over all judged topics (`trec_eval -c`), with the share of judged
+    documents beside each. A RUN is a file, a folder, a glob, or - for standard input; most formats
+    are recognised (TREC, CSV, JSON, Parquet; compressed or not).
+
+    \b
+    sounding evaluate qrels.txt bm25.txt dense.txt -m AP -m nDCG@20 -m 'RBP(p=0.8)'
+    sounding evaluate qrels.txt runs/ -m official --per-topic --format trec
+    """
+    from sounding.data.sources import find_runs
+    from sounding.evaluation import DEFAULT_MEASURES, evaluate
+    from sounding.measures import parse_measures
+    from sounding.measures.trec import with_level
+    from sounding.report import score_tables
+    from sounding.standardisation import read_references, standardised
+
+    policies = taken_policies(options)
+    format_name, quiet = options["format_name"], options["quiet"]
+    default = ("official",) if format_name == "trec" else DEFAULT_MEASURES
+    level = options["level"]
+    measures = tuple(with_level(m, level) for m in parse_measures(options["measures"] or default))
+    files = find_runs(runs)
+    references = None if options["z_scores"] is None else read_references(options["z_scores"])
+    with progress_bar(len(files), quiet=quiet, label="evaluating runs") as progress:
+        scores = evaluate(
+            qrels, files, measures, policies=policies, residual=options["residual"],
+            groups=options["groups"], jobs=options["jobs"], progress=progress,
+        )  # fmt: skip
+    if references is not None:
+        scores = standardised(scores, references, level=level)
+    if options["top"]:
+        scores = scores.of_runs(scores.order()[: options["top"]])
+    layout = score_tables.Layout(
+        per_topic=options["per_topic"], stats=options["stats"], level=level, groups=options["groups"],
+        standardised=references is not None,
+    )  # fmt: skip
+    if format_name == "trec":
+        write_text(score_tables.trec_text(scores, layout), options["output"])
+    else:
+        slices = [(None, scores)] if options["by"] is None else score_tables.slices(scores, options["by"])
+        people = format_name in ("table", "md", "latex")
+        make = score_tables.wide_table if people else score_tables.tidy_table
+        write_tables([make(part, layout, label) for label, part in slices], format_name, options["output"])
+    if format_name in ("trec", "csv", "jsonl", "parquet"):
+        remark(f"policies: {policies.describe()}", quiet=quiet)

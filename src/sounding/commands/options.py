@@ -1,0 +1,123 @@
+"""Options that several commands share: policies, output, progress."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from sounding import policies as names
+from sounding.errors import DataError
+from sounding.report.tables import FORMATS, Table, parquet, render
+from sounding.workers import Progress
+
+Command = Callable[..., Any]
+
+_POLICIES: Sequence[tuple[str, Any, str]] = (
+    (
+        "ties",
+        names.Ties,
+        "Order of documents with equal scores: by doc id (trec), line, rank column, or averaged.",
+    ),
+    ("unjudged", names.Unjudged, "What an unjudged document counts; condensed: it is removed first."),
+    ("missing", names.Missing, "What a judged topic counts that a run lacks."),
+    ("negative", names.Negative, "Negative grades: all unjudged (trec), only -1 (split), or non-relevant."),
+    ("fractional", names.Fractional, "Grades such as 0.5."),
+    ("duplicates", names.Duplicates, "A document listed twice for a topic."),
+    ("compat", names.Compat, "Which trec_eval to agree with: 9 compares scores in single precision."),
+)
+
+
+def policy_options(command: Command) -> Command:
+    """Add one option for every policy."""
+    for name, values, text in reversed(_POLICIES):
+        default = getattr(names.DEFAULT_POLICIES, name)
+        option = click.option(
+            f"--{name}", type=click.Choice(get_args(values)), default=default, show_default=True, help=text
+        )
+        command = option(command)
+    return click.option(
+        "-M", "--depth", type=click.IntRange(1), help="Only the first so many documents of every topic count."
+    )(command)
+
+
+def output_options(*more_formats: str) -> Callable[[Command], Command]:
+    """Add --format, --output and --quiet."""
+
+    def add(command: Command) -> Command:
+        formats = [*FORMATS, "parquet", *more_formats]
+        quiet = click.option("--quiet", is_flag=True, help="No progress bar, no remarks.")
+        output = click.option(
+            "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file."
+        )
+        layout = click.option(
+            "--format", "format_name", type=click.Choice(formats), default="table", show_default=True,
+            help="Layout of the output.",
+        )  # fmt: skip
+        return layout(output(quiet(command)))
+
+    return add
+
+
+def taken_policies(options: dict[str, Any]) -> names.Policies:
+    """The policies among a command's options, taken out of them."""
+    chosen = {name: options.pop(name) for name, *_ in _POLICIES}
+    return names.Policies(**chosen, depth=options.pop("depth"))
+
+
+def write_tables(tables: Sequence[Table], format_name: str, output: Path | None) -> None:
+    """Print tables, or write them to a file; nothing is left half-written."""
+    if format_name == "parquet":
+        if output is None and sys.stdout.isatty():
+            raise DataError("parquet is not for a terminal; give a file with -o FILE")
+        write_bytes(parquet(tables), output)
+        return
+    terminal = output is None and sys.stdout.isatty()
+    width = os.get_terminal_size().columns if terminal else None
+    write_text(render(tables, format_name, width=width, marks=terminal), output)
+
+
+def write_text(text: str, output: Path | None) -> None:
+    """Print text, or write it to a file; ids that are not UTF-8 come out as they came in."""
+    write_bytes(text.encode("utf-8", "surrogateescape"), output)
+
+
+def write_bytes(content: bytes, output: Path | None) -> None:
+    """Print bytes, or write them to a file by way of a temporary one."""
+    if output is None:
+        stream = click.get_binary_stream("stdout")
+        stream.write(content)
+        stream.flush()
+        return
+    partial = output.with_name(f".{output.name}.partial")
+    try:
+        partial.write_bytes(content)
+        partial.replace(output)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def remark(text: str, *, quiet: bool) -> None:
+    """Say something beside the output: on stderr, and only where somebody wants to hear it."""
+    if not quiet:
+        click.echo(text, err=True)
+
+
+@contextmanager
+def progress_bar(total: int, *, quiet: bool, label: str) -> Iterator[Progress | None]:
+    """A bar on stderr where that is a terminal; otherwise nothing."""
+    if quiet or total < 2 or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda done: bar.advance(task, done)

@@ -1,0 +1,145 @@
+"""Everything that is wrong, or worth knowing, about one file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from sounding.data.formats import parse_qrels, parse_run
+from sounding.data.problems import Problem, Problems
+from sounding.data.sources import Content, read_content
+from sounding.data.tables import Qrels, Run
+from sounding.data.topics import looks_like_topics, parse_topics
+from sounding.errors import FormatError
+
+Kind = Literal["run", "qrels", "topics"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What a file turned out to be: its problems in the order of lines, and remarks that are no problems."""
+
+    source: str
+    kind: Kind
+    summary: str
+    problems: tuple[Problem, ...]
+    remarks: tuple[str, ...]
+
+
+def check_file(source: str | Path, kind: Kind | None = None) -> Checked:
+    """Read a file as a run, qrels or topics (whichever fits best, unless said) and list every problem."""
+    try:
+        content = read_content(source)
+    except FormatError as error:
+        problem = Problem(error.line or 0, error.problem, 1, ())
+        return Checked(source=str(source), kind=kind or "run", summary="", problems=(problem,), remarks=())
+    if kind == "topics" or (kind is None and looks_like_topics(content)):
+        return _check_topics(content)
+    if kind is not None:
+        return _check_run(content) if kind == "run" else _check_qrels(content)
+    readings = [_check_qrels(content), _check_run(content)]
+    if "qrel" not in Path(content.source).name.lower():
+        readings.reverse()
+    return min(readings, key=lambda checked: sum(problem.count for problem in checked.problems))
+
+
+def _check_topics(content: Content) -> Checked:
+    problems = Problems(content.source)
+    summary = ""
+    try:
+        topics = parse_topics(content, problems)
+        summary = f"{len(topics.ids):,} topics"
+    except FormatError as error:
+        problems.note(error.line or 0, error.problem)
+    return _checked(content, "topics", summary, problems, [])
+
+
+def _check_run(content: Content) -> Checked:
+    problems = Problems(content.source)
+    summary, remarks = "", []
+    try:
+        run = parse_run(content, problems, with_ranks=_has_rank_column(content))
+        summary = f"{len(run.topics):,} topics, {len(run.docs):,} documents, tag {run.tag}"
+        remarks = _run_remarks(run)
+    except FormatError as error:
+        problems.note(error.line or 0, error.problem)
+    return _checked(content, "run", summary, problems, remarks)
+
+
+def _check_qrels(content: Content) -> Checked:
+    problems = Problems(content.source)
+    summary, remarks = "", []
+    try:
+        qrels = parse_qrels(content, problems)
+        relevant = int(np.count_nonzero(qrels.grades >= 1))
+        summary = f"{len(qrels.topics):,} topics, {len(qrels.docs):,} judgments, {relevant:,} relevant"
+        remarks = _qrels_remarks(qrels)
+    except FormatError as error:
+        problems.note(error.line or 0, error.problem)
+    return _checked(content, "qrels", summary, problems, remarks)
+
+
+def _checked(content: Content, kind: Kind, summary: str, problems: Problems, remarks: list[str]) -> Checked:
+    return Checked(
+        source=content.source,
+        kind=kind,
+        summary=summary,
+        problems=tuple(sorted(problems.found)),
+        remarks=tuple(remarks),
+    )
+
+
+def _has_rank_column(content: Content) -> bool:
+    """Whether the first lines have the six columns of TREC, the fourth of which is the rank."""
+    head = bytes(content.view[:4096]).decode("utf-8", "replace").splitlines()[:1]
+    return bool(head) and len(head[0].split()) >= 6
+
+
+def _run_remarks(run: Run) -> list[str]:
+    """What is legal in a run and surprises people."""
+    remarks = []
+    inner = np.ones(len(run.scores), np.bool_)
+    inner[run.starts[:-1][run.sizes > 0]] = False
+    inner = inner[1:]
+    above, below = run.scores[:-1][inner], run.scores[1:][inner]
+    rising = int(np.count_nonzero(below > above))
+    tied = int(np.count_nonzero(below == above))
+    single = int(np.count_nonzero((below != above) & (below.astype(np.float32) == above.astype(np.float32))))
+    if rising:
+        remarks.append(f"{rising:,} documents score higher than the line above: lines are not in score order")
+    if tied:
+        remarks.append(f"{tied:,} documents tie with the line above: the tie policy decides their order")
+    if single:
+        remarks.append(f"{single:,} scores equal the one above in single precision only (compat trec_eval-9)")
+    if run.ranks is not None:
+        disagree = int(np.count_nonzero(np.diff(run.ranks)[inner] <= 0))
+        if disagree:
+            remarks.append(
+                f"{disagree:,} ranks do not rise from line to line: the rank column is not the order"
+            )
+    short = int(np.count_nonzero(run.sizes < 10))
+    if short:
+        remarks.append(f"{short:,} topics have fewer than 10 documents")
+    return remarks
+
+
+def _qrels_remarks(qrels: Qrels) -> list[str]:
+    """What is legal in qrels and changes values."""
+    remarks = []
+    for count, text in (
+        (int(np.count_nonzero(qrels.grades == -1)), "grade -1: pooled and not judged, by default"),
+        (int(np.count_nonzero(qrels.grades < -1)), "grade -2 or less: unjudged by default, see --negative"),
+    ):
+        if count:
+            remarks.append(f"{count:,} judgments have {text}")
+    topic = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
+    relevant = np.bincount(topic[qrels.grades >= 1], minlength=len(qrels.topics))
+    barren = [name for name, count in zip(qrels.topics, relevant.tolist(), strict=True) if not count]
+    if barren:
+        remarks.append(f"{len(barren):,} topics have no relevant document, first {barren[0]}")
+    if not np.count_nonzero(qrels.grades == 0):
+        remarks.append("no document is judged non-relevant: judged shares and bpref say little")
+    return remarks

@@ -1,0 +1,294 @@
+"""Tables by column name: which names are understood, and how such columns become a Run or Qrels.
+
+CSV, JSON, Parquet and frames end in `Records`, whose fields are still text. The numbers in them are
+read, and repeated documents found, by the same functions that read TREC's own files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+
+from sounding.data.problems import Problems
+from sounding.data.tables import Numbers, Places, Qrels, Run
+from sounding.data.tokens import Tokens
+from sounding.data.trec import checked_grades, checked_numbers, group_qrels, group_run, numbered
+from sounding.policies import Duplicates, Fractional
+
+Kind = Literal["run", "qrels"]
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "topic": ("topic", "topic_id", "query", "query_id", "qid", "q_id"),
+    "doc": ("doc", "doc_id", "docid", "docno", "document", "document_id", "corpus_id"),
+    "score": ("score", "sim"),
+    "rank": ("rank",),
+    "tag": ("tag", "run", "run_id", "system"),
+    "grade": ("grade", "rel", "relevance", "label"),
+    "group": ("iteration", "iter", "group", "assessor"),
+    "pool_rank": ("pool_rank",),
+    "probability": ("probability",),
+    "method": ("method",),
+}  # lower case, with _ for - and blanks
+
+NUMBERS = frozenset({"score", "rank", "grade", "pool_rank", "probability", "method"})
+
+_ALL_NAMES = frozenset(name for names in NAMES.values() for name in names)
+_ROLES: dict[Kind, tuple[str, ...]] = {
+    "run": ("topic", "doc", "score", "rank", "tag"),
+    "qrels": ("topic", "doc", "grade", "group", "pool_rank", "probability", "method"),
+}
+VALUE: dict[Kind, str] = {"run": "score", "qrels": "grade"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
+    """One row a retrieved or judged document: the columns by what they hold, as the source spells them."""
+
+    columns: dict[str, Tokens]  # the keys are those of NAMES
+    lines: Places | None = None  # the line of every row, from 1; None: row i stands in line i + 1
+
+
+def folded(name: str) -> str:
+    """A column name as it is compared: Query-ID, query_id and `query id` are one."""
+    return name.strip().lower().replace("-", "_").replace(" ", "_")
+
+
+def is_header(names: Sequence[str]) -> bool:
+    """Whether a row names a topic and a doc column."""
+    known = {folded(name) for name in names}
+    return not known.isdisjoint(NAMES["topic"]) and not known.isdisjoint(NAMES["doc"])
+
+
+def recognise(names: Sequence[str], kind: Kind, line: int, problems: Problems) -> dict[str, int]:
+    """The place of every column that is understood: {"topic": 0, "doc": 2, "score": 1}.
+
+    What is missing or named twice becomes a problem of `line`, and the result is then empty. BEIR
+    calls a grade `score`: where judgments have no other grade column, that one is taken. A run that
+    has ranks and no scores is understood as well, and so is a third column of any unknown name.
+    """
+    spelled = [folded(name) for name in names]
+    places: dict[str, int] = {}
+    shown = ", ".join(repr(name) for name in names)
+    for role in _ROLES[kind]:
+        found = [place for place, name in enumerate(spelled) if name in NAMES[role]]
+        if role == "grade" and not found:
+            found = [place for place, name in enumerate(spelled) if name == "score"]
+        if len(found) > 1:
+            both = " and ".join(repr(names[place]) for place in found[:2])
+            problems.note(line, f"the columns {both} both name the {role}; keep one of them")
+            return {}
+        if found:
+            places[role] = found[0]
+    value = VALUE[kind]
+    if len(names) == 3 and {"topic", "doc"} == places.keys():
+        (third,) = {0, 1, 2} - set(places.values())
+        if spelled[third] not in _ALL_NAMES:
+            places[value] = third
+    for role in ("topic", "doc", value):
+        if role not in places and not (role == "score" and "rank" in places):
+            expected = ", ".join((*NAMES[role], *(("score",) if role == "grade" else ())))
+            problems.note(line, f"no column for the {role} among {shown}; expected one of {expected}")
+            return {}
+    return places
+
+
+class NumberText(str):
+    """A number as a file spells it, to tell it from a text in quotes."""
+
+    __slots__ = ()
+
+
+def records_of_items(columns: dict[str, list[Any]], lines: Places | None, problems: Problems) -> Records:
+    """Records from Python values: ids are text or whole numbers, numbers are numbers and nothing else.
+
+    Rows that hold something else are noted and left out.
+    """
+    count = len(columns["topic"])
+    good = np.ones(count, np.bool_)
+    texts: dict[str, list[str]] = {}
+    for role, items in columns.items():
+        spell = _spelled_number if role in NUMBERS else _spelled_id
+        if set(map(type, items)) == {NumberText if role in NUMBERS else str}:
+            spelled: list[str | None] = items
+        else:
+            spelled = [spell(item) for item in items]
+        bad = np.array([row for row, text in enumerate(spelled) if text is None], np.int64)
+        wanted = "a number without quotes" if role in NUMBERS else "a text"
+        problems.add(
+            numbered(lines, bad),
+            lambda i, role=role, items=items, bad=bad, wanted=wanted: (  # type: ignore[misc]
+                f"the {role} is {shown(items[bad[i]])}; expected {wanted}"
+            ),
+        )
+        good[bad] = False
+        texts[role] = ["" if text is None else text for text in spelled]
+    rows = good.nonzero()[0]
+    return Records(
+        {role: _tokens(column, role, lines, problems)[rows] for role, column in texts.items()},
+        numbered(lines, rows),
+    )
+
+
+def _spelled_id(item: Any) -> str | None:
+    if isinstance(item, NumberText):
+        return str(item) if item.lstrip("-").isdigit() else None
+    if isinstance(item, str):
+        return item
+    if isinstance(item, Integral) and not isinstance(item, bool):
+        return str(int(item))
+    return None
+
+
+def _spelled_number(item: Any) -> str | None:
+    if isinstance(item, NumberText):
+        return str(item)
+    if isinstance(item, Decimal):
+        return str(item)
+    if isinstance(item, Integral) and not isinstance(item, bool):
+        return str(int(item))
+    return repr(float(item)) if isinstance(item, Real) and not isinstance(item, bool) else None
+
+
+def _tokens(texts: list[str], role: str, lines: Places | None, problems: Problems) -> Tokens:
+    try:
+        return Tokens.from_strings(texts)
+    except UnicodeEncodeError:
+        # JSON and Python can spell half a character (a lone surrogate), which no file can hold.
+        whole = [text.encode("utf-8", "replace").decode() for text in texts]
+        bad = np.array([row for row, text in enumerate(texts) if text != whole[row]], np.int64)
+        problems.add(
+            numbered(lines, bad),
+            lambda i: f"the {role} {texts[bad[i]]!r} is not Unicode; expected whole characters",
+        )
+        return Tokens.from_strings(whole)
+
+
+def shown(item: Any) -> str:
+    """A value as messages quote it."""
+    if isinstance(item, NumberText):
+        return f"the number {item}"
+    if isinstance(item, str):
+        return f"the text {_shortened(repr(str(item)))}"
+    if item is None or isinstance(item, bool):
+        return {None: "null", True: "true", False: "false"}[item]
+    if isinstance(item, list | dict):
+        return "a list" if type(item) is list else "an object"
+    return _shortened(repr(item))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def run_of(
+    records: Records,
+    problems: Problems,
+    *,
+    name: str | None,
+    fallback: str,
+    duplicates: Duplicates,
+    with_ranks: bool,
+) -> Run:
+    """The run that records hold; `fallback` is its tag where they have none.
+
+    Where there are ranks and no scores, the score of a document is its rank with a minus.
+    """
+    columns, lines = records.columns, records.lines
+    ranks = None
+    if with_ranks and "rank" not in columns:
+        problems.note(1, "there is no rank column to order the documents by; add one named rank")
+    elif with_ranks or "score" not in columns:
+        ranks = checked_numbers(columns["rank"], lines, "rank", problems)
+    if "score" in columns:
+        scores = checked_numbers(columns["score"], lines, "score", problems)
+    else:
+        scores = np.zeros(0) if ranks is None else -ranks
+    _note_empty_ids(records, problems)
+    tag = _only_tag(records, problems) or fallback
+    return group_run(
+        columns["topic"], columns["doc"], scores, lines=lines, ranks=ranks if with_ranks else None,
+        name=name or tag, tag=tag, source=problems.source, duplicates=duplicates, problems=problems,
+    )  # fmt: skip
+
+
+def qrels_of(
+    records: Records,
+    problems: Problems,
+    *,
+    duplicates: Duplicates,
+    fractional: Fractional,
+    groups: bool,
+) -> Qrels:
+    """The judgments that records hold."""
+    columns, lines = records.columns, records.lines
+    _note_empty_ids(records, problems)
+    if groups and "group" not in columns:
+        expected = ", ".join(NAMES["group"])
+        problems.note(1, f"no column says who judged; expected one of {expected}")
+    return group_qrels(
+        columns["topic"],
+        columns["doc"],
+        checked_grades(columns["grade"], lines, fractional, problems),
+        lines=lines,
+        source=problems.source,
+        duplicates=duplicates,
+        problems=problems,
+        groups=columns.get("group") if groups else None,
+        pool_ranks=_whole_numbers(records, "pool_rank", problems),
+        probabilities=_probabilities(records, problems),
+        methods=_whole_numbers(records, "method", problems),
+    )
+
+
+def _note_empty_ids(records: Records, problems: Problems) -> None:
+    for role in ("topic", "doc"):
+        empty = (records.columns[role].length == 0).nonzero()[0]
+        problem = f"the {role} is empty; expected an id"
+        problems.add(numbered(records.lines, empty), lambda _, problem=problem: problem)  # type: ignore[misc]
+
+
+def _only_tag(records: Records, problems: Problems) -> str | None:
+    """The tag that all records have; another one is noted, for a file holds one run."""
+    if "tag" not in records.columns:
+        return None
+    tags = records.columns["tag"].texts()
+    others = np.array([row for row, tag in enumerate(tags) if tag != tags[0]], np.int64)
+    problems.add(
+        numbered(records.lines, others),
+        lambda i: f"tag {tags[others[i]]!r} after {tags[0]!r}; expected one run, so one tag, in a file",
+    )
+    return tags[0] if tags else None
+
+
+def _whole_numbers(records: Records, role: str, problems: Problems) -> Places | None:
+    """A column of whole numbers from 0, if there is one."""
+    column = records.columns.get(role)
+    if column is None:
+        return None
+    values = checked_numbers(column, records.lines, role, problems)
+    fit = (values >= 0) & (values <= 2**53) & (values == np.floor(values))
+    wrong = (np.isfinite(values) & ~fit).nonzero()[0]
+    problems.add(
+        numbered(records.lines, wrong),
+        lambda i: f"{role} {column.text(int(wrong[i]))!r}; expected a whole number from 0",
+    )
+    values[wrong] = 0
+    return np.nan_to_num(values).astype(np.int64)
+
+
+def _probabilities(records: Records, problems: Problems) -> Numbers | None:
+    column = records.columns.get("probability")
+    if column is None:
+        return None
+    values = checked_numbers(column, records.lines, "probability", problems)
+    wrong = ((values <= 0) | (values > 1)).nonzero()[0]
+    problems.add(
+        numbered(records.lines, wrong),
+        lambda i: f"probability {column.text(int(wrong[i]))!r}; expected more than 0 and at most 1",
+    )
+    return values

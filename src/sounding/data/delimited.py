@@ -1,0 +1,217 @@
+"""Comma, semicolon and tab separated tables, with a header or without.
+
+Two ways give the same fields. A text without quotes is split by NumPy; one with quotes goes
+through the csv module, which also allows separators and line ends inside a field.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+
+import numpy as np
+
+from sounding.data.columns import Kind, Records, is_header, recognise
+from sounding.data.numbers import parse_numbers
+from sounding.data.problems import Problems
+from sounding.data.sources import Content
+from sounding.data.tokens import Bytes, Places, Tokens
+
+TAB, COMMA, SEMICOLON = "\t", ",", ";"
+
+_NEWLINE, _BLANK, _QUOTE, _COMMENT = 10, 32, 34, 35
+_BLANKS = "".join(map(chr, range(_BLANK + 1)))
+_HEADERS: dict[Kind, dict[int, tuple[str, ...]]] = {
+    "run": {3: ("topic", "doc", "score"), 6: ("topic", "q0", "doc", "rank", "score", "tag")},
+    "qrels": {3: ("topic", "doc", "grade"), 4: ("topic", "iteration", "doc", "grade")},
+}  # what the columns of a table without header are, by their number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """All fields of a table, record after record: record r has fields[first[r]:][:count[r]]."""
+
+    fields: Tokens
+    first: Places
+    count: Places
+    lines: Places  # the line in which each record starts, from 1
+
+    def texts(self, record: int) -> list[str]:
+        """The fields of one record."""
+        begin = int(self.first[record])
+        return self.fields[begin : begin + int(self.count[record])].texts()
+
+    def column(self, number: int) -> Tokens:
+        """One field of every record."""
+        return self.fields[self.first + number]
+
+    def keep(self, chosen: Places) -> Grid:
+        """Some of the records."""
+        return Grid(self.fields, self.first[chosen], self.count[chosen], self.lines[chosen])
+
+
+def read_delimited(content: Content, kind: Kind, problems: Problems) -> Records | None:
+    """The records of a table, if it has any; what cannot be used is noted and left out.
+
+    Columns are found by their names in the first line. Without such names, three columns are
+    topic, doc and score (or grade), and six (or four) are TREC's. Blank lines and lines that start
+    with # are passed over; blanks around a field do not count.
+    """
+    grid = split_grid(content, guess_separator(content), problems)
+    if not len(grid.first):
+        problems.note(1, "no line holds data; expected a topic, a document and a number in each")
+        return None
+    names = grid.texts(0)
+    width = len(names)
+    if is_header(names):
+        places = recognise(names, kind, int(grid.lines[0]), problems)
+        grid = grid.keep(np.arange(1, len(grid.first)))
+        if places and not len(grid.first):
+            problems.note(1, "a header and no line below it; expected at least one")
+    else:
+        places = _places_without_header(grid, kind, problems)
+    if not places:
+        return None
+    wrong = (grid.count != width).nonzero()[0]
+    problems.add(
+        grid.lines[wrong],
+        lambda i: f"{_counted(int(grid.count[wrong[i]]))} where the first line has {width}",
+    )
+    grid = grid.keep((grid.count == width).nonzero()[0])
+    return Records({role: grid.column(place) for role, place in places.items()}, grid.lines)
+
+
+def guess_separator(content: Content) -> str:
+    """The separator that the first line with data uses most: tab, comma or semicolon."""
+    line = first_record(content)
+    return max((TAB, COMMA, SEMICOLON), key=line.count)
+
+
+def first_record(content: Content) -> str:
+    """The first line that is neither blank nor a comment, as text."""
+    for line in io.BytesIO(content.view):
+        if line.strip() and not line.lstrip().startswith(b"#"):
+            return line.decode("utf-8", "surrogateescape").rstrip("\r\n")
+    return ""
+
+
+def split_grid(content: Content, separator: str, problems: Problems) -> Grid:
+    """All fields of the text; blanks around them are cut off, blank lines and comments left out."""
+    text = content.buffer[: content.size]
+    _note_zero_bytes(text, problems)
+    if (text == _QUOTE).any():
+        return _split_quoted(content, separator, problems)
+    return _split_plain(content, separator)
+
+
+def _note_zero_bytes(text: Bytes, problems: Problems) -> None:
+    if not text.all():
+        place = int(np.argmin(text))
+        line = 1 + int(np.count_nonzero(text[:place] == _NEWLINE))
+        problems.note(line, "a zero byte; the file must be plain text in UTF-8")
+
+
+def _split_plain(content: Content, separator: str) -> Grid:
+    buffer, size = content.buffer, content.size
+    text = buffer[:size]
+    ends = ((text == ord(separator)) | (text == _NEWLINE)).nonzero()[0]
+    closes = text[ends] == _NEWLINE
+    if size and text[-1] != _NEWLINE:
+        ends, closes = np.append(ends, size), np.append(closes, True)
+    starts = np.concatenate([[0], ends[:-1] + 1])[: len(ends)]
+    last = closes.nonzero()[0]
+    first = np.concatenate([[0], last[:-1] + 1])[: len(last)]
+    fields = _trimmed(buffer, starts, ends)
+    blank = (last == first) & (fields.length[first] == 0)
+    comment = buffer[fields.start[first]] == _COMMENT
+    records = (~blank & ~(comment & (fields.length[first] > 0))).nonzero()[0]
+    return Grid(fields, first[records], (last - first + 1)[records], records + 1)
+
+
+def _trimmed(buffer: Bytes, starts: Places, ends: Places) -> Tokens:
+    """The texts without the blanks, tabs and carriage returns around them."""
+    starts, ends = starts.copy(), ends.copy()
+    todo = np.arange(len(starts))
+    while len(todo := todo[starts[todo] < ends[todo]]):
+        todo = todo[buffer[starts[todo]] <= _BLANK]
+        starts[todo] += 1
+    todo = np.arange(len(starts))
+    while len(todo := todo[starts[todo] < ends[todo]]):
+        todo = todo[buffer[ends[todo] - 1] <= _BLANK]
+        ends[todo] -= 1
+    return Tokens(buffer, starts, ends - starts)
+
+
+def _split_quoted(content: Content, separator: str, problems: Problems) -> Grid:
+    text = bytes(content.view).decode("utf-8", "surrogateescape")
+    lines = text.replace("\0", " ").split("\n")  # not splitlines, which knows line ends of its own
+    reader = csv.reader(
+        (line + "\n" for line in lines), delimiter=separator, strict=True, skipinitialspace=True
+    )
+    fields: list[str] = []
+    counts: list[int] = []
+    numbers: list[int] = []
+    while True:
+        line = reader.line_num + 1
+        if line <= len(lines) and lines[line - 1].lstrip().startswith("#"):
+            # A comment may hold a single quote mark, which must not open a field.
+            lines[line - 1] = ""
+        try:
+            record = next(reader, None)
+        except csv.Error as error:
+            problems.note(line, f'the quotes do not fit ({error}); write a quote inside a field as ""')
+            break
+        if record is None:
+            break
+        record = [field.strip(_BLANKS) for field in record]
+        if record and record != [""]:
+            fields += record
+            counts.append(len(record))
+            numbers.append(line)
+    count = np.array(counts, np.int64)
+    return Grid(Tokens.from_strings(fields), np.cumsum(count) - count, count, np.array(numbers, np.int64))
+
+
+def _places_without_header(grid: Grid, kind: Kind, problems: Problems) -> dict[str, int]:
+    known = _HEADERS[kind]
+    width, line = int(grid.count[0]), int(grid.lines[0])
+    shapes = " or ".join(" ".join(names) for names in known.values())
+    if width not in known:
+        seen = ", ".join(map(repr, grid.texts(0)))
+        problems.note(line, f"{_counted(width)} without a header: {seen}; expected {shapes}, or a header")
+        return {}
+    places = recognise(known[width], kind, line, problems)
+    value = grid.texts(0)[places["score" if kind == "run" else "grade"]]
+    if parse_numbers(Tokens.from_strings([value]))[1][0]:
+        seen = ", ".join(map(repr, grid.texts(0)))
+        problems.note(
+            line,
+            f"{value!r} is not a number, and {seen} is no header with known names;"
+            f" expected {shapes}, or a header such as topic, doc, {'score' if kind == 'run' else 'grade'}",
+        )
+        return {}
+    if kind == "run" and width == 3 and _counts_ranks(grid):
+        problems.note(
+            line,
+            "the third column counts 1, 2, 3 in every topic: ranks, not scores;"
+            " put the header topic, doc, rank above it",
+        )
+        return {}
+    return places
+
+
+def _counts_ranks(grid: Grid) -> bool:
+    """Whether the third column numbers the documents of every topic from 1 upwards, as MS MARCO's runs do."""
+    if len(grid.count) < 2 or (grid.count != 3).any():
+        return False
+    values, _ = parse_numbers(grid.column(2))
+    topics = grid.column(0).words()
+    changes = np.append(True, (topics[:, 1:] != topics[:, :-1]).any(axis=0))
+    begin = changes.nonzero()[0]
+    expected = np.arange(len(values)) - np.repeat(begin, np.diff(begin, append=len(values))) + 1
+    return len(begin) < len(values) and bool((values == expected).all())
+
+
+def _counted(fields: int) -> str:
+    return "1 field" if fields == 1 else f"{fields} fields"

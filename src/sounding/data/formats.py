@@ -1,0 +1,299 @@
+"""Reading runs and judgments from whatever they are in: the entry points, and which format a file is in."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sounding.data.columns import Kind, Records, is_header, qrels_of, records_of_items, run_of, shown
+from sounding.data.delimited import COMMA, SEMICOLON, TAB, first_record, read_delimited
+from sounding.data.frames import is_frame, records_of_frame
+from sounding.data.problems import Problems
+from sounding.data.sources import Content, extension, find_runs, plain_name, read_content, run_names
+from sounding.data.structured import read_json, read_jsonl, read_parquet
+from sounding.data.tables import Qrels, Run
+from sounding.data.tokens import Tokens
+from sounding.data.trec import read_prels, read_trec_qrels, read_trec_run
+from sounding.errors import DataError, MissingPartError, UnknownNameError
+from sounding.policies import Duplicates, Fractional
+
+FORMATS = ("trec", "prels", "csv", "tsv", "json", "jsonl", "parquet")
+IRDS = "irds:"  # how the id of an ir_datasets collection begins
+
+_BY_EXTENSION = {
+    ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".parquet": "parquet", ".parq": "parquet", ".pq": "parquet",
+}  # fmt: skip
+_TABLES: dict[str, Callable[[Content, Kind, Problems], Records | None]] = {
+    "csv": read_delimited, "tsv": read_delimited, "json": read_json, "jsonl": read_jsonl,
+    "parquet": read_parquet,
+}  # fmt: skip
+
+
+def read_run(
+    source: Any,
+    *,
+    format: str | None = None,  # noqa: A002 - the word that users know
+    name: str | None = None,
+    duplicates: Duplicates = "error",
+    with_ranks: bool = False,
+) -> Run:
+    """A run from a file (`-`: standard input), a dict of dicts, or a pandas or Polars frame.
+
+    The format is found from the file's name and content unless it is given. The run is named by its
+    tag, or by its file where it has none, unless a name is given. A Run stays what it is.
+    """
+    if isinstance(source, Run):
+        return source if name is None else replace(source, name=name)
+    if _in_memory(source):
+        problems = Problems(name or "run")
+        records = _records_in_memory(source, "run", problems)
+        problems.refuse()
+        run = run_of(
+            records, problems, name=name, fallback="run", duplicates=duplicates, with_ranks=with_ranks
+        )
+    else:
+        content = read_content(_path(source))
+        problems = Problems(content.source)
+        run = parse_run(
+            content, problems, format=format, name=name, duplicates=duplicates, with_ranks=with_ranks
+        )
+    problems.refuse()
+    return run
+
+
+def read_runs(
+    sources: Any,
+    *,
+    format: str | None = None,  # noqa: A002 - the word that users know
+    duplicates: Duplicates = "error",
+    with_ranks: bool = False,
+) -> list[Run]:
+    """All runs of files, folders and globs, no two of one name; in memory: {name: run} or a list."""
+
+    def read(source: Any, name: str | None = None) -> Run:
+        return read_run(source, format=format, name=name, duplicates=duplicates, with_ranks=with_ranks)
+
+    if isinstance(sources, Mapping):
+        return [read(source, name) for name, source in sources.items()]
+    given = [sources] if isinstance(sources, str | Path) or _in_memory(sources) else list(sources)
+    if all(isinstance(source, str | Path) for source in given):
+        given = list(find_runs(given))
+    runs = [read(source) for source in given]
+    places = [run.source if _in_memory(source) else source for run, source in zip(runs, given, strict=True)]
+    names = run_names(places, [run.name for run in runs])
+    for name in names:
+        if names.count(name) > 1:
+            raise DataError(f"several runs are called {name!r}; give them names: {{name: run}}")
+    return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
+
+
+def read_qrels(
+    source: Any,
+    *,
+    format: str | None = None,  # noqa: A002 - the word that users know
+    duplicates: Duplicates = "error",
+    fractional: Fractional = "refuse",
+    groups: bool = False,
+) -> Qrels:
+    """Judgments from a file (`-`: standard input), a dict of dicts, a frame, or an ir_datasets id.
+
+    With `groups`, the column that says who judged is kept, and a document may be judged once in each
+    group. Qrels stay what they are.
+    """
+    if isinstance(source, Qrels):
+        return source
+    collection = None if _in_memory(source) else _collection(str(_path(source)))
+    if _in_memory(source) or collection is not None:
+        problems = Problems("qrels" if collection is None else str(source))
+        records = (
+            _records_in_memory(source, "qrels", problems)
+            if collection is None
+            else _records_of_collection(collection, problems)
+        )
+        problems.refuse()
+        qrels = qrels_of(records, problems, duplicates=duplicates, fractional=fractional, groups=groups)
+    else:
+        content = read_content(_path(source))
+        problems = Problems(content.source)
+        qrels = parse_qrels(
+            content, problems, format=format, duplicates=duplicates, fractional=fractional, groups=groups
+        )
+    problems.refuse()
+    return qrels
+
+
+def parse_run(
+    content: Content,
+    problems: Problems,
+    *,
+    format: str | None = None,  # noqa: A002 - the word that users know
+    name: str | None = None,
+    duplicates: Duplicates = "error",
+    with_ranks: bool = False,
+) -> Run:
+    """The run that bytes hold; what is wrong is noted, and raised only where nothing can be read."""
+    form = _known(format) or detect(content, content.source)
+    if form in _TABLES:
+        records = _TABLES[form](content, "run", problems) or _nothing("run")
+        run = run_of(
+            records, problems, name=name, fallback=plain_name(content.source),
+            duplicates=duplicates, with_ranks=with_ranks,
+        )  # fmt: skip
+    else:
+        run = read_trec_run(content, problems, name=name, duplicates=duplicates, with_ranks=with_ranks)
+    _note_nothing(len(run.docs), problems)
+    return run
+
+
+def parse_qrels(
+    content: Content,
+    problems: Problems,
+    *,
+    format: str | None = None,  # noqa: A002 - the word that users know
+    duplicates: Duplicates = "error",
+    fractional: Fractional = "refuse",
+    groups: bool = False,
+) -> Qrels:
+    """The judgments that bytes hold; as `parse_run`."""
+    form = _known(format) or detect(content, content.source)
+    if form in _TABLES:
+        records = _TABLES[form](content, "qrels", problems) or _nothing("qrels")
+        qrels = qrels_of(records, problems, duplicates=duplicates, fractional=fractional, groups=groups)
+    elif form == "prels":
+        qrels = read_prels(content, problems, duplicates=duplicates, fractional=fractional)
+    else:
+        qrels = read_trec_qrels(
+            content, problems, duplicates=duplicates, fractional=fractional, groups=groups
+        )
+    _note_nothing(len(qrels.docs), problems)
+    return qrels
+
+
+def detect(content: Content, source: str | Path) -> str:
+    """The format of a source: by its first bytes, then by its name, then by its first line.
+
+    A name that promises commas or tabs is not believed where the first line has none.
+    """
+    if content.starts_with(b"PAR1"):
+        return "parquet"
+    line = first_record(content)
+    by_name = _BY_EXTENSION.get(extension(source))
+    if by_name in ("csv", "tsv"):
+        return by_name if any(separator in line for separator in (TAB, COMMA, SEMICOLON)) else "trec"
+    if by_name is not None:
+        return by_name
+    if line.lstrip().startswith(("{", "[")):
+        return _json_or_lines(content)
+    return _table_or_trec(line)
+
+
+def _json_or_lines(content: Content) -> str:
+    """JSON lines close an object in the first line and open another one, or hold documents by name."""
+    lines = [line for line in bytes(content.view).split(b"\n") if line.strip() and not line.startswith(b"#")]
+    several = len(lines) > 1 and all(line.strip().startswith(b"{") for line in lines[:2])
+    if several and lines[0].strip().endswith(b"}"):
+        return "jsonl"
+    names = [text.strip(' "') for text in lines[0][:400].decode("utf-8", "replace").strip("{} ").split('"')]
+    return "jsonl" if len(lines) == 1 and is_header(names) else "json"
+
+
+def _table_or_trec(line: str) -> str:
+    """What separates the fields of a line: TREC's white space, tabs with three columns, or commas."""
+    for separator, form in ((TAB, "tsv"), (COMMA, "csv"), (SEMICOLON, "csv")):
+        parts = [part.strip(' "') for part in line.split(separator)]
+        if is_header(parts):
+            return form
+    words = line.split()
+    if line.count(TAB) == 2 and all(line.split(TAB)):
+        return "tsv"
+    if any(separator in words[0] and line.count(separator) >= 2 for separator in (COMMA, SEMICOLON) if words):
+        return "csv"
+    return "prels" if len(words) == 5 else "trec"
+
+
+def _known(form: str | None) -> str | None:
+    if form is not None and form not in FORMATS:
+        raise UnknownNameError("format", form, FORMATS)
+    return form
+
+
+def _note_nothing(rows: int, problems: Problems) -> None:
+    if not rows and not problems.found:
+        problems.note(1, "no line holds data; expected a topic, a document and a number in each")
+
+
+def _nothing(kind: Kind) -> Records:
+    """No records, with all columns that could be asked for: what is wrong has been noted already."""
+    roles = ("topic", "doc", "score", "rank") if kind == "run" else ("topic", "doc", "grade", "group")
+    return Records(dict.fromkeys(roles, Tokens.from_strings([])))
+
+
+def _in_memory(source: Any) -> bool:
+    return isinstance(source, Run | Qrels | Mapping) or is_frame(source)
+
+
+def _path(source: Any) -> str | Path:
+    if isinstance(source, str | Path):
+        return source
+    kind = f"{type(source).__module__}.{type(source).__name__}".removeprefix("builtins.")
+    raise DataError(f"cannot read from a {kind}; expected a file name, a dict of dicts or a frame")
+
+
+def _records_in_memory(source: Any, kind: Kind, problems: Problems) -> Records:
+    if is_frame(source):
+        return records_of_frame(source, kind, problems) or _nothing(kind)
+    value = "score" if kind == "run" else "grade"
+    columns: dict[str, list[Any]] = {"topic": [], "doc": [], value: []}
+    if not isinstance(source, Mapping):
+        raise DataError(
+            f"cannot read a {kind} from {type(source).__name__}; expected {{topic: {{doc: {value}}}}}"
+        )
+    for topic, docs in source.items():
+        if not isinstance(docs, Mapping):
+            raise DataError(
+                f"{problems.source}: topic {topic!r} is {shown(docs)}; expected {{topic: {{doc: {value}}}}}"
+            )
+        columns["topic"] += [topic] * len(docs)
+        columns["doc"] += docs.keys()
+        columns[value] += docs.values()
+    if not columns["topic"]:
+        raise DataError(f"{problems.source}: no topic has documents; expected {{topic: {{doc: {value}}}}}")
+    return records_of_items(columns, None, problems)
+
+
+def _collection(source: str) -> Any | None:
+    """The ir_datasets collection of this id; None where it is a file's name."""
+    asked = source.startswith(IRDS)
+    if not asked and (source == "-" or Path(source).suffix or Path(source).exists()):
+        return None
+    try:
+        package = importlib.import_module("ir_datasets")
+    except ImportError as error:
+        if asked:
+            raise MissingPartError("ir_datasets", f"reading {source!r}", "datasets") from error
+        return None
+    try:
+        collection = package.load(source.removeprefix(IRDS))
+    except KeyError as error:
+        if asked:
+            raise DataError(f"ir_datasets knows no collection {source.removeprefix(IRDS)!r}") from error
+        return None
+    if not collection.has_qrels():
+        raise DataError(f"the collection {source!r} has no judgments; name one of its parts that has")
+    return collection
+
+
+def _records_of_collection(collection: Any, problems: Problems) -> Records:
+    judgments = list(collection.qrels_iter())
+    columns = {
+        "topic": [judgment.query_id for judgment in judgments],
+        "doc": [judgment.doc_id for judgment in judgments],
+        "grade": [judgment.relevance for judgment in judgments],
+    }
+    if judgments and all(hasattr(judgment, "iteration") for judgment in judgments):
+        columns["group"] = [judgment.iteration for judgment in judgments]
+    return records_of_items(columns, None, problems)

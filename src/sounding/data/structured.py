@@ -1,0 +1,227 @@
+"""JSON, JSON lines and Parquet: tables that carry their structure with them.
+
+Numbers in JSON must be numbers: a score in quotes, true or null is refused. Ids are text, or whole
+numbers, which become text as they stand.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sounding.data.columns import (
+    NAMES,
+    VALUE,
+    Kind,
+    NumberText,
+    Records,
+    folded,
+    recognise,
+    records_of_items,
+    shown,
+)  # fmt: skip
+from sounding.data.frames import records_of_frame
+from sounding.data.problems import Problems
+from sounding.data.sources import Content
+from sounding.data.tables import Places
+from sounding.errors import FormatError
+
+LISTS = ("docs", "results")  # members of a JSON line that hold all documents of a topic
+WRAPPERS = ("run", "qrels")  # members of a JSON file that hold the topics, with a name beside them
+
+_TEXT = re.compile(
+    r'"(?:[^"\\]|\\.)*"(\s*:)?'
+)  # in valid JSON: every text, with a colon if it names a member
+
+
+class _Members(list[tuple[str, Any]]):
+    """The members of an object in their order; a name may stand there twice."""
+
+    __slots__ = ()
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_Members, parse_int=NumberText, parse_float=NumberText, parse_constant=NumberText
+)
+
+
+def read_json(content: Content, kind: Kind, problems: Problems) -> Records | None:
+    """The records of {topic: {doc: score}}, also inside {name: ...} or {"name": ..., "run": ...}."""
+    text = decoded(content)
+    try:
+        whole = _DECODER.decode(text)
+        name, table, place = _unwrapped(whole)
+    except (json.JSONDecodeError, RecursionError) as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+        raise FormatError(content.source, line, _not_json(error)) from error
+    example = f'{{"topic 1": {{"doc 1": {"1.5" if kind == "run" else "1"}}}}}'
+    if not isinstance(table, _Members) or not table:
+        problems.note(1, f"{shown(whole)} without topics; expected {example}")
+        return None
+    lines = _lines_of_names(text)
+    columns: dict[str, list[Any]] = {"topic": [], "doc": [], VALUE[kind]: []}
+    places: list[int] = []  # of the doc ids among all member names
+    for topic, docs in table:
+        if not isinstance(docs, _Members):
+            problems.note(int(lines[place]), f"topic {topic!r} is {shown(docs)}; expected {example}")
+            place += 1 + _names_inside(docs)
+            continue
+        place += 1
+        for _, value in docs:
+            places.append(place)
+            place += 1 + _names_inside(value)
+        columns["topic"] += [topic] * len(docs)
+        columns["doc"] += [doc for doc, _ in docs]
+        columns[VALUE[kind]] += [value for _, value in docs]
+    if name is not None and kind == "run":
+        columns["tag"] = [name] * len(places)
+    return records_of_items(columns, lines[np.array(places, np.int64)], problems)
+
+
+def _unwrapped(whole: Any) -> tuple[str | None, Any, int]:
+    """The run's name if it is told, its topics, and how many member names stand before the first of them."""
+    if not isinstance(whole, _Members):
+        return None, whole, 0
+    names = [value for key, value in whole if key == "name" and type(value) is str]
+    place = 0
+    for key, value in whole:
+        place += 1
+        if _holds_topics(value) and (len(whole) == 1 or (names and key in WRAPPERS)):
+            return (names[0] if names else None if key in WRAPPERS else key), value, place
+        place += _names_inside(value)
+    return None, whole, 0
+
+
+def _holds_topics(value: Any) -> bool:
+    return (
+        isinstance(value, _Members) and bool(value) and all(isinstance(item, _Members) for _, item in value)
+    )
+
+
+def _names_inside(value: Any) -> int:
+    """How many member names a value holds, at all depths."""
+    count = 0
+    open_lists = [value] if isinstance(value, list) else []
+    while open_lists:
+        current = open_lists.pop()
+        items = current
+        if isinstance(current, _Members):
+            count += len(current)
+            items = [item for _, item in current]
+        open_lists += [item for item in items if isinstance(item, list)]
+    return count
+
+
+def _lines_of_names(text: str) -> Places:
+    """The line of every member name of a valid JSON text, in order."""
+    places = np.array([found.start() for found in _TEXT.finditer(text) if found.group(1)], np.int64)
+    newlines = np.array([found.start() for found in re.finditer("\n", text)], np.int64)
+    return np.searchsorted(newlines, places) + 1
+
+
+def _not_json(error: json.JSONDecodeError | RecursionError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"not valid JSON at column {error.colno}: {error.msg[:1].lower()}{error.msg[1:]}"
+    return "JSON that is nested too deeply; expected documents inside topics and no deeper"
+
+
+def read_jsonl(content: Content, kind: Kind, problems: Problems) -> Records | None:
+    """The records of lines such as {"topic": "1", "doc": "a", "score": 1.5}.
+
+    Members are named as columns are. A line may also hold a topic with all of its documents:
+    {"topic": "1", "docs": {"a": 1.5}}, or a list of {"doc": ..., "score": ...} in their place.
+    """
+    rows: list[dict[str, Any]] = []
+    lines: list[int] = []
+    for line, members in decoded_lines(content, problems):
+        for row in _rows_of_line(members, kind, line, problems):
+            if rows and row.keys() != rows[0].keys():
+                there, here = ", ".join(rows[0]), ", ".join(row)
+                problems.note(line, f"this line has {here}; expected {there}, as in line {lines[0]}")
+                continue
+            rows.append(row)
+            lines.append(line)
+    if not rows:
+        return None
+    columns = {role: [row[role] for row in rows] for role in rows[0]}
+    return records_of_items(columns, np.array(lines, np.int64), problems)
+
+
+def decoded_lines(content: Content, problems: Problems) -> list[tuple[int, list[tuple[str, Any]]]]:
+    """The members of the object in every line, with its number; blank lines and # comments are left out."""
+    found: list[tuple[int, list[tuple[str, Any]]]] = []
+    for line, text in enumerate(decoded(content).split("\n"), 1):
+        if not text.strip() or text.lstrip().startswith("#"):
+            continue
+        try:
+            members = _DECODER.decode(text.strip())
+        except (json.JSONDecodeError, RecursionError) as error:
+            problems.note(line, _not_json(error))
+            continue
+        if isinstance(members, _Members):
+            found.append((line, members))
+        else:
+            problems.note(line, f"{shown(members)} stands alone; expected an object in braces")
+    if not found and not problems.found:
+        problems.note(1, "no line holds data; expected an object in braces a line")
+    return found
+
+
+def _rows_of_line(
+    members: Sequence[tuple[str, Any]], kind: Kind, line: int, problems: Problems
+) -> list[dict[str, Any]]:
+    names = [name for name, _ in members]
+    lists = [value for name, value in members if name in LISTS and isinstance(value, list)]
+    if not lists:
+        return _row(members, kind, line, problems)
+    topics = [(name, value) for name, value in members if folded(name) in NAMES["topic"]]
+    if len(lists) > 1 or len(topics) != 1:
+        expected = f"one topic ({', '.join(NAMES['topic'])}) with one of {', '.join(LISTS)}"
+        problems.note(line, f"members {', '.join(map(repr, names))}; expected {expected}")
+        return []
+    if isinstance(lists[0], _Members):
+        return [{"topic": topics[0][1], "doc": doc, VALUE[kind]: value} for doc, value in lists[0]]
+    rows = []
+    for item in lists[0]:
+        if isinstance(item, _Members):
+            rows += _row([topics[0], *item], kind, line, problems)
+        else:
+            wanted = f"an object with doc and {VALUE[kind]}"
+            problems.note(line, f"{shown(item)} in a list of documents; expected {wanted}")
+    return rows
+
+
+def _row(
+    members: Sequence[tuple[str, Any]], kind: Kind, line: int, problems: Problems
+) -> list[dict[str, Any]]:
+    """The one row that members make by their names; none where they do not fit."""
+    places = recognise([name for name, _ in members], kind, line, problems)
+    return [{role: members[place][1] for role, place in places.items()}] if places else []
+
+
+def read_parquet(content: Content, kind: Kind, problems: Problems) -> Records | None:
+    """The records of a Parquet table, its columns recognised by their names."""
+    import polars
+
+    try:
+        frame = polars.read_parquet(io.BytesIO(content.view))
+    except (Exception, polars.exceptions.PanicException) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise FormatError(content.source, None, f"not a readable Parquet file ({reason})") from error
+    return records_of_frame(frame, kind, problems)
+
+
+def decoded(content: Content) -> str:
+    """The text of a source; bytes that are not UTF-8 are refused with their line."""
+    data = bytes(content.view)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        problem = f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
+        raise FormatError(content.source, line, problem) from error

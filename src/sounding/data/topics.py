@@ -1,0 +1,259 @@
+"""Topics: what was asked, from TREC's SGML, XML, tab separated lines or JSON lines."""
+
+from __future__ import annotations
+
+import bisect
+import html
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sounding.data.columns import NAMES, folded, shown
+from sounding.data.delimited import COMMA, TAB, first_record, split_grid
+from sounding.data.problems import Problems
+from sounding.data.sources import Content, extension, read_content
+from sounding.data.structured import decoded, decoded_lines
+from sounding.errors import FormatError
+
+if TYPE_CHECKING:
+    import polars
+
+FIELDS = {
+    "id": ("num", "number", "id", "_id", *NAMES["topic"]),
+    "title": ("title", "text", "query", "query_text"),
+    "description": ("desc", "description", "question"),
+    "narrative": ("narr", "narrative"),
+}  # how files name the fields; `query` is the text unless another field is, and then the id
+
+_TOPIC = re.compile(r"<(top|topic)(\s[^<>]*)?>", re.IGNORECASE)
+_END = re.compile(r"</(top|topic)\s*>", re.IGNORECASE)
+_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*)(?:\s[^<>]*)?>")
+_ATTRIBUTE = re.compile(r"""([\w.:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_INLINE = frozenset({"b", "br", "em", "i", "p", "strong", "sub", "sup", "u"})
+_LABEL = re.compile(r"^\s*(number|topic|description|narrative)\s*:", re.IGNORECASE)
+_LANGUAGE = re.compile(r"^[a-z]{2}-")  # CLEF writes <EN-title>
+_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topics:
+    """What was asked: one entry a topic, in the order of the file; texts that are lacking are empty."""
+
+    source: str
+    ids: tuple[str, ...]
+    titles: tuple[str, ...]
+    descriptions: tuple[str, ...]
+    narratives: tuple[str, ...]
+
+    @property
+    def frame(self) -> polars.DataFrame:
+        """Columns topic, title, description, narrative."""
+        import polars
+
+        return polars.DataFrame(
+            {
+                "topic": self.ids,
+                "title": self.titles,
+                "description": self.descriptions,
+                "narrative": self.narratives,
+            },
+            schema=dict.fromkeys(("topic", "title", "description", "narrative"), polars.String),
+        )
+
+
+class _Topic(NamedTuple):
+    line: int
+    id: str
+    title: str = ""
+    description: str = ""
+    narrative: str = ""
+
+
+def read_topics(source: str | Path) -> Topics:
+    """The topics of a file (`-`: standard input); the format is found from its content."""
+    content = read_content(source)
+    problems = Problems(content.source)
+    topics = parse_topics(content, problems)
+    problems.refuse()
+    return topics
+
+
+def parse_topics(content: Content, problems: Problems) -> Topics:
+    """The topics that bytes hold; what is wrong is noted, and raised only where nothing can be read."""
+    first = decoded(content).lstrip()[:1]
+    if first == "<":
+        topics = _read_markup(content, problems)
+    elif first == "{":
+        topics = _read_lines_of_json(content, problems)
+    else:
+        topics = _read_table(content, problems)
+    _note_mistakes(topics, problems)
+    if not topics and not problems.found:
+        problems.note(1, "no topics; expected <top> elements, id and text with a tab between, or JSON lines")
+    return Topics(
+        source=content.source,
+        ids=tuple(topic.id for topic in topics),
+        titles=tuple(topic.title for topic in topics),
+        descriptions=tuple(topic.description for topic in topics),
+        narratives=tuple(topic.narrative for topic in topics),
+    )
+
+
+def _note_mistakes(topics: list[_Topic], problems: Problems) -> None:
+    lines: dict[str, int] = {}
+    for topic in topics:
+        if not topic.id:
+            problems.note(topic.line, "the topic has no id; expected one, as in <num> Number: 301")
+        elif topic.id in lines:
+            earlier = lines[topic.id]
+            problems.note(
+                topic.line, f"topic {topic.id!r} stands already in line {earlier}; expected it once"
+            )
+        elif len(topic.id.split()) > 1:
+            problems.note(topic.line, f"topic id {topic.id!r} has blanks in it; expected one word")
+        elif not any(topic[2:]):
+            problems.note(topic.line, f"topic {topic.id!r} has no text; expected a title or a description")
+        lines.setdefault(topic.id, topic.line)
+
+
+def _read_markup(content: Content, problems: Problems) -> list[_Topic]:
+    """The topics of SGML, in which TREC closes <top> alone, and of XML, which closes all elements."""
+    text = _without_comments(decoded(content))
+    newlines = [found.start() for found in re.finditer("\n", text)]
+    starts = list(_TOPIC.finditer(text))
+    if not starts:
+        raise FormatError(content.source, 1, "markup without <top> or <topic>; expected one for each topic")
+    topics = []
+    for number, start in enumerate(starts):
+        limit = starts[number + 1].start() if number + 1 < len(starts) else len(text)
+        end = _END.search(text, start.end(), limit)
+        line = bisect.bisect_left(newlines, start.start()) + 1
+        if end is None and number + 1 == len(starts):
+            problems.note(line, f"the element {start.group()} is not closed; expected </{start.group(1)}>")
+        fields = _fields(text[start.end() : end.start() if end else limit])
+        attributes = {
+            folded(name): double or single
+            for name, double, single in _ATTRIBUTE.findall(start.group(2) or "")
+        }
+        known = [attributes[name] for name in FIELDS["id"] if name in attributes]
+        topics.append(_Topic(line, _plain(known[0]) if known else fields.pop("id", ""), **_texts(fields)))
+    return topics
+
+
+def _without_comments(text: str) -> str:
+    """The markup without comments, and CDATA as plain text; line numbers stay."""
+    text = re.sub(r"<!--.*?-->", lambda found: "\n" * found.group().count("\n"), text, flags=re.DOTALL)
+    return re.sub(
+        r"<!\[CDATA\[(.*?)\]\]>",
+        lambda found: html.escape(found.group(1), quote=False),
+        text,
+        flags=re.DOTALL,
+    )
+
+
+def _fields(block: str) -> dict[str, str]:
+    """The texts of one topic. A field ends where any other one begins; the first of a name counts."""
+    tags = [tag for tag in _TAG.finditer(block) if tag.group(2).lower() not in _INLINE]
+    fields: dict[str, str] = {}
+    for number, tag in enumerate(tags):
+        name = _LANGUAGE.sub("", tag.group(2).lower())
+        # In markup, <query> and <topic> hold the text, never the id.
+        fit = [field for field in ("title", "description", "narrative", "id") if name in FIELDS[field]]
+        if tag.group(1) or not fit:
+            continue
+        end = tags[number + 1].start() if number + 1 < len(tags) else len(block)
+        text = _plain(_TAG.sub(" ", block[tag.end() : end]))
+        if text:
+            fields.setdefault(fit[0], text)
+    return fields
+
+
+def _texts(fields: dict[str, str]) -> dict[str, str]:
+    return {name: fields[name] for name in ("title", "description", "narrative") if name in fields}
+
+
+def _plain(text: str) -> str:
+    """Text on one line, without entities and without the label that TREC puts in front of it."""
+    text = _LABEL.sub("", " ".join(text.split()))
+    return _ENTITY.sub(lambda found: html.unescape(found.group()), text).strip()
+
+
+def _read_lines_of_json(content: Content, problems: Problems) -> list[_Topic]:
+    topics = []
+    for line, members in decoded_lines(content, problems):
+        places = _places([name for name, _ in members])
+        if places is None:
+            names = ", ".join(repr(name) for name, _ in members)
+            problems.note(line, f"members {names}; expected an id and a text, as in {_EXAMPLE}")
+            continue
+        found: dict[str, str] = {}
+        for field, place in places.items():
+            value: Any = members[place][1]
+            if not isinstance(value, str):
+                problems.note(line, f"the {field} is {shown(value)}; expected a text")
+            found[field] = " ".join(str(value).split())
+        topics.append(_Topic(line, found.pop("id"), **found))
+    return topics
+
+
+_EXAMPLE = '{"topic": "301", "title": "organized crime"}'
+
+
+def _read_table(content: Content, problems: Problems) -> list[_Topic]:
+    """The topics of a table: with a header that names its columns, or an id and a text in each line."""
+    rows = _rows(content, problems)
+    places = _places(rows[0][1]) if rows else None
+    if places is None:
+        # Whatever stands behind the id is text, further tabs included.
+        rows = [(line, [*row[:1], *filter(None, [" ".join(row[1:])])]) for line, row in rows]
+        places = {"id": 0, "title": 1}
+    else:
+        rows = rows[1:]
+    width = max(places.values()) + 1
+    topics = []
+    for line, row in rows:
+        if len(row) < width:
+            seen = " ".join(row)[:40]
+            problems.note(line, f"{seen!r} where {width} fields are needed: id and text with a tab between")
+            continue
+        found = {field: " ".join(row[place].split()) for field, place in places.items()}
+        topics.append(_Topic(line, found.pop("id"), **found))
+    return topics
+
+
+def _rows(content: Content, problems: Problems) -> list[tuple[int, list[str]]]:
+    """The fields of every line. Quotes mean something in CSV; between tabs they are part of the text."""
+    if extension(content.source) == ".csv":
+        grid = split_grid(content, COMMA, problems)
+        return [(int(line), grid.texts(record)) for record, line in enumerate(grid.lines)]
+    return [
+        (line, text.rstrip("\r").split(TAB))
+        for line, text in enumerate(decoded(content).split("\n"), 1)
+        if text.strip() and not text.startswith("#")
+    ]
+
+
+def _places(names: list[str]) -> dict[str, int] | None:
+    """Which of the names is the id and which are texts; None where there is no id or no text."""
+    spelled = [folded(name) for name in names]
+    places: dict[str, int] = {}
+    # Texts first: `query` is one unless another name is, and then it is the id.
+    for field in ("title", "description", "narrative"):
+        known = [name for name in FIELDS[field] if name in spelled]
+        if known:
+            places[field] = spelled.index(known[0])
+    known = [name for name in FIELDS["id"] if name in spelled and spelled.index(name) not in places.values()]
+    if not known or not places:
+        return None
+    return {"id": spelled.index(known[0]), **places}
+
+
+def looks_like_topics(content: Content) -> bool:
+    """Whether this is rather a file of topics than a run or judgments."""
+    line = first_record(content).strip()
+    if line.startswith("{"):
+        ignored = Problems(content.source)
+        head = Content.from_bytes(content.source, line.encode("utf-8", "replace"))
+        return any(_places([name for name, _ in members]) for _, members in decoded_lines(head, ignored))
+    return line.startswith("<") or line.count(TAB) == 1 or _places(line.split(TAB)) is not None

@@ -1,0 +1,120 @@
+"""Runs and judgments to files that read back the same; never half a file."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from sounding.data.sources import compress_zstd
+from sounding.data.tables import Numbers, Places, Qrels, Run
+from sounding.errors import DataError, UnknownNameError
+
+QrelsFormat = Literal["trec", "tsv"]
+
+_BLANKS = re.compile(r"[\x00-\x20]")  # what the reader of TREC's text takes as the end of a field
+_COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": lambda data: gzip.compress(data, 6, mtime=0),  # the same bytes every time
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": compress_zstd,
+}
+
+
+def write_run(run: Run, path: str | Path) -> None:
+    """Write TREC's six columns: documents in the order of the run, ranks from 1, exact scores.
+
+    A name that ends in gz, bz2, xz or zst is compressed. The file appears whole or not at all.
+    """
+    _refuse_unwritable([run.tag], "tag", run.source)
+    topics = _column(run.topics, "topic", run.source)
+    docs = _column(run.docs.texts(), "document", run.source)
+    ranks = np.arange(len(docs)) - np.repeat(run.starts[:-1], run.sizes) + 1
+    lines = [
+        f"{topic} Q0 {doc} {rank} {score!r} {run.tag}\n"
+        for topic, doc, rank, score in zip(
+            _repeated(topics, run.sizes), docs, ranks.tolist(), run.scores.tolist(), strict=True
+        )
+    ]
+    _write("".join(lines), Path(path))
+
+
+def write_qrels(qrels: Qrels, path: str | Path, *, format: QrelsFormat | None = None) -> None:  # noqa: A002
+    """Write TREC's four columns (trec), or tab separated columns with a header (tsv).
+
+    Unless a format is given it is tsv where something is known that TREC's columns have no place
+    for: pool ranks, or how likely a document was to be judged. Topics without judgments leave no trace.
+    """
+    extra: dict[str, Numbers | Places] = {
+        name: column
+        for name, column in (
+            ("pool_rank", qrels.pool_ranks), ("method", qrels.methods), ("probability", qrels.probabilities),
+        )
+        if column is not None
+    }  # fmt: skip
+    form = format or ("tsv" if extra else "trec")
+    if form not in ("trec", "tsv"):
+        raise UnknownNameError("format of judgments", form, ("trec", "tsv"))
+    topics = _repeated(_column(qrels.topics, "topic", qrels.source), qrels.sizes)
+    docs = _column(qrels.docs.texts(), "document", qrels.source)
+    grades = _spelled(qrels.grades)
+    groups = None if qrels.groups is None else _column(qrels.groups.texts(), "group", qrels.source)
+    if form == "trec":
+        rows = zip(topics, groups or ["0"] * len(docs), docs, grades, strict=True)
+        _write("".join(" ".join(row) + "\n" for row in rows), Path(path))
+        return
+    columns = {"topic": topics, "doc": docs, "grade": grades}
+    if groups is not None:
+        columns["group"] = groups
+    columns |= {name: _spelled(column) for name, column in extra.items()}
+    lines = ["\t".join(row) for row in zip(*columns.values(), strict=True)]
+    _write("\n".join(["\t".join(columns), *lines]) + "\n", Path(path))
+
+
+def _column(texts: Iterable[str], what: str, source: str) -> list[str]:
+    column = list(texts)
+    _refuse_unwritable(column, what, source)
+    return column
+
+
+def _refuse_unwritable(texts: list[str], what: str, source: str) -> None:
+    for text in texts:
+        if not text or _BLANKS.search(text) or (what == "topic" and text.startswith("#")):
+            seen = f"{what} {text!r}"
+            problem = f"{source}: {seen} cannot stand in a file of columns; expected no blanks, no leading #"
+            raise DataError(problem)
+
+
+def _repeated(topics: list[str], sizes: Places) -> list[str]:
+    return [topic for topic, size in zip(topics, sizes.tolist(), strict=True) for _ in range(size)]
+
+
+def _spelled(values: Numbers | Places) -> list[str]:
+    """Numbers so that they read back exactly; whole ones without a dot."""
+    return [str(int(value)) if value == int(value) else repr(value) for value in values.tolist()]
+
+
+def _write(text: str, path: Path) -> None:
+    """Put a whole file in place, or leave what was there."""
+    data = text.encode("utf-8", "surrogateescape")
+    compress = _COMPRESSED.get(path.suffix.lower())
+    data = data if compress is None else compress(data)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_bytes(data)  # a pipe or a device cannot be replaced
+            return
+        try:
+            part.write_bytes(data)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror or error}") from error

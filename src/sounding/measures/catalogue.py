@@ -1,0 +1,106 @@
+"""The tables of docs/measures.md, made from the registry: `python -m sounding.measures.catalogue PAGE`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from inspect import Parameter
+from itertools import groupby
+from math import isinf
+from pathlib import Path
+
+from sounding.errors import FormatError
+from sounding.measures.registry import Definition, definitions, has_expectation
+from sounding.measures.trec import trec_names_of
+
+BEGIN = "<!-- made by python -m sounding.measures.catalogue: begin -->"
+END = "<!-- end -->"
+_HEADER = (
+    "| measure | parameters | what it gives | basis | claims | trec_eval |",
+    "|---|---|---|---|---|---|",
+)
+_BASES = {"recall": "recall", "utility": "utility", "count": "count"}
+
+
+def updated(page: str, source: str = "page") -> str:
+    """The page with the part between its markers made anew."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise FormatError(source, None, f"the lines {BEGIN!r} and {END!r} mark where the tables go")
+    return f"{before}{BEGIN}\n\n{catalogue()}\n{END}{after}"
+
+
+def catalogue() -> str:
+    """A heading and a table of measures for each family."""
+    return "\n".join(_lines())
+
+
+def _lines() -> Iterator[str]:
+    for family, members in groupby(definitions(), key=lambda known: known.family):
+        rows = list(members)
+        title = (sys.modules[rows[0].kernel.__module__].__doc__ or family).split("\n", 1)[0]
+        yield f"### {title.rstrip('.')}"
+        yield ""
+        yield from _HEADER
+        for known in rows:
+            yield _row(known)
+        yield ""
+
+
+def _row(known: Definition) -> str:
+    cells = (
+        f"`{_spelling(known)}`",
+        ", ".join(f"`{_parameter(p)}`" for p in known.parameters.values() if p.name != known.at),
+        known.summary,
+        _BASES[known.basis],
+        ", ".join(_claims(known)),
+        ", ".join(f"`{name}`" for name in trec_names_of(known.name)),
+    )
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _spelling(known: Definition) -> str:
+    """The name with its cut-off: @k where one is needed, [@k] where it may be left out."""
+    at = known.parameters.get(known.at)
+    if at is None:
+        return known.name
+    return f"{known.name}@{at.name}" if at.default is Parameter.empty else f"{known.name}[@{at.name}]"
+
+
+def _parameter(parameter: Parameter) -> str:
+    return (
+        parameter.name if parameter.default is Parameter.empty else f"{parameter.name}={parameter.default!r}"
+    )
+
+
+def _claims(known: Definition) -> Iterator[str]:
+    if known.monotone:
+        yield "monotone"
+    if known.monotone_in_k:
+        yield "monotone in k"
+    if known.additive:
+        yield "additive"
+    low, high = known.bounds
+    if (low, high) != (0.0, 1.0) and known.aggregate != "text":
+        yield f"{_number(low)} to {_number(high)}"
+    if known.aggregate in ("sum", "geometric"):
+        yield {"sum": "summed", "geometric": "geometric mean"}[known.aggregate]
+    if has_expectation(known.name):
+        yield "ties can be averaged"
+
+
+def _number(value: float) -> str:
+    if isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:g}"
+
+
+def main(path: str) -> None:
+    """Write the tables into a page."""
+    page = Path(path)
+    page.write_text(updated(page.read_text("utf-8"), path), "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,384 @@
+"""Measures that hold grades against the best order there could have been: nDCG and its kin, G, Q."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.errors import DataError
+from sounding.measures.binary import share
+from sounding.measures.registry import measure
+from sounding.ranking import Counts, Hits, Judgments, Ranking, Values
+
+Gains = Mapping[float, float]  # what single grades are worth; others are worth themselves
+Dcg = Literal["log2", "exp-log2", "zipf", "exp-zipf", "jk", "exp-jk"]
+
+_DISCOUNTS: Mapping[str, Callable[[Counts | Values], Values]] = {
+    "log2": lambda rank: 1 / np.log2(rank + 1),
+    "zipf": lambda rank: 1 / rank,
+    "jk": lambda rank: 1 / np.log2(np.maximum(rank, 2)),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DcgForm:
+    """What a grade adds to a DCG and how ranks discount it; see nDCG for the names."""
+
+    dcg: Dcg = "log2"
+    gains: Gains | None = None
+    rel: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.gains is not None and self.rel is not None:
+            raise DataError(f"gains= and rel={self.rel} both say what a grade is worth; give one of them")
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells two forms apart."""
+        return self.dcg, None if self.gains is None else tuple(sorted(self.gains.items())), self.rel
+
+    def gain(self, grade: Values) -> Values:
+        """What documents of these grades gain before the discount."""
+        if self.rel is not None:
+            return (grade >= self.rel).astype(np.float64)
+        worth = grade if self.gains is None else with_gains(grade, self.gains)
+        return np.exp2(worth) - 1 if self.dcg.startswith("exp-") else worth
+
+    def discount(self, rank: Counts | Values) -> Values:
+        """What a gain at these ranks is multiplied with."""
+        return _DISCOUNTS[self.dcg.removeprefix("exp-")](rank)
+
+
+def with_gains(grade: Values, gains: Gains) -> Values:
+    """The grades, where `gains` names one replaced by its gain."""
+    result = grade.copy()
+    for named, gain in gains.items():
+        result[grade == named] = gain
+    return result
+
+
+def running(operation: np.ufunc, values: Values, nth: Counts) -> Values:
+    """The sum (product, ...) of a topic's values down to each of them; `nth` numbers them from 1.
+
+    Each pass doubles how many values a result covers. So topics do not mix, not even in the last bits,
+    and rounding errors grow with the logarithm of a topic's length only.
+    """
+    result = values.astype(np.float64)
+    covered = 1
+    longest = int(nth.max(initial=0))
+    while covered < longest:
+        later = (nth > covered).nonzero()[0]
+        result[later] = operation(result[later - covered], result[later])
+        covered *= 2
+    return result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ideal:
+    """The best order of each topic's judged documents, as far as they gain something."""
+
+    starts: Counts  # (topic + 1,)
+    topic: Counts  # (document,)
+    place: Counts  # (document,) rank in the best order, from 1
+    gain: Values  # (document,) above 0
+
+    @property
+    def size(self) -> Counts:
+        """How many documents of each topic gain something."""
+        return np.diff(self.starts)
+
+    def reached(self, sums: Values, topic: Counts, rank: Counts) -> Values:
+        """What running sums over this order come to at a rank of a topic; past its end they stay."""
+        last = np.minimum(rank, self.size[topic])
+        return np.where(last > 0, np.concatenate([[0.0], sums])[self.starts[topic] + last], 0.0)
+
+
+def ideal_order(judgments: Judgments, gain: Values, pool: NDArray[np.bool_] | None = None) -> Ideal:
+    """The best order when each judgment has this gain; with a `pool`, of the documents in it."""
+    chosen = gain > 0
+    if pool is not None:
+        chosen &= pool
+    topic = judgments.topic[chosen]
+    order = np.lexsort((-gain[chosen], topic))  # gains that were named need not follow the grades
+    starts = np.searchsorted(topic, np.arange(len(judgments.topics) + 1))
+    return Ideal(starts, topic, np.arange(1, len(topic) + 1) - starts[topic], gain[chosen][order])
+
+
+def pool_of_depth(judgments: Judgments, k: int, option: str) -> NDArray[np.bool_]:
+    """Which judged documents some contributing run has among its first k.
+
+    A document whose pool rank is not known (0) is in no pool.
+    """
+    if judgments.pool_ranks is None:
+        raise DataError(
+            f"{option} looks at the pool of depth {k}, and these judgments do not say at which rank each"
+            " document was pooled; give qrels with pool ranks (a pool_rank column)"
+        )
+    return (judgments.pool_ranks > 0) & (judgments.pool_ranks <= k)
+
+
+def dcg_of(run: Ranking, k: int | None, form: DcgForm) -> Values:
+    """Sum of the discounted gains of the first k documents, for every topic."""
+    rows = np.arange(len(run.rank)) if k is None else (run.rank <= k).nonzero()[0]
+    gain = form.gain(run.grade[rows])
+    counts = gain != 0
+    rows, gain = rows[counts], gain[counts]
+    return run.total(run.topic[rows], gain * form.discount(run.rank[rows]))
+
+
+def ideal_dcg_of(judgments: Judgments, k: int | None, form: DcgForm, norm: str = "a") -> Values:
+    """The largest DCG at k that each topic's judged documents allow; computed once for all runs."""
+
+    def compute() -> Values:
+        pool = None
+        if norm == "b" and k is not None:
+            pool = pool_of_depth(judgments, k, "nDCG with norm='b'")
+        best = ideal_order(judgments, form.gain(judgments.grades), pool)
+        near = np.ones(len(best.place), np.bool_) if k is None else best.place <= k
+        weight = best.gain[near] * form.discount(best.place[near])
+        return np.bincount(best.topic[near], weight, len(judgments.topics)).astype(np.float64)
+
+    return judgments.remember(("ideal dcg", k, form.key, norm), compute)
+
+
+@measure("nDCG", basis="recall", monotone=False, additive=True)
+def normalized_discounted_cumulative_gain(
+    run: Ranking,
+    *,
+    k: int | None = None,
+    dcg: Dcg = "log2",
+    gains: Gains | None = None,
+    rel: float | None = None,
+    norm: Literal["a", "b"] = "a",
+) -> Values:
+    """Discounted gain of the first k documents as a share of the most that the judged documents allow.
+
+    `dcg` names gain and discount at rank i:
+
+    - 'log2': grade / log2(i + 1), as trec_eval and ir_measures;
+    - 'zipf': grade / i (Kanoulas & Aslam 2009);
+    - 'jk': grade / log2(i), and no discount before rank 2, as in Järvelin & Kekäläinen (2002), b = 2;
+    - 'exp-log2' and so on: the same with the gain 2^grade - 1 (Burges, gdeval).
+
+    `gains` says what single grades are worth; those not named are worth themselves. The best order
+    follows the gains however close they are (trec_eval confuses gains less than 1 apart). `rel` makes
+    gains binary: 1 from that grade on, 0 below.
+
+    Without k the best order has all judged documents, however few were retrieved. It is formed from all
+    judgments (norm 'a') or from those in the pool of depth k (norm 'b'; Lu, Moffat & Culpepper 2016,
+    Table 2). The latter needs pool ranks, and lets a run that did not contribute to the pool exceed 1.
+    A topic where nothing can be gained gives 0.
+    """
+    form = DcgForm(dcg, gains, rel)
+    return share(dcg_of(run, k, form), ideal_dcg_of(run.judgments, k, form, norm))
+
+
+@measure("DCG", basis="utility", monotone=True, monotone_in_k=True, additive=True, bounds=(0.0, np.inf))
+def discounted_cumulative_gain(
+    run: Ranking,
+    *,
+    k: int | None = None,
+    dcg: Dcg = "log2",
+    gains: Gains | None = None,
+    rel: float | None = None,
+) -> Values:
+    """Sum of the gains of the first k documents, each discounted by its rank.
+
+    Parameters as for nDCG. What is claimed of it holds for gains from 0 that do not fall with the grade.
+    """
+    return dcg_of(run, k, DcgForm(dcg, gains, rel))
+
+
+@measure("IDCG", basis="count", monotone=True, monotone_in_k=True, bounds=(0.0, np.inf))
+def ideal_discounted_cumulative_gain(
+    run: Ranking,
+    *,
+    k: int | None = None,
+    dcg: Dcg = "log2",
+    gains: Gains | None = None,
+    rel: float | None = None,
+) -> Values:
+    """The largest DCG that the judged documents of the topic allow, whatever was retrieved."""
+    return ideal_dcg_of(run.judgments, k, DcgForm(dcg, gains, rel)).copy()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Progress:
+    """How DCG (log2) grows down a ranking, and down the best order."""
+
+    ideal: Ideal
+    ideal_sums: Values  # (ideal document,) DCG of the best order down to it
+    hit: Hits  # the retrieved documents with a gain other than 0
+    gain: Values  # (hit,)
+    sums: Values  # (hit,) DCG of the ranking down to it
+
+    @staticmethod
+    def of(run: Ranking, gains: Gains | None) -> _Progress:
+        """The growth of both for one run."""
+        form = DcgForm(gains=gains)
+        judgments = run.judgments
+
+        def best() -> tuple[Ideal, Values]:
+            order = ideal_order(judgments, form.gain(judgments.grades))
+            return order, running(np.add, order.gain * form.discount(order.place), order.place)
+
+        ideal, ideal_sums = judgments.remember(("progress", form.key), best)
+        gain = form.gain(run.grade)
+        hit = run.select(gain != 0)
+        gain = gain[gain != 0]
+        return _Progress(
+            ideal, ideal_sums, hit, gain, running(np.add, gain * form.discount(hit.rank), hit.nth)
+        )
+
+    def dcg_at(self, topic: Counts, rank: Counts) -> Values:
+        """DCG of the ranking down to a rank of a topic."""
+        stride = int(max(self.hit.rank.max(initial=0), rank.max(initial=0))) + 1
+        keys = self.hit.topic * stride + self.hit.rank
+        above = np.searchsorted(keys, topic * stride + rank, side="right")
+        any_hit = above > np.searchsorted(self.hit.topic, topic)
+        return np.where(any_hit, np.concatenate([[0.0], self.sums])[above], 0.0)
+
+    def ndcg_at_end(self, run: Ranking) -> Values:
+        """The nDCG of the whole ranking, for every topic."""
+        every = np.arange(len(run.topics))
+        return share(
+            self.dcg_at(every, run.retrieved),
+            self.ideal.reached(self.ideal_sums, every, self.ideal.size),
+        )
+
+
+@measure("nDCGRel", basis="recall", monotone=False)
+def ndcg_at_relevant_documents(run: Ranking, *, gains: Gains | None = None) -> Values:
+    """Mean of the nDCG at the rank of each relevant document; one not retrieved has that of the end.
+
+    trec_eval's ndcg_rel. Relevant is what gains more than 0; nDCG at rank i compares with the i best
+    documents, that of the end with all.
+    """
+    progress = _Progress.of(run, gains)
+    relevant = progress.gain > 0
+    topic, rank = progress.hit.topic[relevant], progress.hit.rank[relevant]
+    at_hits = progress.sums[relevant] / progress.ideal.reached(progress.ideal_sums, topic, rank)
+    not_retrieved = progress.ideal.size - run.total(topic)
+    return share(run.total(topic, at_hits) + not_retrieved * progress.ndcg_at_end(run), progress.ideal.size)
+
+
+@measure("RnDCG", basis="recall", monotone=False)
+def ndcg_at_levels(run: Ranking, *, gains: Gains | None = None, rel: float = 1) -> Values:
+    """Mean of the nDCG at the ranks where the gain of the best order changes, and at the end.
+
+    trec_eval's Rndcg: with 5 documents of grade 2 and 3 of grade 1 it is the mean of nDCG@5, nDCG@8 and
+    the nDCG of the whole ranking. The latter is left out where fewer than two documents follow the rank
+    at which the best order ends. A topic without a document judged `rel` or better gives 0.
+    """
+    progress = _Progress.of(run, gains)
+    ideal = progress.ideal
+    last = np.ones(len(ideal.gain), np.bool_)
+    last[:-1] = (ideal.gain[1:] != ideal.gain[:-1]) | (ideal.topic[1:] != ideal.topic[:-1])
+    topic = ideal.topic[last]
+    at_levels = progress.dcg_at(topic, ideal.place[last]) / progress.ideal_sums[last]
+    goes_on = run.retrieved >= ideal.size + 2
+    summed = run.total(topic, at_levels) + goes_on * progress.ndcg_at_end(run)
+    return np.where(run.relevant(rel) > 0, share(summed, run.total(topic) + goes_on), 0.0)
+
+
+@measure("G", basis="recall", monotone=False)
+def normalized_gain(run: Ranking, *, gains: Gains | None = None) -> Values:
+    """Sum of the gains, each discounted by how far the ranking lags behind the best, as a share of all gains.
+
+    trec_eval's G: a gain is divided by log2(2 + cost - gained), both summed down to its rank. A rank
+    costs what the best order gains there, and at least 1.
+    """
+    form = DcgForm(gains=gains)
+    judgments = run.judgments
+
+    def best() -> tuple[Ideal, Values]:
+        order = ideal_order(judgments, form.gain(judgments.grades))
+        return order, running(np.add, np.maximum(order.gain, 1), order.place)
+
+    ideal, costs = judgments.remember(("cost", form.key), best)
+    gain = form.gain(run.grade)
+    hit = run.select(gain != 0)
+    gain = gain[gain != 0]
+    past_the_best = np.maximum(hit.rank - ideal.size[hit.topic], 0)
+    cost = ideal.reached(costs, hit.topic, hit.rank) + past_the_best
+    lag = cost - running(np.add, gain, hit.nth)
+    return share(run.total(hit.topic, gain / np.log2(2 + lag)), run.total(ideal.topic, ideal.gain))
+
+
+def scaled(grade: Values, gain: Literal["linear", "exponential"], highest: float) -> Values:
+    """Grades as gains between 0 and 1: g / highest, or (2^g - 1) / 2^highest."""
+    return grade / highest if gain == "linear" else (np.exp2(grade) - 1) / np.exp2(highest)
+
+
+@measure("Q", basis="recall", monotone=False, monotone_in_k=True)
+def q_measure(
+    run: Ranking,
+    *,
+    k: int | None = None,
+    beta: float = 1,
+    rel: float = 1,
+    gain: Literal["linear", "exponential", "grade"] = "linear",
+    gains: Gains | None = None,
+    norm: Literal["a", "b", "c"] = "a",
+    ideal: Literal["i", "ii"] = "i",
+) -> Values:
+    """Average precision in which a precision also counts what was gained of what could have been.
+
+    Sakai's Q-measure (2004). At a relevant document of rank i (judged `rel` or better) it takes
+    (relevant so far + beta * gained so far) / (i + beta * the most that i documents can gain), and
+    averages that over the relevant documents; beta=0 gives AP. A gain is g / highest grade of the
+    judgments ('linear'), (2^g - 1) / 2^highest ('exponential'; both Lu, Moffat & Culpepper 2016,
+    Table 1) or the grade itself ('grade', as NTCIREVAL), for which `gains` may name other values.
+
+    Truncation at k (Lu, Table 2): the sum is divided by all relevant documents (norm 'a'), at most k of
+    them ('b'), or those in the pool of depth k ('c'); the best order is formed from all judgments
+    (ideal 'i') or from that pool ('ii'). 'c' and 'ii' need pool ranks, and let a run that did not
+    contribute to the pool exceed 1. What is claimed of its range and of deeper cut-offs holds for 'a', 'i'.
+    """
+    judgments = run.judgments
+    if gains is not None and gain != "grade":
+        raise DataError(
+            f"gains= replaces grades, and gain={gain!r} scales them; use gains= with gain='grade'"
+        )
+
+    def worth(grade: Values) -> Values:
+        if gain != "grade":
+            return scaled(grade, gain, judgments.highest)
+        return grade if gains is None else with_gains(grade, gains)
+
+    def best() -> tuple[Ideal, Values]:
+        pool = None
+        if ideal == "ii" and k is not None:
+            pool = pool_of_depth(judgments, k, "Q with ideal='ii'")
+        order = ideal_order(judgments, worth(judgments.grades), pool)
+        return order, running(np.add, order.gain, order.place)
+
+    key = ("q", gain, DcgForm(gains=gains).key, k if ideal == "ii" else None)
+    best_order, most = judgments.remember(key, best)
+    value = worth(run.grade)
+    near = (value != 0) | (run.grade >= rel)
+    if k is not None:
+        near &= run.rank <= k
+    hit = run.select(near)
+    relevant = hit.grade >= rel
+    found = running(np.add, relevant.astype(np.float64), hit.nth)[relevant]
+    gained = running(np.add, value[near], hit.nth)[relevant]
+    topic, rank = hit.topic[relevant], hit.rank[relevant]
+    blend = (found + beta * gained) / (rank + beta * best_order.reached(most, topic, rank))
+    return share(run.total(topic, blend), _relevant_by_norm(run, k, rel, norm))
+
+
+def _relevant_by_norm(run: Ranking, k: int | None, rel: float, norm: str) -> Counts:
+    """How many relevant documents Q is averaged over."""
+    relevant = run.relevant(rel)
+    if norm == "a" or k is None:
+        return relevant
+    if norm == "b":
+        return np.minimum(relevant, k)
+    judgments = run.judgments
+    pooled = pool_of_depth(judgments, k, "Q with norm='c'") & (judgments.grades >= rel)
+    return np.bincount(judgments.topic[pooled], minlength=len(run.topics))

@@ -1,0 +1,279 @@
+"""The names of measures: one reader for what users of ir_measures, trec_eval and ranx write.
+
+A name is looked up in this order, and the first vocabulary that has it decides:
+
+1. trec_eval, whole or with parameters after `.` or `_`: `map`, `P`, `P.5,10`, `ndcg_cut_10`, `official`
+2. ours, which is that of ir_measures: `nDCG@20`, `AP(rel=2)@100`, with its aliases such as `MAP`
+3. ranx, with a cut-off or a level: `ndcg@10`, `map@100-l2`, `rbp.95`
+
+Capitals count. So `P`, `recall` and `success` alone stand for trec_eval's nine, nine and three cut-offs,
+`P@5` and `recall@5` for one; `rbp` is trec_eval's (p = 0.9), `RBP` is ours (p = 0.8) and `rbp.95` is ranx's.
+Whatever was read, a measure prints as `str(measure)`, and that reads back to the same measure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, NoReturn
+
+import numpy as np
+
+from sounding.errors import DataError, SoundingError, UnknownNameError
+from sounding.measures import trec
+from sounding.measures.registry import Measure, definition, definitions
+from sounding.ranking import Judgments, Ranking
+
+# Other spellings of our names: ir_measures' aliases, and the assessment measures as papers write them.
+ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "MAP": ("AP", {}),
+    "Precision": ("P", {}),
+    "Recall": ("R", {}),
+    "MRR": ("RR", {}),
+    "RPrec": ("Rprec", {}),
+    "NDCG": ("nDCG", {}),
+    "BPref": ("Bpref", {}),
+    "A_p": ("P", {"assessed": True}),
+    "A_r": ("R", {"assessed": True}),
+    "AA": ("AP", {"assessed": True}),
+}
+
+# ranx: what the bare name is, what `@k` makes of it (None: nothing), and further parameters.
+RANX: Mapping[str, tuple[str | None, str | None, Mapping[str, Any]]] = {
+    "hits": ("NumRelRet", None, {}),
+    "hit_rate": (None, "Success", {}),
+    "precision": ("SetP", "P", {}),
+    "recall": ("SetR", "R", {}),
+    "f1": ("SetF", None, {}),
+    "r-precision": ("Rprec", None, {}),
+    "mrr": ("RR", "RR", {}),
+    "map": ("AP", "AP", {}),
+    "dcg": ("DCG", "DCG", {}),
+    "dcg_burges": ("DCG", "DCG", {"dcg": "exp-log2"}),
+    "ndcg": ("nDCG", "nDCG", {}),
+    "ndcg_burges": ("nDCG", "nDCG", {"dcg": "exp-log2"}),
+    "bpref": ("Bpref", None, {}),
+}
+_RANX = re.compile(
+    rf"({'|'.join(map(re.escape, sorted(RANX, key=len, reverse=True)))})"
+    r"(?:@([0-9]{1,15}))?(?:-l([0-9]{1,3}))?"
+)
+_RANX_RBP = re.compile(r"rbp[.@]([0-9]{1,15})(?:-l([0-9]{1,3}))?")
+
+_HEAD = re.compile(r"[^\W\d]\w*(?=\s*[(@]|\s*\Z)")
+_WORD = re.compile(r"[\w-]+")
+_TOKEN = re.compile(
+    r"""\s*(?: (?P<number>[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})
+                          (?:[eE][+-]?[0-9]{1,3})?)(?![\w.])
+             | (?P<text>'[^'\\\n]*'|"[^"\\\n]*")
+             | (?P<word>[^\W\d]\w*)
+             | (?P<mark>[(){}=:,@])
+             | (?P<end>\Z) )""",
+    re.VERBOSE,
+)
+_CONSTANTS: Mapping[str, Any] = {"True": True, "False": False, "None": None}
+
+
+def parse(text: str) -> Measure:
+    """The one measure that a text names."""
+    measures = _expanded(text)
+    if len(measures) != 1:
+        raise DataError(
+            f"{_shown(text)} stands for {len(measures)} measures; name one of them, such as {measures[-1]}"
+        )
+    return measures[0]
+
+
+def parse_measures(texts: Iterable[str | Measure]) -> tuple[Measure, ...]:
+    """All measures that texts name, each once, in their order; measures are taken as they are."""
+    found: dict[Measure, None] = {}
+    for text in [texts] if isinstance(texts, str) else texts:
+        found.update(dict.fromkeys([text] if isinstance(text, Measure) else _expanded(text)))
+    return tuple(found)
+
+
+def _expanded(text: str) -> tuple[Measure, ...]:
+    stripped = text.strip()
+    try:
+        found = trec.expand(stripped)
+        if found is None:
+            found = _ours(stripped) or _ranx(stripped)
+        for measure in found or ():
+            measure(_no_topics())  # a kernel refuses what it cannot use: here, before files are read
+    except UnknownNameError:
+        raise
+    except DataError as problem:
+        raise DataError(f"measure {_shown(text)}: {problem}") from None
+    if found is None:
+        raise _unknown(stripped)
+    return found
+
+
+@cache
+def _no_topics() -> Ranking:
+    """A ranking of nothing."""
+    whole, real = np.empty(0, np.int64), np.empty(0)
+    judgments = Judgments(
+        topics=(), starts=np.zeros(1, np.int64), grades=real, pool_ranks=whole, pooled=whole, highest=1.0
+    )
+    return Ranking(
+        run="", judgments=judgments, topic=whole, rank=whole, grade=real, retrieved=whole,
+        missing=np.empty(0, np.bool_), pooled_topic=whole, pooled_rank=whole,
+    )  # fmt: skip
+
+
+def _ours(text: str) -> tuple[Measure] | None:
+    """A measure in our own form, which is that of ir_measures."""
+    head = _HEAD.match(text)
+    if head is None:
+        return None
+    name, preset = ALIASES.get(head[0], (head[0], {}))
+    if name not in {known.name for known in definitions()}:
+        return None
+    return (_Reader(text, head.end()).measure(name, preset),)
+
+
+def _ranx(text: str) -> tuple[Measure] | None:
+    """A measure as ranx writes it: name, @k, -l and the lowest relevant grade."""
+    persistence = _RANX_RBP.fullmatch(text)
+    if persistence:
+        level = {} if persistence[2] is None else {"rel": int(persistence[2])}
+        return (Measure.of("RBP", p=float(f"0.{persistence[1]}"), **level),)
+    spelled = _RANX.fullmatch(text)
+    if spelled is None:
+        return None
+    bare, cut, parameters = RANX[spelled[1]]
+    name = bare if spelled[2] is None else cut
+    if name is None and cut is not None:
+        raise DataError(f"{spelled[1]} needs a cut-off, as in {spelled[1]}@10")
+    if name is None:
+        raise DataError(f"{spelled[1]} takes no cut-off here")
+    chosen = dict(parameters)
+    if spelled[2] is not None:
+        chosen["k"] = int(spelled[2])
+    if spelled[3] is not None:
+        chosen |= _ranx_level(name, int(spelled[3]))
+    return (Measure.of(name, **chosen),)
+
+
+def _ranx_level(name: str, level: int) -> dict[str, Any]:
+    """What ranx's -l is here: for measures that use grades, the lower ones gain nothing."""
+    if definition(name).takes("gains"):
+        return {"gains": dict.fromkeys(range(1, level), 0)}
+    return {"rel": level}
+
+
+class _Reader:
+    """Reads what follows a measure's name: (parameter=value, ...) and @value."""
+
+    def __init__(self, text: str, position: int) -> None:
+        self.text = text
+        self.position = position
+        self.advance()
+
+    def advance(self) -> None:
+        """Go to the next token."""
+        found = _TOKEN.match(self.text, self.position)
+        if found is None:
+            rest = self.text[self.position :].strip()
+            raise DataError(f"cannot read {_shown(rest)}")
+        self.kind = str(found.lastgroup)
+        self.token = found[self.kind]
+        self.position = found.end()
+
+    def take(self, mark: str) -> bool:
+        """Whether the mark stands here; if so, go past it."""
+        if self.kind != "mark" or self.token != mark:
+            return False
+        self.advance()
+        return True
+
+    def measure(self, name: str, preset: Mapping[str, Any]) -> Measure:
+        """The whole measure."""
+        at = definition(name).at
+        chosen = dict(preset)
+        if self.take("("):
+            while not self.take(")"):
+                key = self.parameter(name)
+                self.add(chosen, at if key == "cutoff" else key, self.value(f"{key}="))
+                if not self.take(",") and (self.kind, self.token) != ("mark", ")"):
+                    self.refuse("a comma or )")
+        if self.take("@"):
+            self.add(chosen, at, self.scalar("@"))
+        if self.kind != "end":
+            self.refuse("nothing more: one measure a text")
+        return Measure.of(name, **chosen)
+
+    def parameter(self, name: str) -> str:
+        """A parameter's name and the = after it."""
+        key = self.token
+        if self.kind != "word":
+            self.refuse(f"a parameter such as {next(iter(definition(name).parameters), 'judged_only')}=")
+        self.advance()
+        if not self.take("="):
+            self.refuse(f"= after {key}")
+        return key
+
+    def value(self, after: str) -> Any:
+        """A scalar, or a table {grade: gain, ...}."""
+        if not self.take("{"):
+            return self.scalar(after)
+        table: dict[Any, Any] = {}
+        while not self.take("}"):
+            key = self.scalar("{ or a comma")
+            if not self.take(":"):
+                self.refuse("a colon")
+            table[key] = self.scalar("the colon")
+            if not self.take(",") and (self.kind, self.token) != ("mark", "}"):
+                self.refuse("a comma or }")
+        return table
+
+    def scalar(self, after: str) -> Any:
+        """A number, a text in quotes, True, False or None."""
+        kind, token = self.kind, self.token
+        if kind == "number":
+            self.advance()
+            return int(token) if re.fullmatch("[+-]?[0-9]+", token) else float(token)
+        if kind == "text":
+            self.advance()
+            return token[1:-1]
+        if kind == "word" and token in _CONSTANTS:
+            self.advance()
+            return _CONSTANTS[token]
+        return self.refuse(f"a value after {after}")
+
+    def add(self, chosen: dict[str, Any], key: str, value: Any) -> None:
+        """Note a parameter's value; to give one twice is refused."""
+        if key in chosen:
+            raise DataError(f"{key} is given twice")
+        chosen[key] = value
+
+    def refuse(self, wanted: str) -> NoReturn:
+        """Say what should stand here and what does."""
+        seen = "nothing" if self.kind == "end" else _shown(self.token)
+        raise DataError(f"expected {wanted}, found {seen}")
+
+
+def _unknown(text: str) -> SoundingError:
+    """The error for a text that starts with no name we know, or goes on as none of its kind can."""
+    word = _WORD.match(text)
+    if word is None:
+        return DataError(f"measure {_shown(text)}: a measure starts with its name, as in nDCG@10")
+    name = word[0]
+    if name in trec.TREC_NAMES and name not in RANX:
+        return DataError(
+            f"measure {_shown(text)}: parameters of trec_eval's names stand after a dot, as in P.5,10"
+        )
+    if name in RANX:
+        return DataError(f"measure {_shown(text)}: after {name} stands @ and a whole number, as in map@10")
+    ours = [known.name for known in definitions()]
+    folded = {other.lower() for other in ours}
+    others = [*ALIASES, *trec.TREC_NAMES, *RANX]
+    error = UnknownNameError("measure", name, [*ours, *(o for o in others if o.lower() not in folded)])
+    return error if error.suggestions else UnknownNameError("measure", name, ours)
+
+
+def _shown(text: str) -> str:
+    """The text in quotes, on one line, not longer than a screen is wide."""
+    return repr(text if len(text) <= 60 else f"{text[:60]}...")

@@ -1,0 +1,46 @@
+"""Interpolated precision: at a level of recall, the best precision there or at any higher recall."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sounding.errors import DataError
+from sounding.measures.registry import measure
+from sounding.ranking import Hits, Ranking, Values
+
+ELEVEN_POINTS = "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1"
+
+
+@measure("IPrec", basis="recall", monotone=False, at="recall")
+def interpolated_precision(run: Ranking, *, recall: float, rel: float = 1) -> Values:
+    """Best precision at any rank where at least this share of the relevant documents was found.
+
+    The share is rounded to a number of documents: to the nearest (trec_eval 10), or up unless it is
+    less than 0.1 above a whole number (trec_eval 9).
+    """
+    return _best_precision(run, run.hits(rel), recall, rel)
+
+
+@measure("IAP", basis="recall", monotone=False)
+def interpolated_average_precision(run: Ranking, *, rel: float = 1, points: str = ELEVEN_POINTS) -> Values:
+    """Mean of the interpolated precisions at levels of recall, by default 0, 0.1, ... 1."""
+    hit = run.hits(rel)
+    return np.mean([_best_precision(run, hit, recall, rel) for recall in _recalls(points)], axis=0)
+
+
+def _best_precision(run: Ranking, hit: Hits, recall: float, rel: float) -> Values:
+    wanted = recall * run.relevant(rel)
+    # Halves are rounded up: NumPy's rint would take them to the even number.
+    needed = np.floor(wanted + 0.9) if run.old_recall_points else np.floor(wanted) + (wanted % 1 >= 0.5)
+    enough = hit.nth >= needed[hit.topic]
+    best = np.zeros(len(run.topics))
+    np.maximum.at(best, hit.topic[enough], hit.nth[enough] / hit.rank[enough])
+    return best
+
+
+def _recalls(points: str) -> list[float]:
+    """The levels of recall that a text such as '0.2,0.5,0.8' lists."""
+    recalls = [float(point) for point in points.split(",")]
+    if not all(0 <= recall <= 1 for recall in recalls):
+        raise DataError(f"IAP(points={points!r}): levels of recall lie between 0 and 1")
+    return recalls

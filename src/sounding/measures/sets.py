@@ -1,0 +1,75 @@
+"""Measures of what was retrieved as a set: the order does not count."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sounding.errors import DataError
+from sounding.measures.binary import share
+from sounding.measures.registry import measure
+from sounding.ranking import Ranking, Values
+
+
+@measure("SetP", basis="utility", monotone=True)
+def set_precision(run: Ranking, *, rel: float = 1, relative: bool = False) -> Values:
+    """Share of all retrieved documents that are relevant; `relative`: of the most that could be."""
+    return set_relative_precision(run, rel=rel) if relative else share(_found(run, rel), run.retrieved)
+
+
+@measure("SetRelP", basis="recall", monotone=True)
+def set_relative_precision(run: Ranking, *, rel: float = 1) -> Values:
+    """Relevant documents retrieved, divided by min(retrieved, R)."""
+    return share(_found(run, rel), np.minimum(run.retrieved, run.relevant(rel)))
+
+
+@measure("SetR", basis="recall", monotone=True, additive=True)
+def set_recall(run: Ranking, *, rel: float = 1) -> Values:
+    """Share of the relevant documents that were retrieved at any rank."""
+    return share(_found(run, rel), run.relevant(rel))
+
+
+@measure("SetF", basis="recall", monotone=True)
+def set_f(run: Ranking, *, rel: float = 1, beta: float = 1.0) -> Values:
+    """Weighted harmonic mean of SetP and SetR: (beta + 1) P R / (beta P + R).
+
+    As in trec_eval and ir_measures, beta itself weighs recall; van Rijsbergen's F squares it first.
+    """
+    weighed = beta * run.relevant(rel).astype(np.float64)
+    return share((beta + 1) * _found(run, rel), weighed + run.retrieved)
+
+
+@measure("SetAP", basis="recall", monotone=True)
+def set_average_precision(run: Ranking, *, rel: float = 1) -> Values:
+    """SetP times SetR: what AP would expect of the set in random order."""
+    return share(_found(run, rel) ** 2, run.retrieved * run.relevant(rel))
+
+
+@measure("Utility", basis="utility", monotone=False, bounds=(-np.inf, np.inf))
+def utility(
+    run: Ranking,
+    *,
+    a: float = 1,
+    b: float = -1,
+    c: float = 0,
+    d: float = 0,
+    collection: int | None = None,
+    rel: float = 1,
+) -> Values:
+    """Worth of the set: a for each relevant document retrieved, b for each other one retrieved.
+
+    c counts for each relevant document that was missed, d for each of the remaining documents of the
+    collection, whose size `collection` says (trec_eval's -N).
+    """
+    if d and collection is None:
+        raise DataError(
+            "Utility with d counts the documents that were neither retrieved nor relevant:"
+            " give the size of the collection too, as in Utility(d=0.1,collection=528155)"
+        )
+    found, relevant = _found(run, rel), run.relevant(rel)
+    worth = a * found + b * (run.retrieved - found) + c * (relevant - found)
+    return worth if collection is None else worth + d * (collection + found - run.retrieved - relevant)
+
+
+def _found(run: Ranking, rel: float) -> Values:
+    """How many relevant documents each topic retrieved."""
+    return run.total(run.topic[run.grade >= rel])

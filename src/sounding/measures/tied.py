@@ -1,0 +1,402 @@
+"""Expected values over all orders of tied documents: what a measure is worth when ties mean nothing.
+
+Documents with one score form a block, and every order of a block is equally likely. All that a value
+can then depend on is where a block starts, how many documents it has, and which grades it holds. The
+sums are those of McSherry and Najork (ECIR 2008), taken rank by rank, so that a cut-off may fall
+inside a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.measures import sets
+from sounding.measures.binary import Norm, _possible, share
+from sounding.measures.graded import Dcg, DcgForm, Gains, ideal_dcg_of, running, scaled
+from sounding.measures.registry import definitions, expectation
+from sounding.measures.utility import (
+    _gains_above_zero,
+    _insq_weights,
+    _ranks,
+    _rbp_gain,
+    rank_biased_precision_residual,
+)
+from sounding.ranking import Counts, Ranking, TieBlocks, Values
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Places:
+    """The ranks that blocks take up; every block has at least one."""
+
+    block: Counts
+    rank: Counts  # from 1
+    nth: Counts  # from 1: how far into its block
+    head: Counts  # (block,) where its ranks begin
+
+    def gathered(self, weight: Values) -> Values:
+        """The sum of `weight` over the ranks of each block."""
+        return np.add.reduceat(weight, self.head) if len(self.head) else np.zeros(0)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Blocks:
+    """The tie blocks that hold some chosen documents and begin above the cut-off, in rank order."""
+
+    topic: Counts
+    first: Counts  # rank of the first document
+    size: Counts  # all documents, chosen or not
+    inside: Counts  # how many of its ranks lie above the cut-off; at least 1
+    held: Counts  # how many of its documents are chosen; at least 1
+    head: Counts  # where its chosen documents begin
+    rows: Counts  # (chosen document,) which of the ranking's documents it is
+
+    def gathered(self, weight: Values) -> Values:
+        """The sum over the chosen documents of each block; `weight` has all of the ranking's documents."""
+        return np.add.reduceat(weight[self.rows], self.head) if len(self.head) else np.zeros(0)
+
+    def above(self, amount: Counts) -> Counts:
+        """The sum of `amount` over the blocks that a topic has before each block."""
+        before = np.cumsum(amount) - amount
+        return before - before[np.searchsorted(self.topic, self.topic)]
+
+    def places(self) -> Places:
+        """The ranks of every block down to the cut-off."""
+        block = np.repeat(np.arange(len(self.inside)), self.inside)
+        head = np.cumsum(self.inside) - self.inside
+        nth = np.arange(1, len(block) + 1) - head[block]
+        return Places(block=block, rank=self.first[block] + nth - 1, nth=nth, head=head)
+
+    def mean_weight(self, weight: Callable[[Counts], Values]) -> Values:
+        """What a rank of each block weighs on average; ranks below the cut-off weigh nothing."""
+        places = self.places()
+        return places.gathered(weight(places.rank)) / self.size
+
+
+def tie_blocks(run: Ranking, chosen: NDArray[np.bool_], cutoff: Counts | int | None = None) -> Blocks:
+    """The blocks that hold documents where `chosen` is true; the cut-off is one for all, or one a topic."""
+    ties = run.ties or TieBlocks(run.rank, np.ones_like(run.rank))
+    inside = ties.size
+    if cutoff is not None:
+        deepest = cutoff[run.topic] if isinstance(cutoff, np.ndarray) else cutoff
+        inside = np.clip(deepest - ties.first + 1, 0, ties.size)
+    rows = (chosen & (inside > 0)).nonzero()[0]
+    topic, first = run.topic[rows], ties.first[rows]
+    new = np.ones(len(rows), np.bool_)
+    new[1:] = (topic[1:] != topic[:-1]) | (first[1:] != first[:-1])
+    head = new.nonzero()[0]
+    return Blocks(
+        topic=topic[head], first=first[head], size=ties.size[rows[head]], inside=inside[rows[head]],
+        held=np.diff(head, append=len(rows)), head=head, rows=rows,
+    )  # fmt: skip
+
+
+@expectation("P")
+def precision(run: Ranking, *, k: int, rel: float = 1) -> Values:
+    """Precision: the relevant documents of a block are spread evenly over its ranks."""
+    return _found(run, run.grade >= rel, k) / k
+
+
+@expectation("R")
+def recall(run: Ranking, *, k: int, rel: float = 1) -> Values:
+    """Recall, from the expected count that precision has."""
+    return share(_found(run, run.grade >= rel, k), run.relevant(rel))
+
+
+@expectation("RelP")
+def relative_precision(run: Ranking, *, k: int, rel: float = 1) -> Values:
+    """Relative precision, from the expected count that precision has."""
+    return share(_found(run, run.grade >= rel, k), np.minimum(k, run.relevant(rel)))
+
+
+@expectation("Rprec")
+def r_precision(run: Ranking, *, rel: float = 1) -> Values:
+    """Precision at R."""
+    return _precision_above(run, run.relevant(rel), rel)
+
+
+@expectation("RprecMult")
+def r_precision_multiple(run: Ranking, *, x: float, rel: float = 1) -> Values:
+    """Precision at a multiple of R."""
+    return _precision_above(run, (x * run.relevant(rel) + 0.9).astype(np.int64), rel)
+
+
+@expectation("Judged")
+def judged(run: Ranking, *, k: int | None = None) -> Values:
+    """Judged share: judged documents are spread evenly as relevant ones are."""
+    looked_at = run.retrieved if k is None else np.minimum(run.retrieved, k)
+    return share(_found(run, np.ones_like(run.grade, np.bool_), k), looked_at)
+
+
+@expectation("Unjudged")
+def unjudged(run: Ranking, *, k: int) -> Values:
+    """Unjudged share, from what the expected count of judged documents leaves."""
+    return (np.minimum(run.retrieved, k) - _found(run, np.ones_like(run.grade, np.bool_), k)) / k
+
+
+@expectation("Success")
+def success(run: Ranking, *, k: int, rel: float = 1) -> Values:
+    """Chance that a relevant document is among the first k."""
+    topic, _, chance = _first_hits(run, k, rel)
+    return run.total(topic, chance)
+
+
+@expectation("RR")
+def reciprocal_rank(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
+    """Reciprocal rank: each rank by the chance that the first relevant document stands there."""
+    topic, rank, chance = _first_hits(run, k, rel)
+    return run.total(topic, chance / rank)
+
+
+@expectation("AP")
+def average_precision(run: Ranking, *, k: int | None = None, rel: float = 1, norm: Norm = "a") -> Values:
+    """Average precision.
+
+    A relevant document is at the i-th rank of a block of n documents, h of them relevant, with chance
+    h / n; above it are then all relevant documents of the blocks before and (i - 1)(h - 1) / (n - 1)
+    of its own.
+    """
+    blocks = tie_blocks(run, run.grade >= rel, k)
+    places = blocks.places()
+    found_before = blocks.above(blocks.held)[places.block]
+    neighbours = ((blocks.held - 1) / np.maximum(blocks.size - 1, 1))[places.block]
+    precisions = (found_before + 1 + (places.nth - 1) * neighbours) / places.rank
+    gained = run.total(blocks.topic, blocks.held / blocks.size * places.gathered(precisions))
+    return share(gained, _possible(run, k, rel, norm))
+
+
+@expectation("GMAP")
+def geometric_mean_average_precision(run: Ranking, *, rel: float = 1) -> Values:
+    """Average precision of every topic; the geometric mean is taken of these expected values."""
+    return average_precision(run, rel=rel)
+
+
+@expectation("Bpref")
+def binary_preference(run: Ranking, *, rel: float = 1) -> Values:
+    """Bpref: 0 to n of a block's n judged non-relevant documents stand above a relevant one, all as likely."""
+    relevant = run.relevant(rel)
+    blocks = tie_blocks(run, np.ones_like(run.grade, np.bool_))
+    hits = blocks.gathered((run.grade >= rel).astype(np.float64)).astype(np.int64)
+    misses = blocks.held - hits
+    before = blocks.above(misses)
+    limit = relevant[blocks.topic]
+    # The mean of min(before + j, limit) for j = 0 .. misses: the first `rising` are below the limit.
+    rising = np.clip(limit - before, 0, misses + 1)
+    summed = rising * before + rising * (rising - 1) / 2 + (misses + 1 - rising) * limit
+    nonrelevant = (run.judgments.judged - relevant)[blocks.topic]
+    preferred = 1 - share(summed / (misses + 1), np.minimum(nonrelevant, limit))
+    return share(run.total(blocks.topic, hits * preferred), relevant)
+
+
+@expectation("GMBpref")
+def geometric_mean_binary_preference(run: Ranking, *, rel: float = 1) -> Values:
+    """Bpref of every topic; the geometric mean is taken of these expected values."""
+    return binary_preference(run, rel=rel)
+
+
+@expectation("BinG")
+def binary_gain(run: Ranking, *, rel: float = 1) -> Values:
+    """Binary gain: 0 to n of a block's n other documents stand above a relevant one, all as likely."""
+    blocks = tie_blocks(run, run.grade >= rel)
+    misses = blocks.size - blocks.held
+    before = blocks.first - 1 - blocks.above(blocks.held)
+    steps = replace(blocks, first=before + 2, inside=misses + 1, size=misses + 1)
+    return share(
+        run.total(blocks.topic, blocks.held * steps.mean_weight(lambda cost: 1 / np.log2(cost))),
+        run.relevant(rel),
+    )
+
+
+@expectation("nDCG")
+def normalized_discounted_cumulative_gain(
+    run: Ranking,
+    *,
+    k: int | None = None,
+    dcg: Dcg = "log2",
+    gains: Gains | None = None,
+    rel: float | None = None,
+    norm: Literal["a", "b"] = "a",
+) -> Values:
+    """nDCG: DCG over the same ideal, which has no ties to average."""
+    form = DcgForm(dcg, gains, rel)
+    return share(_dcg(run, k, form), ideal_dcg_of(run.judgments, k, form, norm))
+
+
+@expectation("DCG")
+def discounted_cumulative_gain(
+    run: Ranking,
+    *,
+    k: int | None = None,
+    dcg: Dcg = "log2",
+    gains: Gains | None = None,
+    rel: float | None = None,
+) -> Values:
+    """DCG: every gain of a block has the mean discount of the block's ranks."""
+    return _dcg(run, k, DcgForm(dcg, gains, rel))
+
+
+@expectation("SDCG")
+def scaled_discounted_cumulative_gain(
+    run: Ranking,
+    *,
+    k: int,
+    dcg: Literal["log2", "zipf", "jk"] = "log2",
+    min_rel: float = 0,
+    max_rel: float | None = None,
+) -> Values:
+    """Scaled DCG, with mean discounts as DCG."""
+    return _fixed_weights(run, DcgForm(dcg).discount(_ranks(k)), min_rel, max_rel)
+
+
+@expectation("INSQ")
+def insq(
+    run: Ranking,
+    *,
+    k: int = 1000,
+    T: float = 1,  # noqa: N803
+    min_rel: float = 0,
+    max_rel: float | None = None,
+) -> Values:
+    """INSQ: every gain of a block has the mean weight of the block's ranks."""
+    return _fixed_weights(run, _insq_weights(k, T), min_rel, max_rel)
+
+
+@expectation("RBP")
+def rank_biased_precision(
+    run: Ranking,
+    *,
+    k: int | None = None,
+    p: float = 0.8,
+    rel: float | None = None,
+    gain: Literal["linear", "exponential"] = "linear",
+    gains: Gains | None = None,
+) -> Values:
+    """RBP: every gain of a block has the mean weight of the block's ranks."""
+    worth = _rbp_gain(run.judgments, run.grade, rel, gain, gains)
+    return (1 - p) * _weighed(run, worth, lambda rank: p ** (rank - 1.0), k)
+
+
+@expectation("RBPResidual")
+def rank_biased_precision_residual_expected(
+    run: Ranking,
+    *,
+    k: int | None = None,
+    p: float = 0.8,
+    part: Literal["both", "unjudged", "tail"] = "both",
+) -> Values:
+    """RBP's residual: every judged document of a block takes away the mean weight of the block's ranks."""
+    tail = rank_biased_precision_residual(run, k=k, p=p, part="tail")
+    if part == "tail":
+        return tail
+    judged = (1 - p) * _weighed(run, np.ones_like(run.grade), lambda rank: p ** (rank - 1.0), k)
+    unjudged = np.maximum(1 - tail - judged, 0)  # rounding can make it less
+    return unjudged if part == "unjudged" else unjudged + tail
+
+
+@expectation("ERR")
+def expected_reciprocal_rank(
+    run: Ranking,
+    *,
+    k: int | None = None,
+    max_rel: float | None = None,
+    gain: Literal["exponential", "linear"] = "exponential",
+) -> Values:
+    """ERR: each rank by the chance that the reader stops there, whatever the order."""
+    highest = run.judgments.highest if max_rel is None else max_rel
+    grade = np.minimum(run.grade, highest)
+    satisfied = scaled(grade, "exponential", highest) if gain == "exponential" else grade / (highest + 1)
+    topic, rank, chance = _stopping(run, grade > 0, 1 - satisfied, k)
+    return run.total(topic, chance / rank)
+
+
+def _found(run: Ranking, chosen: NDArray[np.bool_], cutoff: Counts | int | None) -> Values:
+    """How many of the chosen documents are above the cut-off, for every topic."""
+    blocks = tie_blocks(run, chosen, cutoff)
+    return run.total(blocks.topic, blocks.held * (blocks.inside / blocks.size))
+
+
+def _precision_above(run: Ranking, depth: Counts, rel: float) -> Values:
+    """Precision at a depth of each topic's own."""
+    return share(_found(run, run.grade >= rel, depth), depth)
+
+
+def _weighed(run: Ranking, gain: Values, weight: Callable[[Counts], Values], k: int | None) -> Values:
+    """The sum over documents of gain times weight of the rank, for every topic."""
+    blocks = tie_blocks(run, gain != 0, k)
+    return run.total(blocks.topic, blocks.gathered(gain) * blocks.mean_weight(weight))
+
+
+def _dcg(run: Ranking, k: int | None, form: DcgForm) -> Values:
+    """Sum of the discounted gains of the first k documents, for every topic."""
+    return _weighed(run, form.gain(run.grade), form.discount, k)
+
+
+def _fixed_weights(run: Ranking, weight: Values, min_rel: float, max_rel: float | None) -> Values:
+    """Mean gain of the first ranks when each has a weight of its own."""
+    # Numbered by row instead of rank, the documents that gain something say which rows they are.
+    numbered = replace(run, rank=np.arange(1, len(run.rank) + 1))
+    hit, gain = _gains_above_zero(numbered, len(run.rank), min_rel, max_rel)
+    gains = np.zeros(len(run.rank))
+    gains[hit.rank - 1] = gain
+    return _weighed(run, gains, lambda rank: weight[rank - 1], len(weight)) / weight.sum()
+
+
+def _first_hits(run: Ranking, k: int | None, rel: float) -> tuple[Counts, Counts, Values]:
+    """Topics and ranks where a first relevant document may stand, and the chance that it does."""
+    return _stopping(run, run.grade >= rel, np.zeros(len(run.grade)), k)
+
+
+def _stopping(
+    run: Ranking, chosen: NDArray[np.bool_], passing: Values, k: int | None
+) -> tuple[Counts, Counts, Values]:
+    """Topics and ranks where a reader may stop, and the chance that it happens there.
+
+    The reader goes on after a chosen document with its chance `passing`, and after any other one.
+    Stopping at the i-th rank of a block is to pass i - 1 of its documents and not the next. The chance
+    to pass i is the mean, over all choices of i documents, of the product of their chances. Where
+    M(n, i) is this mean for n documents and a document of chance x joins them,
+
+        M(n + 1, i) = (1 - i / (n + 1)) M(n, i) + i / (n + 1) x M(n, i - 1)
+
+    Every step is a mean of numbers between 0 and 1, so blocks of any size keep their precision.
+    """
+    blocks = tie_blocks(run, chosen, k)
+    places = blocks.places()
+    passing = passing[blocks.rows]
+    passed = np.ones(len(places.rank))
+    rows = np.arange(len(passed))
+    for joining in range(int(blocks.held.max(initial=0))):
+        rows = rows[blocks.held[places.block[rows]] > joining]
+        block = places.block[rows]
+        documents = blocks.size[block] - blocks.held[block] + joining + 1
+        taken = np.minimum(places.nth[rows] / documents, 1)
+        joined = passing[blocks.head[block] + joining] * _one_rank_up(passed, places)[rows]
+        passed[rows] = (1 - taken) * passed[rows] + taken * joined
+    chance = _passed_before(blocks, passing)[places.block] * (_one_rank_up(passed, places) - passed)
+    return blocks.topic[places.block], places.rank, chance
+
+
+def _one_rank_up(passed: Values, places: Places) -> Values:
+    """The chance to pass one document fewer: none at the first rank of a block, so 1."""
+    fewer = np.roll(passed, 1)
+    fewer[places.head] = 1
+    return fewer
+
+
+def _passed_before(blocks: Blocks, passing: Values) -> Values:
+    """The chance to pass all blocks that a topic has before each block."""
+    if not len(blocks.head):
+        return np.zeros(0)
+    nth = np.arange(1, len(blocks.topic) + 1) - np.searchsorted(blocks.topic, blocks.topic)
+    through = np.roll(running(np.multiply, np.multiply.reduceat(passing, blocks.head), nth), 1)
+    through[nth == 1] = 1
+    return through
+
+
+for _known in definitions():
+    if _known.kernel.__module__ == sets.__name__:  # the order does not count: each is its own mean
+        expectation(_known.name)(_known.kernel)

@@ -1,0 +1,321 @@
+"""Measures of what a reader gets who goes down the ranking and stops somewhere: RBP, ERR, INST and kin.
+
+None of them asks how many relevant documents there are. Unjudged documents gain nothing. Where a gain
+is a share of the highest grade, that is the highest of all the judgments, not of the topic.
+
+INST, INSQ, BPM, SDCG and the NERR measures are those of cwl_eval: the mean gain of the documents that
+are looked at, each weighted with the probability that the reader gets there, over the first k ranks.
+Ranks past the end of a ranking are looked at too, and gain nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from sounding.errors import DataError
+from sounding.measures.binary import share
+from sounding.measures.graded import DcgForm, Gains, running, scaled, with_gains
+from sounding.measures.registry import measure
+from sounding.ranking import Counts, Hits, Judgments, Ranking, Values
+
+
+@measure("RBP", basis="utility", monotone=True, monotone_in_k=True, additive=True)
+def rank_biased_precision(
+    run: Ranking,
+    *,
+    k: int | None = None,
+    p: float = 0.8,
+    rel: float | None = None,
+    gain: Literal["linear", "exponential"] = "linear",
+    gains: Gains | None = None,
+) -> Values:
+    """Gain a document of a reader who goes on to the next one with probability p.
+
+    Moffat & Zobel (2008): the sum over ranks i of gain * (1 - p) * p^(i-1). A gain is g / highest grade
+    of the judgments ('linear') or (2^g - 1) / 2^highest ('exponential'); 0 or 1 with `rel`, the lowest
+    grade that counts; or what `gains` names for it. Grades that `gains` does not name are worth
+    themselves, and all gains are divided by the largest where that is above 1: what trec_eval means to
+    do (version 10 normalizes with two numbers that it never sets).
+    """
+    rows = np.arange(len(run.rank)) if k is None else (run.rank <= k).nonzero()[0]
+    worth = _rbp_gain(run.judgments, run.grade[rows], rel, gain, gains)
+    return run.total(run.topic[rows], worth * rbp_weight(run.rank[rows], p))
+
+
+def rbp_weight(rank: Counts, p: float) -> Values:
+    """The share of a reader's attention that each of these ranks gets."""
+    return (1 - p) * np.power(p, rank - 1, dtype=np.float64)
+
+
+def _rbp_gain(
+    judgments: Judgments,
+    grade: Values,
+    rel: float | None,
+    gain: Literal["linear", "exponential"],
+    gains: Gains | None,
+) -> Values:
+    """The gains, from 0 to 1, of documents of these grades."""
+    if (rel is not None) + (gains is not None) + (gain != "linear") > 1:
+        raise DataError(
+            f"rel={rel}, gain={gain!r} and gains= all say what a grade is worth; give one of them"
+        )
+    if rel is not None:
+        return (grade >= rel).astype(np.float64)
+    if gains is None:
+        return scaled(grade, gain, judgments.highest)
+    if min(gains.values(), default=0) < 0:
+        raise DataError(f"the gain {min(gains.values())} is below 0; RBP needs gains from 0")
+    levels = judgments.remember("levels", lambda: np.unique(judgments.grades))
+    largest = max([1.0, *with_gains(levels, gains), *gains.values()])
+    return with_gains(grade, gains) / largest
+
+
+@measure("RBPResidual", basis="utility", monotone=True)
+def rank_biased_precision_residual(
+    run: Ranking,
+    *,
+    k: int | None = None,
+    p: float = 0.8,
+    part: Literal["both", "unjudged", "tail"] = "both",
+) -> Values:
+    """How much of RBP's weight lies on documents that nobody judged: what RBP could still rise by.
+
+    Two parts: the unjudged documents among the first k, and all ranks after them or after the end of
+    the ranking, p^min(k, retrieved). A gain is taken to be at most 1. trec_eval's rbp_resid is the same
+    where a ranking has an unjudged document and 0 otherwise, as if it had no tail.
+    """
+    looked_at = run.retrieved if k is None else np.minimum(run.retrieved, k)
+    tail = p ** looked_at.astype(np.float64)
+    if part == "tail":
+        return tail
+    near = run.rank <= looked_at[run.topic]
+    judged = run.total(run.topic[near], rbp_weight(run.rank[near], p))
+    unjudged = np.maximum(1 - tail - judged, 0)  # rounding could leave less than nothing
+    return unjudged if part == "unjudged" else unjudged + tail
+
+
+@measure("ERR", basis="utility", monotone=True, monotone_in_k=True)
+def expected_reciprocal_rank(
+    run: Ranking,
+    *,
+    k: int | None = None,
+    max_rel: float | None = None,
+    gain: Literal["exponential", "linear"] = "exponential",
+) -> Values:
+    """Expected 1 / rank at which a reader stops who is satisfied by each document with some probability.
+
+    Chapelle et al. (2009). The probability is (2^g - 1) / 2^max ('exponential') or g / (max + 1)
+    ('linear'); max is the highest grade of the judgments, or `max_rel` (gdeval always takes 4), which
+    higher grades are cut down to. The reader who is never satisfied adds 0.
+    """
+    highest = run.judgments.highest if max_rel is None else max_rel
+    grade = np.minimum(run.grade, highest)
+    chosen = grade > 0
+    if k is not None:
+        chosen &= run.rank <= k
+    hit = run.select(chosen)
+    satisfied = (
+        scaled(grade[chosen], "exponential", highest)
+        if gain == "exponential"
+        else grade[chosen] / (highest + 1)
+    )
+    return run.total(hit.topic, satisfied * _still_reading(hit, satisfied) / hit.rank)
+
+
+def _still_reading(hit: Hits, stops: Values) -> Values:
+    """The probability that no document above made the reader stop, at each of these documents."""
+    after = running(np.multiply, 1 - stops, hit.nth)
+    before = np.ones(len(after))
+    before[1:] = after[:-1]
+    return np.where(hit.nth == 1, 1.0, before)
+
+
+def _gains_above_zero(run: Ranking, k: int, min_rel: float, max_rel: float | None) -> tuple[Hits, Values]:
+    """Documents of the first k that gain something, and their gains: 0 at `min_rel` to 1 at `max_rel`."""
+    highest = run.judgments.highest if max_rel is None else max_rel
+    if min_rel >= highest:
+        raise DataError(
+            f"min_rel={min_rel} gains nothing and {highest} all; min_rel must be the lower of the two"
+        )
+    gain = (np.clip(run.grade, min_rel, highest) - min_rel) / (highest - min_rel)
+    chosen = (gain > 0) & (run.rank <= k)
+    return run.select(chosen), gain[chosen]
+
+
+def _ranks(k: int) -> Values:
+    return np.arange(1, k + 1, dtype=np.float64)
+
+
+def _fixed_weights(run: Ranking, weight: Values, min_rel: float, max_rel: float | None) -> Values:
+    """Mean gain of the first ranks when each has a weight of its own."""
+    hit, gain = _gains_above_zero(run, len(weight), min_rel, max_rel)
+    return run.total(hit.topic, gain * weight[hit.rank - 1]) / weight.sum()
+
+
+def _cascade(run: Ranking, weight: Values, min_rel: float, max_rel: float | None) -> Values:
+    """Mean gain when the weight of a rank falls by the factor 1 - gain after each document.
+
+    Between two documents that gain something nothing changes but the weights of the ranks, so a table of
+    their sums gives the total.
+    """
+    hit, gain = _gains_above_zero(run, len(weight), min_rel, max_rel)
+    reading = _still_reading(hit, gain)
+    gained = run.total(hit.topic, gain * reading * weight[hit.rank - 1])
+    to_rank = np.concatenate([[0.0], np.cumsum(weight)])
+    previous, last = _neighbours(hit)
+    total = run.total(hit.topic, reading * (to_rank[hit.rank] - to_rank[previous]))
+    after_last = (reading * (1 - gain))[last] * (to_rank[-1] - to_rank[hit.rank[last]])
+    return share(gained, total + run.total(hit.topic[last], after_last))
+
+
+def _neighbours(hit: Hits) -> tuple[Counts, Counts]:
+    """The rank of the document before each of a topic's (0: none), and where each topic's last one is."""
+    previous = np.zeros(len(hit.rank), np.int64)
+    previous[1:] = hit.rank[:-1]
+    last = np.append(hit.nth[1:] == 1, True)[: len(hit.nth)].nonzero()[0]
+    return np.where(hit.nth == 1, 0, previous), last
+
+
+@measure("SDCG", basis="utility", monotone=True, additive=True)
+def scaled_discounted_cumulative_gain(
+    run: Ranking,
+    *,
+    k: int,
+    dcg: Literal["log2", "zipf", "jk"] = "log2",
+    min_rel: float = 0,
+    max_rel: float | None = None,
+) -> Values:
+    """DCG at k as a share of that of k documents of the highest grade, whether they exist or not.
+
+    cwl_eval's nDCG. Gains run from 0 at `min_rel` to 1 at `max_rel` (default: the highest grade of the
+    judgments); grades beyond count as these. `dcg` names the discount as for nDCG.
+    """
+    return _fixed_weights(run, DcgForm(dcg).discount(_ranks(k)), min_rel, max_rel)
+
+
+@measure("INSQ", basis="utility", monotone=True, additive=True)
+def insq(
+    run: Ranking,
+    *,
+    k: int = 1000,
+    T: float = 1,  # noqa: N803
+    min_rel: float = 0,
+    max_rel: float | None = None,
+) -> Values:
+    """Gain a document of a reader who came for T relevant documents and is the more patient for it.
+
+    Moffat, Scholer & Thomas (2012): from rank i the reader goes on with probability
+    ((i + 2T - 1) / (i + 2T))^2, and after rank k no further (cwl_eval: 1000). Gains as for SDCG.
+    """
+    return _fixed_weights(run, _insq_weights(k, T), min_rel, max_rel)
+
+
+def _insq_weights(k: int, wanted: float) -> Values:
+    return (2 * wanted / (_ranks(k) + 2 * wanted - 1)) ** 2
+
+
+@measure("INST", basis="utility", monotone=False)
+def inst(
+    run: Ranking,
+    *,
+    k: int = 1000,
+    T: float = 1,  # noqa: N803
+    min_rel: float = 0,
+    max_rel: float | None = None,
+) -> Values:
+    """Gain a document of a reader who came for T relevant documents and stops sooner the more are found.
+
+    Moffat, Bailey, Scholer & Thomas (2015): from rank i the reader goes on with probability
+    ((a - 1) / a)^2, a = i + 2T - gained so far, and after rank k no further (cwl_eval: 1000). Gains as
+    for SDCG. A better grade can lower the value: the reader may stop before something better still.
+    """
+    from scipy.special import zeta
+
+    hit, gain = _gains_above_zero(run, k, min_rel, max_rel)
+    previous, last = _neighbours(hit)
+    a = hit.rank + 2 * T - running(np.add, gain, hit.nth)
+    # Over ranks without gain a grows by 1 from one to the next, and in a product of (a - 1) / a all but
+    # the ends cancel. So the square root of a weight is a head, which changes at gains only, divided
+    # by the a of the rank before; and the weights from one gain to the next sum to a difference of
+    # zeta(2, a) = 1 / a^2 + 1 / (a + 1)^2 + ...
+    a_before = a - 1 + gain
+    head = 2 * T * running(np.multiply, (a - 1) / a_before, hit.nth)
+    head_before = np.where(hit.nth == 1, 2.0 * T, np.roll(head, 1))
+    gained = run.total(hit.topic, gain * (head_before / a_before) ** 2)
+    stretch = zeta(2, a_before + 1 - (hit.rank - previous)) - zeta(2, a_before + 1)
+    after_last = zeta(2, a[last]) - zeta(2, a[last] + k - hit.rank[last])
+    total = run.total(hit.topic, head_before**2 * stretch)
+    return share(gained, total + run.total(hit.topic[last], head[last] ** 2 * after_last))
+
+
+@measure("BPM", basis="utility", monotone=False)
+def bejeweled_player_model(
+    run: Ranking,
+    *,
+    k: int,
+    T: float = 1,  # noqa: N803
+    min_rel: float = 0,
+    max_rel: float | None = None,
+) -> Values:
+    """Gain a document of a reader who stops once T is gained, or after k documents.
+
+    Zhang et al. (2017), the static model with linear gains as for SDCG. A better grade can lower the
+    value: the reader may stop before something better still.
+    """
+    hit, gain = _gains_above_zero(run, k, min_rel, max_rel)
+    gained = running(np.add, gain, hit.nth)
+    enough = gained >= T * (1 - 1e-12)  # sums of thirds and the like reach T but for rounding
+    first = enough & ~np.where(hit.nth == 1, False, np.roll(enough, 1))
+    stop = np.full(len(run.topics), k)
+    stop[hit.topic[first]] = hit.rank[first]
+    seen = hit.rank <= stop[hit.topic]
+    return run.total(hit.topic[seen], gain[seen]) / stop
+
+
+@measure("NERR8", basis="utility", monotone=True)
+def nearly_err_truncated(run: Ranking, *, k: int, min_rel: float = 0, max_rel: float | None = None) -> Values:
+    """Gain a document of a reader who stops after each with the probability of its gain, or at rank k.
+
+    Azzopardi, Mackenzie & Moffat (2021), Equation 8. Gains as for SDCG.
+    """
+    return _cascade(run, np.ones(k), min_rel, max_rel)
+
+
+@measure("NERR9", basis="utility", monotone=False)
+def nearly_err_discounted(
+    run: Ranking, *, k: int, min_rel: float = 0, max_rel: float | None = None
+) -> Values:
+    """As NERR8 for a reader who also gives up after rank i with probability 1 / (i + 1).
+
+    Azzopardi, Mackenzie & Moffat (2021), Equation 9.
+    """
+    return _cascade(run, 1 / _ranks(k), min_rel, max_rel)
+
+
+@measure("NERR10", basis="utility", monotone=False)
+def nearly_err_patient(
+    run: Ranking, *, k: int = 1000, p: float = 0.9, min_rel: float = 0, max_rel: float | None = None
+) -> Values:
+    """As NERR8 for a reader who also gives up after each document with probability 1 - p.
+
+    Azzopardi, Mackenzie & Moffat (2021), Equation 10; after rank k no further (cwl_eval: 1000).
+    """
+    return _cascade(run, p ** (_ranks(k) - 1), min_rel, max_rel)
+
+
+@measure("NERR11", basis="utility", monotone=False)
+def nearly_err_goal(
+    run: Ranking,
+    *,
+    k: int = 1000,
+    T: float = 1,  # noqa: N803
+    min_rel: float = 0,
+    max_rel: float | None = None,
+) -> Values:
+    """As NERR8 for a reader who also gives up as that of INSQ does, having come for T documents.
+
+    Azzopardi, Mackenzie & Moffat (2021), Equation 11; after rank k no further (cwl_eval: 1000).
+    """
+    return _cascade(run, _insq_weights(k, T), min_rel, max_rel)

@@ -1,0 +1,285 @@
+"""Scores as tables: wide for people, tidy for programs, and trec_eval's own layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from sounding.data.attributes import read_attributes
+from sounding.errors import DataError
+from sounding.measures.registry import Measure
+from sounding.measures.trec import trec_format, trec_name, trec_order
+from sounding.report.tables import Cell, Column, Table
+from sounding.scores import Scores
+
+ALL = "all"  # what trec_eval calls the summary over topics
+FEW_TOPICS = 25  # Voorhees (2002): fewer topics do not carry a comparison
+NO_REFERENCE = -1_000_000.0  # what trec_eval prints where a z-score has no reference
+STATISTICS = ("mean", "deviation", "standard error", "geometric mean")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What an output of scores shows."""
+
+    per_topic: bool = False
+    stats: bool = False
+    level: float = 1  # lowest relevant grade; trec_eval's names do not mention it
+    groups: bool = False  # values are means over judgment groups
+    standardised: bool = False
+
+
+def slices(scores: Scores, source: str | Path) -> list[tuple[str, Scores]]:
+    """The scores over the topics of each attribute value, by the names in a file."""
+    parts: dict[str, list[str]] = {}
+    for topic, label in read_attributes(source):
+        parts.setdefault(label, []).append(topic)
+    known = set(scores.topics)
+    kept = {label: topics for label, topics in sorted(parts.items()) if known & set(topics)}
+    if not kept:
+        raise DataError(f"{source}: none of its topics was judged; expected ids such as {scores.topics[0]!r}")
+    return [(label, scores.of_topics(topics)) for label, topics in kept.items()]
+
+
+# -- for people ------------------------------------------------------------------------------------
+
+
+def wide_table(scores: Scores, layout: Layout, label: str | None = None) -> Table:
+    """Runs in rows, best first; a column a measure, with the judged share at its depth beside it."""
+    scores = scores.of_runs(scores.order())
+    if layout.per_topic:
+        columns = _topic_columns(scores, layout)
+    elif layout.stats:
+        columns = _statistic_columns(scores)
+    else:
+        columns = _run_columns(scores, layout)
+    return Table(columns, title=label, notes=_notes(scores), facts=facts(scores))
+
+
+def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
+    means, judged = scores.mean(), scores.judged_share()
+    columns = [Column("run", scores.runs)]
+    for number, measure in enumerate(scores.measures):
+        kind = measure.definition
+        if kind.aggregate == "text":
+            if kind.shown != "topics":
+                columns.append(Column(str(measure), [str(texts[0]) for texts in scores.texts[measure]]))
+            continue
+        cells = means[:, number].tolist()
+        if kind.basis == "count" and not layout.standardised:
+            columns.append(Column(str(measure), [_whole(cell) for cell in cells]))
+            continue
+        columns.append(Column(str(measure), cells, best=_best(cells)))
+        columns.append(Column("judged", judged[:, number].tolist(), percent=True, joined=True))
+    return columns
+
+
+def _topic_columns(scores: Scores, layout: Layout) -> list[Column]:
+    """One row a run and topic, then the run's summary."""
+    topics = [*scores.topics, ALL]
+    columns = [
+        Column("run", [run for run in scores.runs for _ in topics]),
+        Column("topic", topics * len(scores.runs), joined=True),
+    ]
+    means = scores.mean()
+    for number, measure in enumerate(scores.measures):
+        cells: list[Cell] = []
+        for run in range(len(scores.runs)):
+            if measure.definition.aggregate == "text":
+                cells += [*map(str, scores.texts[measure][run]), None]
+                continue
+            row: list[Cell] = [*scores.values[run, number].tolist(), float(means[run, number])]
+            whole = measure.definition.basis == "count" and not layout.standardised
+            cells += [_whole(cell) for cell in row] if whole else row
+        columns.append(Column(str(measure), cells))
+    return columns
+
+
+def _statistic_columns(scores: Scores) -> list[Column]:
+    """One row a run and measure: the mean, how it spreads over topics, and over how many."""
+    numeric = [n for n, m in enumerate(scores.measures) if m.definition.aggregate != "text"]
+    chosen = [(run, number) for number in numeric for run in range(len(scores.runs))]
+    tables = dict(zip(STATISTICS, _statistics(scores), strict=True))
+    columns = [
+        Column("run", [scores.runs[run] for run, _ in chosen]),
+        Column("measure", [str(scores.measures[number]) for _, number in chosen]),
+        Column("topics", [int(scores.counted()[place]) for place in chosen]),
+    ]
+    columns += [Column(name, [float(table[place]) for place in chosen]) for name, table in tables.items()]
+    return columns
+
+
+def _statistics(scores: Scores) -> list[np.ndarray]:
+    return [scores.mean(), scores.deviation(), scores.standard_error(), scores.geometric_mean()]
+
+
+def _whole(cell: Cell) -> Cell:
+    """A count as a whole number; it stays a fraction where it is one (an average over groups)."""
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+
+
+def _best(cells: list[float]) -> frozenset[int]:
+    """The rows with the highest value, to four decimals, where it is not everybody's."""
+    known = [round(cell, 4) for cell in cells if not np.isnan(cell)]
+    if len(known) < 2 or min(known) == max(known):
+        return frozenset()
+    return frozenset(row for row, cell in enumerate(cells) if round(cell, 4) == max(known))
+
+
+def _notes(scores: Scores) -> list[str]:
+    """What was counted and how, in sentences."""
+    topics = len(scores.topics)
+    notes = [
+        f"{len(scores.runs)} {_plural('run', len(scores.runs))}, {topics} judged {_plural('topic', topics)}."
+    ]
+    if scores.without_relevant:
+        notes.append(
+            f"{_some(scores.without_relevant)} without a relevant document: recall measures are 0 there."
+        )
+    lacking = [
+        (name, int(lost)) for name, lost in zip(scores.runs, scores.missing.sum(axis=1), strict=True) if lost
+    ]
+    if lacking:
+        name, lost = max(lacking, key=lambda entry: entry[1])
+        effect = (
+            "left out: values over different topics do not compare"
+            if scores.policies.missing == "skip"
+            else "counted as 0"
+        )
+        notes.append(
+            f"{len(lacking)} {_plural('run', len(lacking))} lack judged topics ({name}: {lost}); {effect}."
+        )
+    ignored = sum(1 for count in scores.ignored if count)
+    if ignored:
+        notes.append(
+            f"{ignored} {_plural('run', ignored)} have topics that nobody judged, at most"
+            f" {max(scores.ignored)}; ignored."
+        )
+    if topics < FEW_TOPICS:
+        notes.append(f"Fewer than {FEW_TOPICS} topics: differences between runs are mostly chance.")
+    notes.append(f"Policies: {scores.policies.describe()}.")
+    return notes
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else word + "s"
+
+
+def _some(names: Iterable[str]) -> str:
+    listed = list(names)
+    head = ", ".join(listed[:3]) + (", ..." if len(listed) > 3 else "")
+    return f"{len(listed)} {_plural('topic', len(listed))} ({head})"
+
+
+# -- for programs ----------------------------------------------------------------------------------
+
+
+def facts(scores: Scores) -> dict[str, object]:
+    """What JSON says beside the rows."""
+    return {
+        "policies": asdict(scores.policies),
+        "topics": len(scores.topics),
+        "topics_without_relevant": list(scores.without_relevant),
+        "topics_missing": {
+            run: [t for t, lost in zip(scores.topics, row, strict=True) if lost]
+            for run, row in zip(scores.runs, scores.missing, strict=True)
+            if row.any()
+        },
+    }
+
+
+def tidy_table(scores: Scores, layout: Layout, label: str | None = None) -> Table:
+    """Columns run, measure, topic (empty: the summary over topics), value; one row a value."""
+    names = [str(measure) for measure in scores.measures]
+    runs: list[Cell] = []
+    measures: list[Cell] = []
+    topics: list[Cell] = []
+    values: list[Cell] = []
+    kinds: list[Cell] = []
+    summaries = (
+        dict(zip(STATISTICS, _statistics(scores), strict=True)) if layout.stats else {"mean": scores.mean()}
+    )
+    for run, name in enumerate(scores.runs):
+        for number, measure in enumerate(scores.measures):
+            text = measure.definition.aggregate == "text"
+            each: list[Cell] = []
+            if layout.per_topic:
+                each = list(scores.texts[measure][run]) if text else scores.values[run, number].tolist()
+                topics += scores.topics
+            ends = [None if text else float(table[run, number]) for table in summaries.values()]
+            topics += [None] * len(ends)
+            kinds += ["value"] * len(each) + list(summaries)
+            values += [*each, *ends]
+            runs += [name] * (len(each) + len(ends))
+            measures += [names[number]] * (len(each) + len(ends))
+    columns = [
+        Column("run", runs),
+        Column("measure", measures),
+        Column("topic", topics),
+        Column("value", values),
+    ]
+    if layout.stats:
+        columns.append(Column("statistic", kinds))
+    if label is not None:
+        columns.append(Column("slice", [label] * len(runs)))
+    return Table(columns, facts=facts(scores))
+
+
+def trec_text(scores: Scores, layout: Layout) -> str:
+    """trec_eval's layout, run after run: each topic's values, then the summary."""
+    ordered = trec_order(scores.measures, level=layout.level)
+    place = {measure: number for number, measure in enumerate(scores.measures)}
+    if layout.standardised:
+        scores = replace(scores, values=np.nan_to_num(scores.values, nan=NO_REFERENCE))
+    means = scores.mean()
+    names = {measure: _printed_name(measure, layout) for measure in ordered}
+    lines = []
+    for run in range(len(scores.runs)):
+        if layout.per_topic:
+            lines += _trec_topics(scores, run, ordered, place, names, layout)
+        for measure in ordered:
+            if measure.name == "RunID":
+                lines.append(f"{trec_name(measure):<22}\t{ALL}\t{scores.tags[run]}")
+            elif measure.definition.aggregate != "text":
+                value = _printed(means[run, place[measure]], measure, layout)
+                lines.append(f"{names[measure]}\t{ALL}\t{value}")
+    return "\n".join(lines) + "\n"
+
+
+def _trec_topics(
+    scores: Scores,
+    run: int,
+    ordered: list[Measure],
+    place: dict[Measure, int],
+    names: dict[Measure, str],
+    layout: Layout,
+) -> list[str]:
+    lines = []
+    skipped = scores.missing[run] if scores.policies.missing == "skip" else np.zeros(len(scores.topics), bool)
+    for number, topic in enumerate(scores.topics):
+        if skipped[number]:
+            continue
+        for measure in ordered:
+            if measure.definition.shown == "summary":
+                continue
+            if measure.definition.aggregate == "text":
+                name = trec_name(measure, level=layout.level)
+                lines.append(f"{name:<22}\t{topic}\t'{scores.texts[measure][run, number]}'")
+            else:
+                value = _printed(scores.values[run, place[measure], number], measure, layout)
+                lines.append(f"{names[measure]}\t{topic}\t{value}")
+    return lines
+
+
+def _printed_name(measure: Measure, layout: Layout) -> str:
+    name = f"{trec_name(measure, groups=layout.groups, level=layout.level):<22}"
+    return "Z" + name if layout.standardised else name
+
+
+def _printed(value: float, measure: Measure, layout: Layout) -> str:
+    if np.isnan(value):
+        return "nan"
+    return ("%6.4f" if layout.standardised else trec_format(measure)) % value

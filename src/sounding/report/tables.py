@@ -1,0 +1,271 @@
+"""One writer for all commands: a table of named columns to every output format.
+
+Formats for people (table, md, latex) round and mark; formats for programs (csv, json, jsonl,
+parquet) keep full precision. What is not known is NaN or None inside, a dash for people, and an
+empty cell or null for programs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sounding.errors import UnknownNameError
+
+UNKNOWN = "–"
+BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
+
+Cell = str | float | int | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A named column; `digits` rounds it for people, `best` lists the rows to mark."""
+
+    name: str
+    cells: Sequence[Cell]
+    digits: int | None = None
+    percent: bool = False
+    best: frozenset[int] = frozenset()
+    joined: bool = False  # belongs to the column before it: kept together when a table is folded
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns of one length, with notes for people and facts for programs."""
+
+    columns: Sequence[Column]
+    title: str | None = None
+    notes: Sequence[str] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)  # what json repeats beside the rows
+
+    @property
+    def height(self) -> int:
+        """How many rows there are."""
+        return len(self.columns[0].cells) if self.columns else 0
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """The rows as dicts, NaN as None."""
+        names = [column.name for column in self.columns]
+        cells = zip(*(column.cells for column in self.columns), strict=True)
+        return [dict(zip(names, map(_known, row), strict=True)) for row in cells]
+
+
+def _known(cell: Cell) -> Cell:
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+def render(
+    tables: Sequence[Table], format_name: str, *, width: int | None = None, marks: bool = False
+) -> str:
+    """Tables as text. `width` folds a wide table for a terminal; `marks` uses its bold type."""
+    if format_name not in FORMATS:
+        raise UnknownNameError("format", format_name, FORMATS)
+    if format_name == "table":
+        return "\n".join(_text(table, width, marks) for table in tables)
+    return FORMATS[format_name](tables)
+
+
+def parquet(tables: Sequence[Table]) -> bytes:
+    """The rows of all tables as one Parquet file."""
+    import io
+
+    import polars
+
+    frames = [
+        polars.DataFrame(
+            {column.name: list(map(_known, column.cells)) for column in table.columns}, strict=False
+        )
+        for table in tables
+    ]
+    stream = io.BytesIO()
+    polars.concat(frames, how="vertical_relaxed").write_parquet(stream)
+    return stream.getvalue()
+
+
+# -- for people ------------------------------------------------------------------------------------
+
+
+def display_width(text: str) -> int:
+    """How many places a terminal gives a text: wide letters take two, combining marks none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) or unicodedata.category(c) in ("Cf", "Mn", "Me")
+        else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )  # fmt: skip
+
+
+def _shown(cell: Cell, column: Column) -> str:
+    cell = _known(cell)
+    if cell is None:
+        return UNKNOWN
+    if isinstance(cell, float):
+        if column.percent:
+            return f"{100 * cell:.0f}%"
+        return f"{cell:.{4 if column.digits is None else column.digits}f}"
+    return str(cell)
+
+
+def _is_text(column: Column) -> bool:
+    return any(isinstance(cell, str) for cell in column.cells)
+
+
+def _text(table: Table, width: int | None, marks: bool) -> str:
+    lines = [table.title, ""] if table.title else []
+    for number, columns in enumerate(_folded(table.columns, width)):
+        lines += [""] if number else []
+        lines += _aligned(columns, table.height, marks)
+    lines += ["", *table.notes] if table.notes else []
+    return "\n".join(lines) + "\n"
+
+
+def _aligned(columns: Sequence[Column], height: int, marks: bool) -> list[str]:
+    """Header, rule and rows of some columns; text to the left, numbers to the right."""
+    header, rows = [], [[] for _ in range(height)]  # type: tuple[list[str], list[list[str]]]
+    rule = []
+    for column in columns:
+        shown = [_shown(cell, column) for cell in column.cells]
+        starred = bool(column.best) and not marks
+        if starred:
+            shown = [text + ("*" if row in column.best else " ") for row, text in enumerate(shown)]
+        name = column.name + " " if starred else column.name
+        widest = max(map(display_width, [name, *shown]))
+        left = _is_text(column)
+        header.append(_padded(name, widest, left))
+        rule.append("─" * widest)
+        for row, text in enumerate(shown):
+            cell = _padded(text, widest, left)
+            rows[row].append(BOLD + cell + PLAIN if marks and row in column.best else cell)
+    return ["  ".join(cells).rstrip() for cells in [header, rule, *rows]]
+
+
+def _padded(text: str, width: int, left: bool) -> str:
+    blanks = " " * (width - display_width(text))
+    return text + blanks if left else blanks + text
+
+
+def _folded(columns: Sequence[Column], width: int | None) -> list[list[Column]]:
+    """Columns in blocks that fit the width, each led by the first column; joined ones stay together."""
+    if width is None or not columns:
+        return [list(columns)]
+    first, *others = columns
+    units: list[list[Column]] = []
+    for column in others:
+        if column.joined and units:
+            units[-1].append(column)
+        else:
+            units.append([column])
+    blocks: list[list[Column]] = [[first]]
+    for unit in units:
+        if _breadth([*blocks[-1], *unit]) > width and len(blocks[-1]) > 1:
+            blocks.append([first])
+        blocks[-1].extend(unit)
+    return blocks
+
+
+def _breadth(columns: Sequence[Column]) -> int:
+    widest = (
+        max(map(display_width, [column.name, *(_shown(cell, column) for cell in column.cells)]))
+        + bool(column.best)
+        for column in columns
+    )
+    return sum(widest) + 2 * (len(columns) - 1)
+
+
+def _markdown(tables: Sequence[Table]) -> str:
+    parts = []
+    for table in tables:
+        lines = [f"**{table.title}**", ""] if table.title else []
+        lines.append("| " + " | ".join(_escape_pipes(column.name) for column in table.columns) + " |")
+        lines.append("|" + "|".join(":--" if _is_text(column) else "--:" for column in table.columns) + "|")
+        for row in range(table.height):
+            cells = []
+            for column in table.columns:
+                text = _escape_pipes(_shown(column.cells[row], column))
+                cells.append(f"**{text}**" if row in column.best else text)
+            lines.append("| " + " | ".join(cells) + " |")
+        lines += ["", *(f"{_escape_pipes(note)}  " for note in table.notes)] if table.notes else []
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _escape_pipes(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*").replace("_", "\\_")
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
+    "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--",
+}  # fmt: skip
+
+
+def _latex_text(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in text)
+
+
+def _latex(tables: Sequence[Table]) -> str:
+    parts = []
+    for table in tables:
+        shape = "".join("l" if _is_text(column) else "r" for column in table.columns)
+        lines = ["% needs \\usepackage{booktabs}", f"\\begin{{tabular}}{{{shape}}}", "\\toprule"]
+        lines.append(" & ".join(_latex_text(column.name) for column in table.columns) + r" \\")
+        lines.append("\\midrule")
+        for row in range(table.height):
+            cells = []
+            for column in table.columns:
+                text = _latex_text(_shown(column.cells[row], column))
+                cells.append(f"\\textbf{{{text}}}" if row in column.best else text)
+            lines.append(" & ".join(cells) + r" \\")
+        lines += ["\\bottomrule", "\\end{tabular}", *(f"% {note}" for note in table.notes)]
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+# -- for programs ----------------------------------------------------------------------------------
+
+
+def _csv(tables: Sequence[Table]) -> str:
+    import csv
+    import io
+
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(column.name for column in tables[0].columns)
+    for table in tables:
+        columns = ([_plain(cell) for cell in column.cells] for column in table.columns)
+        writer.writerows(zip(*columns, strict=True))
+    return stream.getvalue()
+
+
+def _plain(cell: Cell) -> str:
+    cell = _known(cell)
+    if cell is None:
+        return ""
+    return repr(float(cell)) if isinstance(cell, float) else str(cell)
+
+
+def _json(tables: Sequence[Table]) -> str:
+    body: dict[str, Any] = dict(tables[0].facts)
+    body["rows"] = [row for table in tables for row in table.rows()]
+    return json.dumps(body, ensure_ascii=False, indent=1) + "\n"
+
+
+def _jsonl(tables: Sequence[Table]) -> str:
+    rows = (row for table in tables for row in table.rows())
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+FORMATS: Mapping[str, Callable[[Sequence[Table]], str]] = {
+    "table": lambda tables: render(tables, "table"),
+    "csv": _csv,
+    "json": _json,
+    "jsonl": _jsonl,
+    "md": _markdown,
+    "latex": _latex,
+}

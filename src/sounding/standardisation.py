@@ -1,0 +1,51 @@
+"""Standardised values: how far a value lies from what other runs reach on the same topic."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from sounding.data.problems import Problems
+from sounding.data.sources import read_content
+from sounding.data.text import split_fields
+from sounding.data.trec import checked_numbers
+from sounding.measures.trec import trec_name
+from sounding.scores import Scores
+
+SHAPE = "topic measure mean deviation"
+
+References = dict[tuple[str, str], tuple[float, float]]  # (topic, measure as trec_eval prints it)
+
+
+def read_references(source: str | Path) -> References:
+    """Mean and standard deviation of every topic and measure, as trec_eval's -Z reads them."""
+    content = read_content(source)
+    problems = Problems(content.source)
+    fields = split_fields(
+        content.buffer, content.size, wanted=(0, 1, 2, 3), least=4, most=4, shape=SHAPE, problems=problems
+    )
+    topic, measure, mean, deviation = fields.columns
+    means = checked_numbers(mean, fields.lines, "mean", problems)
+    deviations = checked_numbers(deviation, fields.lines, "deviation", problems)
+    problems.refuse()
+    places = zip(topic.texts(), measure.texts(), strict=True)
+    return dict(zip(places, zip(means.tolist(), deviations.tolist(), strict=True), strict=True))
+
+
+def standardised(scores: Scores, references: References, *, level: float = 1) -> Scores:
+    """(value - mean) / deviation; 0 where the deviation is 0, NaN where there is no reference.
+
+    The number of topics stays a number.
+    """
+    values = scores.values.copy()
+    for number, measure in enumerate(scores.measures):
+        if measure.name == "NumQ" or measure.definition.aggregate == "text":
+            continue
+        name = trec_name(measure, level=level)
+        known = [references.get((topic, name), (np.nan, np.nan)) for topic in scores.topics]
+        mean, deviation = np.array(known).reshape(-1, 2).T
+        spread = np.where(deviation == 0, np.inf, deviation)
+        values[:, number] = (values[:, number] - mean) / spread
+    return replace(scores, values=values)

@@ -1,0 +1,303 @@
+"""One grammar for the names of ir_measures, trec_eval and ranx; what it prints it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from sounding.errors import DataError, SoundingError, UnknownNameError
+from sounding.measures import Definition, Measure, definitions, parse, parse_measures
+from sounding.measures.grammar import ALIASES, RANX
+from sounding.measures.parameters import parameter_types
+from sounding.measures.trec import TREC_NAMES
+
+DEFINITIONS = list(definitions())
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("nDCG(dcg='exp-log2')@20", "nDCG(dcg='exp-log2')@20"),
+        ('nDCG(dcg="exp-log2")@20', "nDCG(dcg='exp-log2')@20"),
+        ("nDCG(dcg='log2')@20", "nDCG@20"),
+        ("AP(rel=2)@100", "AP(rel=2)@100"),
+        (" AP ( rel = 2 , ) @ 100 ", "AP(rel=2)@100"),
+        ("AP(rel=1)", "AP"),
+        ("AP()", "AP"),
+        ("AP(cutoff=10)", "AP@10"),
+        ("AP(k=10,rel=2)", "AP(rel=2)@10"),
+        ("RBP(p=0.8)", "RBP"),
+        ("RBP(p=.5)", "RBP(p=0.5)"),
+        ("nDCG(gains={1:0,2:1})@10", "nDCG(gains={1:0,2:1})@10"),
+        ("nDCG(gains={2: 4, 1: 1.0, 0: 0})@10", "nDCG(gains={2:4})@10"),
+        ("nDCG(gains={1:1})@10", "nDCG@10"),
+        ("nDCG(gains={1:-1.5})@10", "nDCG(gains={1:-1.5})@10"),
+        ("SetF(beta=2)", "SetF(beta=2)"),
+        ("SetF(beta=2.0)", "SetF(beta=2)"),
+        ("P@10.0", "P@10"),
+        ("IPrec@0.1", "IPrec@0.1"),
+        ("IPrec(recall=1)", "IPrec@1"),
+        ("P(judged_only=True)@5", "P(judged_only=True)@5"),
+        ("MAP@10", "AP@10"),
+        ("Precision@5", "P@5"),
+        ("Recall(rel=2)@5", "R(rel=2)@5"),
+        ("MRR", "RR"),
+        ("RPrec", "Rprec"),
+        ("NDCG@5", "nDCG@5"),
+        ("BPref", "Bpref"),
+    ],
+)
+def test_names_of_ir_measures_are_read_and_printed_in_their_canonical_form(text: str, printed: str) -> None:
+    assert str(parse(text)) == printed
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("map", "AP"),
+        ("map_cut.10,100", "AP@10 AP@100"),
+        ("map_cut_10", "AP@10"),
+        ("ndcg_cut.10", "nDCG@10"),
+        ("ndcg.1=3.5,2=9", "nDCG(gains={1:3.5,2:9})"),
+        ("P.10,5,5", "P@5 P@10"),
+        ("P_10", "P@10"),
+        ("recall.5", "R@5"),
+        ("recip_rank", "RR"),
+        ("iprec_at_recall.0.1,0.2", "IPrec@0.1 IPrec@0.2"),
+        ("iprec_at_recall_0.10", "IPrec@0.1"),
+        ("11pt_avg", "IAP"),
+        ("Rprec_mult_0.20", "RprecMult@0.2"),
+        ("success", "Success@1 Success@5 Success@10"),
+        ("set_F.0.5", "SetF(beta=0.5)"),
+        ("utility.1,-1,0,0", "Utility"),
+        ("rbp.p=0.9", "RBP(p=0.9)"),
+        ("unj", "Unjudged@5 Unjudged@10 Unjudged@20"),
+        ("gm_map", "GMAP"),
+        ("num_nonrel_judged_ret", "NumNonrelRet"),
+        ("relstring.20", "RelString@20"),
+        ("dcg", "DCG"),
+        ("ideal_dcg", "IDCG"),
+    ],
+)
+def test_names_of_trec_eval_are_read(text: str, printed: str) -> None:
+    assert " ".join(map(str, parse_measures([text]))) == printed
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("ndcg@10", "nDCG@10"),
+        ("map@100-l2", "AP(rel=2)@100"),
+        ("map-l2", "AP(rel=2)"),
+        ("precision@5", "P@5"),
+        ("precision", "SetP"),
+        ("mrr", "RR"),
+        ("mrr@10", "RR@10"),
+        ("hit_rate@10", "Success@10"),
+        ("ndcg_burges@10", "nDCG(dcg='exp-log2')@10"),
+        ("recall@100", "R@100"),
+        ("f1", "SetF"),
+        ("r-precision", "Rprec"),
+        ("bpref-l2", "Bpref(rel=2)"),
+        ("ndcg@10-l3", "nDCG(gains={1:0,2:0})@10"),
+    ],
+)
+def test_names_of_ranx_are_read(text: str, printed: str) -> None:
+    assert str(parse(text)) == printed
+
+
+def test_where_vocabularies_clash_the_whole_name_decides() -> None:
+    assert len(parse_measures(["P"])) == 9  # trec_eval's
+    assert len(parse_measures(["recall"])) == 9  # trec_eval's, not ranx's
+    assert parse("recall-l2") == parse("SetR(rel=2)")  # ranx's: trec_eval has no such ending
+    assert parse("rbp") == parse("RBP(p=0.9)")  # trec_eval's
+    assert parse("bpref") == parse("Bpref")
+    for same in ("G", "Rprec", "infAP"):
+        assert str(parse(same)) == same
+    with pytest.raises(DataError, match="R needs a value after @"):
+        parse("Recall")
+
+
+def test_assessment_measures_have_the_names_of_the_papers() -> None:
+    assert parse("A_p@10") == parse("P(assessed=True)@10")
+    assert parse("A_r@100") == parse("R(assessed=True)@100")
+    assert parse("AA@100") == parse("AP(assessed=True)@100")
+    with pytest.raises(UnknownNameError):
+        parse("Ap@10")
+
+
+def test_many_texts_give_each_measure_once_in_the_order_of_the_texts() -> None:
+    measures = parse_measures(["P.20,5", "AP", "map", parse("P@5"), "P@1"])
+    assert " ".join(map(str, measures)) == "P@5 P@20 AP P@1"
+
+
+def test_one_text_is_not_taken_for_a_list_of_letters() -> None:
+    assert parse_measures("AP") == (parse("AP"),)
+
+
+def test_a_name_of_many_measures_is_not_one_measure() -> None:
+    with pytest.raises(DataError, match=r"'P' stands for 9 measures; name one of them, such as P@1000"):
+        parse("P")
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("ndgc@10", "nDCG"),
+        ("nDGC@10", "nDCG"),
+        ("Maap", "map"),
+        ("precison@5", "Precision"),
+        ("ndgc_cut.10", "ndcg_cut"),
+        ("recip_rnk", "recip_rank"),
+        ("hit_rat@5", "hit_rate"),
+        ("sucess@5", "Success"),
+        ("Ap@10", "AP"),
+    ],
+)
+def test_unknown_names_suggest_near_ones_of_any_vocabulary(text: str, near: str) -> None:
+    with pytest.raises(UnknownNameError) as problem:
+        parse(text)
+    assert near in problem.value.suggestions
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("", "starts with its name"),
+        ("@10", "starts with its name"),
+        ("map@", "@ and a whole number"),
+        ("P@", "expected a value after @, found nothing"),
+        ("P@0", "k is a whole number from 1, not 0"),
+        ("P@-5", "k is a whole number from 1, not -5"),
+        ("P@2.5", "k is a whole number from 1, not 2.5"),
+        ("P@'5'", "k is a whole number from 1, not '5'"),
+        ("P@True", "k is a whole number from 1, not True"),
+        ("P@1e300", "no larger than"),
+        ("P@5@6", "expected nothing more"),
+        ("P@5 AP", "expected nothing more"),
+        ("AP(rel=)", "expected a value after rel=, found ')'"),
+        ("AP(rel=2", "expected a comma or ), found nothing"),
+        ("AP(2)", "expected a parameter such as k="),
+        ("AP(rel 2)", "expected = after rel, found '2'"),
+        ("AP(rel=2,rel=3)", "rel is given twice"),
+        ("AP(cutoff=5)@5", "k is given twice"),
+        ("A_p(assessed=True)@5", "assessed is given twice"),
+        ("AP(rel='2')", "rel is a number from 0, not '2'"),
+        ("AP(rel=2.x)", "cannot read '2.x)'"),
+        ("AP(judged_only=1)", "judged_only is True or False, not 1"),
+        ("RBP(p=2)", "p is a number from 0 to below 1, not 2"),
+        ("RBP(p=1)", "p is a number from 0 to below 1, not 1"),
+        ("nDCG(dcg='log3')@5", "dcg is 'log2'"),
+        ("nDCG(gains=3)@5", "a table of grades and gains"),
+        ("nDCG(gains={1})@5", "expected a colon"),
+        ("nDCG(gains={1:'a'})@5", "a table of grades and gains"),
+        ("IAP(points='a')", "text that lists numbers"),
+        ("hit_rate", "needs a cut-off"),
+        ("f1@10", "takes no cut-off"),
+    ],
+)
+def test_wrong_forms_are_refused_in_one_line_that_says_what_would_be_right(text: str, hint: str) -> None:
+    with pytest.raises(DataError) as problem:
+        parse(text)
+    assert hint in str(problem.value)
+    assert repr(text) in str(problem.value)
+    assert "\n" not in str(problem.value)
+
+
+def test_an_unknown_parameter_suggests_the_ones_there_are() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown parameter of AP: 'reel'; did you mean rel\?"):
+        parse("AP(reel=2)")
+
+
+def test_values_are_checked_for_measures_built_in_python_too() -> None:
+    with pytest.raises(DataError, match="P: k is a whole number from 1, not 0"):
+        Measure.of("P", k=0)
+    with pytest.raises(DataError, match="not nan"):
+        Measure.of("AP", rel=float("nan"))
+
+
+def test_no_name_is_read_by_two_spellings_of_our_own() -> None:
+    ours = {known.name for known in DEFINITIONS}
+    assert not ours & set(ALIASES)
+    assert not ours & set(RANX)
+
+
+def fits(known: Definition, key: str, value: Any) -> bool:
+    needed = {} if known.at == key else {known.at: 1} if known.at in known.parameters else {}
+    needed |= {
+        other: 1
+        for other, p in known.parameters.items()
+        if p.default is p.empty and other not in (key, known.at)
+    }
+    try:
+        Measure.of(known.name, **{key: value} | needed)
+    except DataError:
+        return False
+    return True
+
+
+NUMBERS = st.one_of(
+    st.integers(1, 5), st.integers(-3, 2000), st.floats(0, 1), st.floats(-1e9, 1e9), st.floats(0, 3).map(abs)
+)
+
+
+def values_of(hint: Any) -> st.SearchStrategy[Any]:
+    origin = get_origin(hint)
+    if origin is Literal:
+        return st.sampled_from(get_args(hint))
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return st.dictionaries(NUMBERS, NUMBERS, max_size=4)
+    if origin is not None:
+        return st.one_of([values_of(part) for part in get_args(hint)])
+    if hint is NoneType:
+        return st.none()
+    if hint is bool:
+        return st.booleans()
+    if hint is str:
+        return st.lists(st.sampled_from(["0", "1", ".25", "0.5", "1e-1"]), min_size=1).map(",".join)
+    return NUMBERS
+
+
+@st.composite
+def measures(draw: st.DrawFn) -> Measure:
+    known = draw(st.sampled_from(DEFINITIONS))
+    hints = dict(parameter_types(known.kernel)) | {"judged_only": bool, "assessed": bool}
+    chosen: dict[str, Any] = {}
+    for key in [*known.parameters, "judged_only", "assessed"]:
+        needed = key in known.parameters and known.parameters[key].default is known.parameters[key].empty
+        if needed or draw(st.booleans()):
+            value = draw(values_of(hints[key]))
+            assume(fits(known, key, value))
+            chosen[key] = value
+    return Measure.of(known.name, **chosen)
+
+
+@given(measures())
+def test_what_a_measure_prints_reads_back_to_the_same_measure(measure: Measure) -> None:
+    assert parse(str(measure)) == measure
+    assert str(parse(str(measure))) == str(measure)
+    assert hash(parse(str(measure))) == hash(measure)
+
+
+PIECES = st.one_of(
+    st.sampled_from([*(known.name for known in DEFINITIONS), *ALIASES, *RANX, *TREC_NAMES, "rbp"]),
+    st.sampled_from(
+        [*"@(){}=:,.'\"-_ ", "k=", "rel=", "p=", "gains={", "True", "None", "10", "0.5", "-l2", "1e999"]
+    ),
+    st.text(max_size=3),
+)
+
+
+@given(st.one_of(st.text(), st.lists(PIECES, max_size=8).map("".join)))
+def test_any_text_is_a_measure_or_one_clear_line(text: str) -> None:
+    try:
+        found = parse_measures([text])
+    except SoundingError as problem:
+        assert str(problem).isprintable()
+    else:
+        assert all(parse(str(measure)) == measure for measure in found)

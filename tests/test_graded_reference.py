@@ -1,4 +1,4 @@
-"""The graded kernels against their definitions in plain Python, one topic at a time, and against trec_eval."""
+"""The graded kernels against their definitions, written out for one topic at a time, and trec_eval."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.properties.strategies import HIGHEST, Label, Topic, is_judged, random_topics, ranking_of
 
 from sounding.errors import DataError
 from sounding.measures import graded
 from sounding.measures.registry import Measure, definitions
-from tests.properties.strategies import HIGHEST, Label, Topic, is_judged, random_topics, ranking_of
 
 TOPICS = random_topics(3000, seed=31)
 Gain = Callable[[float], float]
@@ -171,7 +171,12 @@ DCG_FORMS: list[dict[str, Any]] = [
 ]
 MAPPED: list[dict[str, Any]] = [{}, *(form for form in DCG_FORMS if set(form) == {"gains"})]
 CASES: list[tuple[str, dict[str, Any]]] = [
-    *((name, {**form, "k": k}) for name in ("nDCG", "DCG", "IDCG") for form in DCG_FORMS for k in (None, 1, 5)),
+    *(
+        (name, {**form, "k": k})
+        for name in ("nDCG", "DCG", "IDCG")
+        for form in DCG_FORMS
+        for k in (None, 1, 5)
+    ),
     ("nDCG", {"k": 100}),
     ("nDCG", {"norm": "b", "k": 5}),
     ("nDCG", {"norm": "b", "k": 100, "dcg": "exp-zipf"}),

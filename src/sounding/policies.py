@@ -42,9 +42,7 @@ class Policies:
             elif value not in allowed:
                 raise UnknownNameError(f"value of the policy {name}:", str(value), allowed)
         if self.ties == "average" and self.depth is not None:
-            raise DataError(
-                "ties average over a whole ranking: depth cannot cut it; use a measure's @k instead"
-            )
+            raise DataError("ties average needs the whole ranking: use a measure's @k in place of depth")
 
     def describe(self) -> str:
         """All policies in one line, as outputs repeat them."""

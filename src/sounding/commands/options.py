@@ -90,7 +90,7 @@ def write_text(text: str, output: Path | None) -> None:
 def write_bytes(content: bytes, output: Path | None) -> None:
     """Print bytes, or write them to a file by way of a temporary one."""
     if output is None:
-        stream = click.get_binary_stream("stdout")
+        stream = sys.stdout.buffer
         stream.write(content)
         stream.flush()
         return

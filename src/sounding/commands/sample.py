@@ -73,7 +73,7 @@ def command(folder: Path, *, compress: bool, force: bool, quiet: bool, **choices
     \b
     sounding sample trial --topics 30 --groups 8 --pool-depth 20 --seed 7
     sounding evaluate trial/qrels.txt trial/runs
-    """
+    """  # noqa: D301 - click looks for this sign, not for a backslash
     from sounding.data.simulation import simulate_collection
 
     refuse_occupied(folder, force=force)
@@ -163,9 +163,9 @@ def _write_files(collection: Collection, folder: Path, *, compress: bool, progre
         write_run(run, folder / "runs" / f"{run.name}.txt{'.gz' if compress else ''}")
         if progress is not None:
             progress(1)
-    write_qrels(collection.qrels, folder / "qrels.txt")
-    write_qrels(collection.qrels, folder / "qrels.pool.tsv")
-    write_qrels(collection.truth, folder / "truth.txt")
+    write_qrels(collection.qrels, folder / "qrels.txt", format="trec")
+    write_qrels(collection.qrels, folder / "qrels.pool.tsv", format="tsv")
+    write_qrels(collection.truth, folder / "truth.txt", format="trec")
     info = [
         (row.run, row.group, row.kind, str(row.priority), "yes" if row.pooled else "no")
         for row in collection.info
@@ -190,8 +190,10 @@ def _readme(collection: Collection, *, compress: bool) -> str:
     return f"""\
 # A simulated collection
 
-{summary(collection)}. Nobody judged anything: all of it was drawn at random by sounding {__version__},
-and the truth is known for every document. To get it again:
+{summary(collection)}.
+
+Nobody judged anything: sounding {__version__} drew all of it at random, and the truth is known for
+every document. To get it again:
 
     sounding sample DIR {options}{" --gzip" if compress else ""}
 

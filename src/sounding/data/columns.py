@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -145,9 +144,7 @@ def _spelled_id(item: Any) -> str | None:
 
 
 def _spelled_number(item: Any) -> str | None:
-    if isinstance(item, NumberText):
-        return str(item)
-    if isinstance(item, Decimal):
+    if isinstance(item, NumberText) or type(item).__name__ == "Decimal":
         return str(item)
     if isinstance(item, Integral) and not isinstance(item, bool):
         return str(int(item))

@@ -60,14 +60,13 @@ def read_delimited(content: Content, kind: Kind, problems: Problems) -> Records 
     """
     grid = split_grid(content, guess_separator(content), problems)
     if not len(grid.first):
-        problems.note(1, "no line holds data; expected a topic, a document and a number in each")
         return None
     names = grid.texts(0)
     width = len(names)
     if is_header(names):
         places = recognise(names, kind, int(grid.lines[0]), problems)
         grid = grid.keep(np.arange(1, len(grid.first)))
-        if places and not len(grid.first):
+        if places and not len(grid.first) and not problems.found:
             problems.note(1, "a header and no line below it; expected at least one")
     else:
         places = _places_without_header(grid, kind, problems)

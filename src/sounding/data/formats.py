@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,23 +13,19 @@ from sounding.data.delimited import COMMA, SEMICOLON, TAB, first_record, read_de
 from sounding.data.frames import is_frame, records_of_frame
 from sounding.data.problems import Problems
 from sounding.data.sources import Content, extension, find_runs, plain_name, read_content, run_names
-from sounding.data.structured import read_json, read_jsonl, read_parquet
 from sounding.data.tables import Qrels, Run
 from sounding.data.tokens import Tokens
 from sounding.data.trec import read_prels, read_trec_qrels, read_trec_run
 from sounding.errors import DataError, MissingPartError, UnknownNameError
 from sounding.policies import Duplicates, Fractional
 
-FORMATS = ("trec", "prels", "csv", "tsv", "json", "jsonl", "parquet")
+TABLES = ("csv", "tsv", "json", "jsonl", "parquet")  # with columns that are known by their names
+FORMATS = ("trec", "prels", *TABLES)
 IRDS = "irds:"  # how the id of an ir_datasets collection begins
 
 _BY_EXTENSION = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".parquet": "parquet", ".parq": "parquet", ".pq": "parquet",
-}  # fmt: skip
-_TABLES: dict[str, Callable[[Content, Kind, Problems], Records | None]] = {
-    "csv": read_delimited, "tsv": read_delimited, "json": read_json, "jsonl": read_jsonl,
-    "parquet": read_parquet,
 }  # fmt: skip
 
 
@@ -85,9 +81,6 @@ def read_runs(
     runs = [read(source) for source in given]
     places = [run.source if _in_memory(source) else source for run, source in zip(runs, given, strict=True)]
     names = run_names(places, [run.name for run in runs])
-    for name in names:
-        if names.count(name) > 1:
-            raise DataError(f"several runs are called {name!r}; give them names: {{name: run}}")
     return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
 
 
@@ -137,8 +130,8 @@ def parse_run(
 ) -> Run:
     """The run that bytes hold; what is wrong is noted, and raised only where nothing can be read."""
     form = _known(format) or detect(content, content.source)
-    if form in _TABLES:
-        records = _TABLES[form](content, "run", problems) or _nothing("run")
+    if form in TABLES:
+        records = _read_table(content, form, "run", problems) or _nothing("run")
         run = run_of(
             records, problems, name=name, fallback=plain_name(content.source),
             duplicates=duplicates, with_ranks=with_ranks,
@@ -160,8 +153,8 @@ def parse_qrels(
 ) -> Qrels:
     """The judgments that bytes hold; as `parse_run`."""
     form = _known(format) or detect(content, content.source)
-    if form in _TABLES:
-        records = _TABLES[form](content, "qrels", problems) or _nothing("qrels")
+    if form in TABLES:
+        records = _read_table(content, form, "qrels", problems) or _nothing("qrels")
         qrels = qrels_of(records, problems, duplicates=duplicates, fractional=fractional, groups=groups)
     elif form == "prels":
         qrels = read_prels(content, problems, duplicates=duplicates, fractional=fractional)
@@ -171,6 +164,20 @@ def parse_qrels(
         )
     _note_nothing(len(qrels.docs), problems)
     return qrels
+
+
+def _read_table(content: Content, form: str, kind: Kind, problems: Problems) -> Records | None:
+    if form in ("csv", "tsv"):
+        return read_delimited(content, kind, problems)
+    # Plain TREC text, the common case, need not wait for the JSON module.
+    from sounding.data import structured
+
+    readers = {
+        "json": structured.read_json,
+        "jsonl": structured.read_jsonl,
+        "parquet": structured.read_parquet,
+    }
+    return readers[form](content, kind, problems)
 
 
 def detect(content: Content, source: str | Path) -> str:

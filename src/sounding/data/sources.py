@@ -6,11 +6,9 @@ runs are called when several share a tag.
 
 from __future__ import annotations
 
-import bz2
 import difflib
 import glob
 import importlib
-import lzma
 import os
 import stat
 import sys
@@ -19,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +31,8 @@ EXTENSIONS = (
     ".txt", ".trec", ".run", ".res", ".qrels", ".qrel", ".prels", ".csv", ".tsv", ".json", ".jsonl",
     ".ndjson", ".parquet", ".parq", ".pq",
 )  # fmt: skip
+
+Decompressor = Callable[[], Any]  # makes an object with decompress(), eof and unused_data
 
 _PIECE = 1 << 20  # bytes that a decompressor is fed at once
 _NOT_RUNS = (".", "readme", "license", "qrels")  # how names begin that a folder of runs may hold beside them
@@ -117,14 +117,6 @@ def _no_such_file(path: Path) -> str:
     return f"no such file; did you mean {near[0]!r}?" if near else "no such file; check the name"
 
 
-class _Decompressor(Protocol):
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: Any, /) -> bytes: ...
-
-
 def _zstd() -> Any:
     for name in ("compression.zstd", "backports.zstd"):
         try:
@@ -139,15 +131,19 @@ def compress_zstd(data: bytes) -> bytes:
     return _zstd().compress(data)
 
 
-def _compression(content: Content) -> tuple[str, Callable[[], _Decompressor]] | None:
+def _compression(content: Content) -> tuple[str, Decompressor] | None:
     """Name and decompressor of what the first bytes announce; None: plain."""
     if content.starts_with(b"\x1f\x8b\x08"):
         return "gzip", lambda: zlib.decompressobj(31)
     # Text may begin with 'BZh9'; the number behind it is that of a block, or of an empty file's end.
     block = bytes(content.view[4:10])
     if content.starts_with(b"BZh") and block in (b"1AY&SY", b"\x17rE8P\x90"):
+        import bz2
+
         return "bzip2", bz2.BZ2Decompressor
     if content.starts_with(b"\xfd7zXZ\x00"):
+        import lzma
+
         return "xz", lzma.LZMADecompressor
     if content.starts_with(b"\x28\xb5\x2f\xfd"):
         return "zstd", _zstd().ZstdDecompressor
@@ -175,7 +171,7 @@ def _decompress(content: Content) -> Content:
     return Content.from_bytes(content.source, *parts)
 
 
-def _inflate(data: memoryview, start: Callable[[], _Decompressor]) -> tuple[list[bytes], bool]:
+def _inflate(data: memoryview, start: Decompressor) -> tuple[list[bytes], bool]:
     """What the archive's members hold, one after the other, and whether the last one is complete."""
     parts: list[bytes] = []
     place = 0
@@ -240,9 +236,7 @@ def _expand(source: str) -> list[str]:
             return [source]
     except OSError as error:
         raise DataError(f"{source!r} cannot be opened: {error.strerror}") from error
-    except ValueError as error:
-        raise DataError(f"{source!r} is no name of a file: {error}") from error
-    raise DataError(f"{source}: {_no_such_file(path)}")
+    raise DataError(f"{source!r}: {_no_such_file(path)}")
 
 
 def _files_of_folder(folder: Path) -> list[str]:
@@ -276,7 +270,7 @@ def run_names(sources: Sequence[str | Path], tags: Sequence[str]) -> list[str]:
     """A name for each run, no two alike: the tags, or where two runs share one, the files' names.
 
     Files of one name in different folders get so many folders in front as tell them apart; where
-    only the extension differs, the whole path is the name.
+    only the extension differs, the whole path is the name. Runs of no file are numbered.
     """
     if len(set(tags)) == len(tags):
         return list(tags)
@@ -291,4 +285,17 @@ def run_names(sources: Sequence[str | Path], tags: Sequence[str]) -> list[str]:
             for name, parts, source in zip(names, folders, sources, strict=True)
         ]
     counted = Counter(names)
-    return [str(source) if counted[name] > 1 else name for name, source in zip(names, sources, strict=True)]
+    names = [str(source) if counted[name] > 1 else name for name, source in zip(names, sources, strict=True)]
+    return _numbered(names)
+
+
+def _numbered(names: list[str]) -> list[str]:
+    """The names, with a number behind those that stood before: run, run#2, run#3."""
+    seen: set[str] = set()
+    for place, name in enumerate(names):
+        number = 1
+        while names[place] in seen:
+            number += 1
+            names[place] = f"{name}#{number}"
+        seen.add(names[place])
+    return names

@@ -1,23 +1,22 @@
-"""Measures: from a ranking to one value a topic.
+"""Measures: from a ranking to one value a topic."""
 
-Importing the package registers every family.
-"""
-
-from sounding.measures import (
+# A family is registered when its module is imported, and listed in this order.
+from sounding.measures import (  # isort: skip
     binary,
-    counts,
-    graded,
     interpolated,
-    overlap,
-    sampled,
     sets,
-    tied,
+    counts,
+    sampled,
+    graded,
     utility,
+    overlap,
+    tied,
 )
 from sounding.measures.grammar import parse, parse_measures
-from sounding.measures.registry import Measure, definition, definitions, has_expectation
+from sounding.measures.registry import Definition, Measure, definition, definitions, has_expectation
 
 __all__ = [
+    "Definition",
     "Measure",
     "binary",
     "counts",

@@ -112,10 +112,10 @@ def _expanded(text: str) -> tuple[Measure, ...]:
 
 @cache
 def _no_topics() -> Ranking:
-    """A ranking of nothing."""
+    """A ranking of nothing, on a scale that holds every grade a parameter may name."""
     whole, real = np.empty(0, np.int64), np.empty(0)
     judgments = Judgments(
-        topics=(), starts=np.zeros(1, np.int64), grades=real, pool_ranks=whole, pooled=whole, highest=1.0
+        topics=(), starts=np.zeros(1, np.int64), grades=real, pool_ranks=whole, pooled=whole, highest=1000.0
     )
     return Ranking(
         run="", judgments=judgments, topic=whole, rank=whole, grade=real, retrieved=whole,
@@ -138,7 +138,7 @@ def _ranx(text: str) -> tuple[Measure] | None:
     """A measure as ranx writes it: name, @k, -l and the lowest relevant grade."""
     persistence = _RANX_RBP.fullmatch(text)
     if persistence:
-        level = {} if persistence[2] is None else {"rel": int(persistence[2])}
+        level = {} if persistence[2] is None else _ranx_level("RBP", int(persistence[2]))
         return (Measure.of("RBP", p=float(f"0.{persistence[1]}"), **level),)
     spelled = _RANX.fullmatch(text)
     if spelled is None:

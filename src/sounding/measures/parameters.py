@@ -14,19 +14,19 @@ from sounding.errors import DataError
 
 LARGEST = 2**53  # beyond this not every whole number is a float
 
-# Parameters of one name mean one thing in every measure, so their range is said once.
+# Parameters of one name mean one thing in every measure, so their range is said once. Upper ends are far
+# beyond what is ever used: they keep weights of k ranks in memory and powers of 2 finite.
 _RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
-    "k": (lambda value: value >= 1, "from 1"),
+    "k": (lambda value: 1 <= value <= 10_000_000, "from 1 to 10,000,000"),
     "rel": (lambda value: value >= 0, "from 0"),
     "p": (lambda value: 0 <= value < 1, "from 0 to below 1"),
     "recall": (lambda value: 0 <= value <= 1, "from 0 to 1"),
     "x": (lambda value: value > 0, "above 0"),
     "beta": (lambda value: value >= 0, "from 0"),
-    "T": (lambda value: value > 0, "above 0"),
-    "min_rel": (lambda value: value >= 0, "from 0"),
-    "max_rel": (lambda value: value > 0, "above 0"),
+    "T": (lambda value: 0.001 <= value <= 1_000_000, "from 0.001 to 1,000,000"),
+    "min_rel": (lambda value: 0 <= value < 1000, "from 0 to below 1000"),
+    "max_rel": (lambda value: 0 < value <= 1000, "above 0, up to 1000"),
     "collection": (lambda value: value >= 1, "from 1"),
-    "base": (lambda value: value > 1, "above 1"),
 }
 _PLAIN_TEXT = re.compile(r"[\w.,+-]+", re.ASCII)
 
@@ -38,9 +38,13 @@ class _RefusedError(Exception):
 def checked(measure: str, parameter: str, value: Any, hint: Any) -> Any:
     """The value as a plain Python one, where it fits the annotation and the range; otherwise an error."""
     try:
-        return _fitted(parameter, value, hint)
+        fitted = _fitted(parameter, value, hint)
     except _RefusedError as wanted:
         raise DataError(f"{measure}: {parameter} is {wanted}, not {value!r}") from None
+    if isinstance(fitted, dict) and measure != "RBP":  # RBP divides by the largest gain that is named
+        # A pair that leaves a grade as it is says nothing.
+        return {grade: gain for grade, gain in fitted.items() if grade != gain}
+    return fitted
 
 
 @cache
@@ -99,7 +103,7 @@ def _number(parameter: str, value: Any, *, whole: bool) -> float:
 
 
 def _table(value: Any) -> dict[float, float]:
-    """Grades and their gains; a pair that leaves a grade as it is says nothing and is left out."""
+    """Grades and their gains."""
     wanted = "a table of grades and gains, such as {1:0,2:1}"
     if not isinstance(value, Mapping):
         raise _RefusedError(wanted)

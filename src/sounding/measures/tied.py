@@ -177,7 +177,7 @@ def geometric_mean_average_precision(run: Ranking, *, rel: float = 1) -> Values:
 
 @expectation("Bpref")
 def binary_preference(run: Ranking, *, rel: float = 1) -> Values:
-    """Bpref: 0 to n of a block's n judged non-relevant documents stand above a relevant one, all as likely."""
+    """Bpref: 0 to n of a block's n judged misses stand above a relevant document, all as likely."""
     relevant = run.relevant(rel)
     blocks = tie_blocks(run, np.ones_like(run.grade, np.bool_))
     hits = blocks.gathered((run.grade >= rel).astype(np.float64)).astype(np.int64)
@@ -277,7 +277,7 @@ def rank_biased_precision(
 ) -> Values:
     """RBP: every gain of a block has the mean weight of the block's ranks."""
     worth = _rbp_gain(run.judgments, run.grade, rel, gain, gains)
-    return (1 - p) * _weighed(run, worth, lambda rank: p ** (rank - 1.0), k)
+    return _weighed(run, worth, _chance_to_reach(p), k) * (1 - p)
 
 
 @expectation("RBPResidual")
@@ -292,7 +292,7 @@ def rank_biased_precision_residual_expected(
     tail = rank_biased_precision_residual(run, k=k, p=p, part="tail")
     if part == "tail":
         return tail
-    judged = (1 - p) * _weighed(run, np.ones_like(run.grade), lambda rank: p ** (rank - 1.0), k)
+    judged = _weighed(run, np.ones_like(run.grade), _chance_to_reach(p), k) * (1 - p)
     unjudged = np.maximum(1 - tail - judged, 0)  # rounding can make it less
     return unjudged if part == "unjudged" else unjudged + tail
 
@@ -333,6 +333,11 @@ def _weighed(run: Ranking, gain: Values, weight: Callable[[Counts], Values], k: 
 def _dcg(run: Ranking, k: int | None, form: DcgForm) -> Values:
     """Sum of the discounted gains of the first k documents, for every topic."""
     return _weighed(run, form.gain(run.grade), form.discount, k)
+
+
+def _chance_to_reach(p: float) -> Callable[[Counts], Values]:
+    """How likely a reader gets to a rank who goes on to the next one with chance p."""
+    return lambda rank: np.power(p, rank - 1, dtype=np.float64)
 
 
 def _fixed_weights(run: Ranking, weight: Values, min_rel: float, max_rel: float | None) -> Values:

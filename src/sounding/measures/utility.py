@@ -216,7 +216,7 @@ def _insq_weights(k: int, wanted: float) -> Values:
     return (2 * wanted / (_ranks(k) + 2 * wanted - 1)) ** 2
 
 
-@measure("INST", basis="utility", monotone=False)
+@measure("INST", basis="utility", monotone=True)
 def inst(
     run: Ranking,
     *,
@@ -229,7 +229,7 @@ def inst(
 
     Moffat, Bailey, Scholer & Thomas (2015): from rank i the reader goes on with probability
     ((a - 1) / a)^2, a = i + 2T - gained so far, and after rank k no further (cwl_eval: 1000). Gains as
-    for SDCG. A better grade can lower the value: the reader may stop before something better still.
+    for SDCG. A better grade never lowers the value for T from 1; for a T far below it can.
     """
     from scipy.special import zeta
 
@@ -283,7 +283,7 @@ def nearly_err_truncated(run: Ranking, *, k: int, min_rel: float = 0, max_rel: f
     return _cascade(run, np.ones(k), min_rel, max_rel)
 
 
-@measure("NERR9", basis="utility", monotone=False)
+@measure("NERR9", basis="utility", monotone=True)
 def nearly_err_discounted(
     run: Ranking, *, k: int, min_rel: float = 0, max_rel: float | None = None
 ) -> Values:
@@ -294,7 +294,7 @@ def nearly_err_discounted(
     return _cascade(run, 1 / _ranks(k), min_rel, max_rel)
 
 
-@measure("NERR10", basis="utility", monotone=False)
+@measure("NERR10", basis="utility", monotone=True)
 def nearly_err_patient(
     run: Ranking, *, k: int = 1000, p: float = 0.9, min_rel: float = 0, max_rel: float | None = None
 ) -> Values:
@@ -305,7 +305,7 @@ def nearly_err_patient(
     return _cascade(run, p ** (_ranks(k) - 1), min_rel, max_rel)
 
 
-@measure("NERR11", basis="utility", monotone=False)
+@measure("NERR11", basis="utility", monotone=True)
 def nearly_err_goal(
     run: Ranking,
     *,

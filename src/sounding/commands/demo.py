@@ -1,0 +1,234 @@
+"""`sounding demo`: a complete example on a small simulated collection, and what it shows."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sounding.commands.options import write_tables
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sounding.data.simulation import Collection, RunInfo
+    from sounding.scores import Scores
+
+LEADING = "P@10"  # orders the table, and is what the sentences below it speak of
+DEEPEST = "AP"  # looks at everything that a run retrieved
+MEASURES = (LEADING, "nDCG@10", "RR@10", DEEPEST)
+DEFAULT_SEED = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Evidence:
+    """What the sentences are computed from: one set of runs by what was judged, and by the truth."""
+
+    by_judgments: Scores
+    by_truth: Scores
+    info: dict[str, RunInfo]
+    pool_depth: int
+
+    def new_runs(self) -> list[int]:
+        """The runs that did not contribute to the pool."""
+        return [row for row, run in enumerate(self.by_judgments.runs) if not self.info[run].pooled]
+
+    def pooled_runs(self) -> list[int]:
+        """The runs that did."""
+        return [row for row, run in enumerate(self.by_judgments.runs) if self.info[run].pooled]
+
+    def change(self) -> NDArray[np.float64]:
+        """(run,): how much the leading measure gains when everything is judged."""
+        difference: NDArray[np.float64] = self.by_truth.mean()[:, 0] - self.by_judgments.mean()[:, 0]
+        return difference
+
+
+@click.command("demo", short_help="A complete example on a small simulated collection.")
+@click.argument("folder", metavar="[DIR]", default="demo", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--seed", type=click.IntRange(0), default=DEFAULT_SEED, show_default=True,
+              help="Another seed gives another collection.")  # fmt: skip
+def command(folder: Path, seed: int) -> None:
+    """Write a small simulated collection into DIR (default: demo), evaluate it, and say what to notice.
+
+    A collection that an earlier demo left in DIR is replaced.
+    """
+    from sounding.commands.sample import write_collection
+    from sounding.report.score_tables import Layout, wide_table
+
+    collection = small_collection(seed)
+    write_collection(collection, folder, force=True)
+    evidence = gather(collection, folder)
+    click.echo(_paragraph(_opening(collection, folder)) + "\n")
+    write_tables([wide_table(evidence.by_judgments, Layout())], "table", None)
+    click.echo("\nWhat to notice\n")
+    for sentence in observations(evidence):
+        click.echo(_paragraph(sentence, bullet="- "))
+    click.echo("\nWhat to try next\n")
+    for purpose, line in next_commands(evidence, folder):
+        click.echo(f"  # {purpose}\n  {line}")
+
+
+def small_collection(seed: int) -> Collection:
+    """Six groups with two systems each, two of the groups new: small enough to look through."""
+    from sounding.data.simulation import simulate_collection
+
+    return simulate_collection(
+        topics=30, groups=6, systems=2, documents=1000, prevalence=0.04, grades=2, length=100, short=0,
+        pool_depth=10, contributors=4, manual=0.17, seed=seed,
+    )  # fmt: skip
+
+
+def gather(collection: Collection, folder: Path) -> Evidence:
+    """Evaluate the files of a collection, by what was judged and by the truth."""
+    from sounding.data.sources import find_runs
+    from sounding.evaluation import evaluate
+
+    files = find_runs([folder / "runs"])
+    return Evidence(
+        by_judgments=evaluate(folder / "qrels.txt", files, MEASURES),
+        by_truth=evaluate(folder / "truth.txt", files, MEASURES),
+        info={info.run: info for info in collection.info},
+        pool_depth=collection.parameters.pool_depth,
+    )
+
+
+def observations(evidence: Evidence) -> list[str]:
+    """What the table shows, in sentences; one that does not hold for this collection is left out."""
+    found = (unjudged_documents(evidence), hidden_worth(evidence), swapped_pair(evidence), depth(evidence))
+    return [sentence for sentence in found if sentence is not None]
+
+
+def unjudged_documents(evidence: Evidence) -> str | None:
+    """Who has unjudged documents among the first that the leading measure looks at."""
+    new, pooled = evidence.new_runs(), evidence.pooled_runs()
+    if not new or not pooled:
+        return None
+    unjudged = 1 - evidence.by_judgments.judged_share()[:, 0]
+    ours, theirs = float(unjudged[new].mean()), float(unjudged[pooled].mean())
+    if round(100 * ours) <= round(100 * theirs):
+        return None
+    return (
+        f"{_names(evidence, new)} {_do(new)} not come from the groups whose results were pooled for judging."
+        f" Nobody has looked at {ours:.0%} of {_their(new)} first ten documents; for the pooled runs it is"
+        f" {theirs:.0%}. The columns headed 'judged' say so for every value."
+    )
+
+
+def hidden_worth(evidence: Evidence) -> str | None:
+    """How far the new run that gains most would rise if everything were judged."""
+    new, pooled = evidence.new_runs(), evidence.pooled_runs()
+    change = evidence.change()
+    if not new or not pooled:
+        return None
+    most = max(new, key=lambda row: float(change[row]))
+    others = float(abs(change[pooled]).max())
+    if round(float(change[most]), 3) <= round(others, 3):
+        return None
+    before, after = evidence.by_judgments.mean()[most, 0], evidence.by_truth.mean()[most, 0]
+    steady = "does not change" if round(others, 3) == 0 else f"changes by {others:.3f} at most"
+    return (
+        f"An unjudged document counts as not relevant, whatever it is. This collection is simulated, so the"
+        f" truth is known: with everything judged, {LEADING} of {_names(evidence, [most])} is {after:.3f}"
+        f" instead of {before:.3f}, while that of the pooled runs {steady}."
+    )
+
+
+def swapped_pair(evidence: Evidence) -> str | None:
+    """The two systems that the judgments put in the wrong order by the widest true margin."""
+    judged, true = evidence.by_judgments.mean()[:, 0], evidence.by_truth.mean()[:, 0]
+    rows = range(len(judged))
+    wrong = [
+        (float(true[low] - true[high]), low, high)
+        for low in rows
+        for high in rows
+        if round(judged[low], 3) < round(judged[high], 3) and round(true[low], 3) > round(true[high], 3)
+    ]
+    if not wrong:
+        return None
+    _, low, high = max(wrong)
+    worse, better = evidence.by_judgments.runs[high], evidence.by_judgments.runs[low]
+    return (
+        "Judgments that are not complete can put systems in the wrong order:"
+        f" by them {worse} is ahead of {better} ({judged[high]:.3f} to {judged[low]:.3f}),"
+        f" in truth {better} is ahead ({true[low]:.3f} to {true[high]:.3f}). Of {len(judged) * (len(judged) - 1) // 2} pairs"
+        f" {len(wrong)} {'is' if len(wrong) == 1 else 'are'} swapped."
+    )
+
+
+def depth(evidence: Evidence) -> str | None:
+    """How much less is known deeper than the pool goes."""
+    pooled = evidence.pooled_runs()
+    if not pooled:
+        return None
+    shares = evidence.by_judgments.judged_share()[pooled].mean(axis=0)
+    deep = float(shares[MEASURES.index(DEEPEST)])
+    if not round(100 * deep) < round(100 * float(shares[0])):
+        return None
+    judged = evidence.by_judgments.mean()[:, MEASURES.index(DEEPEST)].mean()
+    true = evidence.by_truth.mean()[:, MEASURES.index(DEEPEST)].mean()
+    told = ""
+    if round(float(judged - true), 3) > 0:
+        told = (
+            f" Relevant documents that nobody found are missing from the count, so that mean {DEEPEST} over"
+            f" all runs looks like {judged:.3f} and is {true:.3f}."
+        )
+    return (
+        f"The pool is {evidence.pool_depth} deep. Measures that look further rest on less: of all that a"
+        f" pooled run retrieved, {deep:.0%} was judged.{told}"
+    )
+
+
+def next_commands(evidence: Evidence, folder: Path) -> list[tuple[str, str]]:
+    """Commands that work on the files just written, each with what it is good for."""
+    best = evidence.by_judgments.runs[evidence.by_judgments.order()[0]]
+    qrels, truth, runs, one = (
+        shlex.quote(str(folder / part)) for part in ("qrels.txt", "truth.txt", "runs", f"runs/{best}.txt")
+    )
+    return [
+        ("the same runs by the complete truth", f"sounding evaluate {truth} {runs} -m {LEADING} -m AP"),
+        (
+            "unjudged documents removed instead of counted as not relevant",
+            f"sounding evaluate {qrels} {runs} -m {LEADING} -m AP --unjudged condensed",
+        ),
+        (f"every topic of {best}, for a spreadsheet", f"sounding evaluate {qrels} {one} -q --format csv"),
+        ("all problems of a file at once", f"sounding check {one}"),
+        ("a larger collection of the same kind", "sounding sample larger --groups 10 --length 200"),
+    ]
+
+
+def _opening(collection: Collection, folder: Path) -> str:
+    return (
+        f"{folder} now holds a simulated test collection: {len(collection.runs)} systems, each with a ranking"
+        f" of documents for {collection.parameters.topics} topics, and {len(collection.qrels.docs):,}"
+        " judgments. Every value is a mean over the topics, and 1 is perfect. P@10 is the share of the first"
+        " ten documents that is relevant; nDCG@10 also asks for the best ones at the top; RR@10 is 1 divided"
+        " by the rank of the first relevant one; AP asks for all relevant documents, early. Beside each"
+        " stands the share of the documents it looks at that somebody judged. Best first;"
+        " * marks the best value."
+    )
+
+
+def _names(evidence: Evidence, rows: Sequence[int]) -> str:
+    names = [evidence.by_judgments.runs[row] for row in rows]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _do(rows: Sequence[int]) -> str:
+    return "does" if len(rows) == 1 else "do"
+
+
+def _their(rows: Sequence[int]) -> str:
+    return "its" if len(rows) == 1 else "their"
+
+
+def _paragraph(text: str, bullet: str = "") -> str:
+    return textwrap.fill(
+        text, 88, initial_indent=bullet, subsequent_indent=" " * len(bullet),
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip

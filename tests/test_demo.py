@@ -1,0 +1,207 @@
+"""The demo says what its figures say, and the commands that it suggests work."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sounding.cli import cli
+from sounding.commands.demo import (
+    MEASURES,
+    Evidence,
+    depth,
+    gather,
+    hidden_worth,
+    observations,
+    small_collection,
+    swapped_pair,
+    unjudged_documents,
+)
+from sounding.commands.sample import write_collection
+from sounding.data.simulation import RunInfo
+from sounding.data.tables import Qrels, Run
+from sounding.errors import DataError
+from sounding.evaluation import evaluate
+
+Rankings = dict[str, list[str]]
+
+
+def run_demo(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["demo", *arguments], catch_exceptions=False)
+
+
+def evidence(
+    rankings: Rankings, judged: dict[str, int], truth: dict[str, int], new: tuple[str, ...] = ()
+) -> Evidence:
+    """Runs of one topic, each a list of documents from best to worst."""
+    runs = [
+        Run.from_dict({"1": {doc: -float(rank) for rank, doc in enumerate(docs)}}, name=name)
+        for name, docs in rankings.items()
+    ]
+    return Evidence(
+        by_judgments=evaluate(Qrels.from_dict({"1": judged}), runs, MEASURES),
+        by_truth=evaluate(Qrels.from_dict({"1": truth}), runs, MEASURES),
+        info={
+            name: RunInfo(run=name, group=name, kind="automatic", priority=1, pooled=name not in new)
+            for name in rankings
+        },
+        pool_depth=2,
+    )
+
+
+# `old` finds one relevant document of two; `young` finds two that nobody judged.
+SWAPPED = evidence(
+    {"old": ["a", "b"], "young": ["c", "d", "b", "e"]},
+    judged={"a": 1, "b": 0},
+    truth={"a": 1, "b": 0, "c": 1, "d": 1, "e": 0},
+    new=("young",),
+)
+
+
+def test_the_share_of_unjudged_documents_is_that_of_the_new_runs() -> None:
+    said = unjudged_documents(SWAPPED)
+    assert said is not None
+    assert said.startswith("young does not come from the groups whose results were pooled")
+    assert "Nobody has looked at 75% of its first ten documents; for the pooled runs it is 0%." in said
+
+
+def test_what_a_new_run_hides_is_its_value_by_the_truth() -> None:
+    said = hidden_worth(SWAPPED)
+    assert said is not None
+    assert said.endswith(
+        "P@10 of young is 0.200 instead of 0.000, while that of the pooled runs does not change."
+    )
+
+
+def test_the_swapped_pair_is_named_with_both_orders() -> None:
+    assert swapped_pair(SWAPPED) == (
+        "Judgments that are not complete can put systems in the wrong order: by them old is ahead of young"
+        " (0.100 to 0.000), in truth young is ahead (0.200 to 0.100). Of 1 pairs 1 is swapped."
+    )
+
+
+def test_the_pair_with_the_widest_true_margin_is_named() -> None:
+    shown = evidence(
+        {"old": ["a"], "close": ["c", "d"], "far": ["c", "d", "e"]},
+        judged={"a": 1},
+        truth={"a": 1, "c": 1, "d": 1, "e": 1},
+        new=("close", "far"),
+    )
+    said = swapped_pair(shown)
+    assert said is not None
+    assert "old is ahead of far (0.100 to 0.000), in truth far is ahead (0.300 to 0.100)" in said
+    assert said.endswith("Of 3 pairs 2 are swapped.")
+
+
+def test_depth_compares_what_is_judged_of_whole_pooled_runs_with_the_truth() -> None:
+    shown = evidence(
+        {"old": ["a", *"bcdefghijklmnopqrst"]},
+        judged={doc: int(doc == "a") for doc in "abcdefghij"},
+        truth={doc: int(doc in "az") for doc in "abcdefghijklmnopqrstz"},
+    )
+    said = depth(shown)
+    assert said is not None
+    assert said.startswith(
+        "The pool is 2 deep. Measures that look further rest on less: of all that a pooled"
+    )
+    assert "retrieved, 50% was judged." in said
+    assert said.endswith("mean AP over all runs looks like 1.000 and is 0.500.")
+
+
+def test_nothing_is_said_of_missing_relevant_documents_where_none_is_missing() -> None:
+    grades = {doc: int(doc == "a") for doc in "abcdefghij"}
+    said = depth(evidence({"old": ["a", *"bcdefghijklmnopqrst"]}, judged=grades, truth=grades))
+    assert said is not None
+    assert said.endswith("50% was judged.")
+
+
+def test_a_sentence_that_does_not_hold_is_left_out() -> None:
+    everything = {"a": 1, "b": 0, "c": 1}
+    complete = evidence({"old": ["a", "b"], "young": ["c", "a"]}, everything, everything, new=("young",))
+    assert observations(complete) == []
+
+
+def test_without_new_runs_nothing_is_said_of_them() -> None:
+    nobody_new = evidence({"old": ["a", "b"], "other": ["b", "a"]}, {"a": 1, "b": 0}, {"a": 1, "b": 0})
+    assert unjudged_documents(nobody_new) is None
+    assert hidden_worth(nobody_new) is None
+
+
+def test_without_pooled_runs_nothing_is_compared_with_them() -> None:
+    nobody_pooled = evidence({"young": ["a"]}, {"a": 1}, {"a": 1}, new=("young",))
+    assert observations(nobody_pooled) == []
+
+
+@pytest.mark.parametrize("seed", [0, 8])
+def test_the_figures_of_the_demo_are_those_of_its_collection(seed: int, tmp_path: Path) -> None:
+    collection = small_collection(seed)
+    write_collection(collection, tmp_path / "demo")
+    shown = gather(collection, tmp_path / "demo")
+    in_memory = evaluate(collection.qrels, collection.runs, MEASURES)
+    from_files = shown.by_judgments
+    assert dict(zip(from_files.runs, from_files.mean().tolist(), strict=True)) == dict(
+        zip(in_memory.runs, in_memory.mean().tolist(), strict=True)
+    )
+    assert shown.by_truth.judged_share().min() == 1
+    assert {shown.by_judgments.runs[row] for row in shown.new_runs()} == {
+        info.run for info in collection.info if not info.pooled
+    }
+
+
+def test_the_demo_shows_a_table_and_what_to_notice_and_what_to_try(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    shown = run_demo(str(folder))
+    assert shown.exit_code == 0
+    before, notice = shown.output.split("\nWhat to notice\n\n")
+    observed, commands = notice.split("\nWhat to try next\n\n")
+    collection = small_collection(8)
+    rows = {
+        line.split()[0]: line.split()[1:] for line in before.splitlines() if re.match(r"[a-z]+-\d ", line)
+    }
+    assert set(rows) == {run.name for run in collection.runs}
+    leading = [float(cells[0].rstrip("*")) for cells in rows.values()]
+    assert leading == sorted(leading, reverse=True)
+    assert all(cells[1].endswith("%") for cells in rows.values())
+    assert " ".join(observed.split()) == " ".join(
+        " ".join(f"- {sentence}" for sentence in observations(gather(collection, folder))).split()
+    )
+    assert observed.count("\n- ") + 1 == 4
+    assert str(folder) in commands
+
+
+def test_the_demo_can_be_run_again_and_then_says_the_same(tmp_path: Path) -> None:
+    first = run_demo(str(tmp_path / "demo"))
+    second = run_demo(str(tmp_path / "demo"))
+    assert second.exit_code == 0
+    assert second.output == first.output
+    assert run_demo(str(tmp_path / "demo"), "--seed", "9").output != first.output
+    assert [entry.name for entry in tmp_path.iterdir()] == ["demo"]
+
+
+def test_every_suggested_command_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = run_demo("a folder")
+    lines = [line.strip() for line in shown.output.splitlines() if line.startswith("  sounding ")]
+    assert len(lines) >= 4
+    for line in lines:
+        done = CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False)
+        assert done.exit_code == 0, f"{line}: {done.output}"
+        assert done.output
+
+
+def test_lines_of_the_demo_fit_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = run_demo().output.splitlines()
+    assert (tmp_path / "demo" / "README.md").is_file()
+    assert max(len(line) for line in lines if not line.startswith("Policies:")) <= 88
+
+
+def test_a_folder_with_anything_else_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(DataError, match=r"holds 'thesis.tex', which is no part of a simulated collection"):
+        run_demo(str(tmp_path))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.tex"]

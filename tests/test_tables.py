@@ -1,0 +1,119 @@
+"""One writer, every format: nothing breaks a table, nothing unknown becomes a number."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+
+import polars
+import pytest
+
+from sounding.errors import UnknownNameError
+from sounding.report.tables import Column, Table, display_width, parquet, render
+
+NAN = math.nan
+
+
+def small() -> Table:
+    return Table(
+        [
+            Column("run", ["bm25", "日本語", "a|b_c"]),
+            Column("AP", [0.123456, NAN, 0.5], best=frozenset({2})),
+            Column("judged", [0.5, 1.0, NAN], percent=True, joined=True),
+            Column("docs", [10, 2000, None]),
+        ],
+        notes=["A note."],
+        facts={"topics": 3},
+    )
+
+
+def test_a_text_table_is_aligned_whatever_the_width_of_its_letters() -> None:
+    assert render([small()], "table") == (
+        "run         AP   judged  docs\n"
+        "──────  ───────  ──────  ────\n"
+        "bm25    0.1235      50%    10\n"
+        "日本語       –     100%  2000\n"
+        "a|b_c   0.5000*       –     –\n"
+        "\n"
+        "A note.\n"
+    )
+
+
+def test_a_terminal_marks_the_best_in_bold() -> None:
+    assert "\x1b[1m0.5000\x1b[0m" in render([small()], "table", marks=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "width"), [("abc", 3), ("日本", 4), ("e\u0301", 1), ("\u200b", 0), ("é", 1)]
+)
+def test_display_width_counts_places_on_a_terminal(text: str, width: int) -> None:
+    assert display_width(text) == width
+
+
+def test_a_wide_table_is_folded_and_every_part_names_its_rows() -> None:
+    table = Table(
+        [Column("run", ["a", "b"])]
+        + [Column(f"measure-{n}", [0.1, 0.2], joined=n % 2 == 1) for n in range(8)]
+    )
+    text = render([table], "table", width=40)
+    assert max(map(display_width, text.splitlines())) <= 40
+    assert sum(line.startswith("run") for line in text.splitlines()) == 4
+    for pair in range(4):
+        assert any(f"measure-{2 * pair}  measure-{2 * pair + 1}" in line for line in text.splitlines())
+
+
+def test_a_column_wider_than_the_terminal_is_shown_whole() -> None:
+    text = render([Table([Column("r", ["a"]), Column("x" * 50, [1.0])])], "table", width=20)
+    assert "x" * 50 in text
+
+
+def test_csv_keeps_full_precision_and_leaves_unknown_cells_empty() -> None:
+    rows = list(csv.reader(io.StringIO(render([small()], "csv"))))
+    assert rows == [
+        ["run", "AP", "judged", "docs"],
+        ["bm25", "0.123456", "0.5", "10"],
+        ["日本語", "", "1.0", "2000"],
+        ["a|b_c", "0.5", "", ""],
+    ]
+
+
+def test_csv_of_several_tables_has_one_header() -> None:
+    assert render([small(), small()], "csv").count("judged") == 1
+
+
+def test_json_holds_facts_and_rows_with_null_for_unknown() -> None:
+    body = json.loads(render([small()], "json"))
+    assert body["topics"] == 3
+    assert body["rows"][1] == {"run": "日本語", "AP": None, "judged": 1.0, "docs": 2000}
+
+
+def test_jsonl_is_one_object_a_line() -> None:
+    lines = render([small()], "jsonl").splitlines()
+    assert [json.loads(line)["run"] for line in lines] == ["bm25", "日本語", "a|b_c"]
+
+
+def test_markdown_escapes_what_would_break_a_cell() -> None:
+    text = render([small()], "md")
+    assert text.splitlines()[0] == "| run | AP | judged | docs |"
+    assert text.splitlines()[1] == "|:--|--:|--:|--:|"
+    assert "| a\\|b\\_c | **0.5000** | – | – |" in text
+
+
+def test_latex_escapes_and_marks() -> None:
+    text = render([small()], "latex")
+    assert r"\begin{tabular}{lrrr}" in text
+    assert r"a|b\_c & \textbf{0.5000} & -- & -- \\" in text
+    assert r"50\%" in text
+
+
+def test_parquet_reads_back_with_nulls() -> None:
+    frame = polars.read_parquet(io.BytesIO(parquet([small()])))
+    assert frame.columns == ["run", "AP", "judged", "docs"]
+    assert frame["AP"].to_list() == [0.123456, None, 0.5]
+
+
+def test_an_unknown_format_names_near_ones() -> None:
+    with pytest.raises(UnknownNameError, match="unknown format 'cvs'; did you mean csv"):
+        render([small()], "cvs")

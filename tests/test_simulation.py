@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.stats import spearmanr
 
+from sounding.cli import cli
+from sounding.commands.sample import command
+from sounding.data.formats import read_qrels, read_runs
 from sounding.data.simulation import Choices, Collection, Parameters, RunInfo, simulate_collection
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
+from sounding.evaluation import evaluate
 
 SMALL: Choices = {
     "topics": 8, "groups": 6, "systems": 3, "documents": 300, "prevalence": 0.08, "length": 60,
@@ -68,18 +75,6 @@ def naive_pool(collection: Collection) -> dict[tuple[str, str], int]:
                 for rank, doc in enumerate(docs[: collection.parameters.pool_depth], start=1):
                     best[topic, doc] = min(rank, best.get((topic, doc), rank))
     return best
-
-
-def mean_average_precision(run: Run, truth: dict[str, dict[str, float]]) -> float:
-    total = 0.0
-    for topic, docs in rankings(run).items():
-        hits, gained = 0, 0.0
-        for rank, doc in enumerate(docs, start=1):
-            if truth[topic][doc] > 0:
-                hits += 1
-                gained += hits / rank
-        total += gained / sum(grade > 0 for grade in truth[topic].values())
-    return total / len(truth)
 
 
 def content(collection: Collection) -> list[Any]:
@@ -156,15 +151,29 @@ def test_more_topics_leave_the_others_as_they_are(small: Collection) -> None:
 
 
 def test_quality_orders_automatic_systems_by_their_true_mean_average_precision(usual: Collection) -> None:
-    truth = grades(usual.truth)
     full = [
         run
         for run, info in zip(usual.runs, usual.info, strict=True)
         if info.kind == "automatic" and run.sizes.min() == usual.parameters.length
     ]
-    values = [mean_average_precision(run, truth) for run in full]
+    values = evaluate(usual.truth, full, ["AP"]).mean()[:, 0]
     assert len(full) > 40
     assert spearmanr([usual.quality[run.name] for run in full], values).statistic > 0.9
+
+
+def test_the_default_collection_resembles_trec_8(usual: Collection) -> None:
+    # TREC-8: automatic runs have MAP .003 to .330 with median .255, manual ones up to .469, and of the
+    # documents of pooled runs 47% were judged (median).
+    scores = evaluate(usual.qrels, usual.runs, ["AP"])
+    means = scores.mean()[:, 0]
+    automatic = np.array([info.kind == "automatic" for info in usual.info])
+    full = np.array([info.pooled for info in usual.info]) & np.array(
+        [run.sizes.min() == usual.parameters.length for run in usual.runs]
+    )
+    assert np.median(means[automatic]) == pytest.approx(0.255, abs=0.05)
+    assert means[automatic].min() < 0.1
+    assert means[automatic].max() < means.max() < 0.6
+    assert np.median(scores.judged_share()[full, 0]) == pytest.approx(0.47, abs=0.05)
 
 
 def test_runs_of_one_group_retrieve_alike(usual: Collection) -> None:
@@ -330,3 +339,133 @@ def test_a_choice_out_of_range_is_refused_in_one_line(choices: dict[str, Any], m
     with pytest.raises(DataError, match=message) as caught:
         simulate_collection(**choices)
     assert "\n" not in str(caught.value)
+
+
+# -- the files of `sounding sample` ---------------------------------------------------------------
+
+TINY = ["--topics", "3", "--groups", "3", "--documents", "50", "--length", "10", "--prevalence", "0.1"]
+
+
+def sample(folder: Path, *options: str) -> str:
+    done = CliRunner().invoke(cli, ["sample", str(folder), *TINY, *options], catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.output
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def test_the_files_hold_the_collection(tmp_path: Path) -> None:
+    collection = simulate_collection(
+        topics=3, groups=3, documents=50, length=10, prevalence=0.1, grades=2, seed=4
+    )
+    sample(tmp_path / "s", "--grades", "2", "--seed", "4")
+    assert grades(read_qrels(tmp_path / "s" / "qrels.txt")) == grades(collection.qrels)
+    assert grades(read_qrels(tmp_path / "s" / "truth.txt")) == grades(collection.truth)
+    assert pool_ranks(read_qrels(tmp_path / "s" / "qrels.pool.tsv")) == pool_ranks(collection.qrels)
+    read = {run.name: run for run in read_runs(tmp_path / "s" / "runs")}
+    assert sorted(read) == sorted(run.name for run in collection.runs)
+    for run in collection.runs:
+        assert (tmp_path / "s" / "runs" / f"{run.name}.txt").is_file()
+        assert read[run.name].topics == run.topics
+        assert read[run.name].docs.texts() == run.docs.texts()
+        assert read[run.name].scores.tolist() == run.scores.tolist()
+
+
+def test_the_information_file_has_the_columns_of_a_real_one(tmp_path: Path) -> None:
+    sample(tmp_path / "s", "--seed", "4")
+    collection = simulate_collection(topics=3, groups=3, documents=50, length=10, prevalence=0.1, seed=4)
+    lines = (tmp_path / "s" / "info.tsv").read_text().splitlines()
+    assert lines[0] == "run\tgroup\tkind\tpriority\tpooled"
+    assert [tuple(line.split("\t")) for line in lines[1:]] == [
+        (row.run, row.group, row.kind, str(row.priority), "yes" if row.pooled else "no")
+        for row in collection.info
+    ]
+    quality = (tmp_path / "s" / "quality.tsv").read_text().splitlines()[1:]
+    assert {line.split("\t")[0]: float(line.split("\t")[1]) for line in quality} == pytest.approx(
+        dict(collection.quality), abs=1e-6
+    )
+
+
+def test_the_command_in_the_readme_gives_the_same_files(tmp_path: Path) -> None:
+    sample(tmp_path / "first", "--seed", "9", "--ties", "1", "--contributors", "2")
+    text = (tmp_path / "first" / "README.md").read_text()
+    line = next(line for line in text.splitlines() if line.startswith("    sounding sample DIR "))
+    arguments = line.split()[1:]
+    arguments[1] = str(tmp_path / "second")
+    assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
+    assert files(tmp_path / "first") == files(tmp_path / "second")
+    assert all(
+        f"`{name}`" in text for name in files(tmp_path / "first") if "/" not in name and name != "README.md"
+    )
+
+
+def test_compressed_runs_hold_the_same_lines_and_have_the_same_bytes_twice(tmp_path: Path) -> None:
+    for folder, options in (("plain", []), ("gz", ["--gzip"]), ("again", ["--gzip"])):
+        sample(tmp_path / folder, *options)
+    plain, compressed = files(tmp_path / "plain"), files(tmp_path / "gz")
+    for name, data in plain.items():
+        if name.startswith("runs/"):
+            assert gzip.decompress(compressed[f"{name}.gz"]) == data
+    assert compressed == files(tmp_path / "again")
+
+
+def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(DataError, match="not empty; give another folder, or --force"):
+        sample(tmp_path)
+    with pytest.raises(DataError, match=r"holds 'notes.txt', which is no part of a simulated collection"):
+        sample(tmp_path, "--force")
+    assert files(tmp_path) == {"notes.txt": b"mine"}
+
+
+def test_force_never_takes_a_foreign_run_away(tmp_path: Path) -> None:
+    sample(tmp_path / "s")
+    (tmp_path / "s" / "runs" / "bm25.txt").write_text("1 Q0 d 1 1 bm25\n")
+    with pytest.raises(DataError, match=r"holds 'runs/bm25.txt'"):
+        sample(tmp_path / "s", "--force")
+
+
+def test_force_replaces_a_collection_and_leaves_no_run_of_it(tmp_path: Path) -> None:
+    sample(tmp_path / "s", "--groups", "5")
+    sample(tmp_path / "s", "--groups", "2", "--gzip", "--force")
+    sample(tmp_path / "fresh", "--groups", "2", "--gzip")
+    assert files(tmp_path / "s") == files(tmp_path / "fresh")
+
+
+def test_an_empty_folder_is_filled_and_a_missing_one_made(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    sample(tmp_path / "empty")
+    sample(tmp_path / "not" / "yet" / "there")
+    assert files(tmp_path / "empty") == files(tmp_path / "not" / "yet" / "there")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "not"]
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise DataError("disk full")
+
+    sample(tmp_path / "s")
+    before = files(tmp_path)
+    monkeypatch.setattr("sounding.data.writing.write_qrels", fail)
+    for folder in ("s", "t"):
+        with pytest.raises(DataError, match="disk full"):
+            sample(tmp_path / folder, "--seed", "1", "--force")
+    assert files(tmp_path) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["s"]
+
+
+def test_quiet_says_nothing_and_otherwise_one_line_says_what_there_is(tmp_path: Path) -> None:
+    assert sample(tmp_path / "a", "--quiet") == ""
+    said = sample(tmp_path / "b")
+    assert said.count("\n") == 1
+    assert "9 runs, 3 topics, " in said
+
+
+def test_every_parameter_has_an_option_with_its_default() -> None:
+    given = {option.name: option.default for option in command.params}
+    for field in fields(Parameters):
+        assert given[field.name] == field.default

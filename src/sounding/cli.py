@@ -69,9 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # One thread is enough for our arrays, and starting more costs more than they bring.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        cli.main(arguments, prog_name="sounding", standalone_mode=False)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
+        status = cli.main(arguments, prog_name="sounding", standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else 0)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

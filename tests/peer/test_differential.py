@@ -201,7 +201,7 @@ def ir_measures_asked() -> Iterator[Any]:
                 yield m.SetF(beta=beta, **both)
         yield from (m.Bpref(rel=rel), m.infAP(rel=rel), m.SetR(rel=rel), m.NumRet(rel=rel))
         yield from (m.RR(rel=rel) @ 1, m.RR(rel=rel) @ 10)
-        yield from (m.RBP(rel=rel), m.RBP(rel=rel, p=0.5), m.RBP(rel=rel, p=0.95))
+        yield m.RBP(rel=rel)
     for judged_only in (False, True):
         for gains in ({}, {"gains": {1: 0, 2: 5}}):
             base = m.nDCG(judged_only=judged_only, **gains)
@@ -209,7 +209,8 @@ def ir_measures_asked() -> Iterator[Any]:
     yield from (m.NumQ, m.NumRel, m.NumRet, m.NumRelRet)
     yield from (m.Judged, m.Judged @ 1, m.Judged @ 10, m.Judged @ 50)
     yield from (m.Compat, m.Compat(p=0.8), m.Compat(normalize=False))
-    for scale in ({"max_rel": 4}, {"max_rel": 2}, {"min_rel": 1, "max_rel": 3}):
+    yield from (m.RBP(rel=1, p=0.5), m.RBP(rel=1, p=0.95))
+    for scale in ({"max_rel": 4}, {"min_rel": 1, "max_rel": 3}):
         for t in (1.0, 2.5):
             yield from (m.INST(T=t, **scale), m.INSQ(T=t, **scale), m.NERR11(T=t, **scale))
             yield m.BPM(T=t, **scale) @ 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import textwrap
 from collections.abc import Sequence
@@ -156,8 +157,8 @@ def swapped_pair(evidence: Evidence) -> str | None:
     return (
         "Judgments that are not complete can put systems in the wrong order:"
         f" by them {worse} is ahead of {better} ({judged[high]:.3f} to {judged[low]:.3f}),"
-        f" in truth {better} is ahead ({true[low]:.3f} to {true[high]:.3f}). Of {len(judged) * (len(judged) - 1) // 2} pairs"
-        f" {len(wrong)} {'is' if len(wrong) == 1 else 'are'} swapped."
+        f" in truth {better} is ahead ({true[low]:.3f} to {true[high]:.3f})."
+        f" Of {math.comb(len(judged), 2)} pairs {len(wrong)} {'is' if len(wrong) == 1 else 'are'} swapped."
     )
 
 

@@ -72,11 +72,12 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
         )  # fmt: skip
     if references is not None:
         scores = standardised(scores, references, level=level)
+    evaluated = len(scores.runs)
     if options["top"]:
         scores = scores.of_runs(scores.order()[: options["top"]])
     layout = score_tables.Layout(
         per_topic=options["per_topic"], stats=options["stats"], level=level, groups=options["groups"],
-        standardised=references is not None,
+        standardised=references is not None, of_runs=evaluated,
     )  # fmt: skip
     if format_name == "trec":
         write_text(score_tables.trec_text(scores, layout), options["output"])

@@ -205,7 +205,7 @@ def run_of(
         scores = checked_numbers(columns["score"], lines, "score", problems)
     else:
         scores = np.zeros(0) if ranks is None else -ranks
-    _note_empty_ids(records, problems)
+    _note_unusable_ids(records, problems)
     tag = _only_tag(records, problems) or fallback
     return group_run(
         columns["topic"], columns["doc"], scores, lines=lines, ranks=ranks if with_ranks else None,
@@ -223,7 +223,7 @@ def qrels_of(
 ) -> Qrels:
     """The judgments that records hold."""
     columns, lines = records.columns, records.lines
-    _note_empty_ids(records, problems)
+    _note_unusable_ids(records, problems)
     if groups and "group" not in columns:
         expected = ", ".join(NAMES["group"])
         problems.note(1, f"no column says who judged; expected one of {expected}")
@@ -242,11 +242,21 @@ def qrels_of(
     )
 
 
-def _note_empty_ids(records: Records, problems: Problems) -> None:
+def _note_unusable_ids(records: Records, problems: Problems) -> None:
+    """Note ids that are empty, or hold a control character: a line end would break every output."""
     for role in ("topic", "doc"):
-        empty = (records.columns[role].length == 0).nonzero()[0]
+        ids = records.columns[role].compact()
+        empty = (ids.length == 0).nonzero()[0]
         problem = f"the {role} is empty; expected an id"
         problems.add(numbered(records.lines, empty), lambda _, problem=problem: problem)  # type: ignore[misc]
+        control = (ids.buffer[: int(ids.length.sum())] < 32).nonzero()[0]
+        rows = np.unique(np.searchsorted(ids.start + ids.length, control, side="right"))
+        problems.add(
+            numbered(records.lines, rows),
+            lambda i, role=role, ids=ids, rows=rows: (  # type: ignore[misc]
+                f"the {role} {ids.text(int(rows[i]))!r} holds a control character; expected plain text"
+            ),
+        )
 
 
 def _only_tag(records: Records, problems: Problems) -> str | None:

@@ -50,17 +50,17 @@ def _lines() -> Iterator[str]:
 
 def _row(known: Definition) -> str:
     cells = (
-        f"`{_spelling(known)}`",
-        ", ".join(f"`{_parameter(p)}`" for p in known.parameters.values() if p.name != known.at),
+        f"`{spelling(known)}`",
+        ", ".join(f"`{text}`" for text in parameters(known)),
         known.summary,
         _BASES[known.basis],
-        ", ".join(_claims(known)),
+        ", ".join(claims(known)),
         ", ".join(f"`{name}`" for name in trec_names_of(known.name)),
     )
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _spelling(known: Definition) -> str:
+def spelling(known: Definition) -> str:
     """The name with its cut-off: @k where one is needed, [@k] where it may be left out."""
     at = known.parameters.get(known.at)
     if at is None:
@@ -68,13 +68,14 @@ def _spelling(known: Definition) -> str:
     return f"{known.name}@{at.name}" if at.default is Parameter.empty else f"{known.name}[@{at.name}]"
 
 
-def _parameter(parameter: Parameter) -> str:
-    return (
-        parameter.name if parameter.default is Parameter.empty else f"{parameter.name}={parameter.default!r}"
-    )
+def parameters(known: Definition) -> list[str]:
+    """The parameters that stand in parentheses, with their defaults."""
+    inside = (parameter for parameter in known.parameters.values() if parameter.name != known.at)
+    return [p.name if p.default is Parameter.empty else f"{p.name}={p.default!r}" for p in inside]
 
 
-def _claims(known: Definition) -> Iterator[str]:
+def claims(known: Definition) -> Iterator[str]:
+    """What the measure claims about itself."""
     if known.monotone:
         yield "monotone"
     if known.monotone_in_k:

@@ -30,6 +30,7 @@ class Layout:
     level: float = 1  # lowest relevant grade; trec_eval's names do not mention it
     groups: bool = False  # values are means over judgment groups
     standardised: bool = False
+    of_runs: int = 0  # how many runs there were before only the best were kept; 0: all are shown
 
 
 def slices(scores: Scores, source: str | Path) -> list[tuple[str, Scores]]:
@@ -56,7 +57,12 @@ def wide_table(scores: Scores, layout: Layout, label: str | None = None) -> Tabl
         columns = _statistic_columns(scores)
     else:
         columns = _run_columns(scores, layout)
-    return Table(columns, title=label, notes=_notes(scores), facts=facts(scores))
+    notes = _notes(scores)
+    if layout.of_runs > len(scores.runs):
+        notes[0] = (
+            f"The best {len(scores.runs)} of {layout.of_runs} runs, {len(scores.topics)} judged topics."
+        )
+    return Table(columns, title=label, notes=notes, facts=facts(scores))
 
 
 def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
@@ -132,46 +138,43 @@ def _best(cells: list[float]) -> frozenset[int]:
 def _notes(scores: Scores) -> list[str]:
     """What was counted and how, in sentences."""
     topics = len(scores.topics)
-    notes = [
-        f"{len(scores.runs)} {_plural('run', len(scores.runs))}, {topics} judged {_plural('topic', topics)}."
-    ]
+    notes = [f"{_counted('run', len(scores.runs))}, {_counted('judged topic', topics)}."]
     if scores.without_relevant:
+        named = _some("topic", scores.without_relevant)
+        notes.append(f"{named} without a relevant document: recall measures are 0 there.")
+    lacking = [(int(lost), name) for name, lost in zip(scores.runs, scores.missing.sum(axis=1), strict=True)]
+    runs = sum(1 for lost, _ in lacking if lost)
+    if runs:
+        lost, name = max(lacking)
+        verb = "lacks" if runs == 1 else "lack"
         notes.append(
-            f"{_some(scores.without_relevant)} without a relevant document: recall measures are 0 there."
+            f"{_counted('run', runs)} {verb} judged topics ({name}: {lost}); {_missing_effect(scores)}."
         )
-    lacking = [
-        (name, int(lost)) for name, lost in zip(scores.runs, scores.missing.sum(axis=1), strict=True) if lost
-    ]
-    if lacking:
-        name, lost = max(lacking, key=lambda entry: entry[1])
-        effect = (
-            "left out: values over different topics do not compare"
-            if scores.policies.missing == "skip"
-            else "counted as 0"
-        )
-        notes.append(
-            f"{len(lacking)} {_plural('run', len(lacking))} lack judged topics ({name}: {lost}); {effect}."
-        )
-    ignored = sum(1 for count in scores.ignored if count)
-    if ignored:
-        notes.append(
-            f"{ignored} {_plural('run', ignored)} have topics that nobody judged, at most"
-            f" {max(scores.ignored)}; ignored."
-        )
+    runs = sum(1 for count in scores.ignored if count)
+    if runs:
+        verb = "has" if runs == 1 else "have"
+        most = max(scores.ignored)
+        notes.append(f"{_counted('run', runs)} {verb} topics that nobody judged (at most {most}): ignored.")
     if topics < FEW_TOPICS:
         notes.append(f"Fewer than {FEW_TOPICS} topics: differences between runs are mostly chance.")
     notes.append(f"Policies: {scores.policies.describe()}.")
     return notes
 
 
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else word + "s"
+def _missing_effect(scores: Scores) -> str:
+    if scores.policies.missing == "skip":
+        return "left out, and values over different topics do not compare"
+    return "counted as 0"
 
 
-def _some(names: Iterable[str]) -> str:
+def _counted(word: str, count: int) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def _some(word: str, names: Iterable[str]) -> str:
     listed = list(names)
     head = ", ".join(listed[:3]) + (", ..." if len(listed) > 3 else "")
-    return f"{len(listed)} {_plural('topic', len(listed))} ({head})"
+    return f"{_counted(word, len(listed))} ({head})"
 
 
 # -- for programs ----------------------------------------------------------------------------------

@@ -1,0 +1,248 @@
+"""The command line as a person uses it: what is printed, and how errors read."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import polars
+import pytest
+
+from sounding.cli import COMMANDS, main
+
+QRELS = "1 0 a 1\n1 0 b 0\n1 0 c 2\n2 0 a 1\n3 0 x 0\n"
+RUN = "1 Q0 a 1 3 mine\n1 Q0 u 2 2 mine\n1 Q0 c 3 1 mine\n2 Q0 b 1 1 mine\n2 Q0 a 2 .5 mine\n"
+OTHER = "1 Q0 c 1 3 other\n1 Q0 b 2 2 other\n2 Q0 a 1 1 other\n3 Q0 x 1 1 other\n"
+
+Said = tuple[int, str, str]
+Call = Callable[..., Said]
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run a command line in a folder that holds qrels.txt, mine.txt and other.txt."""
+    monkeypatch.chdir(tmp_path)
+    Path("qrels.txt").write_text(QRELS)
+    Path("mine.txt").write_text(RUN)
+    Path("other.txt").write_text(OTHER)
+
+    def run(*arguments: str) -> Said:
+        status = 0
+        try:
+            main(list(arguments))
+        except SystemExit as left:
+            status = int(left.code or 0)
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
+
+
+def test_the_table_has_runs_best_first_with_judged_shares(call: Call) -> None:
+    status, out, err = call("evaluate", "qrels.txt", "mine.txt", "other.txt", "-m", "AP", "-m", "P@2")
+    assert (status, err) == (0, "")
+    assert out == (
+        "run        AP   judged     P@2  judged\n"
+        "─────  ───────  ──────  ──────  ──────\n"
+        "other  0.5000*    100%  0.3333    100%\n"
+        "mine   0.4444      58%  0.3333     50%\n"
+        "\n"
+        "2 runs, 3 judged topics.\n"
+        "1 topic (3) without a relevant document: recall measures are 0 there.\n"
+        "1 run lacks judged topics (mine: 1); counted as 0.\n"
+        "Fewer than 25 topics: differences between runs are mostly chance.\n"
+        "Policies: ties trec, unjudged nonrelevant, missing zero, negative trec, fractional refuse,"
+        " duplicates error, compat trec_eval-10.\n"
+    )
+
+
+def test_csv_has_the_promised_columns_and_an_empty_topic_for_the_mean(call: Call) -> None:
+    status, out, err = call("evaluate", "qrels.txt", "mine.txt", "-m", "RR", "-q", "--format", "csv")
+    assert status == 0
+    assert out == "run,measure,topic,value\nmine,RR,1,1.0\nmine,RR,2,0.5\nmine,RR,3,0.0\nmine,RR,,0.5\n"
+    assert err.startswith("policies: ties trec, unjudged nonrelevant")
+
+
+def test_trec_format_is_trec_evals_own_layout(call: Call) -> None:
+    _, out, _ = call(
+        "evaluate", "qrels.txt", "mine.txt", "-m", "P.1,2", "-m", "runid", "-q", "--format", "trec"
+    )
+    assert out == (
+        "P_1                   \t1\t1.0000\nP_2                   \t1\t0.5000\n"
+        "P_1                   \t2\t0.0000\nP_2                   \t2\t0.5000\n"
+        "P_1                   \t3\t0.0000\nP_2                   \t3\t0.0000\n"
+        "runid                 \tall\tmine\n"
+        "P_1                   \tall\t0.3333\nP_2                   \tall\t0.3333\n"
+    )
+
+
+def test_json_names_policies_and_what_is_missing(call: Call) -> None:
+    _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "-m", "AP", "--format", "json")
+    body = json.loads(out)
+    assert body["policies"]["ties"] == "trec"
+    assert body["topics_missing"] == {"mine": ["3"]}
+    assert body["topics_without_relevant"] == ["3"]
+    assert body["rows"] == [{"run": "mine", "measure": "AP", "topic": None, "value": pytest.approx(4 / 9)}]
+
+
+@pytest.mark.parametrize("format_name", ["md", "latex", "jsonl"])
+def test_every_other_text_format_holds_the_run_and_a_value(call: Call, format_name: str) -> None:
+    status, out, _ = call("evaluate", "qrels.txt", "mine.txt", "-m", "RR", "--format", format_name)
+    assert status == 0
+    assert "mine" in out
+    assert "0.5" in out
+
+
+def test_parquet_goes_to_a_file(call: Call) -> None:
+    status, out, _ = call(
+        "evaluate", "qrels.txt", "mine.txt", "-m", "RR", "--format", "parquet", "-o", "out.parquet"
+    )
+    assert (status, out) == (0, "")
+    assert polars.read_parquet("out.parquet").row(0) == ("mine", "RR", None, 0.5)
+
+
+def test_stats_give_the_spread_over_topics(call: Call) -> None:
+    _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "-m", "RR", "--stats")
+    assert out.splitlines()[0].split() == [
+        "run", "measure", "topics", "mean", "deviation", "standard", "error", "geometric", "mean",
+    ]  # fmt: skip
+    assert out.splitlines()[2].split() == ["mine", "RR", "3", "0.5000", "0.5000", "0.2887", "0.0171"]
+
+
+def test_slices_by_topic_attribute(call: Call) -> None:
+    Path("kinds.tsv").write_text("topic\tlanguage\n1\ten\n2\tde\n3\ten\n")
+    _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "-m", "RR", "--by", "kinds.tsv", "--format", "csv")
+    assert out.splitlines() == [
+        "run,measure,topic,value,slice", "mine,RR,,0.5,language=de", "mine,RR,,0.5,language=en",
+    ]  # fmt: skip
+
+
+def test_top_keeps_the_best_and_says_of_how_many(call: Call) -> None:
+    _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "other.txt", "-m", "AP", "--top", "1")
+    assert "other" in out
+    assert "mine " not in out
+    assert "The best 1 of 2 runs" in out
+
+
+def test_a_level_holds_for_all_binary_measures_that_name_none(call: Call) -> None:
+    _, out, _ = call(
+        "evaluate", "qrels.txt", "mine.txt", "-m", "P@3", "-m", "P(rel=3)@3", "-l", "2", "--format", "csv"
+    )
+    assert out.splitlines()[1:] == [f"mine,P(rel=2)@3,,{1 / 9!r}", "mine,P(rel=3)@3,,0.0"]
+
+
+def test_a_folder_and_standard_input_are_runs(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("runs").mkdir()
+    Path("runs/a.txt").write_text(RUN)
+    Path("runs/b.txt").write_text(OTHER)
+    _, out, _ = call("evaluate", "qrels.txt", "runs", "-m", "RR", "--format", "csv", "--quiet")
+    assert len(out.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("qrels.txt", "nowhere.txt"), "Error: 'nowhere.txt': no such file"),
+        (("qrels.txt", "mine.txt", "-m", "nDGC@10"), "Error: unknown measure"),
+        (("mine.txt", "mine.txt"), "Error: mine.txt:1: 6 fields; expected 4: topic iteration doc grade"),
+        (("qrels.txt", "qrels.txt"), "Error: qrels.txt:1: 4 fields; expected 6: topic Q0 doc rank score tag"),
+        (("qrels.txt", "mine.txt", "--ties", "average", "-m", "IPrec@0.1"), "Error: IPrec@0.1: the average"),
+        (("qrels.txt", "mine.txt", "--ties", "average", "--depth", "5"), "Error: ties average needs"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_exit_1(call: Call, arguments: tuple[str, ...], message: str) -> None:
+    status, out, err = call("evaluate", *arguments)
+    assert status == 1
+    assert out == ""
+    assert err.startswith(message)
+    assert err.count("\n") == 1
+
+
+def test_bad_input_writes_nothing(call: Call) -> None:
+    Path("old.csv").write_text("kept")
+    status, _, _ = call("evaluate", "qrels.txt", "nowhere.txt", "--format", "csv", "-o", "old.csv")
+    assert status == 1
+    assert Path("old.csv").read_text() == "kept"
+    assert sorted(path.name for path in Path().iterdir()) == ["mine.txt", "old.csv", "other.txt", "qrels.txt"]
+
+
+def test_a_wrong_call_is_exit_2_and_an_unknown_command_gets_a_near_name(call: Call) -> None:
+    assert call("evaluate", "qrels.txt")[0] == 2
+    status, _, err = call("evalute", "qrels.txt")
+    assert status == 2
+    assert "did you mean evaluate?" in err
+
+
+def test_help_lists_every_command_without_loading_numpy() -> None:
+    code = "import sys; from sounding.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+    code += "sys.exit('numpy' in sys.modules or 'polars' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    for command in COMMANDS:
+        assert command in done.stdout
+
+
+def test_import_is_light() -> None:
+    code = (
+        "import sounding, sys; sys.exit(any(m in sys.modules for m in ('numpy', 'scipy', 'polars', 'rich')))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_evaluating_text_needs_neither_polars_nor_scipy(call: Call) -> None:
+    code = (
+        "import sys\nfrom sounding.cli import main\nmain(['evaluate', 'qrels.txt', 'mine.txt'])\n"
+        "sys.exit(any(m in sys.modules for m in ('scipy', 'polars', 'rich', 'pandas')))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_check_lists_every_problem_with_lines_and_counts(call: Call) -> None:
+    Path("bad.txt").write_text("1 Q0 a 1 3 t\n1 Q0 a 2 x t\n1 Q0\n1 Q0\n")
+    status, out, _ = call("check", "bad.txt", "mine.txt")
+    assert status == 1
+    assert out.splitlines()[:4] == [
+        "bad.txt: run, 1 topics, 2 documents, tag t; 4 problems",
+        "  line 2: score 'x' is not a number; expected one such as 12.5",
+        "  line 2: topic 1 lists document 'a' already in line 1; expected it once",
+        "  line 3: 2 fields; expected 6: topic Q0 doc rank score tag [2 times; also lines 4]",
+    ]
+    assert "mine.txt: run, 2 topics, 5 documents, tag mine; no problem" in out
+
+
+def test_check_of_good_files_is_exit_0_and_remarks_what_surprises(call: Call) -> None:
+    Path("odd.txt").write_text("1 Q0 a 1 1 t\n1 Q0 b 1 2 t\n1 Q0 c 2 2 t\n")
+    status, out, _ = call("check", "odd.txt", "qrels.txt")
+    assert status == 0
+    assert "note: 1 documents score higher than the line above" in out
+    assert "note: 1 documents tie with the line above" in out
+    assert "qrels.txt: qrels, 3 topics, 5 judgments, 3 relevant; no problem" in out
+    assert "note: 1 topics have no relevant document, first 3" in out
+
+
+def test_measures_are_listed_and_explained(call: Call) -> None:
+    _, out, _ = call("measures")
+    assert "nDCG[@k]" in out
+    _, out, _ = call("measures", "map_cut.10")
+    assert out.startswith("AP@10\n")
+    assert "trec_eval: map_cut_10" in out
+
+
+def test_an_unexpected_fault_is_one_line_too(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SOUNDING_DEBUG", raising=False)
+    monkeypatch.setattr("sounding.evaluation.prepare", lambda *_: 1 / 0)
+    status, _, err = call("evaluate", "qrels.txt", "mine.txt")
+    assert status == 1
+    assert err.startswith("Error: unexpected ZeroDivisionError")
+    assert err.count("\n") == 1
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(call: Call) -> None:
+    command = f"{sys.executable} -m sounding measures | head -n 1"
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, env=dict(os.environ), check=True
+    )
+    assert done.stderr == ""

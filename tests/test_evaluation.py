@@ -1,0 +1,176 @@
+"""evaluate(): policies, counts, residual collections, groups, executors."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+import sounding
+from sounding import Policies, evaluate
+from sounding.errors import DataError
+from sounding.scores import Scores
+
+QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"x": 0}}
+RUN = {"1": {"a": 3.0, "u": 2.0, "c": 1.0}, "2": {"b": 1.0, "a": 0.5}, "9": {"z": 1.0}}
+
+
+def values(scores: Scores) -> list[list[float]]:
+    return [[float(v) for v in row] for row in scores.values[0]]
+
+
+def test_values_are_worked_out_by_hand() -> None:
+    scores = evaluate(QRELS, [RUN], ["AP", "P@2", "RR"])
+    # topic 1: (1/1 + 2/3) / 2; topic 2: (1/2) / 1; topic 3 has nothing relevant and no documents
+    assert values(scores) == [[pytest.approx(5 / 6), 0.5, 0.0], [0.5, 0.5, 0.0], [1.0, 0.5, 0.0]]
+    assert scores.mean()[0].tolist() == pytest.approx([4 / 9, 1 / 3, 0.5])
+
+
+def test_what_was_counted_is_said() -> None:
+    scores = evaluate(QRELS, [RUN], ["AP", "P@2"])
+    assert scores.topics == ("1", "2", "3")
+    assert scores.without_relevant == ("3",)
+    assert scores.missing.tolist() == [[False, False, True]]
+    assert scores.ignored == (1,)
+    # judged: topic 1 has 2 of 3 and in the first two 1 of 2; topic 2 1 of 2; topic 3 has no documents
+    np.testing.assert_allclose(scores.judged[0], [[2 / 3, 0.5, np.nan], [0.5, 0.5, np.nan]])
+    np.testing.assert_allclose(scores.judged_share()[0], [7 / 12, 0.5])
+
+
+def test_a_missing_topic_counts_zero_is_skipped_or_refused() -> None:
+    zero = evaluate(QRELS, [RUN], ["P@2"])
+    skip = evaluate(QRELS, [RUN], ["P@2"], policies=Policies(missing="skip"))
+    assert zero.mean()[0, 0] == pytest.approx(1 / 3)
+    assert skip.mean()[0, 0] == pytest.approx(1 / 2)
+    assert skip.counted()[0, 0] == 2
+    with pytest.raises(
+        DataError, match="no documents for 1 of 3 judged topics, first '3'; say what a missing"
+    ):
+        evaluate(QRELS, [RUN], ["P@2"], policies=Policies(missing="error"))
+
+
+def test_condensed_rankings_lose_unjudged_documents_and_keep_their_judged_share() -> None:
+    plain = evaluate(QRELS, [RUN], ["P@2"])
+    condensed = evaluate(QRELS, [RUN], ["P@2"], policies=Policies(unjudged="condensed"))
+    assert values(condensed)[0][0] == 1.0
+    np.testing.assert_array_equal(plain.judged, condensed.judged)
+
+
+def test_a_residual_collection_drops_earlier_judgments_from_run_and_qrels() -> None:
+    earlier = {"1": {"a": 1, "u": 0}}
+    scores = evaluate(QRELS, [RUN], ["AP", "NumRet", "NumRel"], residual=earlier)
+    # topic 1 keeps only c, now in rank 1 and the only relevant document
+    assert [row[0] for row in values(scores)] == [1.0, 1.0, 1.0]
+    assert [row[1] for row in values(scores)] == [0.5, 2.0, 1.0]
+
+
+def test_groups_average_over_those_who_judged_the_topic() -> None:
+    qrels = sounding.Qrels.from_columns(
+        ["1", "1", "1", "2"], ["a", "c", "a", "a"], [1, 1, 0, 1], groups=["x", "x", "y", "y"]
+    )
+    scores = evaluate(qrels, [RUN], ["P@1", "AP"], groups=True)
+    # topic 1: group x finds a relevant (P 1, AP 5/6), group y does not (0, 0); topic 2: group y alone
+    assert values(scores) == [[0.5, 0.0], [pytest.approx(5 / 12), 0.5]]
+
+
+def test_the_same_inputs_as_files_dicts_and_frames_give_the_same_values(tmp_path: Path) -> None:
+    lines = [f"{t} Q0 {d} 0 {s} tag" for t, docs in RUN.items() for d, s in docs.items()]
+    (tmp_path / "run.txt").write_text("\n".join(lines))
+    with gzip.open(tmp_path / "run.gz", "wt") as file:
+        file.write("\n".join(reversed(lines)) + "\n")
+    frame = polars.DataFrame(
+        [(t, d, s) for t, docs in RUN.items() for d, s in docs.items()],
+        schema=["topic", "doc", "score"],
+        orient="row",
+    )
+    measures = ["AP", "nDCG@3", "Bpref", "infAP"]
+    expected = values(evaluate(QRELS, [RUN], measures))
+    for source in (
+        tmp_path / "run.txt",
+        str(tmp_path / "run.gz"),
+        frame,
+        frame.to_pandas(),
+        sounding.read_run(RUN),
+    ):
+        assert values(evaluate(QRELS, [source], measures)) == expected
+
+
+def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
+    collection = sounding.simulate_collection(topics=5, seed=3)
+    measures = ["AP", "nDCG@10", "RelString@10"]
+    one = evaluate(collection.qrels, collection.runs, measures, jobs=1)
+    two = evaluate(collection.qrels, collection.runs, measures, jobs=2)
+    np.testing.assert_array_equal(one.values, two.values)
+    assert one.runs == two.runs
+    for measure, texts in one.texts.items():
+        assert texts.tolist() == two.texts[measure].tolist()
+
+
+def test_runs_of_one_tag_stay_apart_by_file(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.txt").write_text("1 Q0 a 1 2 same\n")
+    scores = evaluate(QRELS, [tmp_path / "first.txt", tmp_path / "second.txt"], ["RR"])
+    assert scores.runs == ("first", "second")
+    assert scores.tags == ("same", "same")
+
+
+def test_runs_in_memory_without_a_name_stay_apart() -> None:
+    assert len(set(evaluate(QRELS, [RUN, RUN], ["RR"]).runs)) == 2
+
+
+def test_the_tidy_frame_has_one_row_a_value() -> None:
+    frame = evaluate(QRELS, [RUN], ["AP", "P@2"]).frame
+    assert frame.columns == ["run", "measure", "topic", "value"]
+    assert frame.filter(polars.col("measure") == "P@2")["value"].to_list() == [0.5, 0.5, 0.0]
+
+
+def test_deviation_error_and_geometric_mean_are_those_of_numpy() -> None:
+    scores = evaluate(QRELS, [RUN], ["AP"])
+    column = np.array([5 / 6, 0.5, 0.0])
+    assert scores.deviation()[0, 0] == pytest.approx(column.std(ddof=1))
+    assert scores.standard_error()[0, 0] == pytest.approx(column.std(ddof=1) / np.sqrt(3))
+    assert scores.geometric_mean()[0, 0] == pytest.approx(np.exp(np.log([5 / 6, 0.5, 1e-5]).mean()))
+
+
+def test_one_topic_has_no_deviation() -> None:
+    scores = evaluate({"1": {"a": 1}}, [RUN], ["AP"])
+    assert np.isnan(scores.deviation()[0, 0])
+    assert np.isnan(scores.standard_error()[0, 0])
+
+
+def test_runs_are_ordered_best_first_and_equal_ones_by_name() -> None:
+    runs = [
+        sounding.Run.from_dict({"1": {doc: 1.0}}, name=name)
+        for name, doc in (("b", "u"), ("c", "a"), ("a", "u"))
+    ]
+    scores = evaluate(QRELS, runs, ["RR"])
+    assert [scores.runs[row] for row in scores.order()] == ["c", "a", "b"]
+    assert scores.of_runs([2, 0]).runs == ("a", "b")
+
+
+def test_a_slice_holds_only_its_topics() -> None:
+    part = evaluate(QRELS, [RUN], ["AP", "RelString@5"]).of_topics(["2", "3"])
+    assert part.topics == ("2", "3")
+    assert values(part)[0] == [0.5, 0.0]
+    assert part.without_relevant == ("3",)
+    assert part.mean()[0, 0] == 0.25
+
+
+def test_nothing_to_evaluate_is_an_error() -> None:
+    with pytest.raises(DataError, match="nothing to evaluate: give at least one run and one measure"):
+        evaluate(QRELS, [], ["AP"])
+
+
+def test_groups_need_groups() -> None:
+    with pytest.raises(DataError, match="no judgment groups; expected them in the second column"):
+        evaluate(sounding.Qrels.from_dict(QRELS), [RUN], ["AP"], groups=True)
+
+
+def test_public_names_are_all_there() -> None:
+    for name in sounding.__all__:
+        assert getattr(sounding, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = sounding.nothing

@@ -144,10 +144,10 @@ def ranx_twice(files: Sequence[str], choice: Choice, scratch: Path) -> Iterator[
     """
 
     def warm(sample: Sample, stdout: Path) -> Sample:
-        return Sample(float(stdout.read_text().split()[-1]), sample.peak_mb)
+        return Sample(float(stdout.read_text().split()[-1]), None, sample.peak_mb)
 
     def cold(sample: Sample, stdout: Path) -> Sample:
-        return Sample(sample.seconds - warm(sample, stdout).seconds, sample.peak_mb)
+        return Sample(sample.seconds - warm(sample, stdout).seconds, None, sample.peak_mb)
 
     if len(files) == 2:
         first = peer("ranx", files, scratch)
@@ -230,16 +230,19 @@ def workload_rows(commands: Sequence[Command]) -> list[list[str]]:
     """One row for each thing that was timed, against ours in one process and in two."""
     timings = {label: timing for command in commands for label, timing in command.timings.items()}
     ours = next((read_values(command) for command in commands if ONE in command.timings), {})
-    rows = [["tool", "best s", "median s", "rounds", "/ ours", "/ ours (2)", "peak MB", "max difference"]]
+    rows = [
+        ["tool", "best s", "median s", "CPU s", "rounds", "/ ours", "/ ours (2)", "peak MB", "max difference"]
+    ]
     for command in commands:
         difference = "" if ONE in command.parts or command.failure else agreement(ours, read_values(command))
         for label in command.parts:
             if command.failure:
-                rows.append([label, "failed", "", "", "", "", "", command.failure[:60]])
+                rows.append([label, "failed", "", "", "", "", "", "", command.failure[:60]])
                 continue
             timing = timings[label]
             rows.append(
-                [label, f"{timing.best:.3f}", f"{timing.median:.3f}", str(len(timing.samples)),
+                [label, f"{timing.best:.3f}", f"{timing.median:.3f}",
+                 "" if timing.cpu is None else f"{timing.cpu:.3f}", str(len(timing.samples)),
                  ratio(timing, timings.get(ONE)), ratio(timing, timings.get(TWO)),
                  f"{timing.peak_mb:.0f}", difference]
             )  # fmt: skip

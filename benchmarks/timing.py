@@ -20,6 +20,7 @@ class Sample:
     """One run of one command."""
 
     seconds: float
+    cpu: float | None  # seconds of all its processes together; None: not known of a part
     peak_mb: float
 
 
@@ -38,6 +39,11 @@ class Timing:
     def median(self) -> float:
         """Seconds of the round in the middle."""
         return statistics.median(sample.seconds for sample in self.samples)
+
+    @property
+    def cpu(self) -> float | None:
+        """CPU seconds of the round that took fewest."""
+        return min((sample.cpu for sample in self.samples if sample.cpu is not None), default=None)
 
     @property
     def peak_mb(self) -> float:
@@ -99,7 +105,7 @@ def measure(
         seconds = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
     complaints = stderr.read_text(errors="replace").splitlines()
-    sample = Sample(seconds, usage.ru_maxrss / MAXRSS_PER_MB)
+    sample = Sample(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / MAXRSS_PER_MB)
     return sample, process.returncode, complaints[-1] if complaints else ""
 
 

@@ -14,7 +14,7 @@ from sounding.errors import DataError
 from sounding.measures import graded
 from sounding.measures.registry import Measure, definitions
 
-TOPICS = random_topics(3000, seed=31)
+TOPICS = random_topics(2000, seed=31)
 Gain = Callable[[float], float]
 Gains = Mapping[float, float]
 

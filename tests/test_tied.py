@@ -128,7 +128,9 @@ GAINS: dict[float, float] = {0: 0.3, 1: 0.1, 2: 2.5}
 
 def both(*choices: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Every combination of one setting from each list."""
-    return [dict(itertools.chain.from_iterable(map(dict.items, each))) for each in itertools.product(*choices)]
+    return [
+        dict(itertools.chain.from_iterable(map(dict.items, each))) for each in itertools.product(*choices)
+    ]
 
 
 NORMS: list[dict[str, Any]] = [{"norm": norm} for norm in "abc"]
@@ -261,7 +263,7 @@ def test_a_measure_that_cannot_be_averaged_says_so_by_name(known: Definition) ->
 def one_block(size: int, grades: dict[float, int]) -> Ranking:
     """One topic, one score for all documents: so many of each grade, the rest not judged."""
     judged = [grade for grade, count in grades.items() for _ in range(count)]
-    return ranking_of([Topic((tuple([*judged, *[None] * (size - len(judged))]),))], ties=True)
+    return ranking_of([Topic(((*judged, *[None] * (size - len(judged))),))], ties=True)
 
 
 def only(values: NDArray[np.float64]) -> float:
@@ -279,22 +281,45 @@ def test_a_constant_scorer_finds_what_chance_finds() -> None:
     assert only(Measure.of("AP")(ranking)) == pytest.approx(harmonic / 40, rel=1e-14)
 
 
-@pytest.mark.parametrize("k", [None, 1, 10, 400, 999])
-def test_reciprocal_rank_and_success_are_exact_in_a_block_of_a_thousand(k: int | None) -> None:
-    for relevant in (1, 2, 57, 600, 1000):
-        ranking = one_block(1000, {1: relevant})
-        ranks = range(1, min(k or 1000, 1001 - relevant) + 1)
-        chances = [Fraction(math.comb(1000 - i, relevant - 1), math.comb(1000, relevant)) for i in ranks]
-        expected = sum(chance / rank for chance, rank in zip(chances, ranks, strict=True))
-        assert only(Measure.of("RR", k=k)(ranking)) == pytest.approx(float(expected), abs=1e-14, rel=1e-12)
+@pytest.mark.parametrize(
+    ("size", "k"), [(1000, None), (1000, 1), (1000, 10), (1000, 400), (1000, 999), (2500, None)]
+)
+def test_reciprocal_rank_and_success_are_exact_in_blocks_of_thousands(size: int, k: int | None) -> None:
+    for relevant in (1, 2, size // 17, 3 * size // 5, size):
+        ranking = one_block(size, {1: relevant})
+        ranks = range(1, min(k or size, size + 1 - relevant) + 1)
+        chances = [Fraction(math.comb(size - i, relevant - 1), math.comb(size, relevant)) for i in ranks]
+        expected = float(sum(float(chance) / rank for chance, rank in zip(chances, ranks, strict=True)))
+        assert only(Measure.of("RR", k=k)(ranking)) == pytest.approx(expected, abs=1e-14, rel=1e-12)
         if k is not None:
             found = only(Measure.of("Success", k=k)(ranking))
             assert found == pytest.approx(float(sum(chances)), abs=1e-14, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    "measure",
+    [
+        Measure.of("ERR", gain="linear", max_rel=1000), Measure.of("ERR"), Measure.of("RR"), Measure.of("AP"),
+        Measure.of("AP", k=700), Measure.of("nDCG"), Measure.of("Bpref"), Measure.of("RBP", p=0.99),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_large_block_of_equal_documents_has_the_plain_value(measure: Measure) -> None:
+    ranking = one_block(1500, {1: 1500})
+    same(measure(ranking), measure(replace(ranking, ties=None)), measure)
+
+
+def test_the_residual_of_a_judged_block_is_never_below_zero() -> None:
+    for size in range(1, 60):
+        assert only(Measure.of("RBPResidual", part="unjudged")(one_block(size, {0: size}))) >= 0
+
+
+@pytest.mark.parametrize("grades", [{1: 40, 2: 25, 3: 10}, {1: 80, 2: 60, 3: 40}], ids=str)
 @pytest.mark.parametrize("k", [None, 5, 150])
-def test_expected_reciprocal_rank_is_exact_in_a_block_of_hundreds(k: int | None) -> None:
-    size, grades = 300, {1.0: 40, 2.0: 25, 3.0: 10}
+def test_expected_reciprocal_rank_is_exact_in_a_block_of_hundreds(
+    k: int | None, grades: dict[float, int]
+) -> None:
+    size = 300
     # A reader passes a document of grade g with chance (9 - 2^g) / 8, an unjudged one with 8 / 8. The
     # coefficient of x^i in the product of all (1 + chance x) sums over the choices of i documents.
     eighths = [8] * (size - sum(grades.values()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -19,20 +18,18 @@ from sounding.measures.trec import (
     with_level,
 )
 
-OUTPUTS = Path(os.environ.get("SOUNDING_DATA", "../shared/data")) / "trec_eval-test"
+
+@pytest.fixture(scope="session")
+def outputs(collections: Path) -> Path:
+    return collections / "trec_eval-test"
 
 
-def printed_lines(output: str) -> list[tuple[str, str, str]]:
-    path = OUTPUTS / output
-    if not path.exists():
-        if os.environ.get("SOUNDING_REQUIRE_ALL"):
-            pytest.fail(f"{path} is missing; set SOUNDING_DATA to the folder of collections")
-        pytest.skip(f"{path} is missing; set SOUNDING_DATA to the folder of collections")
-    lines = (line.split("\t") for line in path.read_text().splitlines())
+def printed_lines(output: Path) -> list[tuple[str, str, str]]:
+    lines = (line.split("\t") for line in output.read_text().splitlines())
     return [(name.strip(), topic, value) for name, topic, value in lines]
 
 
-def printed_names(output: str, topic: str | None = None) -> list[str]:
+def printed_names(output: Path, topic: str | None = None) -> list[str]:
     lines = printed_lines(output)
     return list(dict.fromkeys(name for name, where, _ in lines if topic in (None, where)))
 
@@ -42,13 +39,13 @@ def names_shown(measures: list[Measure], *hidden: str, groups: bool = False) -> 
 
 
 @pytest.mark.parametrize("output", ["out.test.aq", "out.test.aql", "out.test.meas_params"])
-def test_every_name_that_trec_eval_prints_is_read_and_printed_again(output: str) -> None:
-    for name in printed_names(output):
+def test_every_name_that_trec_eval_prints_is_read_and_printed_again(outputs: Path, output: str) -> None:
+    for name in printed_names(outputs / output):
         assert trec_name(parse(name)) == name
 
 
-def test_every_name_with_judgment_groups_is_read_and_printed_again() -> None:
-    for name in printed_names("out.test.qrels_jg"):
+def test_every_name_with_judgment_groups_is_read_and_printed_again(outputs: Path) -> None:
+    for name in printed_names(outputs / "out.test.qrels_jg"):
         assert trec_name(parse(name), groups=True) == name
 
 
@@ -57,32 +54,34 @@ def test_every_name_with_judgment_groups_is_read_and_printed_again() -> None:
     [("official", "out.test"), ("all_trec", "out.test.a"), ("qrels_jg", "out.test.qrels_jg")],
 )
 def test_nicknames_print_in_the_order_of_trec_eval_whatever_the_order_asked_for(
-    nickname: str, output: str
+    outputs: Path, nickname: str, output: str
 ) -> None:
     asked = reversed(parse_measures([nickname]))
     in_order = trec_order(asked)
-    assert names_shown(in_order, "topics", groups=nickname == "qrels_jg") == printed_names(output, "all")
+    assert names_shown(in_order, "topics", groups=nickname == "qrels_jg") == printed_names(
+        outputs / output, "all"
+    )
 
 
-def test_a_topic_prints_what_trec_eval_prints_for_a_topic() -> None:
-    lines = printed_lines("out.test.aq")
+def test_a_topic_prints_what_trec_eval_prints_for_a_topic(outputs: Path) -> None:
+    lines = printed_lines(outputs / "out.test.aq")
     first_topic = lines[0][1]
     names = [name for name, topic, _ in lines if topic == first_topic]
     assert names_shown(trec_order(parse_measures(["all_trec"])), "summary") == names
 
 
-def test_parameters_are_spelled_as_trec_eval_spells_them() -> None:
+def test_parameters_are_spelled_as_trec_eval_spells_them(outputs: Path) -> None:
     texts = [
         "iprec_at_recall.0.1,.25,0.5,0.75,0.2", "P.5,7,3", "recall.20,2000", "Rprec_mult.0.2,0.35,5.0",
         "utility.2,-1,0,0", "11pt_avg..25,.5,.75", "ndcg.1=3,2=9,4=4.5", "ndcg_cut.10,20,23",
         "success.2,5,20",
     ]  # fmt: skip
     measures = trec_order(parse_measures(texts))
-    assert names_shown(measures) == printed_names("out.test.meas_params")
+    assert names_shown(measures) == printed_names(outputs / "out.test.meas_params")
 
 
-def test_counts_print_whole_and_values_with_four_places() -> None:
-    formats = {name: value for name, _, value in printed_lines("out.test.aq")}
+def test_counts_print_whole_and_values_with_four_places(outputs: Path) -> None:
+    formats = {name: value for name, _, value in printed_lines(outputs / "out.test.aq")}
     for name, value in formats.items():
         kind = trec_format(parse(name))
         if kind == "'%s'":

@@ -16,7 +16,7 @@ from sounding.errors import DataError
 from sounding.measures import overlap, utility
 from sounding.measures.registry import Measure, definitions
 
-TOPICS = random_topics(2000, seed=41)
+TOPICS = random_topics(1500, seed=41)
 Gains = Mapping[float, float]
 Continue = Callable[[int, float, float], float]  # rank, gain, gained so far -> probability to go on
 
@@ -203,7 +203,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("name", "parameters"), CASES, ids=lambda part: str(part))
 def test_every_kernel_gives_what_its_definition_says(name: str, parameters: dict[str, Any]) -> None:
     deep = Measure.of(name, **parameters).get("k") == 1000
-    topics = TOPICS[:300] if deep else TOPICS  # the plain definition takes a thousand steps a topic
+    topics = TOPICS[:200] if deep else TOPICS  # the plain definition takes a thousand steps a topic
     values = Measure.of(name, **parameters)(ranking_of(topics))
     expected = [REFERENCES[name](topic, **parameters) for topic in topics]
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12)
@@ -306,7 +306,7 @@ def quiet_cwl() -> Iterator[None]:
 def test_ir_measures_agrees_on_random_topics() -> None:
     ir_measures = pytest.importorskip("ir_measures")
     pytest.importorskip("cwl")
-    topics = [topic for topic in random_topics(400, seed=42) if topic.ranking and topic.judged]
+    topics = [topic for topic in random_topics(250, seed=42) if topic.ranking and topic.judged]
     qrels: dict[str, dict[str, int]] = {}
     runs: dict[str, dict[str, float]] = {}
     for number, topic in enumerate(topics):

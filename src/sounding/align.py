@@ -52,8 +52,8 @@ def settled_grades(grades: NDArray[np.float64], negative: Negative) -> NDArray[n
 def _judgments(qrels: Qrels, grades: NDArray[np.float64], topic: Places) -> Judgments:
     """All judged grades of every topic, best first."""
     judged = (grades >= 0).nonzero()[0]
-    best_first = judged[np.lexsort((-grades[judged], topic[judged]))]
     topics = len(qrels.topics)
+    best_first = judged[_by_topic_and_grade(topic[judged], grades[judged])]
     counts = np.bincount(topic[judged], minlength=topics)
     return Judgments(
         topics=qrels.topics,
@@ -65,11 +65,20 @@ def _judgments(qrels: Qrels, grades: NDArray[np.float64], topic: Places) -> Judg
     )
 
 
+def _by_topic_and_grade(topic: Places, grades: NDArray[np.float64]) -> Places:
+    """The order by topic, then falling grade; whole grades of a short scale sort as one small number."""
+    highest = grades.max(initial=0.0)
+    steps = int(highest) + 1 if highest < 1000 else 0
+    if steps and (topic.max(initial=0) + 1) * steps < 1 << 16 and (grades == np.floor(grades)).all():
+        return np.argsort((topic * steps + (highest - grades)).astype(np.uint16), kind="stable")
+    return np.lexsort((-grades, topic))
+
+
 def align(run: Run, judged: Judged, policies: Policies = DEFAULT_POLICIES) -> Ranking:
     """The judged documents of a run in rank order, topic after topic; unjudged ones keep their ranks."""
     row_of_topic = np.array([judged.place.get(text, -1) for text in run.topics], np.int64)
     here, there = judged.table.find(run.pair_keys(), run.docs)
-    run_topic = np.searchsorted(run.starts, here, side="right") - 1
+    run_topic = np.repeat(np.arange(len(run.topics)), np.diff(np.searchsorted(here, run.starts)))
     # The ids were compared; that the topics agree as well makes a false match impossible.
     sure = row_of_topic[run_topic] == judged.topic[there]
     here, there, run_topic = here[sure], there[sure], run_topic[sure]
@@ -80,7 +89,7 @@ def align(run: Run, judged: Judged, policies: Policies = DEFAULT_POLICIES) -> Ra
     if blocks is not None:
         blocks = TieBlocks(blocks.first - above, blocks.size)
     topic, grade = judged.topic[there], judged.grades[there]
-    order = _by_topic_and_rank(topic, rank)
+    order = _by_topic_and_position(topic, positions, len(run.docs))
     if order is not None:
         topic, rank, grade = topic[order], rank[order], grade[order]
         blocks = None if blocks is None else TieBlocks(blocks.first[order], blocks.size[order])
@@ -221,11 +230,16 @@ def _blocks(tied: NDArray[np.bool_]) -> tuple[Places, Places]:
     return first, np.diff(first, append=len(tied))
 
 
-def _by_topic_and_rank(topic: Places, rank: Places) -> Places | None:
-    """The order of documents by topic, then rank; None where they stand so already."""
-    if not len(topic):
-        return None
-    step = np.diff(topic)
-    if not ((step < 0) | ((step == 0) & (np.diff(rank) < 0))).any():
-        return None
-    return np.lexsort((rank, topic))
+def _by_topic_and_position(topic: Places, positions: Places, size: int) -> Places | None:
+    """The order of documents by topic, then position; None where they stand so already."""
+    order: Places | None = None
+    if (positions[1:] < positions[:-1]).any():
+        held = np.full(size, -1)
+        held[positions] = np.arange(len(positions))
+        order = held[held >= 0]
+        topic = topic[order]
+    if (topic[1:] < topic[:-1]).any():
+        small = topic.astype(np.uint16) if topic.max() < 1 << 16 else topic  # NumPy sorts 16 bits by radix
+        by_topic = np.argsort(small, kind="stable")
+        order = by_topic if order is None else order[by_topic]
+    return order

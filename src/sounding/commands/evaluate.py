@@ -25,7 +25,12 @@ from sounding.commands.options import (
 )
 @click.option("-q", "--per-topic", is_flag=True, help="The value of every topic as well.")
 @click.option(
-    "-l", "--level", type=float, default=1, show_default=True, help="Lowest grade that is relevant."
+    "-l",
+    "--level",
+    type=float,
+    default=1,
+    show_default=True,
+    help="Lowest relevant grade, where a measure names no other.",
 )
 @click.option("--residual", metavar="QRELS", help="Drop documents judged in this earlier round.")
 @click.option("--groups", is_flag=True, help="Mean over judgment groups (second column of the qrels).")

@@ -7,7 +7,6 @@ through the csv module, which also allows separators and line ends inside a fiel
 from __future__ import annotations
 
 import csv
-import io
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,10 +88,27 @@ def guess_separator(content: Content) -> str:
 
 def first_record(content: Content) -> str:
     """The first line that is neither blank nor a comment, as text."""
-    for line in io.BytesIO(content.view):
+    text = content.buffer[: content.size]
+    start = 0
+    while start < len(text):
+        line = _line_at(text, start)
         if line.strip() and not line.lstrip().startswith(b"#"):
             return line.decode("utf-8", "surrogateescape").rstrip("\r\n")
+        start += len(line)
     return ""
+
+
+def _line_at(text: Bytes, start: int) -> bytes:
+    """The line that starts here, with its end; looks no further than it must."""
+    reach = 1 << 12
+    while True:
+        piece = text[start : start + reach].tobytes()
+        end = piece.find(b"\n")
+        if end >= 0:
+            return piece[: end + 1]
+        if start + reach >= len(text):
+            return piece
+        reach *= 8
 
 
 def split_grid(content: Content, separator: str, problems: Problems) -> Grid:

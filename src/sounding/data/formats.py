@@ -214,10 +214,12 @@ def _table_or_trec(line: str) -> str:
         parts = [part.strip(' "') for part in line.split(separator)]
         if is_header(parts):
             return form
-    words = line.split()
     if line.count(TAB) == 2 and all(line.split(TAB)):
         return "tsv"
-    if any(separator in words[0] and line.count(separator) >= 2 for separator in (COMMA, SEMICOLON) if words):
+    words = line.split()
+    # Ids may hold commas; in a table with blanks behind its commas every word but the last ends in one.
+    as_trec = len(words) >= 4 and not all(word.endswith((COMMA, SEMICOLON)) for word in words[:-1])
+    if not as_trec and max(line.count(COMMA), line.count(SEMICOLON)) >= 2:
         return "csv"
     return "prels" if len(words) == 5 else "trec"
 

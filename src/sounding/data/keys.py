@@ -27,11 +27,12 @@ def pair_keys(topics: tuple[str, ...], sizes: Places, doc_words: Words) -> Words
 def repeated_rows(keys: Words, docs: Tokens) -> tuple[Places, Places]:
     """Rows whose pair stands in an earlier row, and the first row that has it; both ascending."""
     none = np.empty(0, np.int64)
-    ordered = np.sort(keys)
+    halves = (keys >> _U64(32)).astype(np.uint32)  # half a key sorts twice as fast, and is nearly as telling
+    ordered = np.sort(halves)
     twins = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(twins):
         return none, none
-    suspects = np.isin(keys, twins).nonzero()[0]
+    suspects = np.isin(halves, twins).nonzero()[0]
     first: dict[tuple[int, str], int] = {}
     later, earlier = [], []
     for row, key, text in zip(
@@ -76,21 +77,17 @@ class PairTable:
         rows = self.slots.take(slot)
         live = (rows >= 0).nonzero()[0]
         rows = rows[live]
-        found_here, found_there = [], []
+        held = np.full(len(keys), -1)
         step = 0
         while len(live):
             same = self.keys[rows] == keys[live]
-            found_here.append(live[same])
-            found_there.append(rows[same])
+            held[live[same]] = rows[same]
             step += 1
             live = live[~same]
             rows = self.slots[slot[live] + step]
             going = rows >= 0
             live, rows = live[going], rows[going]
-        if not found_here:
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        here, there = np.concatenate(found_here), np.concatenate(found_there).astype(np.int64)
-        order = np.argsort(here)
-        here, there = here[order], there[order]
+        here = (held >= 0).nonzero()[0]
+        there = held[here]
         certain = same_words(docs[here].words(), np.arange(len(here)), self.words, there)
         return here[certain], there[certain]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.data.tokens import Bytes, Places, Tokens
+from sounding.data.tokens import Bytes, Places, Tokens, foreign_bits
 
 _U64 = np.uint64
 _ZEROS = 0x3030303030303030
@@ -47,13 +47,15 @@ def _unsigned(tokens: Tokens) -> tuple[NDArray[np.bool_], Tokens]:
 
 def _decimals(tokens: Tokens) -> NDArray[np.float64]:
     """Values of the texts that are at most 16 digits with or without a dot; NaN for the others."""
-    values = np.full(len(tokens), np.nan)
     high, low = _last_sixteen_bytes(tokens)
     text = tokens.text(0)
     likely = max(0, _WIDTH - len(text) + text.rfind(".")) if "." in text else _WIDTH
     # Most columns have one number of digits behind the dot: try that of the first text on all.
     good = _spelled(high, low, tokens.length, likely)
-    values[good] = _value(high[good], low[good], likely) if not good.all() else _value(high, low, likely)
+    values = _value(high, low, likely)
+    if good.all():
+        return values
+    values[~good] = np.nan
     rest = (~good).nonzero()[0]
     dots = _first_dot(high[rest], low[rest])
     for dot in np.unique(dots).tolist():
@@ -103,10 +105,9 @@ def _last_sixteen_bytes(tokens: Tokens) -> tuple[NDArray[np.uint64], NDArray[np.
         buffer = np.concatenate([np.zeros(_WIDTH, np.uint8), buffer])
     windows = np.ndarray(len(buffer) - _WIDTH + 1, f"V{_WIDTH}", buffer, 0, (1,))
     raw = windows[end if early else end - _WIDTH].view("<u8").reshape(-1, 2)
-    bits = tokens.length << 3
     halves = []
     for number in range(2):
-        foreign = np.clip(64 * (2 - number) - bits, 0, 64).view(_U64)
+        foreign = foreign_bits(tokens.length, 8 * (2 - number))
         word = raw[:, number] ^ _U64(_ZEROS)
         word >>= foreign
         word <<= foreign

@@ -10,9 +10,9 @@ so that some topics have very few. Every relevant document has a latent relevanc
 and retrieves the best. The shared noise is the consensus: documents that look right to every automatic
 system. The noise of a group makes related systems retrieve alike and miss alike. The weights of the
 noises have squares that sum to 1, so quality is the distance between relevant and other documents in
-standard deviations. Systems of manual groups are better and follow the consensus less: they find
-relevant documents that no automatic system brings up, because some relevant documents are hidden:
-automatic systems see only a small part of their latent relevance.
+standard deviations. Some relevant documents are hidden: automatic systems see only a small part of
+their latent relevance. Systems of manual groups see all of it and follow the consensus less, so they
+find relevant documents that no automatic system brings up; their quality is on another scale.
 
 The pool is exact: the first `pool_depth` documents of every contributing run, in the order that
 trec_eval gives them (score, then document id, both descending).
@@ -39,7 +39,7 @@ Flags = NDArray[np.bool_]
 
 FIRST_TOPIC = 51  # 51, 52, ... 100, 101: ids of unequal length, whose byte order is not their number's
 POINTS = 10_000  # scores are whole multiples of 1 / POINTS: short in a file, and exact in 32 bits
-COLLECTION_SHARE = 3  # the collection has so many times the documents that can come up for one topic
+COLLECTION_FACTOR = 3  # the collection has so many times the documents that can come up for one topic
 
 # Set so that a collection resembles TREC-8; docs/sample.md has the figures side by side.
 SPREAD_OF_RELEVANT = 0.95  # standard deviation over topics of the log of the number of relevant documents
@@ -48,7 +48,7 @@ SPREAD_OF_FIT = 0.15  # standard deviation of a group's luck with a topic, as a 
 SPREAD_OF_LATENT = 0.25  # standard deviation of the latent relevance of relevant documents
 HIDDEN_SHARE = 0.35  # share of the relevant documents that automatic systems hardly recognise
 HIDDEN_LATENT = np.float32(0.2)  # the part of a hidden document's latent relevance that they see
-BEST_AUTOMATIC, BEST_MANUAL = 2.35, 2.45  # about the best quality of each kind
+BEST_AUTOMATIC, BEST_MANUAL = 2.25, 2.3  # about the best quality of each kind
 GAP_SHAPE, GAP_SCALE = 0.5, 0.7  # how far groups are behind that: a gamma law
 SPREAD_IN_GROUP = 0.1  # standard deviation of quality among the systems of a group
 FINEST_STEP, COARSEST_STEP = 0.001, 0.3  # what tied scores are rounded to, in units of the noise
@@ -221,7 +221,7 @@ def simulate_collection(**choices: Unpack[Choices]) -> Collection:
     root, *topic_seeds = np.random.SeedSequence(parameters.seed).spawn(1 + parameters.topics)
     rng = np.random.default_rng(root)
     systems = _cast(parameters, rng)
-    ids = _document_ids(COLLECTION_SHARE * parameters.documents, rng)
+    ids = _document_ids(COLLECTION_FACTOR * parameters.documents, rng)
     place_of_id = _places_in_byte_order(ids)
     simulated = [
         _simulate_topic(parameters, systems, place_of_id, np.random.default_rng(seed)) for seed in topic_seeds
@@ -324,16 +324,24 @@ def _simulate_topic(
     lengths = _lengths(parameters.length, systems.short, rng).tolist()
     found = [row[:length] for row, length in zip(best, lengths, strict=True)]
     scores = [row[:length] for row, length in zip(points, lengths, strict=True)]
-    pool_ranks = np.zeros(len(docs), np.int64)
+    firsts = []
     for number, info in enumerate(systems.info):
         if info.pooled:
             # A larger key stands earlier: more points or, with equal points, a later id.
             key = scores[number] * len(place_of_id) + place_of_id[docs[found[number]]]
-            first = found[number][np.argsort(-key)[: parameters.pool_depth]]
-            rank = np.arange(1, len(first) + 1)
-            known = pool_ranks[first]
-            pool_ranks[first] = np.where(known > 0, np.minimum(known, rank), rank)
+            firsts.append(found[number][np.argsort(-key)[: parameters.pool_depth]])
+    pool_ranks = _best_ranks(firsts, len(docs))
     return _Topic(docs, grades, pool_ranks, tuple(docs[row] for row in found), tuple(scores))
+
+
+def _best_ranks(rankings: list[Places], documents: int) -> Places:
+    """(document,): the best rank in any of the rankings, from 1; 0: none has the document."""
+    best = np.zeros(documents, np.int64)
+    for ranked in rankings:
+        rank = np.arange(1, len(ranked) + 1)
+        known = best[ranked]
+        best[ranked] = np.where(known > 0, np.minimum(known, rank), rank)
+    return best
 
 
 def _relevance(parameters: Parameters, rng: np.random.Generator) -> tuple[Floats, Places]:

@@ -21,6 +21,8 @@ from sounding.data.tokens import MARGIN, Bytes, Places, Tokens
 BLANK, NEWLINE, COMMENT = 32, 10, 35
 BLOCK = 1 << 18  # bytes looked at in one go: what fits the cache is twice as fast
 
+Starts = dict[int, NDArray[np.uint8]]  # field -> its place in every line
+
 _U64 = np.uint64
 _ONE = np.uint64(1)
 _SIXTY_THREE = np.uint64(63)
@@ -79,26 +81,48 @@ def _quick_fields(
     begin = np.empty_like(newlines)
     begin[:1] = 0
     np.add(newlines[:-1], 1, out=begin[1:])
-    after_white = white << _ONE  # bit i: byte i - 1 is white space, or a line starts the text
+    places = _places(white, begin, (newlines - begin), wanted, least, most)
+    if places is None:
+        return None
+    start, end = places
+    if (buffer[begin + start[0]] == COMMENT).any():
+        return None
+    columns = []
+    for field in wanted:
+        columns.append(Tokens(buffer, begin + start[field], (end[field] - start[field]).astype(np.int64)))
+    return Fields(tuple(columns), None)
+
+
+def _places(
+    white: NDArray[np.uint64],
+    begin: Places,
+    length: Places,
+    wanted: Sequence[int],
+    least: int,
+    most: int | None,
+) -> tuple[Starts, Starts] | None:
+    """Where the wanted fields of every line start and end; None: some line does not fit this way."""
+    after_white = white << _ONE  # bit i: byte i - 1 is white space, or the text starts here
     after_white[1:] |= white[:-1] >> _SIXTY_THREE
     after_white[0] |= _ONE
-
-    word = begin >> 6
-    shift = (begin & 63).view(_U64)
-    length = newlines - begin
-    beyond = least if most is None else most
-    start = _set_bits(~white & after_white, word, shift, {0, *wanted, least - 1, beyond})
+    lines = begin >> 6, (begin & 63).view(_U64)
+    if (white & after_white).any():
+        keep = {*range(least)} if most is None else {*range(least), most}
+        start = _set_bits(~white & after_white, *lines, keep)
+        end = _set_bits(white & ~after_white, *lines, set(wanted))
+        behind = None if most is None else start[most]
+    else:  # gaps of one byte only: a field starts where the one before it ends
+        end = _set_bits(white, *lines, {*range(max(wanted[-1] + 1, least - 1, most or 0))})
+        start = {0: np.zeros(len(begin), np.uint8)}
+        start |= {field: end[field - 1] + np.uint8(1) for field in range(1, least)}
+        behind = None if most is None else end[most - 1]
     # A line that lacks fields finds those of the next line, or none (64).
     last = start[least - 1]
-    if (last > 62).any() or (last >= length).any() or (buffer[begin + start[0]] == COMMENT).any():
+    if not len(begin) or last.max() > 62 or (last >= length).any() or end[wanted[-1]].max() > 63:
         return None
-    if most is not None and (start[most] < length).any():
+    if behind is not None and (behind < length).any():
         return None
-    end = _set_bits(white & ~after_white, word, shift, set(wanted))
-    if end[wanted[-1]].max() > 63:
-        return None
-    columns = (Tokens(buffer, begin + start[f], (end[f] - start[f]).astype(np.int64)) for f in wanted)
-    return Fields(tuple(columns), None)
+    return start, end
 
 
 def _scan(buffer: Bytes, size: int) -> tuple[NDArray[np.uint64], Places] | None:
@@ -121,9 +145,7 @@ def _has_control_characters(block: Bytes) -> bool:
     return bool(block.min() < 9 or (block - np.uint8(14)).min() < 18)
 
 
-def _set_bits(
-    bitmap: NDArray[np.uint64], word: Places, shift: NDArray[np.uint64], keep: set[int]
-) -> dict[int, NDArray[np.uint8]]:
+def _set_bits(bitmap: NDArray[np.uint64], word: Places, shift: NDArray[np.uint64], keep: set[int]) -> Starts:
     """The places of the set bits number `keep` in the 64 bits from each line's start; 64: no such bit."""
     # NumPy shifts by 64 give 0, which is what a line at a word's start needs.
     rest = (bitmap.take(word) >> shift) | (bitmap.take(word + 1) << (_U64(64) - shift))

@@ -20,7 +20,6 @@ Places = NDArray[np.int64]
 MARGIN = 64  # spare bytes that readers leave behind a buffer, so that words can be read past a text
 
 _U64 = np.uint64
-_EIGHT_BYTES = np.uint64(64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,10 +52,11 @@ class Tokens:
 
     def texts(self) -> list[str]:
         """All texts."""
-        whole = self.buffer.tobytes()
+        packed = self.compact()  # a few texts of a large file must not copy the file
+        whole = packed.buffer.tobytes()
         return [
             whole[begin : begin + length].decode("utf-8", "surrogateescape")
-            for begin, length in zip(self.start.tolist(), self.length.tolist(), strict=True)
+            for begin, length in zip(packed.start.tolist(), packed.length.tolist(), strict=True)
         ]
 
     def compact(self) -> Tokens:
@@ -81,17 +81,28 @@ class Tokens:
         windows = np.ndarray(len(buffer) - 8 * count + 1, f"V{8 * count}", buffer, 0, (1,))
         raw = windows[self.start].view("<u8").reshape(-1, count)
         words = np.empty((count, len(self.start)), _U64)
-        bits = self.length << 3
-        for number in range(count):
-            # Shifting left and back by the foreign bits clears them; a shift of 64 gives 0 in NumPy.
-            foreign = np.clip(64 * (number + 1) - bits, 0, 64).view(_U64)
-            np.left_shift(raw[:, number], foreign, out=words[number])
-            np.right_shift(words[number], foreign, out=words[number])
+        shortest = int(self.length.min())
+        for number, word in enumerate(words):
+            word[:] = raw[:, number]
+            if shortest < 8 * (number + 1):
+                # Shifting left and back by the foreign bits clears them; a shift of 64 gives 0 in NumPy.
+                foreign = foreign_bits(self.length, 8 * (number + 1))
+                word <<= foreign
+                word >>= foreign
         return words
 
     def order_keys(self) -> list[Words]:
         """Words that compare as the texts do byte by byte (as strcmp), most significant first."""
         return [word.byteswap() for word in self.words()]
+
+
+def foreign_bits(length: Places, end: int) -> Words:
+    """How many of the eight bytes' bits before `end` lie behind each text: 0 to 64."""
+    bits = end - length
+    np.maximum(bits, 0, out=bits)
+    np.minimum(bits, 8, out=bits)
+    bits <<= 3
+    return bits.view(_U64)
 
 
 def digests(words: Words) -> Words:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sounding.data.columns import NAMES, folded, shown
+from sounding.data.columns import NAMES, NumberText, folded, shown
 from sounding.data.delimited import COMMA, TAB, first_record, split_grid
 from sounding.data.problems import Problems
 from sounding.data.sources import Content, extension, read_content
@@ -190,7 +190,8 @@ def _read_lines_of_json(content: Content, problems: Problems) -> list[_Topic]:
         found: dict[str, str] = {}
         for field, place in places.items():
             value: Any = members[place][1]
-            if not isinstance(value, str):
+            number = isinstance(value, NumberText)
+            if not isinstance(value, str) or (number and field != "id"):
                 problems.note(line, f"the {field} is {shown(value)}; expected a text")
             found[field] = " ".join(str(value).split())
         topics.append(_Topic(line, found.pop("id"), **found))

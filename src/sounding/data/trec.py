@@ -192,14 +192,14 @@ def group_qrels(
 ) -> Qrels:
     """Judgments brought together by topic, in the byte order of topics."""
     names, starts, order = _group(topic, sort=True)
-    rows = np.arange(len(doc)) if order is None else order
+    rows = slice(None) if order is None else order
     qrels = Qrels(
         source=source, topics=names, starts=starts, docs=doc[rows], grades=grades[rows],
         groups=None if groups is None else groups[rows],
         pool_ranks=None if pool_ranks is None else pool_ranks[rows],
         probabilities=None if probabilities is None else probabilities[rows],
         methods=None if methods is None else methods[rows],
-        lines=numbered(lines, rows),
+        lines=lines if order is None else numbered(lines, order),
     )  # fmt: skip
     if groups is not None:
         return qrels  # the same document may be judged in several groups

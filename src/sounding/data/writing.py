@@ -70,9 +70,9 @@ def write_qrels(qrels: Qrels, path: str | Path, *, format: QrelsFormat | None = 
         rows = zip(topics, groups or ["0"] * len(docs), docs, grades, strict=True)
         _write("".join(" ".join(row) + "\n" for row in rows), Path(path))
         return
-    columns = {"topic": topics, "doc": docs, "grade": grades}
+    columns = {"topic": _quoted(topics), "doc": _quoted(docs), "grade": grades}
     if groups is not None:
-        columns["group"] = groups
+        columns["group"] = _quoted(groups)
     columns |= {name: _spelled(column) for name, column in extra.items()}
     lines = ["\t".join(row) for row in zip(*columns.values(), strict=True)]
     _write("\n".join(["\t".join(columns), *lines]) + "\n", Path(path))
@@ -94,6 +94,11 @@ def _refuse_unwritable(texts: list[str], what: str, source: str) -> None:
 
 def _repeated(topics: list[str], sizes: Places) -> list[str]:
     return [topic for topic, size in zip(topics, sizes.tolist(), strict=True) for _ in range(size)]
+
+
+def _quoted(texts: list[str]) -> list[str]:
+    """The texts as a table spells them: those with a quote stand in quotes."""
+    return ['"' + text.replace('"', '""') + '"' if '"' in text else text for text in texts]
 
 
 def _spelled(values: Numbers | Places) -> list[str]:

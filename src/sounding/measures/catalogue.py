@@ -19,7 +19,6 @@ _HEADER = (
     "| measure | parameters | what it gives | basis | claims | trec_eval |",
     "|---|---|---|---|---|---|",
 )
-_BASES = {"recall": "recall", "utility": "utility", "count": "count"}
 
 
 def updated(page: str, source: str = "page") -> str:
@@ -53,7 +52,7 @@ def _row(known: Definition) -> str:
         f"`{spelling(known)}`",
         ", ".join(f"`{text}`" for text in parameters(known)),
         known.summary,
-        _BASES[known.basis],
+        known.basis,
         ", ".join(claims(known)),
         ", ".join(f"`{name}`" for name in trec_names_of(known.name)),
     )
@@ -83,7 +82,7 @@ def claims(known: Definition) -> Iterator[str]:
     if known.additive:
         yield "additive"
     low, high = known.bounds
-    if (low, high) != (0.0, 1.0) and known.aggregate != "text":
+    if (low, high) != (0.0, 1.0) and known.aggregate == "mean":
         yield f"{_number(low)} to {_number(high)}"
     if known.aggregate in ("sum", "geometric"):
         yield {"sum": "summed", "geometric": "geometric mean"}[known.aggregate]

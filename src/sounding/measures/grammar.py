@@ -96,9 +96,7 @@ def parse_measures(texts: Iterable[str | Measure]) -> tuple[Measure, ...]:
 def _expanded(text: str) -> tuple[Measure, ...]:
     stripped = text.strip()
     try:
-        found = trec.expand(stripped)
-        if found is None:
-            found = _ours(stripped) or _ranx(stripped)
+        found = _ranx_rbp(stripped) or trec.expand(stripped) or _ours(stripped) or _ranx(stripped)
         for measure in found or ():
             measure(_no_topics())  # a kernel refuses what it cannot use: here, before files are read
     except UnknownNameError:
@@ -134,12 +132,17 @@ def _ours(text: str) -> tuple[Measure] | None:
     return (_Reader(text, head.end()).measure(name, preset),)
 
 
+def _ranx_rbp(text: str) -> tuple[Measure] | None:
+    """RBP as ranx writes it, its persistence after a dot or @: read before trec_eval's rbp.p=0.95."""
+    spelled = _RANX_RBP.fullmatch(text)
+    if spelled is None:
+        return None
+    level = {} if spelled[2] is None else _ranx_level("RBP", int(spelled[2]))
+    return (Measure.of("RBP", p=float(f"0.{spelled[1]}"), **level),)
+
+
 def _ranx(text: str) -> tuple[Measure] | None:
     """A measure as ranx writes it: name, @k, -l and the lowest relevant grade."""
-    persistence = _RANX_RBP.fullmatch(text)
-    if persistence:
-        level = {} if persistence[2] is None else _ranx_level("RBP", int(persistence[2]))
-        return (Measure.of("RBP", p=float(f"0.{persistence[1]}"), **level),)
     spelled = _RANX.fullmatch(text)
     if spelled is None:
         return None

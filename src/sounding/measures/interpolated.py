@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sounding.errors import DataError
 from sounding.measures.registry import measure
 from sounding.ranking import Hits, Ranking, Values
 
@@ -25,7 +24,8 @@ def interpolated_precision(run: Ranking, *, recall: float, rel: float = 1) -> Va
 def interpolated_average_precision(run: Ranking, *, rel: float = 1, points: str = ELEVEN_POINTS) -> Values:
     """Mean of the interpolated precisions at levels of recall, by default 0, 0.1, ... 1."""
     hit = run.hits(rel)
-    return np.mean([_best_precision(run, hit, recall, rel) for recall in _recalls(points)], axis=0)
+    recalls = [float(point) for point in points.split(",")]
+    return np.mean([_best_precision(run, hit, recall, rel) for recall in recalls], axis=0)
 
 
 def _best_precision(run: Ranking, hit: Hits, recall: float, rel: float) -> Values:
@@ -36,11 +36,3 @@ def _best_precision(run: Ranking, hit: Hits, recall: float, rel: float) -> Value
     best = np.zeros(len(run.topics))
     np.maximum.at(best, hit.topic[enough], hit.nth[enough] / hit.rank[enough])
     return best
-
-
-def _recalls(points: str) -> list[float]:
-    """The levels of recall that a text such as '0.2,0.5,0.8' lists."""
-    recalls = [float(point) for point in points.split(",")]
-    if not all(0 <= recall <= 1 for recall in recalls):
-        raise DataError(f"IAP(points={points!r}): levels of recall lie between 0 and 1")
-    return recalls

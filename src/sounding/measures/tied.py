@@ -31,16 +31,30 @@ from sounding.ranking import Counts, Ranking, TieBlocks, Values
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Places:
-    """The ranks that blocks take up; every block has at least one."""
+    """The ranks that blocks take up above the cut-off; every block has at least one."""
 
     block: Counts
     rank: Counts  # from 1
     nth: Counts  # from 1: how far into its block
     head: Counts  # (block,) where its ranks begin
 
+    @staticmethod
+    def of(first: Counts, inside: Counts) -> Places:
+        """The ranks of blocks that begin at a rank and have so many."""
+        block = np.repeat(np.arange(len(inside)), inside)
+        head = np.cumsum(inside) - inside
+        nth = np.arange(1, len(block) + 1) - head[block]
+        return Places(block=block, rank=first[block] + nth - 1, nth=nth, head=head)
+
     def gathered(self, weight: Values) -> Values:
         """The sum of `weight` over the ranks of each block."""
         return np.add.reduceat(weight, self.head) if len(self.head) else np.zeros(0)
+
+    def one_rank_up(self, chance: Values) -> Values:
+        """The chance that held one rank above in the same block; nothing was against it before the first."""
+        above = np.roll(chance, 1)
+        above[self.head] = 1
+        return above
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -55,26 +69,41 @@ class Blocks:
     head: Counts  # where its chosen documents begin
     rows: Counts  # (chosen document,) which of the ranking's documents it is
 
-    def gathered(self, weight: Values) -> Values:
-        """The sum over the chosen documents of each block; `weight` has all of the ranking's documents."""
-        return np.add.reduceat(weight[self.rows], self.head) if len(self.head) else np.zeros(0)
+    def nth(self) -> Counts:
+        """From 1: how many blocks the topic has down to each."""
+        return np.arange(1, len(self.topic) + 1) - np.searchsorted(self.topic, self.topic)
 
     def above(self, amount: Counts) -> Counts:
         """The sum of `amount` over the blocks that a topic has before each block."""
         before = np.cumsum(amount) - amount
         return before - before[np.searchsorted(self.topic, self.topic)]
 
+    def gathered(self, weight: Values) -> Values:
+        """The sum over the chosen documents of each block; `weight` has all of the ranking's documents."""
+        return np.add.reduceat(weight[self.rows], self.head) if len(self.head) else np.zeros(0)
+
     def places(self) -> Places:
         """The ranks of every block down to the cut-off."""
-        block = np.repeat(np.arange(len(self.inside)), self.inside)
-        head = np.cumsum(self.inside) - self.inside
-        nth = np.arange(1, len(block) + 1) - head[block]
-        return Places(block=block, rank=self.first[block] + nth - 1, nth=nth, head=head)
+        return Places.of(self.first, self.inside)
 
     def mean_weight(self, weight: Callable[[Counts], Values]) -> Values:
         """What a rank of each block weighs on average; ranks below the cut-off weigh nothing."""
-        places = self.places()
-        return places.gathered(weight(places.rank)) / self.size
+        sample, kind = _kinds(self.first, self.inside)
+        places = Places.of(self.first[sample], self.inside[sample])
+        return places.gathered(weight(places.rank))[kind] / self.size
+
+
+def _kinds(*columns: Counts) -> tuple[Counts, Counts]:
+    """One row of each kind of rows, and the kind of every row: those of one kind agree in all columns.
+
+    A constant scorer has one block a topic, as long as the ranking, and all topics share its ranks.
+    """
+    order = np.lexsort(columns)
+    new = np.ones(len(order), np.bool_)
+    new[1:] = np.any([np.diff(column[order]) != 0 for column in columns], axis=0)
+    kind = np.empty(len(order), np.int64)
+    kind[order] = np.cumsum(new) - 1
+    return order[new], kind
 
 
 def tie_blocks(run: Ranking, chosen: NDArray[np.bool_], cutoff: Counts | int | None = None) -> Blocks:
@@ -141,15 +170,13 @@ def unjudged(run: Ranking, *, k: int) -> Values:
 @expectation("Success")
 def success(run: Ranking, *, k: int, rel: float = 1) -> Values:
     """Chance that a relevant document is among the first k."""
-    topic, _, chance = _first_hits(run, k, rel)
-    return run.total(topic, chance)
+    return _at_first_hit(run, lambda rank: np.ones(len(rank)), k, rel)
 
 
 @expectation("RR")
 def reciprocal_rank(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
     """Reciprocal rank: each rank by the chance that the first relevant document stands there."""
-    topic, rank, chance = _first_hits(run, k, rel)
-    return run.total(topic, chance / rank)
+    return _at_first_hit(run, lambda rank: 1 / rank, k, rel)
 
 
 @expectation("AP")
@@ -158,14 +185,15 @@ def average_precision(run: Ranking, *, k: int | None = None, rel: float = 1, nor
 
     A relevant document is at the i-th rank of a block of n documents, h of them relevant, with chance
     h / n; above it are then all relevant documents of the blocks before and (i - 1)(h - 1) / (n - 1)
-    of its own.
+    of its own. Of the precision (a + (i - 1) b) / (first + i - 1) the part b is the same at every rank,
+    and (a - b first) / rank remains.
     """
     blocks = tie_blocks(run, run.grade >= rel, k)
-    places = blocks.places()
-    found_before = blocks.above(blocks.held)[places.block]
-    neighbours = ((blocks.held - 1) / np.maximum(blocks.size - 1, 1))[places.block]
-    precisions = (found_before + 1 + (places.nth - 1) * neighbours) / places.rank
-    gained = run.total(blocks.topic, blocks.held / blocks.size * places.gathered(precisions))
+    neighbours = (blocks.held - 1) / np.maximum(blocks.size - 1, 1)
+    others = blocks.above(blocks.held) + 1 - neighbours * blocks.first
+    reciprocal = blocks.mean_weight(lambda rank: 1 / rank)
+    precision = neighbours * (blocks.inside / blocks.size) + others * reciprocal
+    gained = run.total(blocks.topic, blocks.held * precision)
     return share(gained, _possible(run, k, rel, norm))
 
 
@@ -350,9 +378,18 @@ def _fixed_weights(run: Ranking, weight: Values, min_rel: float, max_rel: float 
     return _weighed(run, gains, lambda rank: weight[rank - 1], len(weight)) / weight.sum()
 
 
-def _first_hits(run: Ranking, k: int | None, rel: float) -> tuple[Counts, Counts, Values]:
-    """Topics and ranks where a first relevant document may stand, and the chance that it does."""
-    return _stopping(run, run.grade >= rel, np.zeros(len(run.grade)), k)
+def _at_first_hit(run: Ranking, weight: Callable[[Counts], Values], k: int | None, rel: float) -> Values:
+    """The weight of the rank of the first relevant document, for every topic; 0 below the cut-off."""
+    blocks = tie_blocks(run, run.grade >= rel, k)
+    leading = blocks.nth() == 1
+    shape = [column[leading] for column in (blocks.first, blocks.inside, blocks.size, blocks.held)]
+    sample, kind = _kinds(*shape)
+    first, inside, size, held = (column[sample] for column in shape)
+    places = Places.of(first, inside)
+    hits, left = held[places.block], size[places.block] - places.nth + 1
+    none_yet = running(np.multiply, np.maximum(left - hits, 0) / left, places.nth)
+    chance = places.one_rank_up(none_yet) * hits / left
+    return run.total(blocks.topic[leading], places.gathered(chance * weight(places.rank))[kind])
 
 
 def _stopping(
@@ -369,7 +406,7 @@ def _stopping(
 
     Every step is a mean of numbers between 0 and 1, so blocks of any size keep their precision.
     """
-    blocks = tie_blocks(run, chosen, k)
+    blocks = _as_far_as_read(tie_blocks(run, chosen, k), passing)
     places = blocks.places()
     passing = passing[blocks.rows]
     passed = np.ones(len(places.rank))
@@ -379,24 +416,28 @@ def _stopping(
         block = places.block[rows]
         documents = blocks.size[block] - blocks.held[block] + joining + 1
         taken = np.minimum(places.nth[rows] / documents, 1)
-        joined = passing[blocks.head[block] + joining] * _one_rank_up(passed, places)[rows]
+        joined = passing[blocks.head[block] + joining] * places.one_rank_up(passed)[rows]
         passed[rows] = (1 - taken) * passed[rows] + taken * joined
-    chance = _passed_before(blocks, passing)[places.block] * (_one_rank_up(passed, places) - passed)
+    chance = _passed_before(blocks, passing)[places.block] * (places.one_rank_up(passed) - passed)
     return blocks.topic[places.block], places.rank, chance
 
 
-def _one_rank_up(passed: Values, places: Places) -> Values:
-    """The chance to pass one document fewer: none at the first rank of a block, so 1."""
-    fewer = np.roll(passed, 1)
-    fewer[places.head] = 1
-    return fewer
+def _as_far_as_read(blocks: Blocks, passing: Values) -> Blocks:
+    """The blocks without the ranks that a reader gets to with a chance below 1e-18.
+
+    By Maclaurin's inequality the chance to pass i documents is at most the i-th power of the mean
+    chance to pass one.
+    """
+    mean = np.clip(1 - blocks.gathered(1 - passing) / blocks.size, 1e-18, 1)
+    needed = np.ceil(np.divide(np.log(1e-18), np.log(mean), out=np.full(len(mean), np.inf), where=mean < 1))
+    return replace(blocks, inside=np.minimum(blocks.inside, np.maximum(needed, 1)).astype(np.int64))
 
 
 def _passed_before(blocks: Blocks, passing: Values) -> Values:
     """The chance to pass all blocks that a topic has before each block."""
     if not len(blocks.head):
         return np.zeros(0)
-    nth = np.arange(1, len(blocks.topic) + 1) - np.searchsorted(blocks.topic, blocks.topic)
+    nth = blocks.nth()
     through = np.roll(running(np.multiply, np.multiply.reduceat(passing, blocks.head), nth), 1)
     through[nth == 1] = 1
     return through

@@ -72,7 +72,7 @@ def _rbp_gain(
     return with_gains(grade, gains) / largest
 
 
-@measure("RBPResidual", basis="utility", monotone=True)
+@measure("RBPResidual", basis="utility", monotone=False)
 def rank_biased_precision_residual(
     run: Ranking,
     *,

@@ -13,6 +13,8 @@ from pathlib import Path
 
 # Linux counts memory in KB, macOS in bytes.
 MAXRSS_PER_MB = 1 << 20 if sys.platform == "darwin" else 1 << 10
+# Installed packages come with their byte code; a source tree must be allowed to keep its own.
+KEEP_BYTE_CODE = {"PYTHONDONTWRITEBYTECODE": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def measure(
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
-            env={**os.environ, **environment},
+            env={**os.environ, **KEEP_BYTE_CODE, **environment},
         )
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start

@@ -77,6 +77,18 @@ def test_what_a_new_run_hides_is_its_value_by_the_truth() -> None:
     )
 
 
+def test_the_new_run_that_gains_most_is_named() -> None:
+    shown = evidence(
+        {"old": ["a"], "close": ["c"], "far": ["c", "d"], "same": ["a"]},
+        judged={"a": 1},
+        truth={"a": 1, "c": 1, "d": 1},
+        new=("close", "far", "same"),
+    )
+    said = hidden_worth(shown)
+    assert said is not None
+    assert "P@10 of far is 0.200 instead of 0.000" in said
+
+
 def test_the_swapped_pair_is_named_with_both_orders() -> None:
     assert swapped_pair(SWAPPED) == (
         "Judgments that are not complete can put systems in the wrong order: by them old is ahead of young"

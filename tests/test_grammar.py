@@ -39,6 +39,7 @@ DEFINITIONS = list(definitions())
         ("RBP(p=.5)", "RBP(p=0.5)"),
         ("nDCG(gains={1:0,2:1})@10", "nDCG(gains={1:0,2:1})@10"),
         ("nDCG(gains={2.0: 4.0, 1: 1.0, 0: 0})@10", "nDCG(gains={2:4})@10"),
+        ("RBP(gains={1:1,2:0.5})", "RBP(gains={1:1,2:0.5})"),
         ("nDCG(gains={1:-1.5})@10", "nDCG(gains={1:-1.5})@10"),
         ("SetF(beta=2)", "SetF(beta=2)"),
         ("SetF(beta=2.0)", "SetF(beta=2)"),

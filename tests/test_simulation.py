@@ -390,8 +390,9 @@ def test_the_information_file_has_the_columns_of_a_real_one(tmp_path: Path) -> N
     )
 
 
-def test_the_command_in_the_readme_gives_the_same_files(tmp_path: Path) -> None:
-    sample(tmp_path / "first", "--seed", "9", "--ties", "1", "--contributors", "2")
+@pytest.mark.parametrize("options", [(), ("--seed", "9", "--ties", "1", "--contributors", "1", "--gzip")])
+def test_the_command_in_the_readme_gives_the_same_files(options: tuple[str, ...], tmp_path: Path) -> None:
+    sample(tmp_path / "first", *options)
     text = (tmp_path / "first" / "README.md").read_text()
     line = next(line for line in text.splitlines() if line.startswith("    sounding sample DIR "))
     arguments = line.split()[1:]

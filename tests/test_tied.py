@@ -8,17 +8,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from sounding import Policies, evaluate
-from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
 from sounding.measures import Measure, definitions, has_expectation
 from sounding.measures.registry import Definition
+from sounding.policies import Ties
 from sounding.ranking import Judgments, Ranking, TieBlocks
 
 Grade = float | None  # None: not judged
@@ -187,7 +187,7 @@ def test_every_measure_that_can_be_averaged_is_tested_here() -> None:
     assert available == set(SETTINGS)
 
 
-def test_the_topics_tried_have_blocks_that_every_cutoff_above_one_splits() -> None:
+def test_every_cutoff_tried_splits_a_block() -> None:
     assert TIED.ties is not None
     first, size = TIED.ties.first, TIED.ties.size
     for k in CUTS[:-1]:
@@ -354,3 +354,33 @@ def test_shuffles_of_larger_blocks_average_to_the_value(measure: Measure) -> Non
     values = measure(ranking_of(shuffled, ties=False))
     off = (only(measure(ranking_of([topic], ties=True))) - values.mean()) / values.std() * math.sqrt(4000)
     assert abs(off) < 3.5
+
+
+def table_after(heading: str) -> list[list[str]]:
+    """The cells of the first table under a heading of the page, without its header."""
+    _, _, rest = PAGE.read_text("utf-8").partition(f"## {heading}\n")
+    lines = itertools.dropwhile(lambda line: not line.startswith("|"), rest.splitlines())
+    table = list(itertools.takewhile(lambda line: line.startswith("|"), lines))
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+
+
+def test_the_page_shows_what_a_constant_scorer_gets_under_each_policy(tmp_path: Path) -> None:
+    run, qrels = tmp_path / "run", tmp_path / "qrels"
+    numbers = range(1, 11)
+    run.write_text("".join(f"1 Q0 d{n:02} {(n + 4) % 10 + 1} 0.5 constant\n" for n in numbers))
+    qrels.write_text("".join(f"1 0 d{n:02} {int(n > 8)}\n" for n in numbers))
+    header, _, *rows = table_after("Why it matters")
+    assert [policy for policy, *_ in rows] == [f"`{policy}`" for policy in get_args(Ties)]
+    for policy, *shown in rows:
+        chosen = Policies(ties=policy.strip("`"))  # type: ignore[arg-type]
+        scores = evaluate(qrels, [run], [name.strip("`") for name in header[1:]], policies=chosen)
+        assert shown == [f"{value:.4f}" for value in scores.values[0, :, 0]], policy
+
+
+def test_the_page_lists_the_measures_that_can_be_averaged_and_those_that_cannot() -> None:
+    _, _, *rows = table_after("Which measures can be averaged")
+    listed = {kind: set(names.replace("`", "").split(", ")) for kind, names, *_ in rows}
+    none = listed.pop("not available")
+    ranked = {known.name for known in definitions() if known.basis != "count"}
+    assert set().union(*listed.values()) == {name for name in ranked if has_expectation(name)}
+    assert none == {name for name in ranked if not has_expectation(name)}

@@ -180,6 +180,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("RBP", {"gain": "exponential"}),
     ("RBP", {"gains": {1: 0.5, 2: 1, 3: 1, 4: 1}}),
     ("RBP", {"gains": {1: 10}, "p": 0.95}),
+    ("RBP", {"gains": {1: 0.5}}),
     *(("RBPResidual", {"k": k, "part": part}) for k in (None, 1, 5) for part in ("both", "unjudged", "tail")),
     *(("ERR", {"k": k, "gain": gain}) for k in (None, 1, 5) for gain in ("exponential", "linear")),
     ("ERR", {"max_rel": 2}),
@@ -236,6 +237,12 @@ def test_rbp_and_its_residual_make_up_what_full_relevance_would_give() -> None:
 def test_a_residual_has_a_tail_even_where_everything_was_judged() -> None:
     value = Measure.of("RBPResidual", p=0.5)(ranking_of([Topic((1, 0))]))
     np.testing.assert_allclose(value, 0.25, atol=1e-15)  # trec_eval's rbp_resid says 0
+
+
+def test_rounding_never_makes_a_residual_negative() -> None:
+    ranking = ranking_of([Topic((1,) * length) for length in range(60)])
+    for p in (0.1, 0.3, 0.5, 0.7, 0.8, 0.95):
+        assert np.all(Measure.of("RBPResidual", p=p, part="unjudged")(ranking) >= 0)
 
 
 def test_the_best_order_of_compat_is_the_one_that_suits_the_ranking_best() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sounding.data.keys import PairTable
-from sounding.data.tables import Places, Qrels, Run
+from sounding.data.tables import Places, Qrels, Run, single_precision
 from sounding.data.tokens import Tokens
 from sounding.errors import DataError
 from sounding.policies import DEFAULT_POLICIES, Negative, Policies
@@ -138,10 +138,7 @@ def order_documents(run: Run, rows: Places, policies: Policies) -> tuple[Places,
         return rows, None
     if policies.ties == "rank":
         return _order_by_rank(run)[rows], None
-    scores: NDArray[np.floating] = run.scores
-    if policies.compat == "trec_eval-9":
-        with np.errstate(over="ignore"):  # infinite there too
-            scores = run.scores.astype(np.float32)
+    scores = single_precision(run.scores) if policies.compat == "trec_eval-9" else run.scores
     order, positions, tied = _order_by_score(scores, run.starts)
     if policies.ties == "average":
         return _average_blocks(rows, positions, tied)

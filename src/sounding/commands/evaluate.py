@@ -46,7 +46,7 @@ from sounding.commands.options import (
 @policy_options
 @output_options("trec")
 def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
-    r"""Score RUNs against QRELS.
+    """Score RUNs against QRELS.
 
     Values are trec_eval's, means over all judged topics (`trec_eval -c`), with the share of judged
     documents beside each. A RUN is a file, a folder, a glob, or - for standard input; most formats
@@ -55,7 +55,7 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     \b
     sounding evaluate qrels.txt bm25.txt dense.txt -m AP -m nDCG@20 -m 'RBP(p=0.8)'
     sounding evaluate qrels.txt runs/ -m official --per-topic --format trec
-    """
+    """  # noqa: D301 - click wants the control character
     from sounding.data.sources import find_runs
     from sounding.evaluation import DEFAULT_MEASURES, evaluate
     from sounding.measures import parse_measures

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 @click.argument("names", nargs=-1, metavar="[MEASURE]...")
 @output_options()
 def command(names: tuple[str, ...], format_name: str, output: Path | None, quiet: bool) -> None:
-    r"""List all measures, or explain each MEASURE.
+    """List all measures, or explain each MEASURE.
 
     A MEASURE may be spelled as ir_measures, trec_eval or ranx do.
 
     \b
     sounding measures
     sounding measures nDCG@10 map_cut.100 official
-    """
+    """  # noqa: D301 - click wants the control character
     from sounding.measures import definitions, parse_measures
     from sounding.measures.catalogue import parameters, spelling
     from sounding.measures.trec import trec_names_of

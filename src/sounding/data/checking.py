@@ -11,7 +11,7 @@ import numpy as np
 from sounding.data.formats import parse_qrels, parse_run
 from sounding.data.problems import Problem, Problems
 from sounding.data.sources import Content, read_content
-from sounding.data.tables import Qrels, Run
+from sounding.data.tables import Qrels, Run, single_precision
 from sounding.data.topics import looks_like_topics, parse_topics
 from sounding.errors import FormatError
 
@@ -61,9 +61,9 @@ def _check_run(content: Content) -> Checked:
     problems = Problems(content.source)
     summary, remarks = "", []
     try:
-        run = parse_run(content, problems, with_ranks=_has_rank_column(content))
+        run = parse_run(content, problems)
         summary = f"{len(run.topics):,} topics, {len(run.docs):,} documents, tag {run.tag}"
-        remarks = _run_remarks(run)
+        remarks = _run_remarks(run) + _rank_remarks(content)
     except FormatError as error:
         problems.note(error.line or 0, error.problem)
     return _checked(content, "run", summary, problems, remarks)
@@ -92,12 +92,6 @@ def _checked(content: Content, kind: Kind, summary: str, problems: Problems, rem
     )
 
 
-def _has_rank_column(content: Content) -> bool:
-    """Whether the first lines have the six columns of TREC, the fourth of which is the rank."""
-    head = bytes(content.view[:4096]).decode("utf-8", "replace").splitlines()[:1]
-    return bool(head) and len(head[0].split()) >= 6
-
-
 def _run_remarks(run: Run) -> list[str]:
     """What is legal in a run and surprises people."""
     remarks = []
@@ -107,23 +101,33 @@ def _run_remarks(run: Run) -> list[str]:
     above, below = run.scores[:-1][inner], run.scores[1:][inner]
     rising = int(np.count_nonzero(below > above))
     tied = int(np.count_nonzero(below == above))
-    single = int(np.count_nonzero((below != above) & (below.astype(np.float32) == above.astype(np.float32))))
+    same = single_precision(below) == single_precision(above)
+    single = int(np.count_nonzero((below != above) & same))
     if rising:
         remarks.append(f"{rising:,} documents score higher than the line above: lines are not in score order")
     if tied:
         remarks.append(f"{tied:,} documents tie with the line above: the tie policy decides their order")
     if single:
         remarks.append(f"{single:,} scores equal the one above in single precision only (compat trec_eval-9)")
-    if run.ranks is not None:
-        disagree = int(np.count_nonzero(np.diff(run.ranks)[inner] <= 0))
-        if disagree:
-            remarks.append(
-                f"{disagree:,} ranks do not rise from line to line: the rank column is not the order"
-            )
     short = int(np.count_nonzero(run.sizes < 10))
     if short:
         remarks.append(f"{short:,} topics have fewer than 10 documents")
     return remarks
+
+
+def _rank_remarks(content: Content) -> list[str]:
+    """Whether the rank column, which only `--ties rank` reads, says what the lines say."""
+    strange = Problems(content.source)
+    run = parse_run(content, strange, with_ranks=True)
+    wrong = sum(problem.count for problem in strange.found if problem.text.startswith("rank "))
+    if wrong:
+        return [f"{wrong:,} ranks are not numbers: --ties rank will refuse this run"]
+    if run.ranks is None:
+        return []
+    inner = np.ones(len(run.ranks), np.bool_)
+    inner[run.starts[:-1][run.sizes > 0]] = False
+    falling = int(np.count_nonzero(np.diff(run.ranks)[inner[1:]] <= 0))
+    return [f"{falling:,} ranks do not rise from line to line"] if falling else []
 
 
 def _qrels_remarks(qrels: Qrels) -> list[str]:

@@ -210,6 +210,12 @@ class Qrels:
         )
 
 
+def single_precision(scores: Numbers) -> NDArray[np.float32]:
+    """Scores as trec_eval 9 compares them; what is too large for 32 bits becomes infinite."""
+    with np.errstate(over="ignore"):
+        return scores.astype(np.float32)
+
+
 def byte_order(text: str) -> bytes:
     """Sort key of an id: its bytes, as strcmp compares them."""
     return text.encode("utf-8", "surrogateescape")

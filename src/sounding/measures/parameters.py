@@ -108,10 +108,9 @@ def _table(value: Any) -> dict[float, float]:
     if not isinstance(value, Mapping):
         raise _RefusedError(wanted)
     try:
-        pairs = {_number("", key, whole=False): _number("", item, whole=False) for key, item in value.items()}
+        return {_number("", key, whole=False): _number("", item, whole=False) for key, item in value.items()}
     except _RefusedError:
         raise _RefusedError(wanted) from None
-    return {key: item for key, item in pairs.items() if key != item}
 
 
 def _text(value: Any) -> str:

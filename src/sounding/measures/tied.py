@@ -1,9 +1,9 @@
 """Expected values over all orders of tied documents: what a measure is worth when ties mean nothing.
 
 Documents with one score form a block, and every order of a block is equally likely. All that a value
-can then depend on is where a block starts, how many documents it has, and which grades it holds. The
-sums are those of McSherry and Najork (ECIR 2008), taken rank by rank, so that a cut-off may fall
-inside a block.
+can then depend on is where a block starts, how many documents it has, and which grades it holds.
+Precision, recall, RR, AP and nDCG follow McSherry and Najork (ECIR 2008), with cut-offs that may fall
+inside a block; docs/ties.md has the formulas of these and the others.
 """
 
 from __future__ import annotations
@@ -15,17 +15,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.measures import sets
+from sounding.measures import sets, utility
 from sounding.measures.binary import Norm, _possible, share
 from sounding.measures.graded import Dcg, DcgForm, Gains, ideal_dcg_of, running, scaled
 from sounding.measures.registry import definitions, expectation
-from sounding.measures.utility import (
-    _gains_above_zero,
-    _insq_weights,
-    _ranks,
-    _rbp_gain,
-    rank_biased_precision_residual,
-)
+from sounding.measures.utility import _gains_above_zero, _insq_weights, _ranks, _rbp_gain
 from sounding.ranking import Counts, Ranking, TieBlocks, Values
 
 
@@ -309,7 +303,7 @@ def rank_biased_precision(
 
 
 @expectation("RBPResidual")
-def rank_biased_precision_residual_expected(
+def rank_biased_precision_residual(
     run: Ranking,
     *,
     k: int | None = None,
@@ -317,7 +311,7 @@ def rank_biased_precision_residual_expected(
     part: Literal["both", "unjudged", "tail"] = "both",
 ) -> Values:
     """RBP's residual: every judged document of a block takes away the mean weight of the block's ranks."""
-    tail = rank_biased_precision_residual(run, k=k, p=p, part="tail")
+    tail = utility.rank_biased_precision_residual(run, k=k, p=p, part="tail")
     if part == "tail":
         return tail
     judged = _weighed(run, np.ones_like(run.grade), _chance_to_reach(p), k) * (1 - p)

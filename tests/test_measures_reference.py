@@ -284,7 +284,7 @@ def test_a_run_outside_the_pool_can_exceed_1_in_variant_c() -> None:
 
 
 def test_variant_c_without_pool_ranks_says_what_is_missing() -> None:
-    with pytest.raises(DataError, match=r"AP\(norm='c'\)@5 .* pool_rank column"):
+    with pytest.raises(DataError, match=r"AP with norm='c' .* depth 5, .* pool_rank column"):
         Measure.of("AP", k=5, norm="c")(ranking_of([Topic((1,))]))
 
 

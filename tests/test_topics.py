@@ -109,6 +109,7 @@ def test_csv_topics_may_be_quoted() -> None:
         ("<top><num> 1 2 <title> a </top>", "file:1: topic id '1 2' has blanks in it; expected one word"),
         ("<top><num> 1 </top>", "file:1: topic '1' has no text"),
         ("\n<top><num> 1 <title> a", "file:2: the element <top> is not closed; expected </top>"),
+        ('<topic\nnumber="1"><title>a', "file:1: the element <topic> is not closed; expected </topic>"),
         ("<html><p>x</p></html>", "file:1: markup without <top> or <topic>"),
         ("1\ta\n2 b\n", "file:2: '2 b' where 2 fields are needed: id and text with a tab between"),
         ("1\ta\n2\t\n", "file:2: '2' where 2 fields are needed"),

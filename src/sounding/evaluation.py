@@ -154,10 +154,7 @@ def _judged_shares(ranking: Ranking, measures: Sequence[Measure]) -> NDArray[np.
     """Share of judged documents down to each measure's depth; NaN where a topic has no documents."""
     shares: dict[int | None, NDArray[np.float64]] = {}
     for k in {measure.k for measure in measures}:
-        within = ranking.topic if k is None else ranking.topic[ranking.rank <= k]
-        ranked = ranking.retrieved if k is None else np.minimum(ranking.retrieved, k)
-        empty = np.full(len(ranked), np.nan)
-        shares[k] = np.divide(ranking.total(within), ranked, out=empty, where=ranked > 0)
+        shares[k] = np.where(ranking.retrieved > 0, Measure.of("Judged", k=k)(ranking), np.nan)
     return np.array([shares[measure.k] for measure in measures])
 
 

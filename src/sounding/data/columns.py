@@ -16,7 +16,14 @@ import numpy as np
 from sounding.data.problems import Problems
 from sounding.data.tables import Numbers, Places, Qrels, Run
 from sounding.data.tokens import Tokens
-from sounding.data.trec import checked_grades, checked_numbers, group_qrels, group_run, numbered
+from sounding.data.trec import (
+    checked_grades,
+    checked_numbers,
+    checked_whole,
+    group_qrels,
+    group_run,
+    numbered,
+)
 from sounding.policies import Duplicates, Fractional
 
 Kind = Literal["run", "qrels"]
@@ -32,14 +39,15 @@ NAMES: dict[str, tuple[str, ...]] = {
     "pool_rank": ("pool_rank",),
     "probability": ("probability",),
     "method": ("method",),
+    "stratum": ("stratum",),
 }  # lower case, with _ for - and blanks
 
-NUMBERS = frozenset({"score", "rank", "grade", "pool_rank", "probability", "method"})
+NUMBERS = frozenset({"score", "rank", "grade", "pool_rank", "probability", "method", "stratum"})
 
 _ALL_NAMES = frozenset(name for names in NAMES.values() for name in names)
 _ROLES: dict[Kind, tuple[str, ...]] = {
     "run": ("topic", "doc", "score", "rank", "tag"),
-    "qrels": ("topic", "doc", "grade", "group", "pool_rank", "probability", "method"),
+    "qrels": ("topic", "doc", "grade", "group", "pool_rank", "probability", "method", "stratum"),
 }
 VALUE: dict[Kind, str] = {"run": "score", "qrels": "grade"}
 
@@ -239,6 +247,7 @@ def qrels_of(
         pool_ranks=_whole_numbers(records, "pool_rank", problems),
         probabilities=_probabilities(records, problems),
         methods=_whole_numbers(records, "method", problems),
+        strata=_whole_numbers(records, "stratum", problems),
     )
 
 
@@ -275,17 +284,7 @@ def _only_tag(records: Records, problems: Problems) -> str | None:
 def _whole_numbers(records: Records, role: str, problems: Problems) -> Places | None:
     """A column of whole numbers from 0, if there is one."""
     column = records.columns.get(role)
-    if column is None:
-        return None
-    values = checked_numbers(column, records.lines, role, problems)
-    fit = (values >= 0) & (values <= 2**53) & (values == np.floor(values))
-    wrong = (np.isfinite(values) & ~fit).nonzero()[0]
-    problems.add(
-        numbered(records.lines, wrong),
-        lambda i: f"{role} {column.text(int(wrong[i]))!r}; expected a whole number from 0",
-    )
-    values[wrong] = 0
-    return np.nan_to_num(values).astype(np.int64)
+    return None if column is None else checked_whole(column, records.lines, role, problems)
 
 
 def _probabilities(records: Records, problems: Problems) -> Numbers | None:

@@ -15,12 +15,12 @@ from sounding.data.problems import Problems
 from sounding.data.sources import Content, extension, find_runs, plain_name, read_content, run_names
 from sounding.data.tables import Qrels, Run
 from sounding.data.tokens import Tokens
-from sounding.data.trec import read_prels, read_trec_qrels, read_trec_run
+from sounding.data.trec import read_prels, read_strata, read_trec_qrels, read_trec_run
 from sounding.errors import DataError, MissingPartError, UnknownNameError
 from sounding.policies import Duplicates, Fractional
 
 TABLES = ("csv", "tsv", "json", "jsonl", "parquet")  # with columns that are known by their names
-FORMATS = ("trec", "prels", *TABLES)
+FORMATS = ("trec", "prels", "strata", *TABLES)
 IRDS = "irds:"  # how the id of an ir_datasets collection begins
 
 _BY_EXTENSION = {
@@ -158,6 +158,8 @@ def parse_qrels(
         qrels = qrels_of(records, problems, duplicates=duplicates, fractional=fractional, groups=groups)
     elif form == "prels":
         qrels = read_prels(content, problems, duplicates=duplicates, fractional=fractional)
+    elif form == "strata":
+        qrels = read_strata(content, problems, duplicates=duplicates, fractional=fractional)
     else:
         qrels = read_trec_qrels(
             content, problems, duplicates=duplicates, fractional=fractional, groups=groups
@@ -221,7 +223,17 @@ def _table_or_trec(line: str) -> str:
     as_trec = len(words) >= 4 and not all(word.endswith((COMMA, SEMICOLON)) for word in words[:-1])
     if not as_trec and max(line.count(COMMA), line.count(SEMICOLON)) >= 2:
         return "csv"
-    return "prels" if len(words) == 5 else "trec"
+    return _prels_or_strata(words) if len(words) == 5 else "trec"
+
+
+def _prels_or_strata(words: list[str]) -> str:
+    """Prels have a grade as third field and a chance, above 0 and up to 1, as fifth; strata need not."""
+    try:
+        float(words[2])
+        chance = float(words[4])
+    except ValueError:
+        return "strata" if _WHOLE.fullmatch(words[4]) else "prels"
+    return "prels" if 0 < chance <= 1 else "strata"
 
 
 def _known(form: str | None) -> str | None:

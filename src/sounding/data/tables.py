@@ -125,6 +125,7 @@ class Qrels:
     pool_ranks: Places | None = None  # best rank in a run that contributed to the pool; 0: unknown
     probabilities: Numbers | None = None  # chance of having been chosen for judging (prels)
     methods: Places | None = None  # which sampling method chose the document (prels)
+    strata: Places | None = None  # which part of the pool the document was sampled from
     lines: Places | None = None  # the line of each row
 
     @property
@@ -146,6 +147,7 @@ class Qrels:
             columns["group"] = self.groups.texts()
         for name, column in (
             ("pool_rank", self.pool_ranks), ("probability", self.probabilities), ("method", self.methods),
+            ("stratum", self.strata),
         ):  # fmt: skip
             if column is not None:
                 columns[name] = column
@@ -166,7 +168,7 @@ class Qrels:
             for name, column in (
                 ("docs", self.docs), ("grades", self.grades), ("groups", self.groups),
                 ("pool_ranks", self.pool_ranks), ("probabilities", self.probabilities),
-                ("methods", self.methods), ("lines", self.lines),
+                ("methods", self.methods), ("strata", self.strata), ("lines", self.lines),
             )
         }  # fmt: skip
         return replace(self, starts=kept[self.starts], **chosen)
@@ -180,6 +182,8 @@ class Qrels:
         source: str = "qrels",
         groups: Sequence[str] | None = None,
         pool_ranks: Iterable[int] | None = None,
+        strata: Iterable[int] | None = None,
+        probabilities: Iterable[float] | None = None,
     ) -> Qrels:
         """Judgments from columns of equal length."""
         order, names, starts = group_by_topic(topics, in_byte_order=True)
@@ -197,6 +201,8 @@ class Qrels:
             grades=values[order],
             groups=None if groups is None else Tokens.from_strings(groups)[order],
             pool_ranks=None if pool_ranks is None else np.array(list(pool_ranks), np.int64)[order],
+            strata=None if strata is None else np.array(list(strata), np.int64)[order],
+            probabilities=None if probabilities is None else np.array(list(probabilities))[order],
             lines=order + 1,
         )
 

@@ -130,7 +130,7 @@ def _read_markup(content: Content, problems: Problems) -> list[_Topic]:
         end = _END.search(text, start.end(), limit)
         line = bisect.bisect_left(newlines, start.start()) + 1
         if end is None and number + 1 == len(starts):
-            problems.note(line, f"the element {start.group()} is not closed; expected </{start.group(1)}>")
+            problems.note(line, f"the element <{start.group(1)}> is not closed; expected </{start.group(1)}>")
         fields = _fields(text[start.end() : end.start() if end else limit])
         attributes = {
             folded(name): double or single

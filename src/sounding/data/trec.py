@@ -1,4 +1,4 @@
-"""TREC's own text: runs of six columns, qrels of four, prels of five."""
+"""TREC's own text: runs of six columns, qrels of four, prels and qrels with strata of five."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from sounding.policies import Duplicates, Fractional
 RUN_SHAPE = "topic Q0 doc rank score tag"
 QRELS_SHAPE = "topic iteration doc grade"
 PRELS_SHAPE = "topic doc grade method probability"
+STRATA_SHAPE = "topic iteration doc stratum grade"
 
 
 def read_trec_run(
@@ -86,6 +87,23 @@ def read_prels(
     )  # fmt: skip
 
 
+def read_strata(
+    content: Content,
+    problems: Problems,
+    *,
+    duplicates: Duplicates = "error",
+    fractional: Fractional = "refuse",
+) -> Qrels:
+    """Qrels of a sampled pool: judgments with their stratum; grade -1: in the pool, and not sampled."""
+    fields = _exactly(content, (0, 2, 3, 4), 5, STRATA_SHAPE, problems)
+    topic, doc, stratum, grade = fields.columns
+    return group_qrels(
+        topic, doc, checked_grades(grade, fields.lines, fractional, problems),
+        lines=fields.lines, strata=checked_whole(stratum, fields.lines, "stratum", problems),
+        source=content.source, duplicates=duplicates, problems=problems,
+    )  # fmt: skip
+
+
 def _exactly(content: Content, wanted: tuple[int, ...], count: int, shape: str, problems: Problems) -> Fields:
     return split_fields(
         content.buffer, content.size, wanted=wanted, least=count, most=count, shape=shape, problems=problems
@@ -122,6 +140,19 @@ def checked_numbers(
         lambda i: f"{what} {tokens.text(int(rows[i]))!r} is not a number; expected one such as 12.5",
     )
     return values
+
+
+def checked_whole(tokens: Tokens, lines: Places | None, what: str, problems: Problems) -> Places:
+    """The whole numbers from 0 that a column spells; anything else is noted."""
+    values = checked_numbers(tokens, lines, what, problems)
+    fit = (values >= 0) & (values <= 2**53) & (values == np.floor(values))
+    wrong = (np.isfinite(values) & ~fit).nonzero()[0]
+    problems.add(
+        numbered(lines, wrong),
+        lambda i: f"{what} {tokens.text(int(wrong[i]))!r}; expected a whole number from 0",
+    )
+    values[wrong] = 0
+    return np.nan_to_num(values).astype(np.int64)
 
 
 def checked_grades(
@@ -189,6 +220,7 @@ def group_qrels(
     pool_ranks: Places | None = None,
     probabilities: NDArray[np.float64] | None = None,
     methods: Places | None = None,
+    strata: Places | None = None,
 ) -> Qrels:
     """Judgments brought together by topic, in the byte order of topics."""
     names, starts, order = _group(topic, sort=True)
@@ -199,6 +231,7 @@ def group_qrels(
         pool_ranks=None if pool_ranks is None else pool_ranks[rows],
         probabilities=None if probabilities is None else probabilities[rows],
         methods=None if methods is None else methods[rows],
+        strata=None if strata is None else strata[rows],
         lines=lines if order is None else numbered(lines, order),
     )  # fmt: skip
     if groups is not None:

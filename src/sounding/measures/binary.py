@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sounding.errors import DataError
 from sounding.measures.registry import measure
-from sounding.ranking import Counts, Hits, Ranking, Values
+from sounding.ranking import Counts, Hits, Judgments, Ranking, Values
 
 Norm = Literal["a", "b", "c"]
 
@@ -68,7 +69,7 @@ def average_precision(run: Ranking, *, k: int | None = None, rel: float = 1, nor
 
     What is claimed of AP's range and of deeper cut-offs holds for 'a'.
     """
-    return share(_precisions_at(run, run.hits(rel, k)), _possible(run, k, rel, norm))
+    return share(_precisions_at(run, run.hits(rel, k)), relevant_by_norm(run, k, rel, norm, "AP"))
 
 
 @measure("GMAP", basis="recall", monotone=False, aggregate="geometric", shown="summary")
@@ -99,7 +100,7 @@ def r_precision_multiple(run: Ranking, *, x: float, rel: float = 1) -> Values:
 
     0 where that rank is 0.
     """
-    return _precision_above(run, (x * run.relevant(rel) + 0.9).astype(np.int64), rel)
+    return _precision_above(run, multiple_of_relevant(run, x, rel), rel)
 
 
 @measure("Bpref", basis="recall", monotone=False)
@@ -179,19 +180,31 @@ def _judged_above(run: Ranking, k: int | None) -> Values:
     return run.total(run.topic if k is None else run.topic[run.rank <= k])
 
 
-def _possible(run: Ranking, k: int | None, rel: float, norm: Norm) -> Counts:
-    """What the sum of precisions is divided by, for every topic."""
+def multiple_of_relevant(run: Ranking, x: float, rel: float) -> Counts:
+    """The rank x times R, rounded as trec_eval's Rprec_mult does."""
+    return (x * run.relevant(rel) + 0.9).astype(np.int64)
+
+
+def pool_of_depth(judgments: Judgments, k: int, option: str) -> NDArray[np.bool_]:
+    """Which judged documents some contributing run has among its first k.
+
+    A document whose pool rank is not known (0) is in no pool.
+    """
+    if judgments.pool_ranks is None:
+        raise DataError(
+            f"{option} looks at the pool of depth {k}, and these judgments do not say at which rank each"
+            " document was pooled; give qrels with pool ranks (a pool_rank column)"
+        )
+    return (judgments.pool_ranks > 0) & (judgments.pool_ranks <= k)
+
+
+def relevant_by_norm(run: Ranking, k: int | None, rel: float, norm: Norm, name: str) -> Counts:
+    """How many relevant documents a truncated measure is averaged over: R, min(k, R), or R_k."""
     relevant = run.relevant(rel)
     if norm == "a" or k is None:
         return relevant
     if norm == "b":
         return np.minimum(relevant, k)
     judgments = run.judgments
-    if judgments.pool_ranks is None:
-        raise DataError(
-            f"AP(norm='c')@{k} counts the relevant documents in a pool of depth {k}, and these judgments"
-            " do not say at which rank each document was pooled; give qrels with pool ranks"
-            " (a pool_rank column), or use norm='a' or norm='b'"
-        )
-    pooled = (judgments.grades >= rel) & (judgments.pool_ranks > 0) & (judgments.pool_ranks <= k)
+    pooled = pool_of_depth(judgments, k, f"{name} with norm='c'") & (judgments.grades >= rel)
     return np.bincount(judgments.topic[pooled], minlength=len(judgments.topics))

@@ -54,7 +54,7 @@ def number_nonrelevant_retrieved(run: Ranking, *, rel: float = 1) -> Values:
     return run.total(run.topic[run.grade < rel])
 
 
-@measure("RelString", basis="count", monotone=False, aggregate="text", shown="topics")
+@measure("RelString", basis="utility", monotone=False, aggregate="text", shown="topics")
 def relevance_string(run: Ranking, *, k: int = 10) -> Texts:
     """Grades of the first k documents, a character each.
 

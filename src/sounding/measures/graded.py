@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sounding.errors import DataError
-from sounding.measures.binary import share
+from sounding.measures.binary import pool_of_depth, relevant_by_norm, share
 from sounding.measures.registry import measure
 from sounding.ranking import Counts, Hits, Judgments, Ranking, Values
 
@@ -106,19 +106,6 @@ def ideal_order(judgments: Judgments, gain: Values, pool: NDArray[np.bool_] | No
     order = np.lexsort((-gain[chosen], topic))  # gains that were named need not follow the grades
     starts = np.searchsorted(topic, np.arange(len(judgments.topics) + 1))
     return Ideal(starts, topic, np.arange(1, len(topic) + 1) - starts[topic], gain[chosen][order])
-
-
-def pool_of_depth(judgments: Judgments, k: int, option: str) -> NDArray[np.bool_]:
-    """Which judged documents some contributing run has among its first k.
-
-    A document whose pool rank is not known (0) is in no pool.
-    """
-    if judgments.pool_ranks is None:
-        raise DataError(
-            f"{option} looks at the pool of depth {k}, and these judgments do not say at which rank each"
-            " document was pooled; give qrels with pool ranks (a pool_rank column)"
-        )
-    return (judgments.pool_ranks > 0) & (judgments.pool_ranks <= k)
 
 
 def dcg_of(run: Ranking, k: int | None, form: DcgForm) -> Values:
@@ -369,16 +356,4 @@ def q_measure(
     gained = running(np.add, value[near], hit.nth)[relevant]
     topic, rank = hit.topic[relevant], hit.rank[relevant]
     blend = (found + beta * gained) / (rank + beta * best_order.reached(most, topic, rank))
-    return share(run.total(topic, blend), _relevant_by_norm(run, k, rel, norm))
-
-
-def _relevant_by_norm(run: Ranking, k: int | None, rel: float, norm: str) -> Counts:
-    """How many relevant documents Q is averaged over."""
-    relevant = run.relevant(rel)
-    if norm == "a" or k is None:
-        return relevant
-    if norm == "b":
-        return np.minimum(relevant, k)
-    judgments = run.judgments
-    pooled = pool_of_depth(judgments, k, "Q with norm='c'") & (judgments.grades >= rel)
-    return np.bincount(judgments.topic[pooled], minlength=len(run.topics))
+    return share(run.total(topic, blend), relevant_by_norm(run, k, rel, norm, "Q"))

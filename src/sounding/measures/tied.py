@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sounding.measures import sets, utility
-from sounding.measures.binary import Norm, _possible, share
+from sounding.measures.binary import Norm, multiple_of_relevant, relevant_by_norm, share
 from sounding.measures.graded import Dcg, DcgForm, Gains, ideal_dcg_of, running, scaled
 from sounding.measures.registry import definitions, expectation
-from sounding.measures.utility import _gains_above_zero, _insq_weights, _ranks, _rbp_gain
+from sounding.measures.utility import gains_above_zero, insq_weights, rank_numbers, rbp_gain
 from sounding.ranking import Counts, Ranking, TieBlocks, Values
 
 
@@ -145,7 +145,7 @@ def r_precision(run: Ranking, *, rel: float = 1) -> Values:
 @expectation("RprecMult")
 def r_precision_multiple(run: Ranking, *, x: float, rel: float = 1) -> Values:
     """Precision at a multiple of R."""
-    return _precision_above(run, (x * run.relevant(rel) + 0.9).astype(np.int64), rel)
+    return _precision_above(run, multiple_of_relevant(run, x, rel), rel)
 
 
 @expectation("Judged")
@@ -188,7 +188,7 @@ def average_precision(run: Ranking, *, k: int | None = None, rel: float = 1, nor
     reciprocal = blocks.mean_weight(lambda rank: 1 / rank)
     precision = neighbours * (blocks.inside / blocks.size) + others * reciprocal
     gained = run.total(blocks.topic, blocks.held * precision)
-    return share(gained, _possible(run, k, rel, norm))
+    return share(gained, relevant_by_norm(run, k, rel, norm, "AP"))
 
 
 @expectation("GMAP")
@@ -271,7 +271,7 @@ def scaled_discounted_cumulative_gain(
     max_rel: float | None = None,
 ) -> Values:
     """Scaled DCG, with mean discounts as DCG."""
-    return _fixed_weights(run, DcgForm(dcg).discount(_ranks(k)), min_rel, max_rel)
+    return _fixed_weights(run, DcgForm(dcg).discount(rank_numbers(k)), min_rel, max_rel)
 
 
 @expectation("INSQ")
@@ -284,7 +284,7 @@ def insq(
     max_rel: float | None = None,
 ) -> Values:
     """INSQ: every gain of a block has the mean weight of the block's ranks."""
-    return _fixed_weights(run, _insq_weights(k, T), min_rel, max_rel)
+    return _fixed_weights(run, insq_weights(k, T), min_rel, max_rel)
 
 
 @expectation("RBP")
@@ -298,7 +298,7 @@ def rank_biased_precision(
     gains: Gains | None = None,
 ) -> Values:
     """RBP: every gain of a block has the mean weight of the block's ranks."""
-    worth = _rbp_gain(run.judgments, run.grade, rel, gain, gains)
+    worth = rbp_gain(run.judgments, run.grade, rel, gain, gains)
     return _weighed(run, worth, _chance_to_reach(p), k) * (1 - p)
 
 
@@ -366,7 +366,7 @@ def _fixed_weights(run: Ranking, weight: Values, min_rel: float, max_rel: float 
     """Mean gain of the first ranks when each has a weight of its own."""
     # Numbered by row instead of rank, the documents that gain something say which rows they are.
     numbered = replace(run, rank=np.arange(1, len(run.rank) + 1))
-    hit, gain = _gains_above_zero(numbered, len(run.rank), min_rel, max_rel)
+    hit, gain = gains_above_zero(numbered, len(run.rank), min_rel, max_rel)
     gains = np.zeros(len(run.rank))
     gains[hit.rank - 1] = gain
     return _weighed(run, gains, lambda rank: weight[rank - 1], len(weight)) / weight.sum()

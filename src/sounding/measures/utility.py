@@ -40,7 +40,7 @@ def rank_biased_precision(
     do (version 10 normalizes with two numbers that it never sets).
     """
     rows = np.arange(len(run.rank)) if k is None else (run.rank <= k).nonzero()[0]
-    worth = _rbp_gain(run.judgments, run.grade[rows], rel, gain, gains)
+    worth = rbp_gain(run.judgments, run.grade[rows], rel, gain, gains)
     return run.total(run.topic[rows], worth * rbp_weight(run.rank[rows], p))
 
 
@@ -49,7 +49,7 @@ def rbp_weight(rank: Counts, p: float) -> Values:
     return (1 - p) * np.power(p, rank - 1, dtype=np.float64)
 
 
-def _rbp_gain(
+def rbp_gain(
     judgments: Judgments,
     grade: Values,
     rel: float | None,
@@ -132,7 +132,7 @@ def _still_reading(hit: Hits, stops: Values) -> Values:
     return np.where(hit.nth == 1, 1.0, before)
 
 
-def _gains_above_zero(run: Ranking, k: int, min_rel: float, max_rel: float | None) -> tuple[Hits, Values]:
+def gains_above_zero(run: Ranking, k: int, min_rel: float, max_rel: float | None) -> tuple[Hits, Values]:
     """Documents of the first k that gain something, and their gains: 0 at `min_rel` to 1 at `max_rel`."""
     highest = run.judgments.highest if max_rel is None else max_rel
     if min_rel >= highest:
@@ -144,13 +144,14 @@ def _gains_above_zero(run: Ranking, k: int, min_rel: float, max_rel: float | Non
     return run.select(chosen), gain[chosen]
 
 
-def _ranks(k: int) -> Values:
+def rank_numbers(k: int) -> Values:
+    """The ranks 1 to k."""
     return np.arange(1, k + 1, dtype=np.float64)
 
 
 def _fixed_weights(run: Ranking, weight: Values, min_rel: float, max_rel: float | None) -> Values:
     """Mean gain of the first ranks when each has a weight of its own."""
-    hit, gain = _gains_above_zero(run, len(weight), min_rel, max_rel)
+    hit, gain = gains_above_zero(run, len(weight), min_rel, max_rel)
     return run.total(hit.topic, gain * weight[hit.rank - 1]) / weight.sum()
 
 
@@ -160,7 +161,7 @@ def _cascade(run: Ranking, weight: Values, min_rel: float, max_rel: float | None
     Between two documents that gain something nothing changes but the weights of the ranks, so a table of
     their sums gives the total.
     """
-    hit, gain = _gains_above_zero(run, len(weight), min_rel, max_rel)
+    hit, gain = gains_above_zero(run, len(weight), min_rel, max_rel)
     reading = _still_reading(hit, gain)
     gained = run.total(hit.topic, gain * reading * weight[hit.rank - 1])
     to_rank = np.concatenate([[0.0], np.cumsum(weight)])
@@ -192,7 +193,7 @@ def scaled_discounted_cumulative_gain(
     cwl_eval's nDCG. Gains run from 0 at `min_rel` to 1 at `max_rel` (default: the highest grade of the
     judgments); grades beyond count as these. `dcg` names the discount as for nDCG.
     """
-    return _fixed_weights(run, DcgForm(dcg).discount(_ranks(k)), min_rel, max_rel)
+    return _fixed_weights(run, DcgForm(dcg).discount(rank_numbers(k)), min_rel, max_rel)
 
 
 @measure("INSQ", basis="utility", monotone=True, additive=True)
@@ -209,11 +210,12 @@ def insq(
     Moffat, Scholer & Thomas (2012): from rank i the reader goes on with probability
     ((i + 2T - 1) / (i + 2T))^2, and after rank k no further (cwl_eval: 1000). Gains as for SDCG.
     """
-    return _fixed_weights(run, _insq_weights(k, T), min_rel, max_rel)
+    return _fixed_weights(run, insq_weights(k, T), min_rel, max_rel)
 
 
-def _insq_weights(k: int, wanted: float) -> Values:
-    return (2 * wanted / (_ranks(k) + 2 * wanted - 1)) ** 2
+def insq_weights(k: int, wanted: float) -> Values:
+    """How likely the reader of INSQ is to reach each rank, before they are made to sum to 1."""
+    return (2 * wanted / (rank_numbers(k) + 2 * wanted - 1)) ** 2
 
 
 @measure("INST", basis="utility", monotone=True)
@@ -233,7 +235,7 @@ def inst(
     """
     from scipy.special import zeta
 
-    hit, gain = _gains_above_zero(run, k, min_rel, max_rel)
+    hit, gain = gains_above_zero(run, k, min_rel, max_rel)
     previous, last = _neighbours(hit)
     a = hit.rank + 2 * T - running(np.add, gain, hit.nth)
     # Over ranks without gain a grows by 1 from one to the next, and in a product of (a - 1) / a all but
@@ -264,7 +266,7 @@ def bejeweled_player_model(
     Zhang et al. (2017), the static model with linear gains as for SDCG. A better grade can lower the
     value: the reader may stop before something better still.
     """
-    hit, gain = _gains_above_zero(run, k, min_rel, max_rel)
+    hit, gain = gains_above_zero(run, k, min_rel, max_rel)
     gained = running(np.add, gain, hit.nth)
     enough = gained >= T * (1 - 1e-12)  # sums of thirds and the like reach T but for rounding
     first = enough & ~np.where(hit.nth == 1, False, np.roll(enough, 1))
@@ -291,7 +293,7 @@ def nearly_err_discounted(
 
     Azzopardi, Mackenzie & Moffat (2021), Equation 9.
     """
-    return _cascade(run, 1 / _ranks(k), min_rel, max_rel)
+    return _cascade(run, 1 / rank_numbers(k), min_rel, max_rel)
 
 
 @measure("NERR10", basis="utility", monotone=True)
@@ -302,7 +304,7 @@ def nearly_err_patient(
 
     Azzopardi, Mackenzie & Moffat (2021), Equation 10; after rank k no further (cwl_eval: 1000).
     """
-    return _cascade(run, p ** (_ranks(k) - 1), min_rel, max_rel)
+    return _cascade(run, p ** (rank_numbers(k) - 1), min_rel, max_rel)
 
 
 @measure("NERR11", basis="utility", monotone=True)
@@ -318,4 +320,4 @@ def nearly_err_goal(
 
     Azzopardi, Mackenzie & Moffat (2021), Equation 11; after rank k no further (cwl_eval: 1000).
     """
-    return _cascade(run, _insq_weights(k, T), min_rel, max_rel)
+    return _cascade(run, insq_weights(k, T), min_rel, max_rel)

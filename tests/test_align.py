@@ -130,10 +130,11 @@ def test_condensed_tie_blocks_hold_only_judged_documents(run: Rows, qrels: Rows)
     judged = prepare(table(Qrels, qrels), policies)
     condensed = align(table(Run, run), judged, policies).condensed()
     alone = align(table(Run, judged_part), judged, policies)
-    if condensed.ties is not None and alone.ties is not None:
-        mine = zip(condensed.topic, condensed.ties.first, condensed.ties.size, condensed.grade, strict=True)
-        theirs = zip(alone.topic, alone.ties.first, alone.ties.size, alone.grade, strict=True)
-        assert sorted(map(tuple, mine)) == sorted(map(tuple, theirs))
+    assert condensed.ties is not None
+    assert alone.ties is not None
+    mine = zip(condensed.topic, condensed.ties.first, condensed.ties.size, condensed.grade, strict=True)
+    theirs = zip(alone.topic, alone.ties.first, alone.ties.size, alone.grade, strict=True)
+    assert sorted(map(tuple, mine)) == sorted(map(tuple, theirs))
 
 
 @given(runs, judgments, st.integers(1, 4))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import io
 import re
 import sys
 from pathlib import Path
@@ -54,6 +55,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs" / "formats.md"
         ("run", '{"1": {"a": 2.5},\n"2": {"a": 1}}', "json"),
         ("run", '{"topic": "1", "doc": "a", "score": 1}\n{"topic": "1", "doc": "b", "score": 1}\n', "jsonl"),
         ("run", '{"topic": "1", "doc": "a", "score": 1}\n', "jsonl"),
+        ("run", ' {"topic": "1", "docs": {"a": 1}}\n {"topic": "2", "docs": {"b": 1}}\n', "jsonl"),
         ("run.json", TREC, "json"),
         ("run.ndjson", "x", "jsonl"),
         ("run.pq", "x", "parquet"),
@@ -162,7 +164,11 @@ def datasets(monkeypatch: pytest.MonkeyPatch) -> None:
         SimpleNamespace(query_id="1", doc_id="a", relevance=2, iteration="0"),
         SimpleNamespace(query_id="1", doc_id="b", relevance=0, iteration="1"),
     ]
-    known = {"toy/test": FakeCollection(judgments), "toy": FakeCollection(None)}
+    plain = [SimpleNamespace(query_id="1", doc_id="a", relevance=1)]
+    known = {
+        "toy/test": FakeCollection(judgments), "toy/plain": FakeCollection(plain),
+        "toy/empty": FakeCollection([]), "toy": FakeCollection(None),
+    }  # fmt: skip
     module = ModuleType("ir_datasets")
     monkeypatch.setattr(module, "load", known.__getitem__, raising=False)
     monkeypatch.setitem(sys.modules, "ir_datasets", module)
@@ -184,6 +190,8 @@ def test_ids_that_ir_datasets_does_not_know_or_that_have_no_judgments_are_named(
         read_qrels("irds:toy/dev")
     with pytest.raises(DataError, match="the collection 'irds:toy' has no judgments"):
         read_qrels("irds:toy")
+    with pytest.raises(DataError, match="the collection 'irds:toy/empty' has no judgments"):
+        read_qrels("irds:toy/empty")
     with pytest.raises(FormatError, match="no such file"):
         read_qrels(str(tmp_path / "toy"))
 
@@ -197,6 +205,10 @@ def test_a_file_comes_before_a_collection_of_its_name(
     monkeypatch.setattr(importlib, "import_module", refuse)
     (tmp_path / "toy").write_text("1 0 a 1\n")
     assert len(read_qrels(str(tmp_path / "toy")).docs) == 1
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1 0 a 1\n")))
+    assert len(read_qrels("-").docs) == 1
+    with pytest.raises(FormatError, match="no such file"):
+        read_qrels(str(tmp_path / "qrels.txt"))
 
 
 def test_ids_without_the_package_say_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,7 +105,7 @@ def test_prels_read_back_the_same(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst", ".GZ"])
 def test_the_suffix_compresses_always_to_the_same_bytes(suffix: str, tmp_path: Path) -> None:
     paths = [tmp_path / f"{name}{suffix}" for name in ("a", "b")]
     for path in paths:

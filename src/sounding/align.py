@@ -5,7 +5,7 @@ Order, ties, depth, negative grades and missing topics are decided here and nowh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from sounding.data.tables import Places, Qrels, Run, single_precision
 from sounding.data.tokens import Tokens
 from sounding.errors import DataError
 from sounding.policies import DEFAULT_POLICIES, Negative, Policies
-from sounding.ranking import Judgments, Ranking, TieBlocks
+from sounding.ranking import Judgments, Ranking, Sampling, TieBlocks
 
 POOLED = -1.0  # a document that was in the pool and was not judged
 
@@ -29,6 +29,8 @@ class Judged:
     grades: NDArray[np.float64]  # (table row,) at least 0, or POOLED
     topic: Places  # (table row,)
     place: dict[str, int]  # topic id -> number
+    judgment: Places | None = None  # (table row,) its place in `judgments`; where these were sampled
+    strata: Places | None = None  # (table row,) where there are strata
 
 
 def prepare(qrels: Qrels, policies: Policies = DEFAULT_POLICIES) -> Judged:
@@ -37,7 +39,15 @@ def prepare(qrels: Qrels, policies: Policies = DEFAULT_POLICIES) -> Judged:
     topic = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
     table = PairTable.build(qrels.pair_keys(), qrels.docs.words())
     place = {text: number for number, text in enumerate(qrels.topics)}
-    return Judged(_judgments(qrels, grades, topic), table, grades, topic, place)
+    best_first = _best_first(grades, topic)
+    judgments = _judgments(qrels, grades, topic, best_first)
+    if qrels.strata is None and qrels.probabilities is None:
+        return Judged(judgments, table, grades, topic, place)
+    judgment = np.full(len(grades), -1)
+    judgment[best_first] = np.arange(len(best_first))
+    strata = None if qrels.strata is None else _numbered_strata(qrels.strata, topic)
+    judgments = replace(judgments, sampling=_sampling(qrels, strata, best_first))
+    return Judged(judgments, table, grades, topic, place, judgment, strata)
 
 
 def settled_grades(grades: NDArray[np.float64], negative: Negative) -> NDArray[np.float64]:
@@ -49,12 +59,16 @@ def settled_grades(grades: NDArray[np.float64], negative: Negative) -> NDArray[n
     return np.where(grades < 0, POOLED, grades)
 
 
-def _judgments(qrels: Qrels, grades: NDArray[np.float64], topic: Places) -> Judgments:
-    """All judged grades of every topic, best first."""
+def _best_first(grades: NDArray[np.float64], topic: Places) -> Places:
+    """The rows of judged documents, topic after topic, best grade first."""
     judged = (grades >= 0).nonzero()[0]
+    return judged[_by_topic_and_grade(topic[judged], grades[judged])]
+
+
+def _judgments(qrels: Qrels, grades: NDArray[np.float64], topic: Places, best_first: Places) -> Judgments:
+    """All judged grades of every topic, best first."""
     topics = len(qrels.topics)
-    best_first = judged[_by_topic_and_grade(topic[judged], grades[judged])]
-    counts = np.bincount(topic[judged], minlength=topics)
+    counts = np.bincount(topic[best_first], minlength=topics)
     return Judgments(
         topics=qrels.topics,
         starts=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
@@ -62,6 +76,23 @@ def _judgments(qrels: Qrels, grades: NDArray[np.float64], topic: Places) -> Judg
         pool_ranks=None if qrels.pool_ranks is None else qrels.pool_ranks[best_first],
         pooled=np.bincount(topic[grades < 0], minlength=topics),
         highest=float(max(1.0, grades.max(initial=0.0))),
+    )
+
+
+def _numbered_strata(strata: Places, topic: Places) -> Places:
+    """Strata of all topics numbered from 0: no two topics share one."""
+    _, within = np.unique(strata, return_inverse=True)
+    _, numbers = np.unique(topic * (int(within.max(initial=0)) + 1) + within, return_inverse=True)
+    return numbers
+
+
+def _sampling(qrels: Qrels, strata: Places | None, rows: Places) -> Sampling:
+    """How the judged documents, which stand in these rows, were chosen."""
+    return Sampling(
+        strata=None if strata is None else strata[rows],
+        sizes=None if strata is None else np.bincount(strata),
+        probabilities=None if qrels.probabilities is None else qrels.probabilities[rows],
+        methods=None if qrels.methods is None else qrels.methods[rows],
     )
 
 
@@ -93,7 +124,10 @@ def align(run: Run, judged: Judged, policies: Policies = DEFAULT_POLICIES) -> Ra
     if order is not None:
         topic, rank, grade = topic[order], rank[order], grade[order]
         blocks = None if blocks is None else TieBlocks(blocks.first[order], blocks.size[order])
-    return _ranking(run, judged, policies, topic, rank, grade, blocks, row_of_topic)
+    ranking = _ranking(run, judged, policies, topic, rank, grade, blocks, row_of_topic)
+    if judged.judgment is not None:
+        ranking = _with_sampling(ranking, judged, there if order is None else there[order])
+    return ranking if policies.depth is None else ranking.cut(policies.depth)
 
 
 def _ranking(
@@ -116,12 +150,23 @@ def _ranking(
         pooled_topic, pooled_rank = topic[~seen], rank[~seen]
         topic, rank, grade = topic[seen], rank[seen], grade[seen]
         blocks = None if blocks is None else TieBlocks(blocks.first[seen], blocks.size[seen])
-    ranking = Ranking(
+    return Ranking(
         run=run.name, judgments=judged.judgments, topic=topic, rank=rank, grade=grade,
         retrieved=retrieved, missing=retrieved == 0, pooled_topic=pooled_topic, pooled_rank=pooled_rank,
         ties=blocks, old_recall_points=policies.compat == "trec_eval-9",
     )  # fmt: skip
-    return ranking if policies.depth is None else ranking.cut(policies.depth)
+
+
+def _with_sampling(ranking: Ranking, judged: Judged, rows: Places) -> Ranking:
+    """The ranking with what is known of how its documents, found in these rows, were chosen."""
+    if judged.judgment is None:
+        return ranking
+    judgment = judged.judgment[rows]
+    return replace(
+        ranking,
+        judgment=judgment[judgment >= 0],
+        pooled_stratum=None if judged.strata is None else judged.strata[rows[judgment < 0]],
+    )
 
 
 def treat_unjudged(ranking: Ranking, policies: Policies) -> Ranking:

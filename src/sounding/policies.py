@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
-from typing import Literal, get_args, get_type_hints
+from typing import Literal, get_args, get_origin, get_type_hints
 
 from sounding.errors import DataError, UnknownNameError
 
 Ties = Literal["trec", "file", "rank", "average"]
-Unjudged = Literal["nonrelevant", "condensed"]
+Unjudged = Literal["nonrelevant", "condensed", "bounds", "expected"]
 Missing = Literal["zero", "skip", "error"]
 Negative = Literal["trec", "split", "nonrelevant"]
 Fractional = Literal["refuse", "accept", "round"]
@@ -24,31 +25,55 @@ class Policies:
     """
 
     ties: Ties = "trec"  # score then doc id, both descending; file: lines as they stand; rank: rank column
-    unjudged: Unjudged = "nonrelevant"  # condensed: removed before anything is counted
+    unjudged: Unjudged = "nonrelevant"  # condensed: removed first; bounds and expected: beside the value
     missing: Missing = "zero"  # a judged topic that a run lacks
     negative: Negative = "trec"  # negative grades; trec: pooled, not judged; split: only -1 is
     fractional: Fractional = "refuse"  # grades such as 0.5
     duplicates: Duplicates = "error"  # a document listed twice for a topic
     compat: Compat = "trec_eval-10"  # trec_eval-9: scores in single precision, older recall points
     depth: int | None = None  # only so many documents of every topic count
+    universe: str = "runs"  # what may still be relevant: the run's documents, all runs', or +N more
+    at_most: str | None = None  # new relevant documents of a topic: N, 2x the known, growth
+    prior: str = "0.5"  # how likely an unjudged document is to be relevant: a number, rate, rank, a file
+    draws: int = 1000  # completions drawn where no exact form is known
+    seed: int = 0
 
     def __post_init__(self) -> None:
         for name, hint in get_type_hints(type(self)).items():
-            allowed = get_args(hint)
             value = getattr(self, name)
-            if name == "depth":
-                if value is not None and value < 1:
-                    raise DataError(f"depth {value!r} keeps no document; give a whole number from 1")
-            elif value not in allowed:
-                raise UnknownNameError(f"value of the policy {name}:", str(value), allowed)
+            if get_origin(hint) is Literal and value not in get_args(hint):
+                raise UnknownNameError(f"value of the policy {name}:", str(value), get_args(hint))
+        if self.depth is not None and self.depth < 1:
+            raise DataError(f"depth {self.depth!r} keeps no document; give a whole number from 1")
+        if self.draws < 2:
+            raise DataError(f"{self.draws} draws show no spread; give at least 2")
         if self.ties == "average" and self.depth is not None:
             raise DataError("ties average needs the whole ranking: use a measure's @k in place of depth")
+        if self.ties == "average" and self.unjudged in ("bounds", "expected"):
+            raise DataError(f"ties average and unjudged {self.unjudged} do not go together; use ties trec")
+        if not re.fullmatch(r"runs?|\+\d+", self.universe):
+            raise DataError(f"universe {self.universe!r} is none; expected run, runs or +N such as +100")
+        if self.at_most is not None and not re.fullmatch(r"\d+|\d+(\.\d+)?x|growth", self.at_most):
+            raise DataError(
+                f"at most {self.at_most!r} is no cap; expected N, a multiple such as 2x, or growth"
+            )
 
     def describe(self) -> str:
-        """All policies in one line, as outputs repeat them."""
-        return ", ".join(
-            f"{f.name} {getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name) is not None
-        )
+        """All policies that are in force in one line, as outputs repeat them."""
+        return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in self.in_force().items())
+
+    def in_force(self) -> dict[str, str | int]:
+        """The policies that can change a value here, by name."""
+        idle = {"depth"} if self.depth is None else set()
+        if self.unjudged != "bounds":
+            idle |= {"at_most"}
+        if self.unjudged not in ("bounds", "expected"):
+            idle |= {"universe"}
+        if self.unjudged != "expected":
+            idle |= {"prior", "draws", "seed"}
+        if self.at_most is None:
+            idle |= {"at_most"}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in idle}
 
 
 DEFAULT_POLICIES = Policies()

@@ -19,6 +19,16 @@ Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Sampling:
+    """How judged documents were chosen: from strata of the pool, or each with a chance of its own."""
+
+    strata: Counts | None = None  # (judgment,) its stratum; strata are numbered from 0 through all topics
+    sizes: Counts | None = None  # (stratum,) documents that it has, judged or not
+    probabilities: Values | None = None  # (judgment,) above 0, at most 1
+    methods: Counts | None = None  # (judgment,) which method chose the document (prels)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Judgments:
     """The judged side: for topic t, grades[starts[t]:starts[t + 1]] holds every grade, best first."""
 
@@ -28,6 +38,7 @@ class Judgments:
     pool_ranks: Counts | None  # (judgment,) best rank in a contributing run; None: not known
     pooled: Counts  # (topic,) documents that were pooled and not judged (grade -1)
     highest: float  # the best grade of the whole scale: over all topics, at least 1
+    sampling: Sampling | None = None  # None: not a sample, or nothing is known of it
     _known: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def remember(self, key: Any, compute: Callable[[], Any]) -> Any:
@@ -99,6 +110,8 @@ class Ranking:
     missing: NDArray[np.bool_]  # (topic,) the run has no such topic
     pooled_topic: Counts  # retrieved documents that were pooled and not judged: their topics, ascending
     pooled_rank: Counts  # and ranks, ascending within a topic
+    judgment: Counts | None = None  # (document,) its place in `judgments`; filled where these were sampled
+    pooled_stratum: Counts | None = None  # of the pooled documents; filled where there are strata
     ties: TieBlocks | None = None  # filled where ties are to be averaged
     old_recall_points: bool = False  # trec_eval 9 rounds recall points another way than 10
 
@@ -141,6 +154,8 @@ class Ranking:
             topic=self.topic[keep], rank=self.rank[keep], grade=self.grade[keep], ties=ties,
             retrieved=np.minimum(self.retrieved, depth),
             pooled_topic=self.pooled_topic[pooled], pooled_rank=self.pooled_rank[pooled],
+            judgment=None if self.judgment is None else self.judgment[keep],
+            pooled_stratum=None if self.pooled_stratum is None else self.pooled_stratum[pooled],
         )  # fmt: skip
 
     def condensed(self) -> Ranking:
@@ -148,7 +163,7 @@ class Ranking:
         every = self.select(np.ones(len(self.rank), np.bool_))
         none = np.empty(0, np.int64)
         ties = None
-        if self.ties is not None and len(self.rank):
+        if self.ties is not None:
             first = self.ties.first
             new_block = np.ones(len(first), np.bool_)
             new_block[1:] = (first[1:] != first[:-1]) | (self.topic[1:] != self.topic[:-1])
@@ -162,6 +177,7 @@ class Ranking:
             retrieved=np.bincount(self.topic, minlength=len(self.topics)),
             pooled_topic=none,
             pooled_rank=none,
+            pooled_stratum=None if self.pooled_stratum is None else none,
         )
 
     def assessed(self) -> Ranking:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -227,13 +228,10 @@ def _table_or_trec(line: str) -> str:
 
 
 def _prels_or_strata(words: list[str]) -> str:
-    """Prels have a grade as third field and a chance, above 0 and up to 1, as fifth; strata need not."""
-    try:
-        float(words[2])
-        chance = float(words[4])
-    except ValueError:
-        return "strata" if _WHOLE.fullmatch(words[4]) else "prels"
-    return "prels" if 0 < chance <= 1 else "strata"
+    """Whether the fifth field is a chance or a grade: 0 and 1 are grades where the third is no number."""
+    grade = re.fullmatch(r"-?[0-9]+", words[4]) is not None
+    sure = words[4] not in ("0", "1") or re.fullmatch(r"-?[0-9.]+", words[2]) is None
+    return "strata" if grade and sure else "prels"
 
 
 def _known(form: str | None) -> str | None:
@@ -310,11 +308,15 @@ def _collection(source: str) -> Any | None:
 
 def _records_of_collection(collection: Any, problems: Problems) -> Records:
     judgments = list(collection.qrels_iter())
+    if not judgments:
+        raise DataError(
+            f"the collection {problems.source!r} has no judgments; name one of its parts that has"
+        )
     columns = {
         "topic": [judgment.query_id for judgment in judgments],
         "doc": [judgment.doc_id for judgment in judgments],
         "grade": [judgment.relevance for judgment in judgments],
     }
-    if judgments and all(hasattr(judgment, "iteration") for judgment in judgments):
+    if all(hasattr(judgment, "iteration") for judgment in judgments):
         columns["group"] = [judgment.iteration for judgment in judgments]
     return records_of_items(columns, None, problems)

@@ -138,8 +138,9 @@ def read_jsonl(content: Content, kind: Kind, problems: Problems) -> Records | No
     """
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
+    known: dict[tuple[str, ...], dict[str, int]] = {}  # nearly all lines have the same names
     for line, members in decoded_lines(content, problems):
-        for row in _rows_of_line(members, kind, line, problems):
+        for row in _rows_of_line(members, kind, line, known, problems):
             if rows and row.keys() != rows[0].keys():
                 there, here = ", ".join(rows[0]), ", ".join(row)
                 problems.note(line, f"this line has {here}; expected {there}, as in line {lines[0]}")
@@ -173,12 +174,16 @@ def decoded_lines(content: Content, problems: Problems) -> list[tuple[int, list[
 
 
 def _rows_of_line(
-    members: Sequence[tuple[str, Any]], kind: Kind, line: int, problems: Problems
+    members: Sequence[tuple[str, Any]],
+    kind: Kind,
+    line: int,
+    known: dict[tuple[str, ...], dict[str, int]],
+    problems: Problems,
 ) -> list[dict[str, Any]]:
     names = [name for name, _ in members]
     lists = [value for name, value in members if name in LISTS and isinstance(value, list)]
     if not lists:
-        return _row(members, kind, line, problems)
+        return _row(members, kind, line, known, problems)
     topics = [(name, value) for name, value in members if folded(name) in NAMES["topic"]]
     if len(lists) > 1 or len(topics) != 1:
         expected = f"one topic ({', '.join(NAMES['topic'])}) with one of {', '.join(LISTS)}"
@@ -189,7 +194,7 @@ def _rows_of_line(
     rows = []
     for item in lists[0]:
         if isinstance(item, _Members):
-            rows += _row([topics[0], *item], kind, line, problems)
+            rows += _row([topics[0], *item], kind, line, known, problems)
         else:
             wanted = f"an object with doc and {VALUE[kind]}"
             problems.note(line, f"{shown(item)} in a list of documents; expected {wanted}")
@@ -197,11 +202,19 @@ def _rows_of_line(
 
 
 def _row(
-    members: Sequence[tuple[str, Any]], kind: Kind, line: int, problems: Problems
+    members: Sequence[tuple[str, Any]],
+    kind: Kind,
+    line: int,
+    known: dict[tuple[str, ...], dict[str, int]],
+    problems: Problems,
 ) -> list[dict[str, Any]]:
     """The one row that members make by their names; none where they do not fit."""
-    places = recognise([name for name, _ in members], kind, line, problems)
-    return [{role: members[place][1] for role, place in places.items()}] if places else []
+    names = tuple(name for name, _ in members)
+    places = known.get(names) or recognise(names, kind, line, problems)
+    if not places:
+        return []
+    known[names] = places
+    return [{role: members[place][1] for role, place in places.items()}]
 
 
 def read_parquet(content: Content, kind: Kind, problems: Problems) -> Records | None:

@@ -56,6 +56,7 @@ def write_qrels(qrels: Qrels, path: str | Path, *, format: QrelsFormat | None = 
         name: column
         for name, column in (
             ("pool_rank", qrels.pool_ranks), ("method", qrels.methods), ("probability", qrels.probabilities),
+            ("stratum", qrels.strata),
         )
         if column is not None
     }  # fmt: skip

@@ -1,0 +1,50 @@
+"""How the relevant documents of a topic grow in number as its pool deepens, and how many may remain."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.errors import DataError
+from sounding.ranking import Counts, Judgments, Values
+
+
+def found_by_depth(judgments: Judgments, level: float = 1) -> NDArray[np.int64]:
+    """(topic, depth): relevant documents that the pool first holds at each depth, from 1 to its last."""
+    ranks = judgments.pool_ranks
+    if ranks is None:
+        raise DataError(
+            "growth needs the rank at which each document was pooled; give qrels with pool ranks"
+            " (a pool_rank column)"
+        )
+    depth = int(ranks.max(initial=0))
+    chosen = (judgments.grades >= level) & (ranks > 0)
+    place = judgments.topic[chosen] * depth + ranks[chosen] - 1
+    counts = np.bincount(place, minlength=len(judgments.topics) * depth)
+    return counts.reshape(len(judgments.topics), depth)
+
+
+def expected_beyond(found: NDArray[np.int64], depth: int) -> Values:
+    """How many more relevant documents each topic would give down to `depth`, by extrapolation.
+
+    Zobel (1998): the number n of new relevant documents at pool depth d follows n = C d^s - 1. C and s
+    are fitted to log(n + 1) over the depths seen, topic by topic; a growing rate counts as constant.
+    """
+    topics, pooled = found.shape
+    if depth <= pooled or not topics:
+        return np.zeros(topics)
+    if pooled < 2:
+        raise DataError(f"a pool of depth {pooled} shows no growth; give at most a number instead")
+    position = np.log(np.arange(1, pooled + 1))
+    height = np.log1p(found)
+    centred = position - position.mean()
+    slope = np.minimum((height @ centred) / (centred @ centred), 0.0)
+    level = height.mean(axis=1) - slope * position.mean()
+    ahead = np.log(np.arange(pooled + 1, depth + 1))
+    rate = np.exp(level[:, np.newaxis] + slope[:, np.newaxis] * ahead) - 1
+    return np.maximum(rate, 0.0).sum(axis=1)
+
+
+def new_relevant(judgments: Judgments, level: float, depth: int) -> Counts:
+    """The extrapolated number of relevant documents not found yet, rounded up."""
+    return np.ceil(expected_beyond(found_by_depth(judgments, level), depth)).astype(np.int64)

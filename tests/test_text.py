@@ -119,5 +119,5 @@ def test_the_number_of_further_problems_is_said() -> None:
     problems = Problems("q")
     text = b"1\n2\n3\n"
     split_fields(buffer_of(text), len(text), wanted=(0,), least=2, shape="s", problems=problems)
-    with pytest.raises(FormatError, match=r"^q:1: 1 field; expected 2: s \(and 2 more like it\)$"):
+    with pytest.raises(FormatError, match=r"^q:1: 1 field; expected 2: s \(and 2 more problems\)$"):
         problems.refuse()

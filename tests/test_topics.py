@@ -62,7 +62,7 @@ def test_xml_topics_are_read_whatever_their_elements_are_called() -> None:
     topics = topics_of(
         """<?xml version="1.0" encoding="utf-8"?>
         <topics task="x"><!-- <topic number="0"><query>no</query></topic> -->
-        <topic number="1" type='a'><query>a &lt; b</query><description>D</description>
+        <topic id="x" number="1" type='a'><query>a &lt; b</query><description>D</description>
           <subtopic number="1" type="inf">other</subtopic></topic>
         <topic id='2'><title><![CDATA[<i> & j]]></title><question>Q</question><narrative>N</narrative></topic>
         <topic><number>3</number><EN-title>c</EN-title></topic>
@@ -75,7 +75,7 @@ def test_xml_topics_are_read_whatever_their_elements_are_called() -> None:
 
 
 def test_tables_hold_an_id_and_a_text() -> None:
-    topics = topics_of('# queries\n001\tsay "hi\n\nq.2\tmore \ttext\r\n')
+    topics = topics_of('# queries\n001\tsay "hi\n\n  \nq.2\tmore \ttext\r\n')
     assert topics.ids == ("001", "q.2")
     assert topics.titles == ('say "hi', "more text")
 

@@ -15,7 +15,7 @@ from sounding.data.tables import Places, Qrels, Run, single_precision
 from sounding.data.tokens import Tokens
 from sounding.errors import DataError
 from sounding.policies import DEFAULT_POLICIES, Negative, Policies
-from sounding.ranking import Judgments, Ranking, Sampling, TieBlocks
+from sounding.ranking import Judgments, Ranking, Sampling, Strata, TieBlocks
 
 POOLED = -1.0  # a document that was in the pool and was not judged
 
@@ -46,7 +46,7 @@ def prepare(qrels: Qrels, policies: Policies = DEFAULT_POLICIES) -> Judged:
     judgment = np.full(len(grades), -1)
     judgment[best_first] = np.arange(len(best_first))
     strata = None if qrels.strata is None else _numbered_strata(qrels.strata, topic)
-    judgments = replace(judgments, sampling=_sampling(qrels, strata, best_first))
+    judgments = replace(judgments, sampling=_sampling(qrels, topic, strata, best_first))
     return Judged(judgments, table, grades, topic, place, judgment, strata)
 
 
@@ -86,13 +86,17 @@ def _numbered_strata(strata: Places, topic: Places) -> Places:
     return numbers
 
 
-def _sampling(qrels: Qrels, strata: Places | None, rows: Places) -> Sampling:
+def _sampling(qrels: Qrels, topic: Places, strata: Places | None, judged: Places) -> Sampling:
     """How the judged documents, which stand in these rows, were chosen."""
+    pool = None
+    if strata is not None:
+        numbers, first = np.unique(strata, return_index=True)
+        starts = np.searchsorted(topic[first], np.arange(len(qrels.topics) + 1))
+        pool = Strata(strata[judged], np.bincount(strata, minlength=len(numbers)), starts)
     return Sampling(
-        strata=None if strata is None else strata[rows],
-        sizes=None if strata is None else np.bincount(strata),
-        probabilities=None if qrels.probabilities is None else qrels.probabilities[rows],
-        methods=None if qrels.methods is None else qrels.methods[rows],
+        strata=pool,
+        probabilities=None if qrels.probabilities is None else qrels.probabilities[judged],
+        methods=None if qrels.methods is None else qrels.methods[judged],
     )
 
 
@@ -126,7 +130,9 @@ def align(run: Run, judged: Judged, policies: Policies = DEFAULT_POLICIES) -> Ra
         blocks = None if blocks is None else TieBlocks(blocks.first[order], blocks.size[order])
     ranking = _ranking(run, judged, policies, topic, rank, grade, blocks, row_of_topic)
     if judged.judgment is not None:
-        ranking = _with_sampling(ranking, judged, there if order is None else there[order])
+        rows = there if order is None else there[order]
+        strata = None if judged.strata is None else judged.strata[rows]
+        ranking = _with_sampling(ranking, judged.judgment[rows], strata)
     return ranking if policies.depth is None else ranking.cut(policies.depth)
 
 
@@ -157,16 +163,10 @@ def _ranking(
     )  # fmt: skip
 
 
-def _with_sampling(ranking: Ranking, judged: Judged, rows: Places) -> Ranking:
-    """The ranking with what is known of how its documents, found in these rows, were chosen."""
-    if judged.judgment is None:
-        return ranking
-    judgment = judged.judgment[rows]
-    return replace(
-        ranking,
-        judgment=judgment[judgment >= 0],
-        pooled_stratum=None if judged.strata is None else judged.strata[rows[judgment < 0]],
-    )
+def _with_sampling(ranking: Ranking, judgment: Places, strata: Places | None) -> Ranking:
+    """The ranking with what is known of how its documents, pooled or judged, were chosen."""
+    pooled_stratum = None if strata is None else strata[judgment < 0]
+    return replace(ranking, judgment=judgment[judgment >= 0], pooled_stratum=pooled_stratum)
 
 
 def treat_unjudged(ranking: Ranking, policies: Policies) -> Ranking:

@@ -26,7 +26,7 @@ class FormatError(SoundingError):
         self.problem = problem
         self.more = more
         place = source if line is None else f"{source}:{line}"
-        rest = f" (and {more:,} more like it)" if more else ""
+        rest = f" (and {more:,} more problem{'s' if more > 1 else ''})" if more else ""
         super().__init__(f"{place}: {problem}{rest}")
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,17 @@ from sounding.data.formats import read_qrels, read_run
 from sounding.data.keys import PairTable
 from sounding.data.sources import run_names
 from sounding.data.tables import Qrels, Run
+from sounding.data.tokens import Words
 from sounding.errors import DataError
 from sounding.measures import Measure, parse_measures
 from sounding.policies import DEFAULT_POLICIES, Policies
-from sounding.ranking import Ranking
-from sounding.scores import Scores
+from sounding.ranking import NO_JUDGMENTS, Counts, Judgments, Ranking
+from sounding.scores import Scores, ValueBounds
+from sounding.universe import cap, count_distinct, counts_others, outside, unjudged_marks
 from sounding.workers import Progress, map_items, processes_for
+
+if TYPE_CHECKING:
+    from sounding.bounds import Bounds
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR", "R@1000")
 
@@ -37,6 +42,8 @@ class _RunValues:
     judged: NDArray[np.float64]  # (measure, topic)
     missing: NDArray[np.bool_]  # (topic,)
     ignored: int
+    ranking: Ranking | None  # kept where the unjudged documents are to be reckoned with, without judgments
+    marks: Words | None  # of the unjudged documents, where those of all runs are to be counted
 
 
 def evaluate(
@@ -47,6 +54,8 @@ def evaluate(
     policies: Policies = DEFAULT_POLICIES,
     residual: Any = None,
     groups: bool = False,
+    qrels_format: str | None = None,
+    run_format: str | None = None,
     jobs: int | None = 1,
     progress: Progress | None = None,
 ) -> Scores:
@@ -55,14 +64,19 @@ def evaluate(
     Runs and qrels are files, tables, dicts or frames. `residual` names judgments of an earlier round:
     their documents are dropped from runs and qrels. With `groups` a topic's value is the mean over its
     judgment groups (the second column of the qrels), as trec_eval's `-R qrels_jg`.
-    `jobs` processes share the runs; None: as many as there are cores, where the files are large.
+    Formats are recognised unless they are given. `jobs` processes share the runs; None: as many as
+    there are cores, where the files are large.
     """
     wanted = parse_measures(measures)
     sources = list(runs)
     if not wanted or not sources:
         raise DataError("nothing to evaluate: give at least one run and one measure")
     judgments = read_qrels(
-        qrels, duplicates=policies.duplicates, fractional=policies.fractional, groups=groups
+        qrels,
+        format=qrels_format,
+        duplicates=policies.duplicates,
+        fractional=policies.fractional,
+        groups=groups,
     )
     earlier = None
     if residual is not None:
@@ -72,14 +86,70 @@ def evaluate(
     sides = [prepare(side, policies) for side in (_by_group(judgments) if groups else [judgments])]
 
     def work(source: Any) -> _RunValues:
-        run = read_run(source, duplicates=policies.duplicates, with_ranks=policies.ties == "rank")
+        run = read_run(
+            source, format=run_format, duplicates=policies.duplicates, with_ranks=policies.ties == "rank"
+        )
         if earlier is not None:
             run = run.keep(~_found(run, earlier))
         return _evaluate_run(run, sides, wanted, policies)
 
+    if groups and policies.unjudged in ("bounds", "expected"):
+        raise DataError(f"unjudged {policies.unjudged} and judgment groups do not go together; leave one out")
     processes = processes_for(_bytes(sources), len(sources), jobs)
     rows = map_items(work, sources, processes=processes, progress=progress)
-    return _scores(rows, wanted, judgments, sides, policies)
+    scores = _scores(rows, wanted, judgments, sides, policies)
+    if policies.unjudged == "bounds":
+        return replace(scores, bounds=_value_bounds(rows, wanted, sides[0].judgments, policies, processes))
+    if policies.unjudged == "expected":
+        raise DataError("expected values are not here yet")
+    return scores
+
+
+def _rankings(rows: Sequence[_RunValues], judgments: Judgments) -> list[Ranking]:
+    """The rankings that were kept, with the judgments that all share."""
+    return [replace(row.ranking, judgments=judgments) for row in rows if row.ranking is not None]
+
+
+def _outside_each(
+    rows: Sequence[_RunValues], rankings: Sequence[Ranking], policies: Policies
+) -> list[Counts]:
+    """For every run: unjudged documents that may be relevant and that it did not retrieve, by topic."""
+    marks = [row.marks for row in rows if row.marks is not None]
+    topics = len(rankings[0].topics)
+    distinct = count_distinct(marks, topics) if policies.universe == "runs" else None
+    return [outside(ranking, policies, distinct) for ranking in rankings]
+
+
+def _value_bounds(
+    rows: Sequence[_RunValues],
+    measures: Sequence[Measure],
+    judgments: Judgments,
+    policies: Policies,
+    processes: int,
+) -> ValueBounds:
+    from sounding.bounds import Unknowns, bounds
+
+    rankings = _rankings(rows, judgments)
+    depth = max(int(ranking.retrieved.max(initial=0)) for ranking in rankings)
+
+    def work(place: tuple[Ranking, Counts]) -> list[Bounds]:
+        ranking, others = place
+        caps = (cap(measure, ranking, policies, depth) for measure in measures)
+        return [bounds(m, ranking, Unknowns(others, most)) for m, most in zip(measures, caps, strict=True)]
+
+    places = list(zip(rankings, _outside_each(rows, rankings, policies), strict=True))
+    found = map_items(work, places, processes=processes)
+    unknown = np.full(len(judgments.topics), np.nan)
+
+    def table(name: str) -> NDArray[np.float64]:
+        parts = [[getattr(one, name) for one in row] for row in found]
+        return np.array([[unknown if part is None else part for part in row] for row in parts])
+
+    return ValueBounds(
+        lower=table("lower"), upper=table("upper"),
+        residual_unjudged=table("residual_unjudged"), residual_tail=table("residual_tail"),
+        kinds=tuple(one.kind for one in found[0]),
+    )  # fmt: skip
 
 
 def _found(table: Run | Qrels, earlier: PairTable) -> NDArray[np.bool_]:
@@ -132,6 +202,9 @@ def _evaluate_run(
         run.name, run.tag, run.source, values, texts,
         _judged_shares(rankings[0], measures), missing,
         sum(topic not in sides[0].place for topic in run.topics),
+        # Judgments are the same for all runs: they need not travel between processes.
+        replace(rankings[0], judgments=NO_JUDGMENTS) if policies.unjudged in ("bounds", "expected") else None,
+        unjudged_marks(run, sides[0]) if counts_others(policies) else None,
     )  # fmt: skip
 
 

@@ -18,12 +18,20 @@ Values = NDArray[np.float64]  # one number a topic
 Counts = NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Strata:
+    """Parts of the pool that were sampled each at its own rate; numbered from 0 through all topics."""
+
+    judged: Counts  # (judgment,) the stratum that each judged document was in
+    sizes: Counts  # (stratum,) documents that it had, judged or not
+    starts: Counts  # (topic + 1,) the strata of topic t are starts[t] to starts[t + 1]
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Sampling:
     """How judged documents were chosen: from strata of the pool, or each with a chance of its own."""
 
-    strata: Counts | None = None  # (judgment,) its stratum; strata are numbered from 0 through all topics
-    sizes: Counts | None = None  # (stratum,) documents that it has, judged or not
+    strata: Strata | None = None
     probabilities: Values | None = None  # (judgment,) above 0, at most 1
     methods: Counts | None = None  # (judgment,) which method chose the document (prels)
 
@@ -183,3 +191,9 @@ class Ranking:
     def assessed(self) -> Ranking:
         """The ranking with every judged document counted as relevant."""
         return replace(self, grade=np.ones_like(self.grade), judgments=self.judgments.assessed())
+
+
+NO_JUDGMENTS = Judgments(
+    topics=(), starts=np.zeros(1, np.int64), grades=np.empty(0), pool_ranks=None,
+    pooled=np.empty(0, np.int64), highest=1.0,
+)  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,58 @@ if TYPE_CHECKING:
     import polars
 
 GEOMETRIC_FLOOR = 1e-5  # trec_eval's: a value of 0 would make every geometric mean 0
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ValueBounds:
+    """The least and the most that every value can be, whatever the unjudged documents are."""
+
+    lower: NDArray[np.float64]  # (run, measure, topic)
+    upper: NDArray[np.float64]  # (run, measure, topic)
+    residual_unjudged: NDArray[
+        np.float64
+    ]  # (run, measure, topic) what unjudged documents can add; NaN: no such
+    residual_tail: NDArray[np.float64]  # (run, measure, topic) what lies beyond the ranking can add
+    kinds: tuple[str, ...]  # (measure,) exact, contains, or none: nothing but the measure's range
+
+    def mean(self) -> ValueBounds:
+        """The same over topics: (run, measure)."""
+        return replace(
+            self,
+            lower=mean_over_topics(self.lower),
+            upper=mean_over_topics(self.upper),
+            residual_unjudged=mean_over_topics(self.residual_unjudged),
+            residual_tail=mean_over_topics(self.residual_tail),
+        )
+
+    def pick(self, rows: Any) -> ValueBounds:
+        """Some runs, or some topics."""
+        names = ("lower", "upper", "residual_unjudged", "residual_tail")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ExpectedValues:
+    """Mean and standard deviation of every value when relevance of the unjudged is a matter of chance."""
+
+    mean: NDArray[np.float64]  # (run, measure, topic)
+    deviation: NDArray[np.float64]  # (run, measure, topic)
+    error: NDArray[np.float64]  # (run, measure, topic) of the mean, where it was drawn; 0: exact
+    methods: tuple[str, ...]  # (measure,)
+
+    def over_topics(self) -> ExpectedValues:
+        """The same for the mean over topics: (run, measure); topics are independent."""
+        counted = np.maximum(np.count_nonzero(~np.isnan(self.mean), axis=-1), 1)
+        return replace(
+            self,
+            mean=mean_over_topics(self.mean),
+            deviation=np.sqrt(np.nansum(self.deviation**2, axis=-1)) / counted,
+            error=np.sqrt(np.nansum(self.error**2, axis=-1)) / counted,
+        )
+
+    def pick(self, rows: Any) -> ExpectedValues:
+        """Some runs, or some topics."""
+        return replace(self, mean=self.mean[rows], deviation=self.deviation[rows], error=self.error[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -33,6 +85,8 @@ class Scores:
     ignored: tuple[int, ...]  # (run,): topics of the run that nobody judged
     without_relevant: tuple[str, ...]  # topics that have no relevant document (grade 1 or better)
     policies: Policies
+    bounds: ValueBounds | None = None  # where the policy for unjudged documents asks for bounds
+    expected: ExpectedValues | None = None  # where it asks for expected values
 
     def mean(self) -> NDArray[np.float64]:
         """(run, measure): each measure's own summary over topics (mean, sum, geometric mean); NaN: none."""
@@ -44,14 +98,36 @@ class Scores:
                 summary[:, number] = np.nansum(values, axis=1)
             elif kind == "geometric":
                 logs = np.log(np.maximum(values, GEOMETRIC_FLOOR))
-                summary[:, number] = np.exp(_mean_over_topics(logs))
+                summary[:, number] = np.exp(mean_over_topics(logs))
             elif kind == "mean":
-                summary[:, number] = _mean_over_topics(values)
+                summary[:, number] = mean_over_topics(values)
         return summary
 
     def judged_share(self) -> NDArray[np.float64]:
         """(run, measure): mean share of judged documents down to the measure's depth, where there are any."""
-        return _mean_over_topics(self.judged)
+        return mean_over_topics(self.judged)
+
+    def beside(self) -> dict[str, NDArray[np.float64]]:
+        """What stands beside every value, by column: (run, measure, topic) each; NaN: not known."""
+        if self.bounds is not None:
+            names = ("lower", "upper", "residual_unjudged", "residual_tail")
+            return {name: getattr(self.bounds, name) for name in names}
+        if self.expected is not None:
+            return {
+                "expected": self.expected.mean,
+                "deviation": self.expected.deviation,
+                "error": self.expected.error,
+            }
+        return {}
+
+    def beside_mean(self) -> dict[str, NDArray[np.float64]]:
+        """What stands beside every mean over topics: (run, measure) each."""
+        whole = replace(
+            self,
+            bounds=None if self.bounds is None else self.bounds.mean(),
+            expected=None if self.expected is None else self.expected.over_topics(),
+        )
+        return whole.beside()
 
     def counted(self) -> NDArray[np.int64]:
         """(run, measure): over how many topics each summary is taken."""
@@ -60,7 +136,7 @@ class Scores:
     def deviation(self) -> NDArray[np.float64]:
         """(run, measure): standard deviation over topics (n - 1); NaN for fewer than two."""
         counted = self.counted()
-        centred = self.values - _mean_over_topics(self.values)[..., np.newaxis]
+        centred = self.values - mean_over_topics(self.values)[..., np.newaxis]
         squares = np.nansum(centred**2, axis=2)
         return np.sqrt(np.divide(squares, counted - 1, out=np.full(squares.shape, np.nan), where=counted > 1))
 
@@ -70,7 +146,7 @@ class Scores:
 
     def geometric_mean(self) -> NDArray[np.float64]:
         """(run, measure): geometric mean over topics; below 1e-5 counts as 1e-5 (trec_eval's rule)."""
-        return np.exp(_mean_over_topics(np.log(np.maximum(self.values, GEOMETRIC_FLOOR))))
+        return np.exp(mean_over_topics(np.log(np.maximum(self.values, GEOMETRIC_FLOOR))))
 
     def order(self) -> list[int]:
         """The runs from best to worst by the first measure that gives numbers; equal ones by name."""
@@ -93,6 +169,8 @@ class Scores:
             judged=self.judged[rows],
             missing=self.missing[rows],
             ignored=tuple(self.ignored[row] for row in rows),
+            bounds=None if self.bounds is None else self.bounds.pick(rows),
+            expected=None if self.expected is None else self.expected.pick(rows),
         )
 
     def of_topics(self, chosen: Sequence[str]) -> Scores:
@@ -107,11 +185,13 @@ class Scores:
             judged=self.judged[:, :, rows],
             missing=self.missing[:, rows],
             without_relevant=tuple(topic for topic in self.without_relevant if topic in wanted),
+            bounds=None if self.bounds is None else self.bounds.pick(np.s_[:, :, rows]),
+            expected=None if self.expected is None else self.expected.pick(np.s_[:, :, rows]),
         )
 
     @property
     def frame(self) -> polars.DataFrame:
-        """Columns run, measure, topic, value: one row a value; the summaries are not in it."""
+        """Columns run, measure, topic, value (and bounds or expected): one row a value, no summaries."""
         import polars
 
         runs, measures, topics = len(self.runs), len(self.measures), len(self.topics)
@@ -121,12 +201,13 @@ class Scores:
                 "measure": [str(m) for m in self.measures for _ in range(topics)] * runs,
                 "topic": list(self.topics) * (runs * measures),
                 "value": self.values.ravel(),
-            },
+            }
+            | {name: table.ravel() for name, table in self.beside().items()},
             schema_overrides={"run": polars.String, "measure": polars.String, "topic": polars.String},
         )
 
 
-def _mean_over_topics(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def mean_over_topics(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The mean of what is not NaN along the last axis; NaN where nothing is."""
     counted = np.count_nonzero(~np.isnan(values), axis=-1)
     total = np.nansum(values, axis=-1)

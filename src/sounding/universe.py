@@ -17,6 +17,11 @@ from sounding.ranking import Counts, Ranking
 _U64 = np.uint64
 
 
+def counts_others(policies: Policies) -> bool:
+    """Whether the documents of all runs have to be counted."""
+    return policies.unjudged in ("bounds", "expected") and policies.universe == "runs"
+
+
 def unjudged_marks(run: Run, judged: Judged) -> Words:
     """A mark for each unjudged document that the run retrieved for a judged topic.
 

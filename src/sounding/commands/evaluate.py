@@ -40,6 +40,8 @@ from sounding.commands.options import (
 )
 @click.option("--stats", is_flag=True, help="Standard deviation, standard error and geometric mean as well.")
 @click.option("--top", type=click.IntRange(1), help="Only the best so many runs.")
+@click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
+@click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
 @click.option(
     "--jobs", type=click.IntRange(1), help="Processes; default: all cores when the files are large."
 )
@@ -73,7 +75,8 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     with progress_bar(len(files), quiet=quiet, label="evaluating runs") as progress:
         scores = evaluate(
             qrels, files, measures, policies=policies, residual=options["residual"],
-            groups=options["groups"], jobs=options["jobs"], progress=progress,
+            groups=options["groups"], qrels_format=options["qrels_format"], run_format=options["run_format"],
+            jobs=options["jobs"], progress=progress,
         )  # fmt: skip
     if references is not None:
         scores = standardised(scores, references, level=level)

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
@@ -24,7 +25,11 @@ _POLICIES: Sequence[tuple[str, Any, str]] = (
         names.Ties,
         "Order of documents with equal scores: by doc id (trec), line, rank column, or averaged.",
     ),
-    ("unjudged", names.Unjudged, "What an unjudged document counts; condensed: it is removed first."),
+    (
+        "unjudged",
+        names.Unjudged,
+        "What an unjudged document counts; condensed: removed; bounds, expected: shown beside the value.",
+    ),
     ("missing", names.Missing, "What a judged topic counts that a run lacks."),
     ("negative", names.Negative, "Negative grades: all unjudged (trec), only -1 (split), or non-relevant."),
     ("fractional", names.Fractional, "Grades such as 0.5."),
@@ -41,9 +46,30 @@ def policy_options(command: Command) -> Command:
             f"--{name}", type=click.Choice(get_args(values)), default=default, show_default=True, help=text
         )
         command = option(command)
-    return click.option(
-        "-M", "--depth", type=click.IntRange(1), help="Only the first so many documents of every topic count."
-    )(command)
+    defaults = names.DEFAULT_POLICIES
+    for option in (
+        click.option("--seed", type=int, default=defaults.seed, show_default=True, help="Of the draws."),
+        click.option(
+            "--draws", type=click.IntRange(2), default=defaults.draws, show_default=True,
+            help="Completions drawn where no exact expectation is known.",
+        ),
+        click.option(
+            "--prior", metavar="P", default=defaults.prior, show_default=True,
+            help="Chance that an unjudged document is relevant: a number, rate, rank, or a file.",
+        ),
+        click.option(
+            "--at-most", metavar="N", help="Most new relevant documents of a topic: N, 2x the known, growth."
+        ),
+        click.option(
+            "--universe", metavar="U", default=defaults.universe, show_default=True,
+            help="Unjudged documents that may be relevant: of this run, of all runs, or +N more.",
+        ),
+        click.option(
+            "-M", "--depth", type=click.IntRange(1), help="Only the first so many documents of a topic count."
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
 
 
 def output_options(*more_formats: str) -> Callable[[Command], Command]:
@@ -66,8 +92,8 @@ def output_options(*more_formats: str) -> Callable[[Command], Command]:
 
 def taken_policies(options: dict[str, Any]) -> names.Policies:
     """The policies among a command's options, taken out of them."""
-    chosen = {name: options.pop(name) for name, *_ in _POLICIES}
-    return names.Policies(**chosen, depth=options.pop("depth"))
+    chosen = {field.name: options.pop(field.name) for field in fields(names.Policies)}
+    return names.Policies(**chosen)
 
 
 def write_tables(tables: Sequence[Table], format_name: str, output: Path | None) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from sounding.data.delimited import guess_separator, split_grid
 from sounding.data.problems import Problems
 from sounding.data.sources import read_content
+from sounding.errors import FormatError
 
 
 def read_attributes(source: str | Path) -> list[tuple[str, str]]:
@@ -19,6 +20,8 @@ def read_attributes(source: str | Path) -> list[tuple[str, str]]:
     problems = Problems(content.source)
     grid = split_grid(content, guess_separator(content), problems)
     problems.refuse()
+    if not len(grid.first):
+        raise FormatError(content.source, None, "no topics; expected lines of topic and attribute")
     first = grid.texts(0)
     header = first if first[0].lower() in ("topic", "query", "query-id", "query_id", "qid") else None
     width = len(first) if header else 2

@@ -1,14 +1,33 @@
-"""Estimates of a measure from judgments of a sample of the pool."""
+"""Estimates of a measure from judgments of a sample of the pool.
+
+What a judged document stands for is said by the qrels: by strata of the pool (a document of a stratum
+stands for size / judged documents), or by the chance that each document had of being chosen (it stands
+for 1 / chance documents). Documents outside the pool count as not relevant. docs/sampled.md has the
+formulas, where the scripts that came with the papers differ, and how good the estimates are.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 
+from sounding.errors import DataError
 from sounding.measures.binary import share
-from sounding.measures.registry import measure
-from sounding.ranking import Counts, Hits, Ranking, Values
+from sounding.measures.graded import Dcg, DcgForm, Gains, running
+from sounding.measures.registry import Kernel, Measure, measure
+from sounding.ranking import Counts, Hits, Ranking, Strata, Values
+
+Compat = Literal["none", "sample_eval"]
 
 _EPSILON = 1e-5  # trec_eval's: keeps the quotient defined where nothing above was judged
+_LONGEST_RUN = 1000  # sample_eval's: documents that a run may have
+_CHOSEN_BY_MTC = (0, 2)  # methods of prels: by MTC alone, and by MTC as well as by sampling
+_NUMBER_OF = (0.0, np.inf)
+
+_STANDARD_ERRORS: dict[str, Kernel] = {}
 
 
 @measure("infAP", basis="recall", monotone=False)
@@ -25,6 +44,370 @@ def inferred_average_precision(run: Ranking, *, rel: float = 1) -> Values:
     in_pool = judged_above + _pooled_above(run, hit)
     precision_above = (hit.nth - 1 + _EPSILON) / (judged_above + 2 * _EPSILON)
     return share(run.total(hit.topic, (1 + in_pool * precision_above) / hit.rank), run.relevant(rel))
+
+
+@measure("xinfAP", basis="recall", monotone=False, bounds=(0.0, np.inf))
+def extended_inferred_average_precision(run: Ranking, *, rel: float = 1, compat: Compat = "none") -> Values:
+    """AP as inferred from judgments of a pool that was sampled stratum by stratum.
+
+    A relevant document of a stratum with N documents, n of them judged, counts N / n times. Its precision
+    at rank r is inferred as (1 + sum over strata of c * h / j) / r: of the documents above, c are in the
+    stratum, j of these were judged and h are relevant. Where not all c were judged, h / j becomes
+    (h + e) / (j + 2e), e = 0.00001. The sum of the precisions is divided by the estimated number of
+    relevant documents (Yilmaz, Kanoulas & Aslam 2008). Needs qrels with strata.
+
+    compat 'sample_eval' is the script's: (h + e) / (j + 3e) always, and a divisor of at most 1000. Only
+    then can a value exceed 1.
+    """
+    pool = _pool_of(run, "xinfAP")
+    gained, relevant = _inferred_sums(run, pool, _above(run, pool, rel), rel, compat)
+    return share(gained, relevant)
+
+
+@measure("infNDCG", basis="recall", monotone=False, bounds=(-np.inf, np.inf))
+def inferred_ndcg(
+    run: Ranking,
+    *,
+    k: int | None = None,
+    dcg: Dcg = "log2",
+    gains: Gains | None = None,
+    rel: float | None = None,
+) -> Values:
+    """NDCG as inferred from judgments of a pool that was sampled stratum by stratum.
+
+    The discounted gains of the first k documents are added up stratum by stratum, each sum times c / j:
+    of the first k documents, c are in the stratum and j were judged. A stratum without any adds nothing.
+    The best order has the estimated number of documents of each gain; the last one of a gain may be a
+    part of a document. `dcg`, `gains` and `rel` are as in nDCG. An estimate can exceed 1
+    (Yilmaz, Kanoulas & Aslam 2008). Needs qrels with strata.
+    """
+    pool = _pool_of(run, "infNDCG")
+    form = DcgForm(dcg, gains, rel)
+    depth = np.inf if k is None else k
+    near, strata = run.rank <= depth, len(pool.strata.sizes)
+    judged = np.bincount(pool.documents[near], minlength=strata)
+    in_list = judged + np.bincount(pool.pooled[run.pooled_rank <= depth], minlength=strata)
+    gained = form.gain(run.grade[near]) * form.discount(run.rank[near])
+    stands_for = share(in_list, judged)[pool.documents[near]]
+    return share(run.total(run.topic[near], gained * stands_for), _inferred_ideal(run, pool, k, form))
+
+
+@measure("statAP", basis="recall", monotone=False, bounds=(0.0, np.inf))
+def statistical_average_precision(run: Ranking, *, rel: float = 1, certain: bool = False) -> Values:
+    """AP as estimated from documents that were chosen for judging each with a known chance.
+
+    A relevant document counts 1 / chance times, and its precision at rank r is estimated as (1 + sum of
+    1 / chance over the relevant documents above) / r; the sum is divided by the estimated number of
+    relevant documents (Aslam, Pavlu & Yilmaz 2006; Pavlu & Aslam 2007). An estimate can exceed 1.
+    Needs prels, or qrels with strata: the sampling rates are then the chances.
+
+    With `certain`, documents that MTC chose (methods 0 and 2 of prels) have the chance 1, as in the
+    script of the Million Query tracks.
+    """
+    weight = _weights(run, "statAP", certain=certain)
+    hit = _relevant_documents(run, weight, rel)
+    return share(run.total(hit.topic, hit.weight * hit.precision), _total_relevant(run, weight, rel))
+
+
+@measure("EstNumRel", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
+def estimated_number_relevant(run: Ranking, *, rel: float = 1) -> Values:
+    """Relevant documents of the topic, retrieved or not, as estimated from a sample: sum of 1 / chance.
+
+    The Horvitz-Thompson total, which is unbiased. Needs prels, or qrels with strata.
+    """
+    return _total_relevant(run, _weights(run, "EstNumRel"), rel)
+
+
+@measure("EstNumRelRet", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
+def estimated_number_relevant_retrieved(run: Ranking, *, rel: float = 1) -> Values:
+    """Relevant documents retrieved, as estimated from a sample: sum of 1 / chance.
+
+    The Horvitz-Thompson total, which is unbiased. Needs prels, or qrels with strata.
+    """
+    hit = _relevant_documents(run, _weights(run, "EstNumRelRet"), rel)
+    return run.total(hit.topic, hit.weight)
+
+
+def standard_error(measure: Measure, ranking: Ranking) -> Values:
+    """The standard error of each topic's estimate that comes from judging a sample only."""
+    if measure.name not in _STANDARD_ERRORS:
+        known = ", ".join(_STANDARD_ERRORS)
+        raise DataError(f"{measure}: sampling errors are available for {known}")
+    parameters = dict(measure.parameters)
+    if parameters.pop("assessed", False):
+        ranking = ranking.assessed()
+    if parameters.pop("judged_only", False):
+        ranking = ranking.condensed()
+    return _STANDARD_ERRORS[measure.name](ranking, **parameters)
+
+
+def _error_of(name: str) -> Callable[[Kernel], Kernel]:
+    """Register the standard error of a measure; same parameters as its kernel."""
+
+    def register(kernel: Kernel) -> Kernel:
+        _STANDARD_ERRORS[name] = kernel
+        return kernel
+
+    return register
+
+
+@_error_of("infAP")
+def _inferred_ap_error(run: Ranking, *, rel: float = 1) -> Values:
+    return _inferred_error(run, _one_stratum(run), rel, "none")
+
+
+@_error_of("xinfAP")
+def _extended_inferred_ap_error(run: Ranking, *, rel: float = 1, compat: Compat = "none") -> Values:
+    return _inferred_error(run, _pool_of(run, "xinfAP"), rel, compat)
+
+
+@_error_of("statAP")
+def _statistical_ap_error(run: Ranking, *, rel: float = 1, certain: bool = False) -> Values:
+    weight = _weights(run, "statAP", certain=certain)
+    hit = _relevant_documents(run, weight, rel)
+    relevant = _total_relevant(run, weight, rel)
+    value = share(run.total(hit.topic, hit.weight * hit.precision), relevant)
+    # A document adds its own precision, its part in the precisions below it, and to the divisor.
+    part = hit.weight / hit.rank
+    below = run.total(hit.topic, part)[hit.topic] - running(np.add, part, hit.nth)
+    influence = np.where(run.judgments.grades >= rel, -value[run.judgments.topic], 0.0)
+    influence[hit.judgment] += hit.precision + below
+    return share(_deviation_of_total(run, influence, weight), relevant)
+
+
+@_error_of("EstNumRel")
+def _number_relevant_error(run: Ranking, *, rel: float = 1) -> Values:
+    influence = (run.judgments.grades >= rel).astype(np.float64)
+    return _deviation_of_total(run, influence, _weights(run, "EstNumRel"))
+
+
+@_error_of("EstNumRelRet")
+def _number_relevant_retrieved_error(run: Ranking, *, rel: float = 1) -> Values:
+    weight = _weights(run, "EstNumRelRet")
+    influence = np.zeros(len(weight))
+    influence[_relevant_documents(run, weight, rel).judgment] = 1
+    return _deviation_of_total(run, influence, weight)
+
+
+def _inferred_error(run: Ranking, pool: _Pool, rel: float, compat: Compat) -> Values:
+    above = _above(run, pool, rel)
+    gained, relevant = _inferred_sums(run, pool, above, rel, compat)
+    value = share(gained, relevant)
+    found = run.grade >= rel
+    influence = np.where(found, -value[run.topic], 0.0)
+    influence[above.hits] += _inferred_precisions(run, above, compat)
+
+    # To c * h / j over a hit, a judged document of the stratum adds c / j times its relevance less h / j.
+    hit = above.hits[above.hit]
+    weight = pool.weight[pool.documents[hit]]
+    reach = share(above.in_pool, above.judged * pool.weight[above.stratum]) * weight / run.rank[hit]
+    below = _Below(run, pool, above.stratum, run.rank[hit])
+    influence += found * below.sums(reach) - below.sums(reach * share(above.relevant, above.judged))
+
+    judgments, strata = run.judgments, pool.strata
+    count = len(strata.sizes)
+    missed = np.bincount(strata.judged[judgments.grades >= rel], minlength=count)
+    missed -= np.bincount(pool.documents[found], minlength=count)
+    topic = _topic_of(strata)
+    stratum = np.concatenate([pool.documents, np.repeat(np.arange(count), missed)])
+    influence = np.concatenate([influence, np.repeat(-value[topic], missed)])
+    return share(_stratified_deviation(run, strata, stratum, influence), relevant)
+
+
+def _deviation_of_total(run: Ranking, influence: Values, weight: Values) -> Values:
+    """Standard deviation of the sum of influence * weight over the judged documents of each topic.
+
+    Documents of a stratum were drawn together, without replacement; others each by itself.
+    """
+    sampling = run.judgments.sampling
+    if sampling is not None and sampling.probabilities is None and sampling.strata is not None:
+        return _stratified_deviation(run, sampling.strata, sampling.strata.judged, influence)
+    return np.sqrt(run.total(run.judgments.topic, (weight - 1) * weight * influence**2))
+
+
+def _stratified_deviation(run: Ranking, strata: Strata, stratum: Counts, influence: Values) -> Values:
+    """The same for random samples of strata; judged documents that are not listed have no influence.
+
+    The only judged document of a larger stratum tells no spread: its own size stands in.
+    """
+    count = len(strata.sizes)
+    judged = np.bincount(strata.judged, minlength=count)
+    unlisted = judged - np.bincount(stratum, minlength=count)
+    mean = share(np.bincount(stratum, influence, count), judged)
+    mean[judged == 1] = 0
+    squares = np.bincount(stratum, (influence - mean[stratum]) ** 2, count) + unlisted * mean**2
+    variance = share(strata.sizes * (strata.sizes - judged) * squares, judged * np.maximum(judged - 1, 1))
+    return np.sqrt(run.total(_topic_of(strata), variance))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pool:
+    """The strata of the pool, and in which of them a run's documents are."""
+
+    strata: Strata
+    weight: Values  # (stratum,) documents that a judged one stands for; 0 where none was judged
+    documents: Counts  # (document,) the stratum of judged documents
+    pooled: Counts  # the stratum of documents that were pooled and not judged
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Above:
+    """For each relevant document and each stratum of its topic, what of the stratum stands above."""
+
+    hits: Counts  # the relevant documents: their places in the ranking
+    hit: Counts  # (pair,) which of them
+    stratum: Counts  # (pair,)
+    in_pool: Counts  # (pair,) documents of the stratum above
+    judged: Counts  # (pair,) how many of them were judged
+    relevant: Counts  # (pair,) and how many of those are relevant
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Relevant:
+    """The relevant documents of a ranking, with what they stand for."""
+
+    judgment: Counts
+    topic: Counts
+    rank: Counts
+    nth: Counts
+    weight: Values
+    precision: Values  # at its rank, estimated
+
+
+class _Below:
+    """Sums over (relevant document, stratum) pairs: for each judged document, those of its stratum below."""
+
+    def __init__(self, run: Ranking, pool: _Pool, stratum: Counts, rank: Counts) -> None:
+        stride = 1 + int(run.rank.max(initial=0))
+        self.order = np.lexsort((rank, stratum))
+        keys = (stratum * stride + rank)[self.order]
+        self.first = np.searchsorted(keys, pool.documents * stride + run.rank, side="right")
+        self.last = np.searchsorted(keys, (pool.documents + 1) * stride)
+
+    def sums(self, terms: Values) -> Values:
+        """The sum of the terms of these pairs."""
+        total = np.concatenate([[0.0], np.cumsum(terms[self.order])])
+        return total[self.last] - total[self.first]
+
+
+def _pool_of(run: Ranking, name: str) -> _Pool:
+    sampling = run.judgments.sampling
+    if sampling is None or sampling.strata is None or run.judgment is None or run.pooled_stratum is None:
+        raise DataError(
+            f"{name} needs the stratum that each document was sampled from; give qrels with strata"
+            " (topic iteration doc stratum grade, or a stratum column)"
+        )
+    strata = sampling.strata
+    return _Pool(strata, _stands_for(strata), strata.judged[run.judgment], run.pooled_stratum)
+
+
+def _one_stratum(run: Ranking) -> _Pool:
+    """The whole pool of each topic as one stratum."""
+    judgments = run.judgments
+    strata = Strata(judgments.topic, judgments.judged + judgments.pooled, np.arange(len(run.topics) + 1))
+    return _Pool(strata, _stands_for(strata), run.topic, run.pooled_topic)
+
+
+def _topic_of(strata: Strata) -> Counts:
+    """The topic of every stratum."""
+    return np.repeat(np.arange(len(strata.starts) - 1), np.diff(strata.starts))
+
+
+def _stands_for(strata: Strata) -> Values:
+    """How many documents of a stratum each of its judged ones stands for; 0 where none was judged."""
+    return share(strata.sizes, np.bincount(strata.judged, minlength=len(strata.sizes)))
+
+
+def _weights(run: Ranking, name: str, *, certain: bool = False) -> Values:
+    """How many documents each judged one stands for: 1 / chance of having been chosen."""
+    sampling = run.judgments.sampling
+    if sampling is not None and sampling.probabilities is not None:
+        weight = 1 / sampling.probabilities
+        if certain and sampling.methods is not None:
+            weight[np.isin(sampling.methods, _CHOSEN_BY_MTC)] = 1
+        return weight
+    if sampling is not None and sampling.strata is not None:
+        return _stands_for(sampling.strata)[sampling.strata.judged]
+    raise DataError(
+        f"{name} needs the chance that each judged document had of being chosen; give prels"
+        " (topic doc grade method probability), or qrels with a probability column or with strata"
+    )
+
+
+def _total_relevant(run: Ranking, weight: Values, rel: float) -> Values:
+    """The estimated number of relevant documents of each topic."""
+    chosen = run.judgments.grades >= rel
+    return run.total(run.judgments.topic[chosen], weight[chosen])
+
+
+def _relevant_documents(run: Ranking, weight: Values, rel: float) -> _Relevant:
+    assert run.judgment is not None  # filled wherever weights are known
+    chosen = run.grade >= rel
+    hit, judgment = run.select(chosen), run.judgment[chosen]
+    times = weight[judgment]
+    above = running(np.add, times, hit.nth) - times
+    return _Relevant(judgment, hit.topic, hit.rank, hit.nth, times, (1 + above) / hit.rank)
+
+
+def _inferred_sums(
+    run: Ranking, pool: _Pool, above: _Above, rel: float, compat: Compat
+) -> tuple[Values, Values]:
+    """The estimated sum of the precisions at relevant documents, and what it is divided by."""
+    stratum = pool.documents[above.hits]
+    gained = run.total(run.topic[above.hits], pool.weight[stratum] * _inferred_precisions(run, above, compat))
+    relevant = _total_relevant(run, pool.weight[pool.strata.judged], rel)
+    return gained, np.minimum(relevant, _LONGEST_RUN) if compat == "sample_eval" else relevant
+
+
+def _inferred_precisions(run: Ranking, above: _Above, compat: Compat) -> Values:
+    """The precision at each relevant document, inferred from what was judged above it."""
+    smoothing = 3 if compat == "sample_eval" else 2
+    inferred = (above.relevant + _EPSILON) / (above.judged + smoothing * _EPSILON)
+    if compat == "none":
+        whole = above.judged == above.in_pool
+        inferred[whole] = share(above.relevant[whole], above.judged[whole])
+    expected = np.bincount(above.hit, above.in_pool * inferred, len(above.hits))
+    return (1 + expected) / run.rank[above.hits]
+
+
+def _above(run: Ranking, pool: _Pool, rel: float) -> _Above:
+    found = run.grade >= rel
+    hits = found.nonzero()[0]
+    first, last = pool.strata.starts[run.topic[hits]], pool.strata.starts[run.topic[hits] + 1]
+    pairs = last - first
+    hit = np.repeat(np.arange(len(hits)), pairs)
+    stratum = np.arange(len(hit)) - np.repeat(np.cumsum(pairs) - pairs - first, pairs)
+    rank = run.rank[hits][hit]
+    stride = 1 + max(int(run.rank.max(initial=0)), int(run.pooled_rank.max(initial=0)))
+
+    def count(strata: Counts, ranks: Counts) -> Counts:
+        """For each pair, how many documents of the stratum have a better rank."""
+        keys = np.sort(strata * stride + ranks)
+        return np.searchsorted(keys, stratum * stride + rank) - np.searchsorted(keys, stratum * stride)
+
+    judged = count(pool.documents, run.rank)
+    relevant = count(pool.documents[found], run.rank[found])
+    return _Above(hits, hit, stratum, judged + count(pool.pooled, run.pooled_rank), judged, relevant)
+
+
+def _inferred_ideal(run: Ranking, pool: _Pool, k: int | None, form: DcgForm) -> Values:
+    """The DCG at k of the best order, each judged document standing in it as often as it counts."""
+
+    def compute() -> Values:
+        judgments = run.judgments
+        gain = form.gain(judgments.grades)
+        chosen = (gain > 0).nonzero()[0]
+        order = chosen[np.lexsort((-gain[chosen], judgments.topic[chosen]))]
+        topic, weight = judgments.topic[order], pool.weight[pool.strata.judged[order]]
+        first = np.searchsorted(topic, np.arange(len(judgments.topics)))
+        last = running(np.add, weight, np.arange(1, len(order) + 1) - first[topic])
+        ends = np.minimum(np.stack([last - weight, last]), np.inf if k is None else k)
+        places = np.arange(1, int(np.ceil(ends.max(initial=0))) + 1)
+        sums = np.concatenate([[0.0], np.cumsum(form.discount(places))])
+        discounts = np.diff(np.interp(ends, np.arange(len(sums)), sums), axis=0)[0]
+        return run.total(topic, gain[order] * discounts)
+
+    return run.judgments.remember(("inferred ideal", k, form.key), compute)
 
 
 def _pooled_above(run: Ranking, hit: Hits) -> Counts:

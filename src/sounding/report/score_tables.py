@@ -18,6 +18,7 @@ from sounding.scores import Scores
 ALL = "all"  # what trec_eval calls the summary over topics
 FEW_TOPICS = 25  # Voorhees (2002): fewer topics do not carry a comparison
 NO_REFERENCE = -1_000_000.0  # what trec_eval prints where a z-score has no reference
+SHORT = {"residual_unjudged": "unjudged", "residual_tail": "tail"}  # column names that people see
 STATISTICS = ("mean", "deviation", "standard error", "geometric mean")
 
 
@@ -66,9 +67,10 @@ def wide_table(scores: Scores, layout: Layout, label: str | None = None) -> Tabl
 
 
 def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
-    means, judged = scores.mean(), scores.judged_share()
+    means, judged, beside = scores.mean(), scores.judged_share(), scores.beside_mean()
     columns = [Column("run", scores.runs)]
-    for number, measure in enumerate(scores.measures):
+    for number in leading_order(scores):
+        measure = scores.measures[number]
         kind = measure.definition
         if kind.aggregate == "text":
             if kind.shown != "topics":
@@ -79,8 +81,33 @@ def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
             columns.append(Column(str(measure), [_whole(cell) for cell in cells]))
             continue
         columns.append(Column(str(measure), cells, best=_best(cells)))
+        for name, table in beside.items():
+            if not np.isnan(table[:, number]).all():
+                columns.append(Column(SHORT.get(name, name), table[:, number].tolist(), joined=True))
         columns.append(Column("judged", judged[:, number].tolist(), percent=True, joined=True))
     return columns
+
+
+def leading_order(scores: Scores) -> list[int]:
+    """The order in which measures are shown: where the bounds of a recall measure say nothing, those last."""
+    silent = {number for number, _, _ in silent_bounds(scores)}
+    return sorted(range(len(scores.measures)), key=lambda number: number in silent)
+
+
+def silent_bounds(scores: Scores) -> list[tuple[int, float, float]]:
+    """Recall measures whose bounds are wider than the runs differ: (measure, mean width, difference)."""
+    if scores.bounds is None:
+        return []
+    means, bounds = scores.mean(), scores.bounds.mean()
+    found = []
+    for number, measure in enumerate(scores.measures):
+        if measure.definition.basis != "recall":
+            continue
+        width = float(np.mean(bounds.upper[:, number] - bounds.lower[:, number]))
+        spread = float(means[:, number].max() - means[:, number].min())
+        if width > spread:
+            found.append((number, width, spread))
+    return found
 
 
 def _topic_columns(scores: Scores, layout: Layout) -> list[Column]:
@@ -157,7 +184,30 @@ def _notes(scores: Scores) -> list[str]:
         notes.append(f"{_counted('run', runs)} {verb} topics that nobody judged (at most {most}): ignored.")
     if topics < FEW_TOPICS:
         notes.append(f"Fewer than {FEW_TOPICS} topics: differences between runs are mostly chance.")
+    notes += _unknown_notes(scores)
     notes.append(f"Policies: {scores.policies.describe()}.")
+    return notes
+
+
+def _unknown_notes(scores: Scores) -> list[str]:
+    """Where what is unknown outweighs what is known."""
+    notes = []
+    for number, width, spread in silent_bounds(scores):
+        notes.append(
+            f"{scores.measures[number]}: bounds {width:.3f} wide say nothing about runs that differ by"
+            f" {spread:.3f} at most; look at a utility measure (P, RBP, ERR) first."
+        )
+    if scores.bounds is not None:
+        means, bounds = scores.mean(), scores.bounds.mean()
+        residuals = np.nan_to_num(bounds.residual_unjudged) + np.nan_to_num(bounds.residual_tail)
+        for number, measure in enumerate(scores.measures):
+            largest = float(residuals[:, number].max())
+            spread = float(means[:, number].max() - means[:, number].min())
+            if len(scores.runs) > 1 and largest > spread:
+                notes.append(
+                    f"{measure}: a residual of {largest:.3f} is larger than any difference between"
+                    f" the runs ({spread:.3f})."
+                )
     return notes
 
 
@@ -195,39 +245,36 @@ def facts(scores: Scores) -> dict[str, object]:
 
 
 def tidy_table(scores: Scores, layout: Layout, label: str | None = None) -> Table:
-    """Columns run, measure, topic (empty: the summary over topics), value; one row a value."""
-    names = [str(measure) for measure in scores.measures]
-    runs: list[Cell] = []
-    measures: list[Cell] = []
-    topics: list[Cell] = []
-    values: list[Cell] = []
-    kinds: list[Cell] = []
-    summaries = (
-        dict(zip(STATISTICS, _statistics(scores), strict=True)) if layout.stats else {"mean": scores.mean()}
-    )
-    for run, name in enumerate(scores.runs):
-        for number, measure in enumerate(scores.measures):
-            text = measure.definition.aggregate == "text"
-            each: list[Cell] = []
-            if layout.per_topic:
-                each = list(scores.texts[measure][run]) if text else scores.values[run, number].tolist()
-                topics += scores.topics
-            ends = [None if text else float(table[run, number]) for table in summaries.values()]
-            topics += [None] * len(ends)
-            kinds += ["value"] * len(each) + list(summaries)
-            values += [*each, *ends]
-            runs += [name] * (len(each) + len(ends))
-            measures += [names[number]] * (len(each) + len(ends))
-    columns = [
-        Column("run", runs),
-        Column("measure", measures),
-        Column("topic", topics),
-        Column("value", values),
-    ]
+    """Columns run, measure, topic (empty: the summary over topics), value, and what stands beside it."""
+    summaries = {"mean": scores.mean()}
     if layout.stats:
-        columns.append(Column("statistic", kinds))
+        summaries = dict(zip(STATISTICS, _statistics(scores), strict=True))
+    beside, beside_mean = scores.beside(), scores.beside_mean()
+    names = ["run", "measure", "topic", "value", *beside]
+    cells: dict[str, list[Cell]] = {name: [] for name in [*names, "statistic"]}
+    for run, number in np.ndindex(len(scores.runs), len(scores.measures)):
+        measure = scores.measures[number]
+        text = measure.definition.aggregate == "text"
+        each: list[Cell] = []
+        if layout.per_topic:
+            each = list(scores.texts[measure][run]) if text else scores.values[run, number].tolist()
+            cells["topic"] += scores.topics
+            for name, table in beside.items():
+                cells[name] += table[run, number].tolist()
+        cells["value"] += each
+        cells["value"] += [None if text else float(table[run, number]) for table in summaries.values()]
+        for name, table in beside_mean.items():
+            cells[name] += [float(table[run, number])] + [None] * (len(summaries) - 1)
+        rows = len(each) + len(summaries)
+        cells["topic"] += [None] * len(summaries)
+        cells["statistic"] += ["value"] * len(each) + list(summaries)
+        cells["run"] += [scores.runs[run]] * rows
+        cells["measure"] += [str(measure)] * rows
+    columns = [Column(name, cells[name]) for name in names]
+    if layout.stats:
+        columns.append(Column("statistic", cells["statistic"]))
     if label is not None:
-        columns.append(Column("slice", [label] * len(runs)))
+        columns.append(Column("slice", [label] * len(cells["run"])))
     return Table(columns, facts=facts(scores))
 
 

@@ -241,35 +241,31 @@ def _order_ties(
     """Positions with tied documents by id, descending, as trec_eval orders them."""
     if not tied.any():
         return positions[rows]
-    first, size = _blocks(tied)
-    block_of = np.cumsum(~tied) - 1
-    wanted = np.zeros(len(first), np.bool_)
-    wanted[block_of[positions[rows]]] = True
-    wanted &= size > 1
+    in_block = tied.copy()
+    in_block[:-1] |= tied[1:]
+    places = in_block.nonzero()[0]  # of all documents that share their score
+    head = (~tied[places]).nonzero()[0]
+    size = np.diff(head, append=len(places))
+    asked = np.zeros(len(tied), np.bool_)
+    asked[positions[rows]] = True
+    wanted = np.logical_or.reduceat(asked[places], head)  # blocks that hold a document that was asked for
     if not wanted.any():
         return positions[rows]
-    block = np.repeat(np.arange(len(first))[wanted], size[wanted])
-    within = np.arange(len(block)) - np.repeat(np.cumsum(size[wanted]) - size[wanted], size[wanted])
-    places = first[block] + within
+    places = places[np.repeat(wanted, size)]
+    block = np.repeat(np.arange(np.count_nonzero(wanted)), size[wanted])
     lines = order[places]
     keys = [~word for word in reversed(docs[lines].order_keys())]
-    sorted_lines = lines[np.lexsort([*keys, block])]
     positions = positions.copy()
-    positions[sorted_lines] = places
+    positions[lines[np.lexsort([*keys, block])]] = places
     return positions[rows]
 
 
 def _average_blocks(rows: Places, positions: Places, tied: NDArray[np.bool_]) -> tuple[Places, TieBlocks]:
     """Positions, and for every row the position and size of its block of equal scores."""
-    first, size = _blocks(tied)
+    first = (~tied).nonzero()[0]
+    size = np.diff(first, append=len(tied))
     block = (np.cumsum(~tied) - 1)[positions[rows]]
     return positions[rows], TieBlocks(first[block], size[block])
-
-
-def _blocks(tied: NDArray[np.bool_]) -> tuple[Places, Places]:
-    """First position and size of every block of equal scores."""
-    first = (~tied).nonzero()[0]
-    return first, np.diff(first, append=len(tied))
 
 
 def _by_topic_and_position(topic: Places, positions: Places, size: int) -> Places | None:

@@ -22,7 +22,7 @@ from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.ranking import NO_JUDGMENTS, Counts, Judgments, Ranking
 from sounding.scores import Scores, ValueBounds
 from sounding.universe import cap, count_distinct, counts_others, outside, unjudged_marks
-from sounding.workers import Progress, map_items, processes_for
+from sounding.workers import Progress, map_items, processes_for, settle_memory
 
 if TYPE_CHECKING:
     from sounding.bounds import Bounds
@@ -67,6 +67,7 @@ def evaluate(
     Formats are recognised unless they are given. `jobs` processes share the runs; None: as many as
     there are cores, where the files are large.
     """
+    settle_memory()
     wanted = parse_measures(measures)
     sources = list(runs)
     if not wanted or not sources:

@@ -48,6 +48,21 @@ class Outside:
             np.concatenate([self.count, other.count]),
         )
 
+    def merged(self) -> Outside:
+        """Alike documents together in one row, by topic and rising probability."""
+        order = np.lexsort((self.probability, self.topic))
+        topic, probability = self.topic[order], self.probability[order]
+        new = np.ones(len(order), np.bool_)
+        new[1:] = (topic[1:] != topic[:-1]) | (probability[1:] != probability[:-1])
+        count = np.zeros(np.count_nonzero(new), np.int64)
+        np.add.at(count, np.cumsum(new) - 1, self.count[order])
+        return Outside(topic[new], probability[new], count)
+
+    @staticmethod
+    def each(topic: Counts, probability: Values) -> Outside:
+        """Single documents."""
+        return Outside(topic, probability, np.ones(len(topic), np.int64))
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Chances:
@@ -176,7 +191,7 @@ def chances(
     if policies.depth is not None:
         keep = rank <= policies.depth
         below = ~keep & unknown
-        around = around.joined(Outside(topic[below], probability[below], np.ones(below.sum(), np.int64)))
+        around = around.joined(Outside.each(topic[below], probability[below]))
     relevant = keep & (grade >= likelihood.level)
     ties = None if whole.ties is None else _in_rank_order(run, whole, policies)[1]
     return Chances(
@@ -188,7 +203,7 @@ def chances(
 
 
 def _in_rank_order(run: Run, ranking: Ranking, policies: Policies) -> tuple[Places, TieBlocks | None]:
-    """Rows of the run's table for all documents of judged topics, topic after topic in rank order; their ties."""
+    """The rows of all documents of judged topics, topic after topic in rank order, and their ties."""
     place = {text: number for number, text in enumerate(ranking.topics)}
     number_of = np.array([place.get(text, -1) for text in run.topics], np.int64)
     run_topic = np.repeat(np.arange(len(run.topics)), run.sizes)
@@ -346,7 +361,7 @@ def _bin(rank: Counts) -> Counts:
     return np.frexp((rank - 1).astype(np.float64))[1].astype(np.int64)
 
 
-def _never_rising(rates: Values, weights: Values) -> Values:
+def _never_rising(rates: Values, weights: NDArray[np.floating]) -> Values:
     """The closest rates (weighted least squares) that never rise: neighbours that do are averaged."""
     pools: list[tuple[float, float, int]] = []  # rate, weight, how many
     for rate, weight in zip(rates.tolist(), weights.tolist(), strict=True):
@@ -379,6 +394,8 @@ def read_probabilities(source: str | Path | Content) -> Qrels:
         lines=fields.lines, source=content.source, duplicates="error", problems=problems,
     )  # fmt: skip
     problems.refuse()
+    if not len(table.docs):
+        raise DataError(f"{content.source}: no probabilities; expected lines such as '{PROBABILITIES_SHAPE}'")
     return table
 
 
@@ -456,8 +473,8 @@ class _Listed:
             topic = documents.ranking.topics[documents.topic[lacking[0]]]
             raise DataError(
                 f"{self.name}: no probability for document {run.docs.text(row)!r} of topic {topic}, which"
-                f" {run.source} retrieved and nobody judged ({len(lacking):,} such documents); list it, or say"
-                " what all others have in a line such as '* * 0.01'"
+                f" {run.source} retrieved and nobody judged ({len(lacking):,} such documents); list it, or"
+                " say what all others have in a line such as '* * 0.01'"
             )
         return probability
 
@@ -466,4 +483,4 @@ class _Listed:
         left = ~self.settled & (self.topic >= 0)
         left[self.table.find(run.pair_keys(), run.docs)[1]] = False
         rows = left.nonzero()[0]
-        return Outside(self.topic[rows], self.listed.grades[rows], np.ones(len(rows), np.int64))
+        return Outside.each(self.topic[rows], self.listed.grades[rows])

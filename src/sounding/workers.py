@@ -17,6 +17,15 @@ Progress = Callable[[int], None]  # called with how many more items are done
 WORTH_FORKING = 20_000_000  # bytes of input below which a second process costs more than it brings
 
 
+def settle_memory() -> None:
+    """Keep the C library from handing memory back to the system between one array and the next.
+
+    It learns from the largest block that was freed; taking and freeing one that is never touched costs
+    nothing, and saves most page faults of the work that follows: a third of its time.
+    """
+    bytes(31 << 20)
+
+
 def processes_for(size: int, items: int, jobs: int | None) -> int:
     """How many processes to use: what was asked for, or as many as there are cores where that pays.
 
@@ -41,26 +50,29 @@ def map_items(
     Children are forked: they share what is in memory, and hand back what they made when done.
     """
     children = [_start(work, items[number::processes]) for number in range(1, processes)]
-    shares = [_outcomes(work, items[0::processes], progress, processes)]
+    shares: list[list[Any]] = [_outcomes(work, items[0::processes], progress, processes)]
     for child in children:
         shares.append(_collect(*child))
-    outcomes = [shares[number % processes][number // processes] for number in range(len(items))]
-    for outcome in outcomes:
-        if isinstance(outcome, SoundingError):
-            raise outcome
-    return [outcome for outcome in outcomes if not isinstance(outcome, SoundingError)]
+    failed = [
+        (number + processes * (len(share) - 1), share[-1])
+        for number, share in enumerate(shares)
+        if share and isinstance(share[-1], SoundingError)
+    ]
+    if failed:
+        raise min(failed, key=lambda failure: failure[0])[1]
+    return [shares[number % processes][number // processes] for number in range(len(items))]
 
 
 def _outcomes(
     work: Callable[[Item], Result], items: Sequence[Item], progress: Progress | None, processes: int = 1
 ) -> list[Result | SoundingError]:
-    """What `work` made of each item, or the error that it met."""
+    """What `work` made of each item; the last one is the error where it met one."""
     outcomes: list[Result | SoundingError] = []
     for item in items:
         try:
             outcomes.append(work(item))
         except SoundingError as error:
-            outcomes.append(error)
+            return [*outcomes, error]
         if progress:
             progress(processes)  # the others are as far, as near as one can tell
     return outcomes

@@ -26,23 +26,35 @@ def pair_keys(topics: tuple[str, ...], sizes: Places, doc_words: Words) -> Words
 
 def repeated_rows(keys: Words, docs: Tokens) -> tuple[Places, Places]:
     """Rows whose pair stands in an earlier row, and the first row that has it; both ascending."""
-    none = np.empty(0, np.int64)
-    halves = (keys >> _U64(32)).astype(np.uint32)  # half a key sorts twice as fast, and is nearly as telling
-    ordered = np.sort(halves)
-    twins = ordered[1:][ordered[1:] == ordered[:-1]]
-    if not len(twins):
-        return none, none
-    suspects = np.isin(halves, twins).nonzero()[0]
+    suspects = _suspects(keys)
     first: dict[tuple[int, str], int] = {}
     later, earlier = [], []
-    for row, key, text in zip(
-        suspects.tolist(), keys[suspects].tolist(), docs[suspects].texts(), strict=True
-    ):
+    pairs = zip(keys[suspects].tolist(), docs[suspects].texts(), strict=True) if len(suspects) else ()
+    for row, (key, text) in zip(suspects.tolist(), pairs, strict=True):
         met = first.setdefault((key, text), row)
         if met != row:
             later.append(row)
             earlier.append(met)
     return np.array(later, np.int64), np.array(earlier, np.int64)
+
+
+def _suspects(keys: Words) -> Places:
+    """All rows whose key occurs more than once, ascending.
+
+    Every row writes its number into a slot of a small table; who does not find it there afterwards
+    shares the slot. Only those few are sorted and compared.
+    """
+    bits = max(4, (4 * len(keys)).bit_length())
+    slot = (keys >> _U64(64 - bits)).view(np.int64)
+    row = np.arange(len(keys), dtype=np.int32)
+    table = np.empty(1 << bits, np.int32)
+    table[slot] = row
+    winner = table[slot]
+    losers = (winner != row).nonzero()[0]
+    lost = keys[losers]
+    ordered = np.sort(lost)
+    twins = np.concatenate([lost[keys[winner[losers]] == lost], ordered[1:][ordered[1:] == ordered[:-1]]])
+    return np.isin(keys, twins).nonzero()[0] if len(twins) else np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

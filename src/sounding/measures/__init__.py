@@ -6,10 +6,11 @@ from sounding.measures import (  # isort: skip
     interpolated,
     sets,
     counts,
-    sampled,
+    assessment,
     graded,
     utility,
     overlap,
+    sampled,
     tied,
 )
 from sounding.measures.grammar import parse, parse_measures
@@ -18,6 +19,7 @@ from sounding.measures.registry import Definition, Measure, definition, definiti
 __all__ = [
     "Definition",
     "Measure",
+    "assessment",
     "binary",
     "counts",
     "definition",

@@ -23,7 +23,7 @@ import numpy as np
 from sounding.errors import DataError, SoundingError, UnknownNameError
 from sounding.measures import trec
 from sounding.measures.registry import Measure, definition, definitions
-from sounding.ranking import Judgments, Ranking
+from sounding.ranking import Judgments, Ranking, Sampling, Strata
 
 # Other spellings of our names: ir_measures' aliases, and the assessment measures as papers write them.
 ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -37,6 +37,7 @@ ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "A_p": ("P", {"assessed": True}),
     "A_r": ("R", {"assessed": True}),
     "AA": ("AP", {"assessed": True}),
+    "MAA": ("AP", {"assessed": True}),
 }
 
 # ranx: what the bare name is, what `@k` makes of it (None: nothing), and further parameters.
@@ -113,11 +114,13 @@ def _no_topics() -> Ranking:
     """A ranking of nothing, on a scale that holds every grade a parameter may name."""
     whole, real = np.empty(0, np.int64), np.empty(0)
     judgments = Judgments(
-        topics=(), starts=np.zeros(1, np.int64), grades=real, pool_ranks=whole, pooled=whole, highest=1000.0
-    )
+        topics=(), starts=np.zeros(1, np.int64), grades=real, pool_ranks=whole, pooled=whole, highest=1000.0,
+        sampling=Sampling(strata=Strata(whole, whole, np.zeros(1, np.int64)), probabilities=real),
+    )  # fmt: skip
     return Ranking(
         run="", judgments=judgments, topic=whole, rank=whole, grade=real, retrieved=whole,
         missing=np.empty(0, np.bool_), pooled_topic=whole, pooled_rank=whole,
+        judgment=whole, pooled_stratum=whole,
     )  # fmt: skip
 
 

@@ -46,7 +46,7 @@ def inferred_average_precision(run: Ranking, *, rel: float = 1) -> Values:
     return share(run.total(hit.topic, (1 + in_pool * precision_above) / hit.rank), run.relevant(rel))
 
 
-@measure("xinfAP", basis="recall", monotone=False, bounds=(0.0, np.inf))
+@measure("xinfAP", basis="recall", monotone=False)
 def extended_inferred_average_precision(run: Ranking, *, rel: float = 1, compat: Compat = "none") -> Values:
     """AP as inferred from judgments of a pool that was sampled stratum by stratum.
 
@@ -56,15 +56,15 @@ def extended_inferred_average_precision(run: Ranking, *, rel: float = 1, compat:
     (h + e) / (j + 2e), e = 0.00001. The sum of the precisions is divided by the estimated number of
     relevant documents (Yilmaz, Kanoulas & Aslam 2008). Needs qrels with strata.
 
-    compat 'sample_eval' is the script's: (h + e) / (j + 3e) always, and a divisor of at most 1000. Only
-    then can a value exceed 1.
+    compat 'sample_eval' is the script's: (h + e) / (j + 3e) always, and a divisor of at most 1000, with
+    which a value can exceed 1.
     """
     pool = _pool_of(run, "xinfAP")
     gained, relevant = _inferred_sums(run, pool, _above(run, pool, rel), rel, compat)
     return share(gained, relevant)
 
 
-@measure("infNDCG", basis="recall", monotone=False, bounds=(-np.inf, np.inf))
+@measure("infNDCG", basis="recall", monotone=False, bounds=_NUMBER_OF)
 def inferred_ndcg(
     run: Ranking,
     *,
@@ -104,9 +104,9 @@ def statistical_average_precision(run: Ranking, *, rel: float = 1, certain: bool
     With `certain`, documents that MTC chose (methods 0 and 2 of prels) have the chance 1, as in the
     script of the Million Query tracks.
     """
-    weight = _weights(run, "statAP", certain=certain)
-    hit = _relevant_documents(run, weight, rel)
-    return share(run.total(hit.topic, hit.weight * hit.precision), _total_relevant(run, weight, rel))
+    sample = _sample_of(run, "statAP", certain=certain)
+    hit = _relevant_documents(run, sample, rel)
+    return share(run.total(hit.topic, hit.weight * hit.precision), _total_relevant(run, sample.weight, rel))
 
 
 @measure("EstNumRel", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
@@ -115,7 +115,7 @@ def estimated_number_relevant(run: Ranking, *, rel: float = 1) -> Values:
 
     The Horvitz-Thompson total, which is unbiased. Needs prels, or qrels with strata.
     """
-    return _total_relevant(run, _weights(run, "EstNumRel"), rel)
+    return _total_relevant(run, _sample_of(run, "EstNumRel").weight, rel)
 
 
 @measure("EstNumRelRet", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
@@ -124,7 +124,7 @@ def estimated_number_relevant_retrieved(run: Ranking, *, rel: float = 1) -> Valu
 
     The Horvitz-Thompson total, which is unbiased. Needs prels, or qrels with strata.
     """
-    hit = _relevant_documents(run, _weights(run, "EstNumRelRet"), rel)
+    hit = _relevant_documents(run, _sample_of(run, "EstNumRelRet"), rel)
     return run.total(hit.topic, hit.weight)
 
 
@@ -163,30 +163,30 @@ def _extended_inferred_ap_error(run: Ranking, *, rel: float = 1, compat: Compat 
 
 @_error_of("statAP")
 def _statistical_ap_error(run: Ranking, *, rel: float = 1, certain: bool = False) -> Values:
-    weight = _weights(run, "statAP", certain=certain)
-    hit = _relevant_documents(run, weight, rel)
-    relevant = _total_relevant(run, weight, rel)
+    sample = _sample_of(run, "statAP", certain=certain)
+    hit = _relevant_documents(run, sample, rel)
+    relevant = _total_relevant(run, sample.weight, rel)
     value = share(run.total(hit.topic, hit.weight * hit.precision), relevant)
     # A document adds its own precision, its part in the precisions below it, and to the divisor.
     part = hit.weight / hit.rank
     below = run.total(hit.topic, part)[hit.topic] - running(np.add, part, hit.nth)
     influence = np.where(run.judgments.grades >= rel, -value[run.judgments.topic], 0.0)
     influence[hit.judgment] += hit.precision + below
-    return share(_deviation_of_total(run, influence, weight), relevant)
+    return share(_deviation_of_total(run, influence, sample.weight), relevant)
 
 
 @_error_of("EstNumRel")
 def _number_relevant_error(run: Ranking, *, rel: float = 1) -> Values:
     influence = (run.judgments.grades >= rel).astype(np.float64)
-    return _deviation_of_total(run, influence, _weights(run, "EstNumRel"))
+    return _deviation_of_total(run, influence, _sample_of(run, "EstNumRel").weight)
 
 
 @_error_of("EstNumRelRet")
 def _number_relevant_retrieved_error(run: Ranking, *, rel: float = 1) -> Values:
-    weight = _weights(run, "EstNumRelRet")
-    influence = np.zeros(len(weight))
-    influence[_relevant_documents(run, weight, rel).judgment] = 1
-    return _deviation_of_total(run, influence, weight)
+    sample = _sample_of(run, "EstNumRelRet")
+    influence = np.zeros(len(sample.weight))
+    influence[_relevant_documents(run, sample, rel).judgment] = 1
+    return _deviation_of_total(run, influence, sample.weight)
 
 
 def _inferred_error(run: Ranking, pool: _Pool, rel: float, compat: Compat) -> Values:
@@ -202,7 +202,9 @@ def _inferred_error(run: Ranking, pool: _Pool, rel: float, compat: Compat) -> Va
     weight = pool.weight[pool.documents[hit]]
     reach = share(above.in_pool, above.judged * pool.weight[above.stratum]) * weight / run.rank[hit]
     below = _Below(run, pool, above.stratum, run.rank[hit])
-    influence += found * below.sums(reach) - below.sums(reach * share(above.relevant, above.judged))
+    others = above.judged - 1 + 2 * _EPSILON
+    relevant_one = below.sums(reach * (1 - (above.relevant - 1 + _EPSILON) / others))
+    influence += np.where(found, relevant_one, -below.sums(reach * (above.relevant + _EPSILON) / others))
 
     judgments, strata = run.judgments, pool.strata
     count = len(strata.sizes)
@@ -263,6 +265,14 @@ class _Above:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Sample:
+    """What the judged documents stand for, and which of them a run retrieved."""
+
+    weight: Values  # (judgment,) 1 / chance of having been chosen
+    retrieved: Counts  # (document,) the place of a judged document among the judgments
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Relevant:
     """The relevant documents of a ranking, with what they stand for."""
 
@@ -318,16 +328,16 @@ def _stands_for(strata: Strata) -> Values:
     return share(strata.sizes, np.bincount(strata.judged, minlength=len(strata.sizes)))
 
 
-def _weights(run: Ranking, name: str, *, certain: bool = False) -> Values:
-    """How many documents each judged one stands for: 1 / chance of having been chosen."""
+def _sample_of(run: Ranking, name: str, *, certain: bool = False) -> _Sample:
     sampling = run.judgments.sampling
-    if sampling is not None and sampling.probabilities is not None:
-        weight = 1 / sampling.probabilities
-        if certain and sampling.methods is not None:
-            weight[np.isin(sampling.methods, _CHOSEN_BY_MTC)] = 1
-        return weight
-    if sampling is not None and sampling.strata is not None:
-        return _stands_for(sampling.strata)[sampling.strata.judged]
+    if sampling is not None and run.judgment is not None:
+        if sampling.probabilities is not None:
+            weight = 1 / sampling.probabilities
+            if certain and sampling.methods is not None:
+                weight[np.isin(sampling.methods, _CHOSEN_BY_MTC)] = 1
+            return _Sample(weight, run.judgment)
+        if sampling.strata is not None:
+            return _Sample(_stands_for(sampling.strata)[sampling.strata.judged], run.judgment)
     raise DataError(
         f"{name} needs the chance that each judged document had of being chosen; give prels"
         " (topic doc grade method probability), or qrels with a probability column or with strata"
@@ -340,11 +350,10 @@ def _total_relevant(run: Ranking, weight: Values, rel: float) -> Values:
     return run.total(run.judgments.topic[chosen], weight[chosen])
 
 
-def _relevant_documents(run: Ranking, weight: Values, rel: float) -> _Relevant:
-    assert run.judgment is not None  # filled wherever weights are known
+def _relevant_documents(run: Ranking, sample: _Sample, rel: float) -> _Relevant:
     chosen = run.grade >= rel
-    hit, judgment = run.select(chosen), run.judgment[chosen]
-    times = weight[judgment]
+    hit, judgment = run.select(chosen), sample.retrieved[chosen]
+    times = sample.weight[judgment]
     above = running(np.add, times, hit.nth) - times
     return _Relevant(judgment, hit.topic, hit.rank, hit.nth, times, (1 + above) / hit.rank)
 

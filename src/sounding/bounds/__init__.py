@@ -1,0 +1,55 @@
+"""The least and the most that a value can be, over every way in which more judgments could turn out.
+
+A completion gives any of the unjudged documents a grade of the scale; the others stay unjudged, which
+counts as grade 0 in nearly every measure. Unjudged are all documents of the ranking that nobody judged,
+below the cut-off too, and as many outside it as the caller says. docs/bounds.md has the arguments.
+"""
+
+from __future__ import annotations
+
+# A family is registered when its module is imported.
+from sounding.bounds import gain, preference, precision, recall, utility
+from sounding.bounds.registry import Bounds, Kind, Unknowns, bounder, known, whole_range
+from sounding.bounds.utility import depth_for_residual
+from sounding.errors import DataError
+from sounding.measures.registry import Measure
+from sounding.ranking import Ranking
+
+__all__ = [
+    "Bounds",
+    "Kind",
+    "Unknowns",
+    "bounds",
+    "depth_for_residual",
+    "gain",
+    "precision",
+    "preference",
+    "recall",
+    "utility",
+]
+
+
+def bounds(measure: Measure, ranking: Ranking, unknowns: Unknowns) -> Bounds:
+    """The least and the most that the measure can be for each topic, and what kind of bounds they are.
+
+    With `assessed` nothing is unknown: the measure tells what was judged, and lower = upper = value.
+    With `judged_only` there are none but the range of the measure: a value without the unjudged
+    documents is not that of any completion, and can lie outside all of them.
+    """
+    if ranking.ties is not None:
+        raise DataError(
+            f"{measure}: bounds need an order of the documents, and ties are averaged; use ties trec, file or rank"
+        )
+    for name, counts in (("outside", unknowns.outside), ("at_most", unknowns.at_most)):
+        if counts is not None and counts.shape != (len(ranking.topics),):
+            raise DataError(
+                f"unknowns: {name} has the shape {counts.shape}; expected one count for each of the"
+                f" {len(ranking.topics)} topics"
+            )
+    if measure.definition.aggregate == "text":
+        return whole_range(measure, ranking, unknowns)
+    if measure.get("assessed"):
+        return known(measure, ranking, unknowns)
+    if measure.get("judged_only"):
+        return whole_range(measure, ranking, unknowns)
+    return bounder(measure.name)(measure, ranking, unknowns)

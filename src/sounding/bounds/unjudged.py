@@ -1,0 +1,102 @@
+"""Where a run's unjudged documents stand, how many can be relevant, and rankings in which some are.
+
+Documents beyond the cut-off count like documents that were not retrieved: they can add to the number of
+relevant documents, and to nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sounding.bounds.registry import Unknowns
+from sounding.ranking import Counts, Judgments, Ranking, Values
+
+_FINEST = 1000  # a scale of more whole grades than this is one of scores: only grades that occur count
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Room:
+    """How many documents of each topic can still turn out relevant, and where."""
+
+    within: Counts  # unjudged documents among the first k
+    elsewhere: Counts  # the run's own below k, and those it did not retrieve
+    cap: Counts  # how many can be relevant in all
+
+    @property
+    def most_within(self) -> Counts:
+        """The most relevant ones among the first k."""
+        return np.minimum(self.within, self.cap)
+
+    @property
+    def most_elsewhere(self) -> Counts:
+        """The most relevant ones that are not among the first k."""
+        return np.minimum(self.elsewhere, self.cap)
+
+    @property
+    def left_within(self) -> Counts:
+        """The most among the first k once as many as possible elsewhere are relevant."""
+        return np.minimum(self.within, self.cap - self.most_elsewhere)
+
+
+def room(run: Ranking, k: int | None, unknowns: Unknowns) -> Room:
+    """The room for further relevant documents, with a cut-off at k."""
+    topics = len(run.topics)
+    unjudged = run.retrieved - np.bincount(run.topic, minlength=topics)
+    within = unjudged
+    if k is not None:
+        near = np.bincount(run.topic[run.rank <= k], minlength=topics)
+        within = np.minimum(run.retrieved, k) - near
+    elsewhere = unjudged - within + unknowns.outside
+    cap = within + elsewhere
+    return Room(within, elsewhere, cap if unknowns.at_most is None else np.minimum(cap, unknowns.at_most))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Holes:
+    """The unjudged documents among the first k, by topic and rank."""
+
+    topic: Counts
+    rank: Counts
+    nth: Counts  # from 1 within a topic
+
+
+def holes(run: Ranking, k: int | None) -> Holes:
+    """Every unjudged document among the first k."""
+    depth = run.retrieved if k is None else np.minimum(run.retrieved, k)
+    ends = np.cumsum(depth)
+    above = ends - depth  # how many documents the topics before have
+    near = slice(None) if k is None else run.rank <= k
+    unjudged = np.ones(int(depth.sum()), np.bool_)
+    unjudged[above[run.topic[near]] + run.rank[near] - 1] = False
+    place = unjudged.nonzero()[0]
+    topic = np.searchsorted(ends, place, side="right")
+    first = np.searchsorted(topic, np.arange(len(depth)))
+    return Holes(topic, place - above[topic] + 1, np.arange(1, len(place) + 1) - first[topic])
+
+
+def filled(run: Ranking, k: int | None, grade: float, most: Counts) -> Ranking:
+    """The first k documents, in which the first `most` unjudged ones of each topic have this grade.
+
+    The judgments stay as they are, so this is for measures that do not ask what was not retrieved.
+    """
+    near = run if k is None else run.cut(k)
+    new = holes(near, None)
+    chosen = new.nth <= most[new.topic]
+    topic = np.concatenate([near.topic, new.topic[chosen]])
+    rank = np.concatenate([near.rank, new.rank[chosen]])
+    order = np.argsort(topic * (int(near.retrieved.max(initial=0)) + 1) + rank, kind="stable")
+    grades = np.concatenate([near.grade, np.full(len(topic) - len(near.grade), grade)])
+    return replace(near, topic=topic[order], rank=rank[order], grade=grades[order])
+
+
+def scale(judgments: Judgments, rel: float | None = None) -> Values:
+    """The grades that a document may get, ascending: whole ones from 0 to the highest, and all that occur.
+
+    A `rel` above the highest grade counts as possible too.
+    """
+    levels = judgments.remember("levels", lambda: np.unique(judgments.grades))
+    whole = np.arange(0.0, judgments.highest + 1) if judgments.highest <= _FINEST else np.zeros(1)
+    options = np.concatenate([np.minimum(whole, judgments.highest), levels, [judgments.highest]])
+    return np.unique(options if rel is None else np.append(options, rel))

@@ -1,0 +1,90 @@
+"""Mean and standard deviation of a measure when every unjudged document is relevant by chance."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from sounding.errors import DataError
+from sounding.expectation.additive import additive_moments, is_additive
+from sounding.expectation.completions import sampled_moments
+from sounding.expectation.first import FIRST, first_moments
+from sounding.expectation.moments import Expected, Moments, Overall, known
+from sounding.expectation.ratio import approximate_moments, is_ratio, ratio_moments
+from sounding.measures import Measure
+from sounding.ranking import Ranking
+from sounding.relevance import Chances
+
+__all__ = ["Expected", "Method", "Overall", "expected", "is_known", "level_of"]
+
+Method = Literal["best", "sampling", "ratio", "paper"]
+
+# What was judged is what they ask, not what is relevant.
+_ABOUT_JUDGING = frozenset({"Judged", "Unjudged", "RBPResidual", "NumQ"})
+
+
+def level_of(measure: Measure) -> float:
+    """The lowest grade that is relevant to a measure; 1 where the measure takes grades as they are."""
+    level = measure.get("rel")
+    return 1.0 if level is None else float(level)
+
+
+def is_known(measure: Measure) -> bool:
+    """Whether unjudged documents have no say in the value, whatever they are.
+
+    So it is for what passes over them (`judged_only`), for what counts judged documents (`assessed`, rel=0,
+    Judged and its kin), and for estimates from a sample, which have their own way with the rest.
+    """
+    return (
+        bool(measure.get("assessed"))
+        or bool(measure.get("judged_only"))
+        or measure.name in _ABOUT_JUDGING
+        or measure.definition.family == "sampled"
+        or (measure.name == "NumRet" and measure.get("rel") is None)
+        or measure.get("rel") == 0
+    )
+
+
+def expected(
+    measure: Measure,
+    chances: Chances,
+    ranking: Ranking,
+    *,
+    draws: int = 1000,
+    rng: np.random.Generator,
+    method: Method = "best",
+) -> Expected:
+    """Mean and deviation of a measure for every topic of a ranking, under the chances of its documents.
+
+    Exact where that can be: sums over documents, RR and Success, AP and recall. Everything else is the
+    measure itself on `draws` completions of the judgments, and `error` says how well the mean is then
+    known. The method `sampling` does so for all measures; `ratio` and `paper` are approximations of AP and
+    recall. Chances must be those of the measure's own level of relevance, see `level_of`.
+    """
+    if measure.definition.aggregate == "text":
+        raise DataError(f"{measure} gives a text, and there is no mean of texts")
+    if is_known(measure):
+        return _exactly(known(measure(ranking)), "known")
+    if measure.get("rel") is not None and level_of(measure) != chances.level:
+        raise DataError(
+            f"{measure} counts documents of grade {level_of(measure):g} or better, and these are the chances"
+            f" of grade {chances.level:g} or better; fit the prior with that level"
+        )
+    if method in ("ratio", "paper"):
+        return _exactly(approximate_moments(measure, chances, ranking, method), method)
+    if method == "best":
+        if is_additive(measure):
+            return _exactly(additive_moments(measure, chances, ranking), "additive")
+        if chances.ties is None and measure.name in FIRST:
+            return _exactly(first_moments(measure, chances, ranking), "first")
+        if chances.ties is None and is_ratio(measure):
+            return _exactly(ratio_moments(measure, chances, ranking), "exact")
+    moments, error = sampled_moments(measure, chances, ranking, draws=draws, rng=rng)
+    return Expected(mean=moments.mean, deviation=moments.deviation, error=error, method="sampling")
+
+
+def _exactly(moments: Moments, method: str) -> Expected:
+    return Expected(
+        mean=moments.mean, deviation=moments.deviation, error=np.zeros(len(moments.mean)), method=method
+    )

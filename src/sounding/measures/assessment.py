@@ -1,0 +1,93 @@
+"""How much of a ranking was judged: counts of judged and unjudged documents, retrieved or not.
+
+The twin of any measure, with every judged document counted as relevant (Baillie, Azzopardi & Ruthven),
+needs no kernel of its own: `assessed=True`. docs/assessment.md has both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sounding.errors import DataError
+from sounding.measures.registry import measure
+from sounding.ranking import Ranking, Values
+
+_NUMBER_OF = (0.0, np.inf)
+
+
+@measure("FirstUnjudged", basis="count", monotone=False, bounds=(1.0, np.inf))
+def first_unjudged(run: Ranking) -> Values:
+    """Rank of the first document that was not judged; not a number where all that were retrieved were.
+
+    A mean is over the topics that have such a document.
+    """
+    if run.ties is not None:
+        raise DataError(
+            "FirstUnjudged: the average over tied documents is not available for this measure;"
+            " use ties trec, file or rank"
+        )
+    every = run.select(np.ones(len(run.rank), np.bool_))
+    # Down to the first gap the n-th judged document stands at rank n.
+    first = run.total(every.topic[every.rank == every.nth]) + 1
+    return np.where(first <= run.retrieved, first, np.nan)
+
+
+@measure("NumJudged", basis="count", monotone=True, aggregate="sum", bounds=_NUMBER_OF)
+def number_judged(run: Ranking) -> Values:
+    """Judged documents of the topic, retrieved or not."""
+    return run.judgments.judged.astype(np.float64)
+
+
+@measure("NumNonrel", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
+def number_nonrelevant(run: Ranking, *, rel: float = 1) -> Values:
+    """Documents of the topic that were judged and are not relevant, retrieved or not."""
+    return (run.judgments.judged - run.relevant(rel)).astype(np.float64)
+
+
+@measure("NumJudgedRet", basis="count", monotone=True, additive=True, aggregate="sum", bounds=_NUMBER_OF)
+def number_judged_retrieved(run: Ranking) -> Values:
+    """Documents retrieved that were judged."""
+    return run.total(run.topic)
+
+
+@measure("NumUnjudgedRet", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
+def number_unjudged_retrieved(run: Ranking) -> Values:
+    """Documents retrieved that were not judged."""
+    return run.retrieved - run.total(run.topic)
+
+
+@measure("NumJudgedNotRet", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
+def number_judged_not_retrieved(run: Ranking) -> Values:
+    """Judged documents that were not retrieved."""
+    return run.judgments.judged - run.total(run.topic)
+
+
+@measure("NumRelNotRet", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
+def number_relevant_not_retrieved(run: Ranking, *, rel: float = 1) -> Values:
+    """Relevant documents that were not retrieved."""
+    return run.relevant(rel) - run.total(run.topic[run.grade >= rel])
+
+
+@measure("NumNonrelNotRet", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
+def number_nonrelevant_not_retrieved(run: Ranking, *, rel: float = 1) -> Values:
+    """Documents that were judged and are not relevant, and were not retrieved."""
+    return number_nonrelevant(run, rel=rel) - run.total(run.topic[run.grade < rel])
+
+
+@measure("NumUnjudgedNotRet", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
+def number_unjudged_not_retrieved(run: Ranking, *, collection: int | None = None) -> Values:
+    """Documents of the collection that were neither judged nor retrieved; without its size, pooled ones.
+
+    `collection` is the number of documents it has. Without it only those count that are known to be
+    there: in the pool, and not judged (grade -1).
+    """
+    if collection is None:
+        return run.judgments.pooled - run.total(run.pooled_topic)
+    seen = run.retrieved + number_judged_not_retrieved(run)
+    if seen.max(initial=0) > collection:
+        topic = run.topics[int(seen.argmax())]
+        raise DataError(
+            f"NumUnjudgedNotRet: collection is {collection}, and {seen.max():g} documents were judged or"
+            f" retrieved for topic {topic}; give the number of documents in the collection"
+        )
+    return collection - seen

@@ -3,11 +3,12 @@
 measure       as people type it
 grades        labels of the ranking from rank 1: a grade, - not judged, . pooled and not judged; `none` for no
               documents. 1^3 is a grade of 1 whose best rank in a pooled run was 3
-unretrieved   grades of judged documents that were not retrieved, or `none`
+unretrieved   the same for documents that were not retrieved: grades, or . for pooled and not judged; or `none`
 value         what the measure gives, or its text
 source        the arithmetic, or the tool with its version and command
 
-The scale ends at the best grade of the row, and at 1 where there is no better.
+The scale ends at the best grade of the row, and at 1 where there is no better. What was judged is a sample
+of the pool, which is one stratum: each judged document had the chance judged / (judged + pooled).
 """
 
 from __future__ import annotations
@@ -49,8 +50,10 @@ def topic_of(row: dict[str, str]) -> Topic:
     known = tuple(rank for rank in ranks if rank is not None)
     assert len(known) in (0, len(ranks)), "pool ranks: give every judged document one, or none"
     elsewhere = tuple(label for label, _ in others if is_judged(label))
-    assert len(elsewhere) == len(others), "a document that was not retrieved has a grade"
-    return Topic(tuple(label for label, _ in ranked), elsewhere, pool_ranks=known or None)
+    unsampled = [label for label, _ in others].count(POOLED)
+    assert len(elsewhere) + unsampled == len(others), "an unjudged document that was not retrieved is pooled"
+    ranking = tuple(label for label, _ in ranked)
+    return Topic(ranking, elsewhere, pool_ranks=known or None, unsampled=unsampled)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +69,7 @@ def test_a_measure_gives_the_value_in_the_row(row: dict[str, str]) -> None:
     if measure.definition.aggregate == "text":
         assert value == row["value"]
     else:
-        assert value == pytest.approx(float(row["value"]), abs=1e-12, rel=0)
+        assert value == pytest.approx(float(row["value"]), abs=1e-12, rel=0, nan_ok=True)
 
 
 def test_every_registered_measure_has_a_golden_row() -> None:

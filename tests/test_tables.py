@@ -117,3 +117,9 @@ def test_parquet_reads_back_with_nulls() -> None:
 def test_an_unknown_format_names_near_ones() -> None:
     with pytest.raises(UnknownNameError, match="unknown format 'cvs'; did you mean csv"):
         render([small()], "cvs")
+
+
+def test_notes_are_wrapped_on_a_terminal_only() -> None:
+    table = Table([Column("run", ["a"])], notes=["word " * 30])
+    assert max(map(len, render([table], "table", width=40).splitlines())) <= 40
+    assert max(map(len, render([table], "table").splitlines())) > 100

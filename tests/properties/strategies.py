@@ -15,10 +15,11 @@ from typing import TypeGuard
 
 import numpy as np
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import sounding.measures
 from sounding.measures.registry import Definition, definitions
-from sounding.ranking import Judgments, Ranking
+from sounding.ranking import Judgments, Ranking, Sampling, Strata
 
 POOLED = -1  # in the pool, and not judged
 HIGHEST = 4
@@ -34,6 +35,7 @@ class Topic:
     elsewhere: tuple[float, ...] = ()
     missing: bool = False  # the run lacks the topic; its ranking is empty
     pool_ranks: tuple[int, ...] | None = None  # of the judged documents, as `judged` lists them
+    unsampled: int = 0  # documents that were pooled, neither judged nor retrieved
 
     @property
     def judged(self) -> list[float]:
@@ -42,7 +44,11 @@ class Topic:
 
     def condensed(self) -> Topic:
         """The topic as if nothing but judged documents had been retrieved."""
-        return replace(self, ranking=tuple(label for label in self.ranking if is_judged(label)))
+        return replace(
+            self,
+            ranking=tuple(label for label in self.ranking if is_judged(label)),
+            unsampled=self.unsampled + self.ranking.count(POOLED),
+        )
 
     def assessed(self) -> Topic:
         """The topic as if every judged document were relevant."""
@@ -63,7 +69,10 @@ def is_judged(label: Label) -> TypeGuard[float]:
 
 
 def ranking_of(topics: Sequence[Topic], *, highest: float = HIGHEST, old_points: bool = False) -> Ranking:
-    """The ranking of a run over these topics; `highest` is the best grade of the scale."""
+    """The ranking of a run over these topics; `highest` is the best grade of the scale.
+
+    What was judged is a sample of the pool, which is one stratum.
+    """
     judgments = judgments_of(topics, highest)
     places = [
         (number, rank, label)
@@ -72,6 +81,7 @@ def ranking_of(topics: Sequence[Topic], *, highest: float = HIGHEST, old_points:
     ]
     judged = [(number, rank, label) for number, rank, label in places if is_judged(label)]
     pooled = [(number, rank) for number, rank, label in places if label == POOLED]
+    pooled_topic = np.array([number for number, _ in pooled], np.int64)
     return Ranking(
         run="run",
         judgments=judgments,
@@ -80,10 +90,24 @@ def ranking_of(topics: Sequence[Topic], *, highest: float = HIGHEST, old_points:
         grade=np.array([label for _, _, label in judged], np.float64),
         retrieved=np.array([len(topic.ranking) for topic in topics], np.int64),
         missing=np.array([topic.missing for topic in topics], np.bool_),
-        pooled_topic=np.array([number for number, _ in pooled], np.int64),
+        pooled_topic=pooled_topic,
         pooled_rank=np.array([rank for _, rank in pooled], np.int64),
+        judgment=_judgments_of_documents(judgments, judged),
+        pooled_stratum=pooled_topic,
         old_recall_points=old_points,
     )
+
+
+def _judgments_of_documents(
+    judgments: Judgments, documents: Sequence[tuple[int, int, float]]
+) -> NDArray[np.int64]:
+    """For (topic, rank, grade) of judged documents, the place of such a judgment, each used once."""
+    free: dict[tuple[int, float], list[int]] = {}
+    for place, (topic, grade) in enumerate(
+        zip(judgments.topic.tolist(), judgments.grades.tolist(), strict=True)
+    ):
+        free.setdefault((topic, grade), []).insert(0, place)
+    return np.array([free[topic, grade].pop() for topic, _, grade in documents], np.int64)
 
 
 def judgments_of(topics: Sequence[Topic], highest: float) -> Judgments:
@@ -94,13 +118,17 @@ def judgments_of(topics: Sequence[Topic], highest: float) -> Judgments:
         rows.append(sorted(zip(topic.judged, known, strict=True), reverse=True))
     columns = np.array([pair for row in rows for pair in row], np.float64).reshape(-1, 2)
     with_ranks = all(topic.pool_ranks is not None for topic in topics)
+    pooled = np.array([topic.ranking.count(POOLED) + topic.unsampled for topic in topics], np.int64)
+    judged = np.array([len(row) for row in rows], np.int64)
+    pool = Strata(np.repeat(np.arange(len(rows)), judged), judged + pooled, np.arange(len(rows) + 1))
     return Judgments(
         topics=tuple(f"{number:06}" for number in range(len(topics))),
         starts=np.cumsum([0, *map(len, rows)]),
         grades=columns[:, 0],
         pool_ranks=columns[:, 1].astype(np.int64) if with_ranks else None,
-        pooled=np.array([topic.ranking.count(POOLED) for topic in topics], np.int64),
+        pooled=pooled,
         highest=highest,
+        sampling=Sampling(strata=pool),
     )
 
 

@@ -90,7 +90,7 @@ class Sampler:
         )  # fmt: skip
 
     def rankings(self, draws: int, rng: np.random.Generator, largest: int) -> Iterator[Ranking]:
-        """Completions, as many to a ranking as `largest` documents allow; that does not change what is drawn."""
+        """Completions, as many to a ranking as `largest` documents allow: what is drawn stays the same."""
         documents, numbers = rng.spawn(2)
         others = self.others
         judged = len(self.ranking.judgments.grades) + (int(others.count.sum()) if self.every else 0)

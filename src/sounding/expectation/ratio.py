@@ -141,17 +141,18 @@ def _integrals(block: _Block) -> tuple[Values, Values]:
     """
     a, relevant = _center(block)
     p, q = block.probability, block.others.probability
+    not_p, not_q = 1 - p, 1 - q
     first, second = np.zeros(len(a)), np.zeros(len(a))
     for t, width in _nodes(relevant):
         column = t[:, np.newaxis]
-        factor = p * (column - 1) + 1
+        factor = p * column + not_p  # and not p (t - 1) + 1, which for p = 1 is not t to the last bit
         other_t = t[block.others.topic]
-        other_factor = q * (other_t - 1) + 1
+        other_factor = q * other_t + not_q
+        weight = np.exp(block.log_of_product(factor, other_factor)) * width / t
         chance = p * column / factor
         other_chance = q * other_t / other_factor
-        weight = np.exp(block.log_of_product(factor, other_factor)) * width / t
-        spread = (1 - p) * chance / factor
-        other_spread = (1 - q) * other_chance / other_factor
+        spread = chance - chance * chance
+        other_spread = other_chance - other_chance**2
         mean, variance = block.form(chance, spread, other_spread, a)
         mean -= a * block.sums(chance, other_chance)
         first += weight * mean
@@ -171,7 +172,7 @@ def _nodes(relevant: Values) -> Iterator[tuple[Values, Values]]:
     -ln t has no derivatives there; a power of the node's place bends that away, the more the less R is.
     """
     length = np.minimum(1, _REACH / np.maximum(relevant, 1))
-    power = np.where(relevant < 8, 4, np.where(relevant < 16, 2, 1))
+    power = np.where(relevant < 12, 4, np.where(relevant < 20, 3, np.where(relevant < 28, 2, 1)))
     places, widths = np.polynomial.legendre.leggauss(NODES)
     for place, width in zip((places + 1) / 2, widths / 2, strict=True):
         yield 1 - length + length * place**power, length * power * place ** (power - 1) * width

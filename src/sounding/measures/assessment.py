@@ -15,17 +15,12 @@ from sounding.ranking import Ranking, Values
 _NUMBER_OF = (0.0, np.inf)
 
 
-@measure("FirstUnjudged", basis="count", monotone=False, bounds=(1.0, np.inf))
+@measure("FirstUnjudged", basis="utility", monotone=False, bounds=(1.0, np.inf))
 def first_unjudged(run: Ranking) -> Values:
     """Rank of the first document that was not judged; not a number where all that were retrieved were.
 
     A mean is over the topics that have such a document.
     """
-    if run.ties is not None:
-        raise DataError(
-            "FirstUnjudged: the average over tied documents is not available for this measure;"
-            " use ties trec, file or rank"
-        )
     every = run.select(np.ones(len(run.rank), np.bool_))
     # Down to the first gap the n-th judged document stands at rank n.
     first = run.total(every.topic[every.rank == every.nth]) + 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -141,6 +142,18 @@ def standard_error(measure: Measure, ranking: Ranking) -> Values:
     return _STANDARD_ERRORS[measure.name](ranking, **parameters)
 
 
+def interval(measure: Measure, ranking: Ranking, *, confidence: float = 0.95) -> tuple[Values, Values]:
+    """The lower and upper end of an interval for what complete judgments of the pool would have given.
+
+    Symmetric on a log scale, for the estimates are skewed. Not a number where the estimate is 0: what
+    was not found tells no spread.
+    """
+    value, error = measure(ranking), standard_error(measure, ranking)
+    reach = np.full(len(value), np.nan)
+    np.divide(NormalDist().inv_cdf((1 + confidence) / 2) * error, value, out=reach, where=value > 0)
+    return value * np.exp(-reach), value * np.exp(reach)
+
+
 def _error_of(name: str) -> Callable[[Kernel], Kernel]:
     """Register the standard error of a measure; same parameters as its kernel."""
 
@@ -197,14 +210,15 @@ def _inferred_error(run: Ranking, pool: _Pool, rel: float, compat: Compat) -> Va
     influence = np.where(found, -value[run.topic], 0.0)
     influence[above.hits] += _inferred_precisions(run, above, compat)
 
-    # To c * h / j over a hit, a judged document of the stratum adds c / j times its relevance less h / j.
+    # What a judged document adds to c * h / j above a hit: c / j times its relevance less the h / j of the
+    # other judged ones. With them all, that is its own too, the spread of few documents comes out too small.
     hit = above.hits[above.hit]
     weight = pool.weight[pool.documents[hit]]
     reach = share(above.in_pool, above.judged * pool.weight[above.stratum]) * weight / run.rank[hit]
     below = _Below(run, pool, above.stratum, run.rank[hit])
     others = above.judged - 1 + 2 * _EPSILON
-    relevant_one = below.sums(reach * (1 - (above.relevant - 1 + _EPSILON) / others))
-    influence += np.where(found, relevant_one, -below.sums(reach * (above.relevant + _EPSILON) / others))
+    if_relevant = below.sums(reach * (1 - (above.relevant - 1 + _EPSILON) / others))
+    influence += np.where(found, if_relevant, -below.sums(reach * (above.relevant + _EPSILON) / others))
 
     judgments, strata = run.judgments, pool.strata
     count = len(strata.sizes)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -121,7 +122,8 @@ def _text(table: Table, width: int | None, marks: bool) -> str:
     for number, columns in enumerate(_folded(table.columns, width)):
         lines += [""] if number else []
         lines += _aligned(columns, table.height, marks)
-    lines += ["", *table.notes] if table.notes else []
+    if table.notes:
+        lines += ["", *(textwrap.fill(note, width) if width else note for note in table.notes)]
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,184 @@
+"""Bounds of nDCG: discounted gains over the best that could be, both of which grow with what is found.
+
+Gains go in steps from one level to the next. With m_l documents of at least level l among the first k, the
+largest DCG has them at the highest unjudged ranks, level by level, and the ideal depends on the m_l alone.
+So the most is a maximum over falling numbers m_1 >= m_2 >= ..., and the least needs but one number, since
+there an unjudged document has either the largest gain or none. docs/bounds.md has the arguments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.bounds.registry import Bounds, Unknowns, bounded, whole_range
+from sounding.bounds.unjudged import Room, holes, room, scale
+from sounding.bounds.utility import dcg_form
+from sounding.measures.binary import share
+from sounding.measures.graded import DcgForm, dcg_of, ideal_dcg_of
+from sounding.measures.registry import Measure
+from sounding.ranking import Counts, Judgments, Ranking, Values
+
+Table = NDArray[np.float64]  # (topic, number of documents from 0)
+CLOSE = 1e-15  # ratios that differ by less, relatively, are one
+
+
+@bounded("nDCG")
+def normalized_discounted_cumulative_gain(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """nDCG, where no grade gains less than nothing; with norm 'b' the ideal stays as it is."""
+    form, k = dcg_form(measure), measure.k
+    if form.gain(scale(run.judgments, form.rel)).min() < 0:
+        return whole_range(measure, run, unknowns)
+    levels = Levels.of(run.judgments, form)
+    space = room(run, k, unknowns)
+    value = dcg_of(run, k, form)
+    gained = _discounts_at_holes(run, k, form)
+    if measure.get("norm") == "b" and k is not None:
+        ideal = ideal_dcg_of(run.judgments, k, form, "b")
+        best = gained[np.arange(len(value)), space.most_within]
+        return Bounds(share(value, ideal), share(value + levels.largest * best, ideal), "exact")
+    ideals = Ideals.of(levels, form, k, space)
+    return Bounds(
+        _least(value, gained, levels, ideals, space, k), _greatest(value, gained, ideals, space), "exact"
+    )
+
+
+@bounded("IDCG")
+def ideal_discounted_cumulative_gain(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """The ideal DCG: as it is, or with the largest gain on every document that may have it."""
+    form, k = dcg_form(measure), measure.k
+    if form.gain(scale(run.judgments, form.rel)).min() < 0:
+        return whole_range(measure, run, unknowns)
+    space = room(run, k, unknowns)
+    ideals = Ideals.of(Levels.of(run.judgments, form), form, k, space)
+    return Bounds(measure(run), ideals.together(space.cap[:, np.newaxis])[:, 0], "exact")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """The gains above 0 that a document can have, ascending, as steps from one to the next."""
+
+    step: Values  # (level,) above 0
+    judged: Counts  # (level, topic) judged documents that gain at least this
+
+    @property
+    def largest(self) -> float:
+        """The largest gain."""
+        return float(self.step.sum())
+
+    @staticmethod
+    def of(judgments: Judgments, form: DcgForm) -> Levels:
+        """The levels of a scale; computed once for all runs."""
+
+        def compute() -> Levels:
+            gain = np.unique(form.gain(scale(judgments, form.rel)))
+            gain = gain[gain > 0]
+            own = form.gain(judgments.grades)
+            topics = len(judgments.topics)
+            judged = [np.bincount(judgments.topic[own >= level], minlength=topics) for level in gain]
+            return Levels(np.diff(gain, prepend=0.0), np.array(judged, np.int64).reshape(-1, topics))
+
+        return judgments.remember(("gain levels", form.key), compute)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ideals:
+    """The best DCG at k, level by level, when more documents reach a level."""
+
+    levels: Levels
+    summed: Values  # (number,) the discounts of so many first ranks; beyond k nothing is added
+
+    @staticmethod
+    def of(levels: Levels, form: DcgForm, k: int | None, space: Room) -> Ideals:
+        """What is needed for as many documents as may turn relevant."""
+        most = int((levels.judged.max(axis=0, initial=0) + space.cap).max(initial=0))
+        ranks = np.arange(1, (most if k is None else min(k, most)) + 1)
+        return Ideals(levels, np.concatenate([[0.0], np.cumsum(form.discount(ranks))]))
+
+    def at_level(self, level: int, more: Counts) -> Table:
+        """What a level adds to the ideal when so many more documents reach it; `more` is (topic, any)."""
+        number = self.levels.judged[level][:, np.newaxis] + more
+        return self.levels.step[level] * self.summed[np.minimum(number, len(self.summed) - 1)]
+
+    def together(self, more: Counts) -> Table:
+        """The ideal when so many more documents have the largest gain; `more` is (topic, any)."""
+        levels = range(len(self.levels.step))
+        return sum((self.at_level(level, more) for level in levels), np.zeros(more.shape))
+
+
+def _discounts_at_holes(run: Ranking, k: int | None, form: DcgForm) -> Table:
+    """The sum of the discounts at the first unjudged ranks of each topic; past their number it stays."""
+    open_ranks = holes(run, k)
+    table = np.zeros((len(run.topics), int(open_ranks.nth.max(initial=0)) + 1))
+    table[open_ranks.topic, open_ranks.nth] = form.discount(open_ranks.rank)
+    return np.cumsum(table, axis=1)
+
+
+def _ratio(gained: Any, ideal: Any) -> Any:
+    return np.divide(gained, ideal, out=np.zeros(np.shape(ideal)), where=ideal > 0)
+
+
+def _greatest(value: Values, gained: Table, ideals: Ideals, space: Room) -> Values:
+    """The largest ratio, by Dinkelbach's method.
+
+    A ratio of at least x exists where some choice has gained - x * ideal >= 0. The choice for which this
+    is largest has a ratio of its own, the next x, until none is larger. With levels apart, gained and
+    ideal are sums over levels; the best falling numbers m_l come from one running maximum a level.
+    """
+    number = np.arange(gained.shape[1])[np.newaxis, :]
+    allowed = number <= space.most_within[:, np.newaxis]
+    levels = range(len(ideals.levels.step))
+    by_level = [ideals.at_level(level, number) for level in levels]
+    all_alike = _ratio(value[:, np.newaxis] + ideals.levels.largest * gained, sum(by_level, np.zeros(gained.shape)))
+    best: Values = np.where(allowed, all_alike, 0.0).max(axis=1)
+    topic = np.arange(len(value))
+    while len(levels) > 1:
+        chosen = _falling_numbers(best, gained, by_level, ideals.levels.step, allowed)
+        total, ideal = value.copy(), np.zeros(len(value))
+        for level, picked in enumerate(chosen):
+            total += ideals.levels.step[level] * gained[topic, picked]
+            ideal += by_level[level][topic, picked]
+        better: Values = _ratio(total, ideal)
+        if not (better > best * (1 + CLOSE)).any():
+            break
+        best = np.maximum(best, better)
+    return best
+
+
+def _falling_numbers(
+    ratio: Values, gained: Table, by_level: list[Table], step: Values, allowed: NDArray[np.bool_]
+) -> list[Counts]:
+    """How many documents reach each level where gained - ratio * ideal is largest; never more than the level before."""
+    number = np.arange(gained.shape[1])
+    ahead = np.zeros_like(gained)  # the most that higher levels add when so many documents reach this one
+    totals = []
+    for level in reversed(range(len(step))):
+        total = step[level] * gained - ratio[:, np.newaxis] * by_level[level] + ahead
+        ahead = np.maximum.accumulate(total, axis=1)
+        totals.append(total)
+    chosen: list[Counts] = []
+    for total in reversed(totals):
+        picked: Counts = np.where(allowed, total, -np.inf).argmax(axis=1)
+        allowed = number <= picked[:, np.newaxis]
+        chosen.append(picked)
+    return chosen
+
+
+def _least(
+    value: Values, gained: Table, levels: Levels, ideals: Ideals, space: Room, k: int | None
+) -> Values:
+    """The least ratio: documents elsewhere have the largest gain first, then the lowest unjudged ones."""
+    elsewhere = space.most_elsewhere
+    left = space.left_within
+    if k is not None and len(levels.step):
+        # Once k documents have the largest gain the ideal stays.
+        left = np.minimum(left, np.maximum(k - levels.judged[-1] - elsewhere, 0))
+    number = np.arange(int(left.max(initial=0)) + 1)[np.newaxis, :]
+    above = np.maximum(space.within[:, np.newaxis] - number, 0)
+    at_bottom = gained[:, -1:] - np.take_along_axis(gained, above, axis=1)
+    ideal = ideals.together(elsewhere[:, np.newaxis] + number)
+    ratio = _ratio(value[:, np.newaxis] + levels.largest * at_bottom, ideal)
+    return np.where(number <= left[:, np.newaxis], ratio, np.inf).min(axis=1)

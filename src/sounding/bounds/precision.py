@@ -1,0 +1,199 @@
+"""Bounds of average precision, at the cost of the judged documents alone.
+
+For a fixed number of unjudged documents that turn relevant, the sum of precisions is largest when they
+stand as high as possible and least when they stand as low as possible or were not retrieved at all. So
+only their number is left to choose. Unjudged documents between two judged ones form a gap; within a gap
+the sum is a closed formula of harmonic numbers, and two facts spare looking at each of them:
+
+- Filled from the top, the sum is convex in how many of a gap are relevant, while the divisor is linear:
+  the quotient is largest at an end of some gap.
+- Filled from the bottom, every further document adds at least as much as the one before, over the whole
+  ranking: the quotient falls, then rises. One gap holds the lowest point; bisection finds it there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sounding.bounds.registry import Bounds, Unknowns, bounded
+from sounding.bounds.unjudged import Room, room
+from sounding.measures.binary import _possible
+from sounding.measures.registry import Measure
+from sounding.ranking import Counts, Ranking, Values
+
+_UNLIMITED = np.iinfo(np.int64).max // 4  # may still be added to
+
+
+@bounded("AP", "GMAP")
+def average_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """AP, divided by R, by min(k, R), or by the relevant documents of a pool, which stay the same."""
+    k, rel, norm = measure.k, measure.get("rel"), measure.get("norm")
+    relevant = run.relevant(rel)
+    most = np.full(len(run.topics), _UNLIMITED)
+    if k is not None and norm == "b":
+        most = np.full(len(run.topics), k)
+    elif k is not None and norm == "c":
+        relevant = most = _possible(run, k, rel, norm)
+    found = Gaps.of(run, k, rel)
+    space = room(run, k, unknowns)
+    quotient = Quotient(found.precisions, relevant, most)
+    return Bounds(least(found, quotient, space), greatest(found, quotient, space), "exact")
+
+
+@bounded("Yaap")
+def yet_another_average_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """The log odds of (1 + s) / (2 + R), which is a quotient of the same kind as AP."""
+    found = Gaps.of(run, None, measure.get("rel"))
+    space = room(run, None, unknowns)
+    most = np.full(len(run.topics), _UNLIMITED)
+    quotient = Quotient(1 + found.precisions, 2 + run.relevant(measure.get("rel")), most)
+    lower, upper = least(found, quotient, space), greatest(found, quotient, space)
+    return Bounds(np.log(lower / (1 - lower)), np.log(upper / (1 - upper)), "exact")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quotient:
+    """A sum of precisions over a number of relevant documents, as both are before anything turns relevant."""
+
+    sum: Values  # (topic,)
+    relevant: Counts  # (topic,)
+    most: Counts  # (topic,) the divisor never exceeds this
+
+    def divisor(self, topic: Counts | slice, more: Counts) -> Counts:
+        """What the sum is divided by once so many more documents are relevant; at least 1."""
+        return np.maximum(np.minimum(self.relevant[topic] + more, self.most[topic]), 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gaps:
+    """Stretches of unjudged documents among the first k, by topic and rank; none is empty."""
+
+    topic: Counts
+    before: Counts  # the rank above the first document; 0 at the top
+    last: Counts  # the rank of the last document
+    judged: Counts  # judged documents above
+    relevant: Counts  # relevant ones among them
+    below: Values  # the sum of 1 / rank over relevant documents below
+    starts: Counts  # (topic + 1,)
+    precisions: Values  # (topic,) the sum of precisions as judged
+    harmonic: Values  # (rank,) 1 + 1/2 + ... + 1/rank
+
+    @staticmethod
+    def of(run: Ranking, k: int | None, rel: float) -> Gaps:
+        """The gaps of a ranking; the end of a ranking closes one, like a judged document."""
+        near = run if k is None else run.cut(k)
+        topics = np.arange(len(run.topics))
+        judged = np.bincount(near.topic, minlength=len(topics))
+        ends = np.cumsum(judged) + topics  # in rows of judged documents, with one for each end
+        row = np.arange(len(near.topic)) + near.topic
+        rank = np.empty(len(row) + len(topics), np.int64)
+        rank[row] = near.rank
+        rank[ends] = near.retrieved + 1
+        relevant = np.zeros(len(rank), np.bool_)
+        relevant[row] = near.grade >= rel
+        first = ends - judged
+        before = np.empty_like(rank)
+        before[1:] = rank[:-1]
+        before[first] = 0
+
+        hit = relevant.nonzero()[0]
+        hit_topic = np.searchsorted(ends, hit)
+        hit_starts = np.searchsorted(hit, np.append(first, len(rank)))
+        nth = np.arange(1, len(hit) + 1) - hit_starts[hit_topic]
+        down_to, whole = running_sums(1 / rank[hit], hit_starts)
+
+        gap = (rank - before > 1).nonzero()[0]
+        topic = np.searchsorted(ends, gap)
+        hits_before = np.searchsorted(hit, gap)
+        above = hits_before > hit_starts[topic]
+        return Gaps(
+            topic=topic, before=before[gap], last=rank[gap] - 1, judged=gap - first[topic],
+            relevant=hits_before - hit_starts[topic],
+            below=whole[topic] - np.where(above, np.append(down_to, 0.0)[hits_before - 1], 0.0),
+            starts=np.searchsorted(gap, np.append(first, len(rank))),
+            precisions=near.total(hit_topic, nth / rank[hit]),
+            harmonic=np.concatenate([[0.0], np.cumsum(1 / np.arange(1, near.retrieved.max(initial=0) + 1))]),
+        )  # fmt: skip
+
+
+def running_sums(values: Values, starts: Counts) -> tuple[Values, Values]:
+    """The sum of a topic's values down to each of them, and over all; topic t has starts[t]:starts[t + 1].
+
+    One running sum over all topics would lose digits as it grows. So each topic first takes off what the
+    one before it left, and what rounding leaves of that is an offset, subtracted in the end.
+    """
+    some = (starts[1:] > starts[:-1]).nonzero()[0]
+    whole = np.zeros(len(starts) - 1)
+    if not len(some):
+        return np.zeros(0), whole
+    first = starts[some]
+    whole[some] = np.add.reduceat(values, first)
+    falling = values.copy()
+    falling[first[1:]] -= whole[some[:-1]]
+    sums = np.cumsum(falling)
+    sums -= np.repeat(sums[first] - values[first], (starts[1:] - starts[:-1])[some])
+    return sums, whole
+
+
+def greatest(gaps: Gaps, quotient: Quotient, space: Room) -> Values:
+    """The largest quotient: unjudged documents turn relevant from the top, gap after gap."""
+    topic, harmonic = gaps.topic, gaps.harmonic
+    above = gaps.before - gaps.judged  # unjudged documents above the gap
+    taken = np.clip(space.most_within[topic] - above, 0, gaps.last - gaps.before)
+    # At rank r all above are relevant but the judged ones that are not: the precision is 1 - those / r.
+    stretch = harmonic[gaps.before + taken] - harmonic[gaps.before]
+    added = taken * (1 + gaps.below) - (gaps.judged - gaps.relevant) * stretch
+    sums, _ = running_sums(added, gaps.starts)
+    at_ends = (quotient.sum[topic] + sums) / quotient.divisor(topic, above + taken)
+    result = quotient.sum / quotient.divisor(slice(None), np.zeros_like(quotient.relevant))
+    some = (gaps.starts[1:] > gaps.starts[:-1]).nonzero()[0]
+    if len(some):
+        result[some] = np.maximum(result[some], np.maximum.reduceat(at_ends, gaps.starts[some]))
+    return result
+
+
+def least(gaps: Gaps, quotient: Quotient, space: Room) -> Values:
+    """The least quotient: documents elsewhere turn relevant first, then those retrieved from the bottom."""
+    topic, harmonic = gaps.topic, gaps.harmonic
+    elsewhere = space.most_elsewhere
+    until_most = quotient.most - quotient.relevant - elsewhere  # from there on only the sum grows
+    left = np.minimum(space.left_within, np.maximum(until_most, 0))
+
+    stretch = harmonic[gaps.last] - harmonic[gaps.before]
+    down_to, whole = running_sums(stretch, gaps.starts)
+    # What a document of the gap adds to the precisions below it, when all unjudged below are relevant.
+    lifts = gaps.below + whole[topic] - down_to
+    size = gaps.last - gaps.before
+    added = size * (1 + lifts) - (gaps.before - gaps.relevant) * stretch
+    down_to, whole = running_sums(added, gaps.starts)
+    reached = (quotient.sum + whole)[topic] - down_to  # when all gaps below have been filled
+    below = space.within[topic] - (gaps.last - gaps.judged)  # unjudged documents below the gap
+    worth_it = (gaps.relevant + 1) / gaps.last + lifts < reached / quotient.divisor(
+        topic, elsewhere[topic] + below
+    )
+    entered = np.bincount(topic[worth_it & (below < left[topic])], minlength=len(quotient.sum))
+    result = quotient.sum / quotient.divisor(slice(None), elsewhere)
+    some = entered.nonzero()[0]
+    gap = gaps.starts[some + 1] - entered[some]  # the uppermost gap where a document still lowers the value
+
+    last, relevant, lift, start = gaps.last[gap], gaps.relevant[gap], lifts[gap], reached[gap]
+    before_gap = elsewhere[some] + below[gap]
+
+    def value(taken: Counts) -> Values:
+        rest = harmonic[last] - harmonic[last - taken]
+        total = start + taken * (1 + lift) - (last - taken - relevant) * rest
+        return total / quotient.divisor(some, before_gap + taken)
+
+    def next_adds(taken: Counts) -> Values:
+        rank = last - taken
+        return (relevant + 1) / rank + lift + harmonic[last] - harmonic[rank]
+
+    low, high = np.zeros_like(gap), np.minimum(size[gap], left[some] - below[gap])
+    while (low < high).any():
+        middle = (low + high) // 2
+        falls = (low < high) & (next_adds(np.minimum(middle, last - 1)) < value(middle))
+        low, high = np.where(falls, middle + 1, low), np.where(falls, high, middle)
+    result[some] = np.minimum(result[some], value(low))
+    return result

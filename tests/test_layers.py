@@ -16,6 +16,7 @@ LAYERS = (
     {"align", "measures"},
     {"growth", "relevance", "scores"},
     {"bounds", "expectation", "universe"},
+    {"uncertainty"},
     {"evaluation", "standardisation"},
     {"compare"},
     {"report"},

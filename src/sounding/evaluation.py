@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,9 @@ from sounding.errors import DataError
 from sounding.measures import Measure, parse_measures
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.ranking import NO_JUDGMENTS, Counts, Judgments, Ranking
-from sounding.scores import Scores, ValueBounds
-from sounding.universe import cap, count_distinct, counts_others, outside, unjudged_marks
+from sounding.scores import Scores
+from sounding.universe import count_distinct, counts_others, outside, unjudged_marks
 from sounding.workers import Progress, map_items, processes_for, settle_memory
-
-if TYPE_CHECKING:
-    from sounding.bounds import Bounds
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR", "R@1000")
 
@@ -86,24 +83,33 @@ def evaluate(
         judgments = judgments.keep(~_found(judgments, earlier))
     sides = [prepare(side, policies) for side in (_by_group(judgments) if groups else [judgments])]
 
-    def work(source: Any) -> _RunValues:
+    if groups and policies.unjudged in ("bounds", "expected"):
+        raise DataError(f"unjudged {policies.unjudged} and judgment groups do not go together; leave one out")
+
+    def read(source: Any) -> Run:
         run = read_run(
             source, format=run_format, duplicates=policies.duplicates, with_ranks=policies.ties == "rank"
         )
-        if earlier is not None:
-            run = run.keep(~_found(run, earlier))
-        return _evaluate_run(run, sides, wanted, policies)
+        return run if earlier is None else run.keep(~_found(run, earlier))
 
-    if groups and policies.unjudged in ("bounds", "expected"):
-        raise DataError(f"unjudged {policies.unjudged} and judgment groups do not go together; leave one out")
+    def work(source: Any) -> _RunValues:
+        return _evaluate_run(read(source), sides, wanted, policies)
+
     processes = processes_for(_bytes(sources), len(sources), jobs)
     rows = map_items(work, sources, processes=processes, progress=progress)
     scores = _scores(rows, wanted, judgments, sides, policies)
+    if policies.unjudged not in ("bounds", "expected"):
+        return scores
+    from sounding.uncertainty import expected_values, value_bounds
+
+    rankings = _rankings(rows, sides[0].judgments)
+    others = _outside_each(rows, rankings, policies)
     if policies.unjudged == "bounds":
-        return replace(scores, bounds=_value_bounds(rows, wanted, sides[0].judgments, policies, processes))
-    if policies.unjudged == "expected":
-        raise DataError("expected values are not here yet")
-    return scores
+        return replace(scores, bounds=value_bounds(rankings, others, wanted, policies, processes))
+    again = expected_values(
+        lambda number: read(sources[number]), rankings, others, sides[0], wanted, policies, processes
+    )
+    return replace(scores, expected=again)
 
 
 def _rankings(rows: Sequence[_RunValues], judgments: Judgments) -> list[Ranking]:
@@ -119,38 +125,6 @@ def _outside_each(
     topics = len(rankings[0].topics)
     distinct = count_distinct(marks, topics) if policies.universe == "runs" else None
     return [outside(ranking, policies, distinct) for ranking in rankings]
-
-
-def _value_bounds(
-    rows: Sequence[_RunValues],
-    measures: Sequence[Measure],
-    judgments: Judgments,
-    policies: Policies,
-    processes: int,
-) -> ValueBounds:
-    from sounding.bounds import Unknowns, bounds
-
-    rankings = _rankings(rows, judgments)
-    depth = max(int(ranking.retrieved.max(initial=0)) for ranking in rankings)
-
-    def work(place: tuple[Ranking, Counts]) -> list[Bounds]:
-        ranking, others = place
-        caps = (cap(measure, ranking, policies, depth) for measure in measures)
-        return [bounds(m, ranking, Unknowns(others, most)) for m, most in zip(measures, caps, strict=True)]
-
-    places = list(zip(rankings, _outside_each(rows, rankings, policies), strict=True))
-    found = map_items(work, places, processes=processes)
-    unknown = np.full(len(judgments.topics), np.nan)
-
-    def table(name: str) -> NDArray[np.float64]:
-        parts = [[getattr(one, name) for one in row] for row in found]
-        return np.array([[unknown if part is None else part for part in row] for row in parts])
-
-    return ValueBounds(
-        lower=table("lower"), upper=table("upper"),
-        residual_unjudged=table("residual_unjudged"), residual_tail=table("residual_tail"),
-        kinds=tuple(one.kind for one in found[0]),
-    )  # fmt: skip
 
 
 def _found(table: Run | Qrels, earlier: PairTable) -> NDArray[np.bool_]:

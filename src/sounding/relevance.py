@@ -8,14 +8,14 @@ judgments say. A new prior is a class with the members of `Prior`, and a line in
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.align import Judged, align, order_documents
+from sounding.align import Judged, order_documents
 from sounding.data.keys import PairTable
 from sounding.data.problems import Problems
 from sounding.data.sources import Content, read_content
@@ -24,7 +24,7 @@ from sounding.data.text import split_fields
 from sounding.data.trec import checked_numbers, group_qrels, numbered
 from sounding.errors import DataError, UnknownNameError
 from sounding.policies import DEFAULT_POLICIES, Policies
-from sounding.ranking import Counts, Ranking, TieBlocks, Values
+from sounding.ranking import Counts, Ranking, Values
 
 SMOOTHING = 10.0  # a rate is taken as if so many more documents, relevant at the common rate, had been judged
 PROBABILITIES_SHAPE = "topic doc probability"
@@ -80,7 +80,6 @@ class Chances:
     probability: Values  # (row,) 0 or 1 where judged
     elsewhere: Counts  # (topic,) documents judged relevant that were not retrieved
     outside: Outside
-    ties: TieBlocks | None = None  # (row,) filled where ties are to be averaged
 
     @property
     def unjudged(self) -> NDArray[np.bool_]:
@@ -107,7 +106,7 @@ class Unjudged:
     def rows(self) -> Places:
         """The row of each document in the run's table."""
         first = np.cumsum(self.ranking.retrieved) - self.ranking.retrieved
-        return _in_rank_order(self.run, self.ranking, self.policies)[0][first[self.topic] + self.rank - 1]
+        return _in_rank_order(self.run, self.ranking, self.policies)[first[self.topic] + self.rank - 1]
 
 
 class Likelihood(Protocol):
@@ -121,11 +120,11 @@ class Likelihood(Protocol):
     def level(self) -> float:
         """The lowest grade that counts as relevant."""
 
-    def retrieved(self, documents: Unjudged) -> Values:
-        """The probability of each of these documents."""
+    def probabilities(self, documents: Unjudged, outside: Counts) -> tuple[Values, Outside]:
+        """The probability of each of these documents, and those of documents that were not retrieved.
 
-    def outside(self, documents: Unjudged, counts: Counts) -> Outside:
-        """The documents that the run did not retrieve; `counts` says how many a topic has of them."""
+        `outside` says how many of the latter each topic has; who knows them by name need not use it.
+        """
 
 
 class Prior(Protocol):
@@ -163,7 +162,6 @@ def parse_prior(text: str) -> Prior:
 def chances(
     run: Run,
     ranking: Ranking,
-    judged: Judged,
     likelihood: Likelihood,
     *,
     outside: Counts | None = None,
@@ -171,50 +169,41 @@ def chances(
 ) -> Chances:
     """What likelihood and judgments say of every document of a run, which `ranking` holds aligned.
 
-    `outside` counts, for every topic, the unjudged documents that the run did not retrieve and that may be
-    relevant all the same. Documents below the policies' depth count as not retrieved, and may be relevant.
+    `outside` counts, for every topic, the unjudged documents that are not in the ranking and may be
+    relevant all the same.
     """
-    whole = ranking if policies.depth is None else align(run, judged, replace(policies, depth=None))
-    topics = len(whole.topics)
-    topic = np.repeat(np.arange(topics), whole.retrieved)
-    first = np.cumsum(whole.retrieved) - whole.retrieved
+    topics = len(ranking.topics)
+    topic = np.repeat(np.arange(topics), ranking.retrieved)
+    first = np.cumsum(ranking.retrieved) - ranking.retrieved
     rank = np.arange(1, len(topic) + 1) - first[topic]
     grade = np.full(len(topic), np.nan)
-    grade[first[whole.topic] + whole.rank - 1] = whole.grade
+    grade[first[ranking.topic] + ranking.rank - 1] = ranking.grade
     unknown = np.isnan(grade)
-    documents = Unjudged(run, whole, policies, topic[unknown], rank[unknown])
-    probability = (grade >= likelihood.level).astype(np.float64)
-    probability[unknown] = likelihood.retrieved(documents)
+    relevant = grade >= likelihood.level
+    probability = relevant.astype(np.float64)
+    documents = Unjudged(run, ranking, policies, topic[unknown], rank[unknown])
     counts = np.zeros(topics, np.int64) if outside is None else outside
-    around = likelihood.outside(documents, counts)
-    keep = np.ones(len(rank), np.bool_)
-    if policies.depth is not None:
-        keep = rank <= policies.depth
-        below = ~keep & unknown
-        around = around.joined(Outside.each(topic[below], probability[below]))
-    relevant = keep & (grade >= likelihood.level)
-    ties = None if whole.ties is None else _in_rank_order(run, whole, policies)[1]
+    probability[unknown], around = likelihood.probabilities(documents, counts)
     return Chances(
         prior=likelihood.name, level=likelihood.level,
-        topic=topic[keep], rank=rank[keep], grade=grade[keep], probability=probability[keep],
-        elsewhere=whole.relevant(likelihood.level) - np.bincount(topic[relevant], minlength=topics),
-        outside=around, ties=ties,
+        topic=topic, rank=rank, grade=grade, probability=probability,
+        elsewhere=ranking.relevant(likelihood.level) - np.bincount(topic[relevant], minlength=topics),
+        outside=around,
     )  # fmt: skip
 
 
-def _in_rank_order(run: Run, ranking: Ranking, policies: Policies) -> tuple[Places, TieBlocks | None]:
-    """The rows of all documents of judged topics, topic after topic in rank order, and their ties."""
+def _in_rank_order(run: Run, ranking: Ranking, policies: Policies) -> Places:
+    """The rows of all documents of a ranking, topic after topic in rank order."""
     place = {text: number for number, text in enumerate(ranking.topics)}
     number_of = np.array([place.get(text, -1) for text in run.topics], np.int64)
     run_topic = np.repeat(np.arange(len(run.topics)), run.sizes)
     rows = (number_of[run_topic] >= 0).nonzero()[0]
     run_topic = run_topic[rows]
-    positions, blocks = order_documents(run, rows, policies)
-    order = np.lexsort((positions, number_of[run_topic]))
-    if blocks is not None:
-        above = run.starts[run_topic] - 1
-        blocks = TieBlocks((blocks.first - above)[order], blocks.size[order])
-    return rows[order], blocks
+    positions, _ = order_documents(run, rows, policies)
+    topic = number_of[run_topic]
+    order = np.lexsort((positions, topic))
+    rank = positions - run.starts[run_topic] + 1
+    return rows[order[rank[order] <= ranking.retrieved[topic[order]]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -225,11 +214,8 @@ class _OneRateATopic:
     level: float
     rates: Values  # (topic,)
 
-    def retrieved(self, documents: Unjudged) -> Values:
-        return self.rates[documents.topic]
-
-    def outside(self, documents: Unjudged, counts: Counts) -> Outside:
-        return _alike(self.rates, counts)
+    def probabilities(self, documents: Unjudged, outside: Counts) -> tuple[Values, Outside]:
+        return self.rates[documents.topic], _alike(self.rates, outside)
 
 
 def _alike(rates: Values, counts: Counts) -> Outside:
@@ -313,11 +299,9 @@ class _RateByRank:
     topics: int
     rates: Values  # (bin,) see _bin; never rising
 
-    def retrieved(self, documents: Unjudged) -> Values:
-        return self.rates[np.minimum(_bin(documents.rank), len(self.rates) - 1)]
-
-    def outside(self, documents: Unjudged, counts: Counts) -> Outside:
-        return _alike(np.full(self.topics, self.rates[-1]), counts)
+    def probabilities(self, documents: Unjudged, outside: Counts) -> tuple[Values, Outside]:
+        retrieved = self.rates[np.minimum(_bin(documents.rank), len(self.rates) - 1)]
+        return retrieved, _alike(np.full(self.topics, self.rates[-1]), outside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,29 +442,27 @@ class _Listed:
     settled: NDArray[np.bool_]  # (listed document,) judged, or no document at all
     otherwise: Values  # (topic,) the probability of what is not listed; NaN: not said
 
-    def retrieved(self, documents: Unjudged) -> Values:
+    def probabilities(self, documents: Unjudged, outside: Counts) -> tuple[Values, Outside]:
         run = documents.run
         rows = documents.rows()
-        here, there = self.table.find(run.pair_keys(), run.docs)
-        found = np.full(len(run.docs), -1)
-        found[here] = there
-        place = found[rows]
-        place[(place >= 0) & (self.topic[place] != documents.topic)] = -1
-        probability = np.where(place >= 0, self.listed.grades[place], self.otherwise[documents.topic])
+        here, there = self.table.find(run.pair_keys()[rows], run.docs[rows])
+        # The ids were compared; that the topics agree as well makes a false match impossible.
+        sure = self.topic[there] == documents.topic[here]
+        here, there = here[sure], there[sure]
+        probability = self.otherwise[documents.topic]
+        probability[here] = self.listed.grades[there]
+        self._refuse_gaps(documents, rows, probability)
+        left = ~self.settled & (self.topic >= 0)
+        left[there] = False
+        return probability, Outside.each(self.topic[left], self.listed.grades[left])
+
+    def _refuse_gaps(self, documents: Unjudged, rows: Places, probability: Values) -> None:
         lacking = np.isnan(probability).nonzero()[0]
         if len(lacking):
-            row = int(rows[lacking[0]])
             topic = documents.ranking.topics[documents.topic[lacking[0]]]
+            document = documents.run.docs.text(int(rows[lacking[0]]))
             raise DataError(
-                f"{self.name}: no probability for document {run.docs.text(row)!r} of topic {topic}, which"
-                f" {run.source} retrieved and nobody judged ({len(lacking):,} such documents); list it, or"
-                " say what all others have in a line such as '* * 0.01'"
+                f"{self.name}: no probability for document {document!r} of topic {topic}, which"
+                f" {documents.run.source} retrieved and nobody judged ({len(lacking):,} such documents);"
+                " list it, or say what all others have in a line such as '* * 0.01'"
             )
-        return probability
-
-    def outside(self, documents: Unjudged, counts: Counts) -> Outside:
-        run = documents.run
-        left = ~self.settled & (self.topic >= 0)
-        left[self.table.find(run.pair_keys(), run.docs)[1]] = False
-        rows = left.nonzero()[0]
-        return Outside.each(self.topic[rows], self.listed.grades[rows])

@@ -148,10 +148,14 @@ class Scores:
         """(run, measure): geometric mean over topics; below 1e-5 counts as 1e-5 (trec_eval's rule)."""
         return np.exp(mean_over_topics(np.log(np.maximum(self.values, GEOMETRIC_FLOOR))))
 
-    def order(self) -> list[int]:
-        """The runs from best to worst by the first measure that gives numbers; equal ones by name."""
+    def order(self, measures: Sequence[int] | None = None) -> list[int]:
+        """The runs from best to worst by the first measure that gives numbers; equal ones by name.
+
+        `measures` gives the places of the measures in the order in which they count.
+        """
         means = self.mean()
-        numeric = [n for n, m in enumerate(self.measures) if m.definition.aggregate != "text"]
+        places = range(len(self.measures)) if measures is None else measures
+        numeric = [n for n in places if self.measures[n].definition.aggregate != "text"]
         if not numeric:
             return list(range(len(self.runs)))
         leading = np.nan_to_num(means[:, numeric[0]], nan=-np.inf)

@@ -246,3 +246,68 @@ def test_a_reader_that_has_seen_enough_is_no_error(call: Call) -> None:
         ["bash", "-c", command], capture_output=True, text=True, env=dict(os.environ), check=True
     )
     assert done.stderr == ""
+
+
+def test_bounds_stand_beside_every_value(call: Call) -> None:
+    status, out, _ = call(
+        "evaluate", "qrels.txt", "mine.txt", "other.txt", "-m", "P@2", "-m", "RBP(p=0.5)", "-q",
+        "--unjudged", "bounds", "--format", "csv",
+    )  # fmt: skip
+    assert status == 0
+    lines = out.splitlines()
+    assert lines[0] == "run,measure,topic,value,lower,upper,residual_unjudged,residual_tail"
+    # topic 1 of mine: a (relevant), u (nobody knows), c (relevant, the best grade)
+    assert lines[1] == "mine,P@2,1,0.5,0.5,1.0,,"
+    # .5 * (1/2) + .125 * (2/2); u could add .25, what follows .125
+    assert lines[5] == "mine,RBP(p=0.5),1,0.375,0.375,0.625,0.25,0.125"
+
+
+def test_a_wider_universe_widens_the_bounds_of_recall(call: Call) -> None:
+    def lower(*options: str) -> float:
+        _, out, _ = call(
+            "evaluate",
+            "qrels.txt",
+            "mine.txt",
+            "-m",
+            "R@2",
+            "--unjudged",
+            "bounds",
+            "--format",
+            "csv",
+            *options,
+        )
+        return float(out.splitlines()[1].split(",")[4])
+
+    assert lower("--universe", "run") > lower("--universe", "+5") > lower("--universe", "+50")
+    assert lower("--universe", "+50", "--at-most", "1") > lower("--universe", "+50", "--at-most", "2x")
+
+
+def test_recall_measures_whose_bounds_say_nothing_come_last_with_a_note(call: Call) -> None:
+    _, out, _ = call(
+        "evaluate", "qrels.txt", "mine.txt", "other.txt", "-m", "AP", "-m", "P@2",
+        "--unjudged", "bounds", "--universe", "+50",
+    )  # fmt: skip
+    header = out.splitlines()[0].split()
+    assert header.index("P@2") < header.index("AP")
+    assert "look at a utility measure (P, RBP, ERR) first" in out
+
+
+def test_expected_values_stand_beside_every_value_and_repeat_with_the_seed(call: Call) -> None:
+    arguments = (
+        "evaluate", "qrels.txt", "mine.txt", "-m", "P@2", "-m", "Bpref", "--unjudged", "expected", "-q",
+        "--universe", "run", "--prior", "0.25", "--format", "csv", "--draws", "50",
+    )  # fmt: skip
+    status, out, _ = call(*arguments)
+    assert status == 0
+    assert out.splitlines()[0] == "run,measure,topic,value,expected,deviation,error"
+    # P@2 of topic 1: a is relevant, u with a chance of 1/4: (1 + .25) / 2, deviation sqrt(.25 * .75) / 2
+    fields = out.splitlines()[1].split(",")
+    assert [float(field) for field in fields[3:]] == pytest.approx([0.5, 0.625, 0.1875**0.5 / 2, 0.0])
+    assert call(*arguments)[1] == out
+    assert call(*arguments, "--seed", "1")[1] != out
+
+
+def test_bounds_and_groups_do_not_go_together(call: Call) -> None:
+    status, _, err = call("evaluate", "qrels.txt", "mine.txt", "--groups", "--unjudged", "bounds")
+    assert status == 1
+    assert "unjudged bounds and judgment groups do not go together" in err

@@ -228,14 +228,15 @@ def gdeval_asked() -> Iterator[Any]:
 def ir_measures_values(data: Collection, asked: list[Any]) -> Values:
     """Their values, by the tool that ir_measures itself picks for each measure.
 
-    In two parts: NumRet and NumQ are counted in whatever pass over the run comes first, which may be
-    one that sees judged documents only.
+    In parts, because ir_measures adds nDCG, NumRet and NumQ to the first pass over the run that it
+    happens to have, in the order of a set: one that sees judged documents only, or other gains.
     """
-    condensed = [measure for measure in asked if "judged_only=True" in str(measure)]
-    whole = [measure for measure in asked if "judged_only=True" not in str(measure)]
+    parts: dict[tuple[bool, bool], list[Any]] = {}
+    for measure in asked:
+        parts.setdefault(("judged_only=True" in str(measure), "gains=" in str(measure)), []).append(measure)
     return {
         (str(value.measure), value.query_id): value.value
-        for part in (condensed, whole)
+        for part in parts.values()
         for value in ir_measures.iter_calc(part, data.qrels, data.run)
     }
 

@@ -8,7 +8,7 @@ below the cut-off too, and as many outside it as the caller says. docs/bounds.md
 from __future__ import annotations
 
 # A family is registered when its module is imported.
-from sounding.bounds import gain, preference, precision, recall, utility
+from sounding.bounds import contained, gain, precision, recall, utility
 from sounding.bounds.registry import Bounds, Kind, Unknowns, bounder, known, whole_range
 from sounding.bounds.utility import depth_for_residual
 from sounding.errors import DataError
@@ -20,10 +20,10 @@ __all__ = [
     "Kind",
     "Unknowns",
     "bounds",
+    "contained",
     "depth_for_residual",
     "gain",
     "precision",
-    "preference",
     "recall",
     "utility",
 ]
@@ -38,7 +38,8 @@ def bounds(measure: Measure, ranking: Ranking, unknowns: Unknowns) -> Bounds:
     """
     if ranking.ties is not None:
         raise DataError(
-            f"{measure}: bounds need an order of the documents, and ties are averaged; use ties trec, file or rank"
+            f"{measure}: bounds need an order of the documents, and ties are averaged;"
+            " use ties trec, file or rank"
         )
     for name, counts in (("outside", unknowns.outside), ("at_most", unknowns.at_most)):
         if counts is not None and counts.shape != (len(ranking.topics),):

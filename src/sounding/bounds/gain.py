@@ -32,7 +32,7 @@ def normalized_discounted_cumulative_gain(measure: Measure, run: Ranking, unknow
     form, k = dcg_form(measure), measure.k
     if form.gain(scale(run.judgments, form.rel)).min() < 0:
         return whole_range(measure, run, unknowns)
-    levels = Levels.of(run.judgments, form)
+    levels = _levels(run.judgments, form)
     space = room(run, k, unknowns)
     value = dcg_of(run, k, form)
     gained = _discounts_at_holes(run, k, form)
@@ -53,7 +53,7 @@ def ideal_discounted_cumulative_gain(measure: Measure, run: Ranking, unknowns: U
     if form.gain(scale(run.judgments, form.rel)).min() < 0:
         return whole_range(measure, run, unknowns)
     space = room(run, k, unknowns)
-    ideals = Ideals.of(Levels.of(run.judgments, form), form, k, space)
+    ideals = Ideals.of(_levels(run.judgments, form), form, k, space)
     return Bounds(measure(run), ideals.together(space.cap[:, np.newaxis])[:, 0], "exact")
 
 
@@ -70,18 +70,24 @@ class Levels:
         return float(self.step.sum())
 
     @staticmethod
-    def of(judgments: Judgments, form: DcgForm) -> Levels:
-        """The levels of a scale; computed once for all runs."""
+    def of(
+        judgments: Judgments, possible: Values, own: Values, pool: NDArray[np.bool_] | None = None
+    ) -> Levels:
+        """The levels of gains that are possible, and how many judgments (of a pool) have these own gains."""
+        gain = np.unique(possible[possible > 0])
+        topics = len(judgments.topics)
+        reached = [own >= level if pool is None else (own >= level) & pool for level in gain]
+        judged = [np.bincount(judgments.topic[chosen], minlength=topics) for chosen in reached]
+        return Levels(np.diff(gain, prepend=0.0), np.array(judged, np.int64).reshape(-1, topics))
 
-        def compute() -> Levels:
-            gain = np.unique(form.gain(scale(judgments, form.rel)))
-            gain = gain[gain > 0]
-            own = form.gain(judgments.grades)
-            topics = len(judgments.topics)
-            judged = [np.bincount(judgments.topic[own >= level], minlength=topics) for level in gain]
-            return Levels(np.diff(gain, prepend=0.0), np.array(judged, np.int64).reshape(-1, topics))
 
-        return judgments.remember(("gain levels", form.key), compute)
+def _levels(judgments: Judgments, form: DcgForm) -> Levels:
+    """The levels of a form of DCG; computed once for all runs."""
+
+    def compute() -> Levels:
+        return Levels.of(judgments, form.gain(scale(judgments, form.rel)), form.gain(judgments.grades))
+
+    return judgments.remember(("gain levels", form.key), compute)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,7 +138,9 @@ def _greatest(value: Values, gained: Table, ideals: Ideals, space: Room) -> Valu
     allowed = number <= space.most_within[:, np.newaxis]
     levels = range(len(ideals.levels.step))
     by_level = [ideals.at_level(level, number) for level in levels]
-    all_alike = _ratio(value[:, np.newaxis] + ideals.levels.largest * gained, sum(by_level, np.zeros(gained.shape)))
+    all_alike = _ratio(
+        value[:, np.newaxis] + ideals.levels.largest * gained, sum(by_level, np.zeros(gained.shape))
+    )
     best: Values = np.where(allowed, all_alike, 0.0).max(axis=1)
     topic = np.arange(len(value))
     while len(levels) > 1:
@@ -151,7 +159,7 @@ def _greatest(value: Values, gained: Table, ideals: Ideals, space: Room) -> Valu
 def _falling_numbers(
     ratio: Values, gained: Table, by_level: list[Table], step: Values, allowed: NDArray[np.bool_]
 ) -> list[Counts]:
-    """How many documents reach each level where gained - ratio * ideal is largest; never more than the level before."""
+    """How many documents reach each level, falling, for the most of gained - ratio * ideal."""
     number = np.arange(gained.shape[1])
     ahead = np.zeros_like(gained)  # the most that higher levels add when so many documents reach this one
     totals = []

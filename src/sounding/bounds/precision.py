@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sounding.bounds.registry import Bounds, Unknowns, bounded
-from sounding.bounds.unjudged import Room, room
-from sounding.measures.binary import _possible
+from sounding.bounds.unjudged import Room, first_documents, room
+from sounding.measures.binary import relevant_by_norm
 from sounding.measures.registry import Measure
 from sounding.ranking import Counts, Ranking, Values
 
@@ -35,11 +35,14 @@ def average_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bou
     if k is not None and norm == "b":
         most = np.full(len(run.topics), k)
     elif k is not None and norm == "c":
-        relevant = most = _possible(run, k, rel, norm)
+        relevant = most = relevant_by_norm(run, k, rel, "c", "AP")
     found = Gaps.of(run, k, rel)
     space = room(run, k, unknowns)
     quotient = Quotient(found.precisions, relevant, most)
-    return Bounds(least(found, quotient, space), greatest(found, quotient, space), "exact")
+    lower, upper = least(found, quotient, space), greatest(found, quotient, space)
+    empty_pool = most == 0
+    lower[empty_pool] = upper[empty_pool] = 0
+    return Bounds(lower, upper, "exact")
 
 
 @bounded("Yaap")
@@ -83,7 +86,7 @@ class Gaps:
     @staticmethod
     def of(run: Ranking, k: int | None, rel: float) -> Gaps:
         """The gaps of a ranking; the end of a ranking closes one, like a judged document."""
-        near = run if k is None else run.cut(k)
+        near = first_documents(run, k)
         topics = np.arange(len(run.topics))
         judged = np.bincount(near.topic, minlength=len(topics))
         ends = np.cumsum(judged) + topics  # in rows of judged documents, with one for each end
@@ -106,7 +109,7 @@ class Gaps:
 
         gap = (rank - before > 1).nonzero()[0]
         topic = np.searchsorted(ends, gap)
-        hits_before = np.searchsorted(hit, gap)
+        hits_before = (np.cumsum(relevant) - relevant)[gap]
         above = hits_before > hit_starts[topic]
         return Gaps(
             topic=topic, before=before[gap], last=rank[gap] - 1, judged=gap - first[topic],

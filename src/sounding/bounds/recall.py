@@ -76,11 +76,20 @@ def number_relevant(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bound
     return Bounds(value, value + room(run, None, unknowns).cap, "exact")
 
 
-@bounded("NumNonrelRet")
-def number_nonrelevant_retrieved(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """Documents retrieved that were judged not relevant: none of the unjudged, or all."""
+@bounded("NumRelNotRet")
+def number_relevant_not_retrieved(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """Relevant documents that were not retrieved."""
     value = measure(run)
-    return Bounds(value, value + room(run, None, unknowns).within, "exact")
+    return Bounds(value, value + room(run, None, unknowns).most_elsewhere, "exact")
+
+
+@bounded("NumNonrel", "NumNonrelRet", "NumNonrelNotRet")
+def number_nonrelevant(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """Documents that were judged not relevant: none of the unjudged, or all."""
+    value, space = measure(run), room(run, None, unknowns)
+    retrieved = 0 if measure.name == "NumNonrelNotRet" else space.within
+    others = 0 if measure.name == "NumNonrelRet" else space.elsewhere
+    return Bounds(value, value + retrieved + others, "exact")
 
 
 @bounded("Utility")

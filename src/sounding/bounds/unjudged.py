@@ -76,19 +76,24 @@ def holes(run: Ranking, k: int | None) -> Holes:
     return Holes(topic, place - above[topic] + 1, np.arange(1, len(place) + 1) - first[topic])
 
 
+def first_documents(run: Ranking, k: int | None) -> Ranking:
+    """The first k documents of every topic."""
+    return run if k is None or run.retrieved.max(initial=0) <= k else run.cut(k)
+
+
 def filled(run: Ranking, k: int | None, grade: float, most: Counts) -> Ranking:
     """The first k documents, in which the first `most` unjudged ones of each topic have this grade.
 
     The judgments stay as they are, so this is for measures that do not ask what was not retrieved.
     """
-    near = run if k is None else run.cut(k)
+    near = first_documents(run, k)
     new = holes(near, None)
     chosen = new.nth <= most[new.topic]
     topic = np.concatenate([near.topic, new.topic[chosen]])
     rank = np.concatenate([near.rank, new.rank[chosen]])
     order = np.argsort(topic * (int(near.retrieved.max(initial=0)) + 1) + rank, kind="stable")
     grades = np.concatenate([near.grade, np.full(len(topic) - len(near.grade), grade)])
-    return replace(near, topic=topic[order], rank=rank[order], grade=grades[order])
+    return replace(near, topic=topic[order], rank=rank[order], grade=grades[order], judgment=None)
 
 
 def scale(judgments: Judgments, rel: float | None = None) -> Values:

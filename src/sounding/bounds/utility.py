@@ -16,8 +16,8 @@ from sounding.bounds.unjudged import filled, room, scale
 from sounding.errors import DataError
 from sounding.measures.graded import DcgForm
 from sounding.measures.registry import Measure
-from sounding.measures.utility import _rbp_gain
-from sounding.ranking import Counts, Judgments, Ranking, Values
+from sounding.measures.utility import rbp_gain
+from sounding.ranking import Counts, Ranking, Values
 
 _LEAST_PATIENCE = 0.5  # from this T on INST never falls: docs/bounds.md
 
@@ -59,7 +59,7 @@ def discounted_cumulative_gain(measure: Measure, run: Ranking, unknowns: Unknown
 def rank_biased_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """RBP, with its residual in two parts; the tail is p^n times the largest gain."""
     options = scale(run.judgments, measure.get("rel"))
-    gain = _rbp_gain(run.judgments, options, measure.get("rel"), measure.get("gain"), thawed(measure, "gains"))
+    gain = rbp_gain(run.judgments, options, measure.get("rel"), measure.get("gain"), thawed(measure, "gains"))
     if gain.max() > 1:  # a document of a grade that no judgment has would change what gains are divided by
         return whole_range(measure, run, unknowns)
     tail = gain.max() * measure.get("p") ** _depth(measure, run).astype(np.float64)
@@ -80,7 +80,8 @@ def expected_reciprocal_rank(measure: Measure, run: Ranking, unknowns: Unknowns)
     return _with_residuals(_nothing_or_all(measure, run, unknowns, judgments.highest), tail)
 
 
-@bounded("Judged", "Unjudged", "RBPResidual", "NumQ")
+@bounded("Judged", "Unjudged", "FirstUnjudged", "RBPResidual")
+@bounded("NumQ", "NumJudged", "NumJudgedRet", "NumUnjudgedRet", "NumJudgedNotRet", "NumUnjudgedNotRet")
 def assessment(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """What was judged or asked, which further judgments do not make unknown."""
     return known(measure, run, unknowns)

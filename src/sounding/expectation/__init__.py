@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ from sounding.errors import DataError
 from sounding.expectation.additive import additive_moments, is_additive
 from sounding.expectation.completions import sampled_moments
 from sounding.expectation.first import FIRST, first_moments
+from sounding.expectation.ideal import has_ideal, ideal_moments
 from sounding.expectation.moments import Expected, Moments, Overall, known
 from sounding.expectation.ratio import approximate_moments, is_ratio, ratio_moments
 from sounding.measures import Measure
@@ -20,8 +22,8 @@ __all__ = ["Expected", "Method", "Overall", "expected", "is_known", "level_of"]
 
 Method = Literal["best", "sampling", "ratio", "paper"]
 
-# What was judged is what they ask, not what is relevant.
-_ABOUT_JUDGING = frozenset({"Judged", "Unjudged", "RBPResidual", "NumQ"})
+# What was judged is what they ask, not what is relevant; NumRelNotRet alone of its family asks that too.
+_ABOUT_JUDGING = frozenset({"Judged", "Unjudged", "RBPResidual", "NumQ", "NumNonrelRet"})
 
 
 def level_of(measure: Measure) -> float:
@@ -41,6 +43,7 @@ def is_known(measure: Measure) -> bool:
         or bool(measure.get("judged_only"))
         or measure.name in _ABOUT_JUDGING
         or measure.definition.family == "sampled"
+        or (measure.definition.family == "assessment" and measure.name != "NumRelNotRet")
         or (measure.name == "NumRet" and measure.get("rel") is None)
         or measure.get("rel") == 0
     )
@@ -57,8 +60,8 @@ def expected(
 ) -> Expected:
     """Mean and deviation of a measure for every topic of a ranking, under the chances of its documents.
 
-    Exact where that can be: sums over documents, RR and Success, AP and recall. Everything else is the
-    measure itself on `draws` completions of the judgments, and `error` says how well the mean is then
+    Exact where that can be: sums over documents, RR and Success, AP, recall, nDCG at k. Everything else is
+    the measure itself on `draws` completions of the judgments, and `error` says how well the mean is then
     known. The method `sampling` does so for all measures; `ratio` and `paper` are approximations of AP and
     recall. Chances must be those of the measure's own level of relevance, see `level_of`.
     """
@@ -71,17 +74,25 @@ def expected(
             f"{measure} counts documents of grade {level_of(measure):g} or better, and these are the chances"
             f" of grade {chances.level:g} or better; fit the prior with that level"
         )
+    if ranking.ties is not None:
+        raise DataError(f"{measure}: an expected value needs one order, and ties are averaged; use ties trec")
     if method in ("ratio", "paper"):
         return _exactly(approximate_moments(measure, chances, ranking, method), method)
-    if method == "best":
-        if is_additive(measure):
-            return _exactly(additive_moments(measure, chances, ranking), "additive")
-        if chances.ties is None and measure.name in FIRST:
-            return _exactly(first_moments(measure, chances, ranking), "first")
-        if chances.ties is None and is_ratio(measure):
-            return _exactly(ratio_moments(measure, chances, ranking), "exact")
+    exact = _exact_form(measure) if method == "best" else None
+    if exact is not None:
+        return _exactly(exact(measure, chances, ranking), "exact")
     moments, error = sampled_moments(measure, chances, ranking, draws=draws, rng=rng)
     return Expected(mean=moments.mean, deviation=moments.deviation, error=error, method="sampling")
+
+
+def _exact_form(measure: Measure) -> Callable[[Measure, Chances, Ranking], Moments] | None:
+    if is_additive(measure):
+        return additive_moments
+    if measure.name in FIRST:
+        return first_moments
+    if is_ratio(measure):
+        return ratio_moments
+    return ideal_moments if has_ideal(measure) else None
 
 
 def _exactly(moments: Moments, method: str) -> Expected:

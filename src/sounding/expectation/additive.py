@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sounding.expectation.moments import Moments
 from sounding.measures import Measure
-from sounding.ranking import Ranking, TieBlocks
+from sounding.ranking import Counts, Ranking, Values
 from sounding.relevance import Chances
 
 
@@ -18,46 +18,53 @@ def is_additive(measure: Measure) -> bool:
 
 
 def additive_moments(measure: Measure, chances: Chances, ranking: Ranking) -> Moments:
-    """The value of what was judged, and for every unjudged document what it adds if relevant and if not.
-
-    What a document adds is what the measure gives for a ranking that has nothing else judged. One call of
-    its kernel does all: behind the topics stands one more for every unjudged document and relevance.
-    """
-    topics = len(ranking.topics)
-    unjudged = chances.unjudged
-    if measure.k is not None:
-        unjudged &= chances.rank <= measure.k if chances.ties is None else chances.ties.first <= measure.k
-    rows = unjudged.nonzero()[0]
-    values = measure(_with_lone_documents(chances, ranking, rows))
-    plain, if_relevant = values[:topics], values[topics : topics + len(rows)]
-    if_not = values[topics + len(rows) : topics + 2 * len(rows)]
-    probability, topic = chances.probability[rows], chances.topic[rows]
-    mean = plain + ranking.total(topic, probability * if_relevant + (1 - probability) * if_not)
-    variance = ranking.total(topic, probability * (1 - probability) * (if_relevant - if_not) ** 2)
+    """The sum of the means of all terms, and the root of the sum of their variances."""
+    terms = Terms.of(measure, chances, ranking)
+    p = terms.probability
+    mean = terms.judged + ranking.total(terms.topic, p * terms.if_relevant + (1 - p) * terms.if_not)
+    variance = ranking.total(terms.topic, p * (1 - p) * (terms.if_relevant - terms.if_not) ** 2)
     return Moments(mean, np.sqrt(variance))
 
 
-def _with_lone_documents(chances: Chances, ranking: Ranking, rows: np.typing.NDArray[np.int64]) -> Ranking:
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms:
+    """What an additive measure consists of: the judged documents' part, and unjudged ones that count."""
+
+    judged: Values  # (topic,)
+    topic: Counts  # (document,)
+    probability: Values
+    if_relevant: Values  # what the document adds then
+    if_not: Values
+
+    @staticmethod
+    def of(measure: Measure, chances: Chances, ranking: Ranking) -> Terms:
+        """The terms, by the measure itself.
+
+        What a document adds is what the measure gives for a ranking in which nothing else is judged. One
+        call of the kernel does all: behind the topics stands one more for every document and relevance.
+        """
+        unjudged = chances.unjudged
+        rows = (unjudged if measure.k is None else unjudged & (chances.rank <= measure.k)).nonzero()[0]
+        values = measure(_with_lone_documents(chances, ranking, rows))
+        judged, if_relevant, if_not = np.split(values, len(ranking.topics) + len(rows) * np.arange(2))
+        return Terms(judged, chances.topic[rows], chances.probability[rows], if_relevant, if_not)
+
+
+def _with_lone_documents(chances: Chances, ranking: Ranking, rows: Counts) -> Ranking:
     """The ranking with each of these rows as a topic of its own: all of them relevant, then all not."""
-    judgments = ranking.judgments
+    old = ranking.judgments
     topics, number = len(ranking.topics), 2 * len(rows)
     lone = np.tile(rows, 2)
     grade = np.repeat([chances.level, 0.0], len(rows))
-    ties = ranking.ties
-    if ties is not None and chances.ties is not None:
-        ties = TieBlocks(
-            np.concatenate([ties.first, chances.ties.first[lone]]),
-            np.concatenate([ties.size, chances.ties.size[lone]]),
-        )
-    pool_ranks = judgments.pool_ranks
+    none = np.zeros(number, np.int64)
     judgments = replace(
-        judgments,
-        topics=judgments.topics + ("",) * number,
-        starts=np.concatenate([judgments.starts, judgments.starts[-1] + np.arange(1, number + 1)]),
-        grades=np.concatenate([judgments.grades, grade]),
-        pool_ranks=None if pool_ranks is None else np.concatenate([pool_ranks, np.zeros(number, np.int64)]),
-        pooled=np.concatenate([judgments.pooled, np.zeros(number, np.int64)]),
-        highest=max(judgments.highest, chances.level),
+        old,
+        topics=old.topics + ("",) * number,
+        starts=np.concatenate([old.starts, old.starts[-1] + np.arange(1, number + 1)]),
+        grades=np.concatenate([old.grades, grade]),
+        pool_ranks=None if old.pool_ranks is None else np.concatenate([old.pool_ranks, none]),
+        pooled=np.concatenate([old.pooled, none]),
+        highest=max(old.highest, chances.level),
         sampling=None,
         _known={},
     )
@@ -68,7 +75,6 @@ def _with_lone_documents(chances: Chances, ranking: Ranking, rows: np.typing.NDA
         rank=np.concatenate([ranking.rank, chances.rank[lone]]),
         grade=np.concatenate([ranking.grade, grade]),
         retrieved=np.concatenate([ranking.retrieved, ranking.retrieved[chances.topic[lone]]]),
-        missing=np.concatenate([ranking.missing, np.zeros(number, np.bool_)]),
+        missing=np.concatenate([ranking.missing, none.astype(np.bool_)]),
         judgment=None,
-        ties=ties,
     )

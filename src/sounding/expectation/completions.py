@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from sounding.errors import DataError
 from sounding.expectation.moments import Moments
 from sounding.measures import Measure
-from sounding.ranking import Counts, Judgments, Ranking, TieBlocks, Values
+from sounding.ranking import Counts, Judgments, Ranking, Values
 from sounding.relevance import Chances, Outside
 
 LARGEST_BATCH = 1 << 21  # documents of all draws that are held at once
 
 # To all other measures a document judged 0 is no different from one that nobody judged.
-COUNT_NONRELEVANT = frozenset({"Bpref", "GMBpref", "NumNonrelRet"})
+COUNT_NONRELEVANT = frozenset({"Bpref", "GMBpref"})
 
 
 def sampled_moments(
@@ -59,7 +59,6 @@ class Sampler:
     topic: Counts  # (row,)
     rank: Counts
     grade: Values  # what the document has, or will have if it turns out relevant
-    ties: TieBlocks | None
     open: Counts  # rows that are not judged
     chance: Values  # (open row,)
     others: Outside  # alike documents are drawn as one number
@@ -70,9 +69,7 @@ class Sampler:
         gains = measure.get("gains")
         every = measure.name in COUNT_NONRELEVANT or (gains is not None and 0 in dict(gains))
         unjudged = chances.unjudged
-        near = np.ones(len(chances.rank), np.bool_)
-        if measure.k is not None and chances.ties is None:
-            near = chances.rank <= measure.k
+        near = np.ones(len(chances.rank), np.bool_) if measure.k is None else chances.rank <= measure.k
         wanted = near if every else near & (unjudged | (chances.grade > 0))
         rows = wanted.nonzero()[0]
         hidden = unjudged[rows]
@@ -80,11 +77,9 @@ class Sampler:
         others = chances.outside.joined(
             Outside.each(chances.topic[below], chances.probability[below])
         ).merged()
-        ties = chances.ties
         return Sampler(
             ranking, every, chances.level,
             chances.topic[rows], chances.rank[rows], np.where(hidden, chances.level, chances.grade[rows]),
-            None if ties is None else TieBlocks(ties.first[rows], ties.size[rows]),
             hidden.nonzero()[0], chances.probability[rows[hidden]],
             others,
         )  # fmt: skip
@@ -93,8 +88,8 @@ class Sampler:
         """Completions, as many to a ranking as `largest` documents allow: what is drawn stays the same."""
         documents, numbers = rng.spawn(2)
         others = self.others
-        judged = len(self.ranking.judgments.grades) + (int(others.count.sum()) if self.every else 0)
-        batch = max(1, largest // max(1, len(self.topic) + judged))
+        likely = others.count.sum() if self.every else (others.count * others.probability).sum()
+        batch = max(1, int(largest / max(1, len(self.topic) + len(self.ranking.judgments.grades) + likely)))
         for begin in range(0, draws, batch):
             size = min(batch, draws - begin)
             relevant = documents.random((size, len(self.open))) < self.chance
@@ -117,7 +112,7 @@ class Sampler:
         found += _totals(among_others, self.others.topic, topics)
         return replace(
             base,
-            judgments=self._judgments(found.ravel(), draws),
+            judgments=self.judgments(found.ravel(), draws),
             topic=draw * topics + self.topic[row],
             rank=self.rank[row],
             grade=grade[draw, row],
@@ -127,10 +122,9 @@ class Sampler:
             pooled_rank=np.empty(0, np.int64),
             judgment=None,
             pooled_stratum=None,
-            ties=None if self.ties is None else TieBlocks(self.ties.first[row], self.ties.size[row]),
         )
 
-    def _judgments(self, found: Counts, draws: int) -> Judgments:
+    def judgments(self, found: Counts, draws: int) -> Judgments:
         """The judgments of all draws when `found` more documents of each topic are relevant."""
         old = self.ranking.judgments
         kept = np.ones(len(old.grades), np.bool_) if self.every else old.grades > 0

@@ -34,7 +34,7 @@ class Expected:
     mean: Values
     deviation: Values
     error: Values  # standard error of `mean` where it was sampled; 0 where it was computed
-    method: str  # known, additive, first, exact, ratio, paper or sampling
+    method: str  # known, exact, ratio, paper or sampling
 
     def over_topics(self, counted: NDArray[np.bool_] | None = None) -> Overall:
         """The mean over topics (those `counted`), whose relevance is independent; NaN where there is none."""

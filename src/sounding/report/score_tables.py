@@ -51,7 +51,7 @@ def slices(scores: Scores, source: str | Path) -> list[tuple[str, Scores]]:
 
 def wide_table(scores: Scores, layout: Layout, label: str | None = None) -> Table:
     """Runs in rows, best first; a column a measure, with the judged share at its depth beside it."""
-    scores = scores.of_runs(scores.order())
+    scores = scores.of_runs(scores.order(leading_order(scores)))
     if layout.per_topic:
         columns = _topic_columns(scores, layout)
     elif layout.stats:
@@ -82,7 +82,8 @@ def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
             continue
         columns.append(Column(str(measure), cells, best=_best(cells)))
         for name, table in beside.items():
-            if not np.isnan(table[:, number]).all():
+            told = np.nan_to_num(table[:, number], nan=-1.0)
+            if (told >= (5e-5 if name == "error" else 0)).any():  # an error of 0 needs no column
                 columns.append(Column(SHORT.get(name, name), table[:, number].tolist(), joined=True))
         columns.append(Column("judged", judged[:, number].tolist(), percent=True, joined=True))
     return columns

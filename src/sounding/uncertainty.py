@@ -1,0 +1,93 @@
+"""What stands beside the values of all runs: bounds, or expectations, over the unjudged documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.align import Judged, align
+from sounding.bounds import Bounds, Unknowns, bounds
+from sounding.data.tables import Run
+from sounding.expectation import Expected, expected, level_of
+from sounding.measures import Measure
+from sounding.policies import Policies
+from sounding.ranking import Counts, Ranking
+from sounding.relevance import chances, parse_prior
+from sounding.scores import ExpectedValues, ValueBounds
+from sounding.universe import cap
+from sounding.workers import map_items
+
+
+def value_bounds(
+    rankings: Sequence[Ranking],
+    outside: Sequence[Counts],
+    measures: Sequence[Measure],
+    policies: Policies,
+    processes: int = 1,
+) -> ValueBounds:
+    """Least and most of every value; `outside` counts, for each run, what else may be relevant."""
+    depth = max(int(ranking.retrieved.max(initial=0)) for ranking in rankings)
+
+    def work(place: tuple[Ranking, Counts]) -> list[Bounds]:
+        ranking, others = place
+        caps = (cap(measure, ranking, policies, depth) for measure in measures)
+        return [bounds(m, ranking, Unknowns(others, most)) for m, most in zip(measures, caps, strict=True)]
+
+    found = map_items(work, list(zip(rankings, outside, strict=True)), processes=processes)
+    unknown = np.full(len(rankings[0].topics), np.nan)
+
+    def table(name: str) -> NDArray[np.float64]:
+        parts = [[getattr(one, name) for one in row] for row in found]
+        return np.array([[unknown if part is None else part for part in row] for row in parts])
+
+    return ValueBounds(
+        lower=table("lower"), upper=table("upper"),
+        residual_unjudged=table("residual_unjudged"), residual_tail=table("residual_tail"),
+        kinds=tuple(one.kind for one in found[0]),
+    )  # fmt: skip
+
+
+def expected_values(
+    read: Callable[[int], Run],
+    rankings: Sequence[Ranking],
+    outside: Sequence[Counts],
+    judged: Judged,
+    measures: Sequence[Measure],
+    policies: Policies,
+    processes: int = 1,
+) -> ExpectedValues:
+    """Mean and deviation of every value under the prior; `read(n)` gives run n once more.
+
+    Draws depend on the seed, the run's place and the measure's place, not on the number of processes.
+    """
+    prior = parse_prior(policies.prior)
+    numeric = [measure for measure in measures if measure.definition.aggregate != "text"]
+    likelihoods = {level: prior.fitted(judged, rankings, level) for level in {level_of(m) for m in numeric}}
+
+    def work(number: int) -> list[Expected | None]:
+        run = read(number)
+        ranking = align(run, judged, policies)
+        known = {
+            level: chances(run, ranking, likelihood, outside=outside[number], policies=policies)
+            for level, likelihood in likelihoods.items()
+        }
+        return [
+            expected(
+                measure, known[level_of(measure)], ranking, draws=policies.draws,
+                rng=np.random.default_rng([policies.seed, number, place]),
+            ) if measure in numeric else None
+            for place, measure in enumerate(measures)
+        ]  # fmt: skip
+
+    found = map_items(work, range(len(rankings)), processes=processes)
+    unknown = np.full(len(judged.judgments.topics), np.nan)
+
+    def table(name: str) -> NDArray[np.float64]:
+        return np.array([[unknown if one is None else getattr(one, name) for one in row] for row in found])
+
+    return ExpectedValues(
+        mean=table("mean"), deviation=table("deviation"), error=table("error"),
+        methods=tuple("none" if one is None else one.method for one in found[0]),
+    )  # fmt: skip

@@ -230,7 +230,9 @@ def test_a_level_above_the_highest_grade_can_be_reached_all_the_same() -> None:
 
 
 def test_grades_between_whole_ones_that_occur_can_be_given_too() -> None:
-    rows = np.array([row_of([0.5, UNJUDGED, 1, UNJUDGED], [1.5], 1), row_of([UNJUDGED, 1.5, UNJUDGED], [0.5, 1])])
+    rows = np.array(
+        [row_of([0.5, UNJUDGED, 1, UNJUDGED], [1.5], 1), row_of([UNJUDGED, 1.5, UNJUDGED], [0.5, 1])]
+    )
     batch = Batch(rows, np.array([1, 2]), (0, 0.5, 1, 1.5), 1.5)
     for name in ("nDCG", "nDCG@2", "nDCG(dcg='exp-log2')@3", "DCG@2", "RBP", "ERR", "P(rel=1.5)@2"):
         for capped in (False, True):
@@ -238,3 +240,290 @@ def test_grades_between_whole_ones_that_occur_can_be_given_too() -> None:
             least, most = batch.extremes(parse(name), capped=capped)
             assert np.abs(found.lower - least).max() <= SLACK, name
             assert np.abs(found.upper - most).max() <= SLACK, name
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_what_was_judged_is_known(name: str) -> None:
+    found = bounds(parse(name), GRADED.ranking, GRADED.unknowns(capped=False))
+    value = parse(name)(GRADED.ranking)
+    assert found.kind == "exact"
+    assert np.array_equal(found.lower, value, equal_nan=True)
+    assert np.array_equal(found.upper, value, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["AP(assessed=True)", "nDCG(assessed=True)@3", "IPrec(assessed=True)@0.5"])
+def test_a_measure_of_assessment_is_known_exactly(name: str) -> None:
+    found = bounds(parse(name), GRADED.ranking, GRADED.unknowns(capped=False))
+    assert found.kind == "exact"
+    assert np.array_equal(found.lower, parse(name)(GRADED.ranking))
+    assert np.array_equal(found.upper, found.lower)
+
+
+def test_a_value_without_unjudged_documents_can_lie_outside_every_completion() -> None:
+    batch = Batch(np.array([row_of([0, UNJUDGED, 1], [1])]), np.array([0]), (0, 1), 1)
+    condensed = parse("AP(judged_only=True)")
+    least, most = batch.extremes(parse("AP"), capped=True)
+    [value] = condensed(batch.ranking)
+    assert not least[0] <= value <= most[0]
+    found = bounds(condensed, batch.ranking, batch.unknowns(capped=True))
+    assert (found.kind, found.lower[0], found.upper[0]) == ("none", 0, 1)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["BPM@3", "IAP", "Compat", "statAP", "DCG(gains={1:-1})@3", "nDCG(gains={1:-1})", "IDCG(gains={1:-1})",
+     "Q(gain='grade',gains={1:-1})", "RBP(gains={3:0.1,4:0.1})", "INST(T=0.4)"],
+)  # fmt: skip
+def test_where_nothing_is_known_the_range_of_the_measure_remains(name: str) -> None:
+    rows = np.array([row_of([1, UNJUDGED, 4])])
+    ranking = ranking_of(rows, rows == UNJUDGED, 4)
+    found = bounds(parse(name), ranking, Unknowns.none_outside(ranking))
+    assert (found.kind, found.lower[0], found.upper[0]) == ("none", *parse(name).definition.bounds)
+
+
+def test_a_text_has_no_bounds() -> None:
+    found = bounds(parse("RunID"), GRADED.ranking, GRADED.unknowns(capped=False))
+    assert found.kind == "none"
+    assert np.isnan(found.lower).all()
+    assert np.isnan(found.upper).all()
+
+
+def test_averaged_ties_are_refused() -> None:
+    size = np.ones_like(GRADED.ranking.rank)
+    tied = replace(GRADED.ranking, ties=TieBlocks(GRADED.ranking.rank, size))
+    with pytest.raises(DataError, match=r"AP: bounds need an order .* use ties trec, file or rank"):
+        bounds(parse("AP"), tied, GRADED.unknowns(capped=False))
+
+
+def test_counts_that_do_not_fit_are_refused() -> None:
+    one = np.array([1])
+    with pytest.raises(DataError, match=r"outside has the shape \(1,\); expected .* 500 topics"):
+        bounds(parse("AP"), GRADED.ranking, Unknowns(one))
+    with pytest.raises(DataError, match=r"at_most has the shape \(1,\)"):
+        bounds(parse("AP"), GRADED.ranking, replace(GRADED.unknowns(capped=True), at_most=one))
+    with pytest.raises(DataError, match="at_most is -1 for a topic; expected a count from 0"):
+        Unknowns(one, -one)
+
+
+def test_a_measure_has_one_function_for_its_bounds() -> None:
+    with pytest.raises(ValueError, match="two functions give the bounds of 'AP'"):
+        bounded("AP")(whole_range)
+
+
+def test_every_measure_with_bounds_is_tried() -> None:
+    tried = {parse(name).name for name in EXACT + EXACT_WITHOUT_CAP + CONTAINS + KNOWN}
+    assert tried == {known.name for known in definitions() if bounder(known.name) is not whole_range}
+
+
+# Residuals.
+
+
+@pytest.mark.parametrize("name", ["RBP", "RBP@3", "RBP(p=0.5,rel=1)", "ERR", "ERR@3", "ERR(gain='linear')@5"])
+def test_the_two_parts_of_a_residual_lead_to_the_value_of_an_endless_best_ranking(name: str) -> None:
+    measure = parse(name)
+    found = bounds(measure, FINE.ranking, FINE.unknowns(capped=False))
+    assert found.residual_unjudged is not None
+    assert found.residual_tail is not None
+    assert np.array_equal(found.residual_unjudged, found.upper - found.lower)
+    total = found.lower + found.residual_unjudged + found.residual_tail
+    assert (total <= 1 + SLACK).all()
+    assert np.abs(total - endless(measure, FINE, 400)).max() < 1e-12
+
+
+def endless(measure: Measure, batch: Batch, length: int) -> Values:
+    """The value when the unjudged documents down to k and all ranks after them have the highest grade."""
+    labels = batch.rows[:, RANKS].copy()
+    labels[labels == UNJUDGED] = batch.highest
+    if measure.k is not None:
+        labels[:, measure.k :] = NONE
+    labels = np.concatenate([labels, np.full((len(labels), length - LONGEST), NONE)], axis=1)
+    labels[np.isnan(labels)] = batch.highest
+    topic, place = (labels >= 0).nonzero()
+    full = replace(
+        batch.ranking, topic=topic, rank=place + 1, grade=labels[topic, place],
+        retrieved=np.full(len(labels), length),
+    )  # fmt: skip
+    return measure.replace(k=None)(full)
+
+
+def test_a_fully_judged_ranking_leaves_the_tail_only() -> None:
+    rows = np.array([row_of([1, 0, 1]), row_of([0] * 5), row_of([])])
+    ranking = ranking_of(rows, rows == UNJUDGED, 1)
+    for name, beyond in (("RBP", [3, 5, 0]), ("RBP@2", [2, 2, 0])):
+        found = bounds(parse(name), ranking, Unknowns(np.full(3, 9)))
+        assert found.residual_unjudged is not None
+        assert found.residual_tail is not None
+        assert found.residual_unjudged.tolist() == [0, 0, 0]
+        assert found.residual_tail == pytest.approx(0.8 ** np.array(beyond))
+
+
+def test_a_tail_is_no_larger_than_the_gains_of_the_scale_allow() -> None:
+    rows = np.array([row_of([0, 0])])
+    found = bounds(parse("RBP(gain='exponential')"), ranking_of(rows, rows < 0, 3), Unknowns(np.array([0])))
+    assert found.residual_tail == pytest.approx(np.array([0.8**2 * 7 / 8]))
+
+
+def test_other_measures_have_no_residual() -> None:
+    found = bounds(parse("AP"), GRADED.ranking, GRADED.unknowns(capped=False))
+    assert found.residual_unjudged is None
+    assert found.residual_tail is None
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "depth"),
+    [("RBP", 0.5, 4), ("RBP", 0.8, 1), ("RBP(p=0.95)", 0.01, 90), ("RBP(p=0)", 0.01, 1), ("RBP@7", 3, 1),
+     ("ERR", 0.5, 1), ("ERR", 0.1, 9), ("ERR", 0.001, 999)],
+)  # fmt: skip
+def test_the_depth_for_a_residual_is_the_least_that_is_enough(name: str, wanted: float, depth: int) -> None:
+    assert depth_for_residual(parse(name), wanted) == depth
+
+
+def test_a_scale_on_which_no_document_satisfies_for_certain_needs_less_depth() -> None:
+    # Sum over i > k of (1/2)^(i-k) / i: 0.0907 at k = 9, 0.1012 at k = 8.
+    assert depth_for_residual(parse("ERR"), 0.1, highest=1) == 9
+    assert depth_for_residual(parse("ERR(max_rel=4)"), 0.1, highest=1) < 9
+    sums = [sum(0.5 ** (i - k) / i for i in range(k + 1, 200)) for k in (7, 8)]
+    assert depth_for_residual(parse("ERR"), (sums[0] + sums[1]) / 2, highest=1) == 8
+
+
+def test_depths_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(DataError, match="AP has no residual beyond its cut-off; RBP and ERR have"):
+        depth_for_residual(parse("AP"), 0.1)
+    with pytest.raises(DataError, match="a residual of 0 cannot be wanted; give a number above 0"):
+        depth_for_residual(parse("RBP"), 0)
+
+
+# Average precision, document by document.
+
+
+def long_ranking(topics: int, longest: int, seed: int) -> Ranking:
+    """Rankings of many lengths, hardly to fully judged."""
+    random = np.random.default_rng(seed)
+    length = random.integers(0, longest + 1, topics)
+    inside = np.arange(longest) < length[:, np.newaxis]
+    judged = inside & (random.random(inside.shape) < random.random((topics, 1)))
+    relevant = random.random(inside.shape) < random.random((topics, 1)) ** 3
+    topic, place = judged.nonzero()
+    grade = relevant[topic, place].astype(np.float64)
+    elsewhere = random.integers(0, 6, topics)
+    found = np.bincount(topic, grade, topics).astype(np.int64) + elsewhere
+    others = np.bincount(topic, 1 - grade, topics).astype(np.int64)
+    both = np.stack([found, others], axis=1).ravel()
+    none = np.empty(0, np.int64)
+    return Ranking(
+        run="run",
+        judgments=Judgments(
+            topics=tuple(map(str, range(topics))), starts=np.concatenate([[0], np.cumsum(found + others)]),
+            grades=np.repeat(np.tile([1.0, 0.0], topics), both), pool_ranks=None,
+            pooled=np.zeros(topics, np.int64), highest=1,
+        ),
+        topic=topic, rank=place + 1, grade=grade, retrieved=length, missing=length == 0,
+        pooled_topic=none, pooled_rank=none,
+    )  # fmt: skip
+
+
+def plain_ap_bounds(ranking: Ranking, topic: int, k: int, outside: int, cap: int) -> tuple[float, float]:
+    """AP's bounds from one pass down the ranking and one up, over all numbers that turn relevant."""
+    mine = ranking.topic == topic
+    labels = np.full(int(ranking.retrieved[topic]), UNJUDGED)
+    labels[ranking.rank[mine] - 1] = ranking.grade[mine]
+    outside += int((labels[k:] == UNJUDGED).sum())
+    labels = labels[:k]
+    relevant = int(ranking.relevant()[topic])
+    unjudged = (labels == UNJUDGED).nonzero()[0].tolist()
+
+    def quotient(turned: list[int], elsewhere: int) -> float:
+        hit = labels == 1
+        hit[turned] = True
+        rank = hit.nonzero()[0] + 1
+        total = relevant + elsewhere + len(turned)
+        return float((np.arange(1, len(rank) + 1) / rank).sum() / total) if total else 0.0
+
+    most = max(quotient(unjudged[:number], 0) for number in range(min(cap, len(unjudged)) + 1))
+    first = min(cap, outside)
+    left = min(cap - first, len(unjudged))
+    lower = min(quotient(unjudged[len(unjudged) - number :], first) for number in range(left + 1))
+    return min(lower, quotient([], 0)), most
+
+
+@pytest.mark.parametrize("k", [None, 1, 20, 90])
+def test_bounds_by_gaps_are_those_by_document(k: int | None) -> None:
+    ranking = long_ranking(60, 120, seed=6)
+    random = np.random.default_rng(7)
+    outside = random.choice([0, 0, 1, 5, 300], 60)
+    for caps in (None, random.integers(0, 200, 60)):
+        found = bounds(Measure.of("AP", k=k), ranking, Unknowns(outside, caps))
+        for topic in range(60):
+            cap = 10**6 if caps is None else int(caps[topic])
+            least, most = plain_ap_bounds(ranking, topic, k or 10**6, int(outside[topic]), cap)
+            assert found.lower[topic] == pytest.approx(least, abs=1e-12)
+            assert found.upper[topic] == pytest.approx(most, abs=1e-12)
+
+
+def test_running_sums_of_a_topic_are_as_exact_after_many_others_as_alone() -> None:
+    random = np.random.default_rng(8)
+    sizes = random.integers(0, 40, 5000)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    values = random.random(starts[-1]) * 1000
+    sums, whole = running_sums(values, starts)
+    for topic in (0, 1, 2500, 4998, 4999):
+        own = values[starts[topic] : starts[topic + 1]]
+        assert sums[starts[topic] : starts[topic + 1]] == pytest.approx(np.cumsum(own), rel=1e-14, abs=1e-11)
+        assert whole[topic] == pytest.approx(own.sum(), rel=1e-14)
+
+
+# TREC-8.
+
+
+def test_full_judgments_lie_within_the_bounds_of_a_shallow_pool(collections: Path) -> None:
+    """The pool of the 71 contributing runs cut to depth 10; any document of the 129 runs may be relevant."""
+    folder = collections / "trec8"
+    info = [line.split("\t") for line in (folder / "info.tsv").read_text().splitlines()[1:]]
+    contributing = {row[0] for row in info if row[4] == "yes"}
+    qrels = read_qrels(folder / "qrels.trec8.txt.gz")
+    judged = prepare(qrels)
+    measures = [parse("AP@1000"), parse("nDCG@20")]
+    keys, ranks, topics, truth, rankings = [], [], [], [], []
+    names = []
+    for path in sorted(folder.glob("runs/input.*.gz")):
+        run = read_run(path)
+        names.append(path.name.removeprefix("input.").removesuffix(".gz"))
+        position, _ = order_documents(run, np.arange(len(run.docs)), DEFAULT_POLICIES)
+        topic = np.repeat([judged.place.get(text, -1) for text in run.topics], run.sizes)
+        keys.append(run.pair_keys()[topic >= 0])
+        ranks.append((position - np.repeat(run.starts[:-1], run.sizes) + 1)[topic >= 0])
+        topics.append(topic[topic >= 0])
+        ranking = align(run, judged)
+        rankings.append(ranking)
+        truth.append([measure(ranking) for measure in measures])
+    assert len(names) == 129
+    assert len(contributing) == 71
+
+    pool = np.unique(
+        np.concatenate(
+            [
+                key[rank <= 10]
+                for name, key, rank in zip(names, keys, ranks, strict=True)
+                if name in contributing
+            ]
+        )
+    )
+    shallow = prepare(qrels.keep(np.isin(qrels.pair_keys(), pool))).judgments
+    everything, first = np.unique(np.concatenate(keys), return_index=True)
+    open_ = ~np.isin(everything, pool)
+    unjudged = np.bincount(np.concatenate(topics)[first[open_]], minlength=50)
+    grades = qrels.grades[np.argsort(qrels.pair_keys())]
+    known = np.sort(qrels.pair_keys())
+    for ranking, key, rank, topic, values in zip(rankings, keys, ranks, topics, truth, strict=True):
+        order = np.lexsort((rank, topic))
+        kept = order[np.isin(key[order], pool)]
+        cut = replace(
+            ranking, judgments=shallow, topic=topic[kept], rank=rank[kept],
+            grade=grades[np.searchsorted(known, key[kept])],
+        )  # fmt: skip
+        outside = unjudged - (ranking.retrieved - np.bincount(topic[kept], minlength=50))
+        assert (outside >= 0).all()
+        for measure, value in zip(measures, values, strict=True):
+            found = bounds(measure, cut, Unknowns(outside))
+            assert (found.lower <= value + SLACK).all(), (ranking.run, measure)
+            assert (value <= found.upper + SLACK).all(), (ranking.run, measure)

@@ -451,6 +451,42 @@ def test_totals_are_unbiased_in_simulation() -> None:
     assert (standard_error(parse("EstNumRel"), ranking) ** 2).mean() == pytest.approx(values.var(), rel=0.1)
 
 
+def script_variance(run: Ranking) -> NDArray[np.float64]:
+    """The variance that the Million Query script gives statAP, before it is rescaled."""
+    how, judgment = run.judgments.sampling, run.judgment
+    assert how is not None
+    assert how.probabilities is not None
+    assert judgment is not None
+    weight: NDArray[np.float64] = 1 / how.probabilities
+    value, relevant = parse("statAP")(run), parse("EstNumRel")(run)
+    variance = np.empty(len(run.topics))
+    for topic in range(len(run.topics)):
+        hit = ((run.topic == topic) & (run.grade >= 1)).nonzero()[0]
+        times, rank = weight[judgment[hit]], run.rank[hit]
+        precision = (1 + np.cumsum(times) - times) / rank
+        below = np.cumsum((times / rank)[::-1])[::-1] - times / rank
+        judged = (run.judgments.topic == topic) & (run.judgments.grades >= 1)
+        missed = np.ones(len(judged), np.bool_)
+        missed[judgment[hit]] = False
+        every = np.concatenate([times, weight[judged & missed]])
+        shift = np.concatenate([precision, np.zeros(len(every) - len(hit))]) - value[topic]
+        pairs = (every @ shift) ** 2 - every**2 @ shift**2
+        own = ((every - 1) * every) @ shift**2 - pairs / (run.judgments.judged[topic] - 1)
+        variance[topic] = (own + ((times - 1) * times) @ below**2) / relevant[topic] ** 2
+    return variance
+
+
+def test_the_errors_match_the_spread_of_the_estimates_and_the_scripts_is_too_small() -> None:
+    pool = sampling.draw_pool(1, documents=1000, relevant=300)
+    chances = np.array((0.6, 0.4, 0.2))[pool.stratum]
+    by_stratum = sampling.ranking_of(pool, sampling.draw_by_stratum(pool, (0.6, 0.4, 0.2), 1500, seed=6))
+    one_by_one = sampling.ranking_of(pool, sampling.draw_each(chances, 1500, seed=6), chances=chances)
+    for name, ranking in (("xinfAP", by_stratum), ("statAP", by_stratum), ("statAP", one_by_one)):
+        spread = parse(name)(ranking).std()
+        assert np.sqrt((standard_error(parse(name), ranking) ** 2).mean()) == pytest.approx(spread, rel=0.06)
+    assert np.sqrt(script_variance(one_by_one).mean()) < 0.92 * parse("statAP")(one_by_one).std()
+
+
 def table_after(heading: str) -> list[list[str]]:
     """The rows of the page's table under a heading, without its header."""
     text = DOCS.partition(f"## {heading}\n")[2]

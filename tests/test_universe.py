@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sounding.align import align, prepare
+from sounding.align import align, matches, prepare
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
 from sounding.growth import expected_beyond, found_by_depth, new_relevant
@@ -45,7 +45,7 @@ def test_documents_outside_are_what_other_runs_found_and_nobody_judged(
         for t, d, g in zip(qrels.frame["topic"], qrels.docs.texts(), qrels.grades, strict=True)
         if g >= 0
     }
-    distinct = count_distinct([unjudged_marks(run, judged) for run in tables], 3)
+    distinct = count_distinct([unjudged_marks(run, judged, matches(run, judged)) for run in tables], 3)
     everything = {pair for pairs in listed for pair in pairs} - seen
     for run, pairs in zip(tables, listed, strict=True):
         ranking = align(run, judged, BOUNDS)

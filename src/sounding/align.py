@@ -109,14 +109,37 @@ def _by_topic_and_grade(topic: Places, grades: NDArray[np.float64]) -> Places:
     return np.lexsort((-grades, topic))
 
 
-def align(run: Run, judged: Judged, policies: Policies = DEFAULT_POLICIES) -> Ranking:
-    """The judged documents of a run in rank order, topic after topic; unjudged ones keep their ranks."""
-    row_of_topic = np.array([judged.place.get(text, -1) for text in run.topics], np.int64)
+def matches(run: Run, judged: Judged) -> tuple[Places, Places]:
+    """Rows of a run that the qrels list, ascending, and the row of the qrels for each."""
     here, there = judged.table.find(run.pair_keys(), run.docs)
-    run_topic = np.repeat(np.arange(len(run.topics)), np.diff(np.searchsorted(here, run.starts)))
-    # The ids were compared; that the topics agree as well makes a false match impossible.
-    sure = row_of_topic[run_topic] == judged.topic[there]
-    here, there, run_topic = here[sure], there[sure], run_topic[sure]
+    # The doc ids were compared; that the topics agree as well makes a false match impossible.
+    sure = topic_rows(run, judged)[_topic_of(run, here)] == judged.topic[there]
+    return here[sure], there[sure]
+
+
+def topic_rows(run: Run, judged: Judged) -> Places:
+    """The number among the judged topics of each of the run's topics; -1: not judged."""
+    return np.array([judged.place.get(text, -1) for text in run.topics], np.int64)
+
+
+def _topic_of(run: Run, rows: Places) -> Places:
+    """The topic, by its number in the run, of each of these ascending rows."""
+    return np.repeat(np.arange(len(run.topics)), np.diff(np.searchsorted(rows, run.starts)))
+
+
+def align(
+    run: Run,
+    judged: Judged,
+    policies: Policies = DEFAULT_POLICIES,
+    found: tuple[Places, Places] | None = None,
+) -> Ranking:
+    """The judged documents of a run in rank order, topic after topic; unjudged ones keep their ranks.
+
+    `found` is what `matches` gives, for callers that need it themselves.
+    """
+    row_of_topic = topic_rows(run, judged)
+    here, there = matches(run, judged) if found is None else found
+    run_topic = _topic_of(run, here)
     positions, blocks = order_documents(run, here, policies)
 
     above = run.starts[run_topic] - 1  # positions count from 0 through the run, ranks from 1 in a topic

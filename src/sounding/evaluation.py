@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.align import Judged, align, prepare, treat_unjudged
+from sounding.align import Judged, align, matches, prepare, treat_unjudged
 from sounding.data.formats import read_qrels, read_run
 from sounding.data.keys import PairTable
 from sounding.data.sources import run_names
 from sounding.data.tables import Qrels, Run
-from sounding.data.tokens import Words
 from sounding.errors import DataError
 from sounding.measures import Measure, parse_measures
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.ranking import NO_JUDGMENTS, Counts, Judgments, Ranking
 from sounding.scores import Scores
-from sounding.universe import count_distinct, counts_others, outside, unjudged_marks
+from sounding.universe import Marks, count_distinct, counts_others, outside, unjudged_marks
 from sounding.workers import Progress, map_items, processes_for, settle_memory
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR", "R@1000")
@@ -40,7 +39,7 @@ class _RunValues:
     missing: NDArray[np.bool_]  # (topic,)
     ignored: int
     ranking: Ranking | None  # kept where the unjudged documents are to be reckoned with, without judgments
-    marks: Words | None  # of the unjudged documents, where those of all runs are to be counted
+    marks: Marks | None  # of the unjudged documents, where those of all runs are to be counted
 
 
 def evaluate(
@@ -154,7 +153,8 @@ def _bytes(sources: Sequence[Any]) -> int:
 def _evaluate_run(
     run: Run, sides: Sequence[Judged], measures: Sequence[Measure], policies: Policies
 ) -> _RunValues:
-    rankings = [align(run, judged, policies) for judged in sides]
+    found = [matches(run, judged) for judged in sides]
+    rankings = [align(run, judged, policies, pairs) for judged, pairs in zip(sides, found, strict=True)]
     seen = [treat_unjudged(ranking, policies) for ranking in rankings]
     topics = len(rankings[0].topics)
     missing = rankings[0].missing
@@ -179,7 +179,7 @@ def _evaluate_run(
         sum(topic not in sides[0].place for topic in run.topics),
         # Judgments are the same for all runs: they need not travel between processes.
         replace(rankings[0], judgments=NO_JUDGMENTS) if policies.unjudged in ("bounds", "expected") else None,
-        unjudged_marks(run, sides[0]) if counts_others(policies) else None,
+        unjudged_marks(run, sides[0], found[0]) if counts_others(policies) else None,
     )  # fmt: skip
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from sounding.align import Judged
+from sounding.align import Judged, topic_rows
 from sounding.data.tables import Run
 from sounding.data.tokens import Words
 from sounding.growth import new_relevant
@@ -14,41 +15,44 @@ from sounding.measures import Measure
 from sounding.policies import Policies
 from sounding.ranking import Counts, Ranking
 
-_U64 = np.uint64
-
 
 def counts_others(policies: Policies) -> bool:
     """Whether the documents of all runs have to be counted."""
     return policies.unjudged in ("bounds", "expected") and policies.universe == "runs"
 
 
-def unjudged_marks(run: Run, judged: Judged) -> Words:
-    """A mark for each unjudged document that the run retrieved for a judged topic.
+@dataclass(frozen=True, slots=True, eq=False)
+class Marks:
+    """The unjudged documents that a run retrieved: those of topic t are keys[starts[t]:starts[t + 1]]."""
 
-    Equal documents of one topic have equal marks; the topic stands in the upper bits.
-    """
-    rows = np.array([judged.place.get(text, -1) for text in run.topics], np.int64)
-    topic = np.repeat(rows, run.sizes)
-    keys = run.pair_keys()
-    here, there = judged.table.find(keys, run.docs)
-    open_ = topic >= 0
-    open_[here[judged.grades[there] >= 0]] = False
-    bits = _topic_bits(len(judged.place))
-    return (topic[open_].astype(_U64) << _U64(64 - bits)) | (keys[open_] >> _U64(bits))
+    starts: Counts  # (topic + 1,)
+    keys: Words
 
 
-def _topic_bits(topics: int) -> int:
-    return max(1, topics.bit_length())
+def unjudged_marks(run: Run, judged: Judged, found: tuple[Counts, Counts]) -> Marks:
+    """The keys of a run's unjudged documents by judged topic; `found` is what `matches` gives."""
+    rows = topic_rows(run, judged)
+    here, there = found
+    unjudged = np.repeat(rows >= 0, run.sizes)
+    unjudged[here[judged.grades[there] >= 0]] = False
+    keys = run.pair_keys()[unjudged]
+    kept = np.concatenate([[0], np.cumsum(unjudged)])[run.starts]
+    sizes = np.zeros(len(judged.place), np.int64)
+    sizes[rows[rows >= 0]] = np.diff(kept)[rows >= 0]
+    if (np.diff(rows[rows >= 0]) < 0).any():
+        topic = np.repeat(rows, np.diff(kept))
+        keys = keys[np.argsort(topic, kind="stable")]
+    return Marks(np.concatenate([[0], np.cumsum(sizes)]), keys)
 
 
-def count_distinct(marks: Sequence[Words], topics: int) -> Counts:
+def count_distinct(marks: Sequence[Marks], topics: int) -> Counts:
     """How many different documents the marks of several runs name, for each topic."""
-    everything = np.sort(np.concatenate(marks)) if marks else np.empty(0, _U64)
-    first = np.ones(len(everything), np.bool_)
-    np.not_equal(everything[1:], everything[:-1], out=first[1:])
-    distinct = everything[first]
-    borders = np.arange(topics + 1).astype(_U64) << _U64(64 - _topic_bits(topics))
-    return np.diff(np.searchsorted(distinct, borders)).astype(np.int64)
+    counts = np.zeros(topics, np.int64)
+    for topic in range(topics):  # a topic's keys fit the cache: that many small sorts are faster than one
+        slices = [mark.keys[mark.starts[topic] : mark.starts[topic + 1]] for mark in marks]
+        keys = np.sort(np.concatenate(slices)) if slices else np.empty(0, np.uint64)
+        counts[topic] = np.count_nonzero(keys[1:] != keys[:-1]) + (len(keys) > 0)
+    return counts
 
 
 def outside(ranking: Ranking, policies: Policies, distinct: Counts | None) -> Counts:

@@ -38,6 +38,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs" / "formats.md"
         ("qrels", "1 0 a 1\n", "trec"),
         ("qrels", "1\t0\ta\t1\n", "trec"),
         ("prels", "1 a 1 2 0.5\n", "prels"),
+        ("qrels", "1 0 a 1 -1\n", "strata"),
         ("run.csv", "1,a,2\n", "csv"),
         ("run.csv.gz", "1,a,2\n", "csv"),
         ("run.csv", TREC, "trec"),
@@ -290,4 +291,4 @@ def test_the_documentation_has_an_example_of_every_text_format() -> None:
     found = {
         detect(Content.from_bytes("x", text.encode()), "x") for kind, text in examples() if kind != "topics"
     }
-    assert found == {"trec", "prels", "csv", "tsv", "json", "jsonl"}
+    assert found == {"trec", "prels", "strata", "csv", "tsv", "json", "jsonl"}

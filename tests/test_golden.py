@@ -3,7 +3,7 @@
 measure       as people type it
 grades        labels of the ranking from rank 1: a grade, - not judged, . pooled and not judged; `none` for no
               documents. 1^3 is a grade of 1 whose best rank in a pooled run was 3
-unretrieved   the same for documents that were not retrieved: grades, or . for pooled and not judged; or `none`
+unretrieved   the same for documents that were not retrieved: grades, or . for pooled ones; `none` for none
 value         what the measure gives, or its text
 source        the arithmetic, or the tool with its version and command
 

@@ -308,3 +308,13 @@ def test_any_text_is_a_measure_or_one_clear_line(text: str) -> None:
         found, problem = (), str(error)
         assert problem.isprintable()
     assert all(parse(str(measure)) == measure for measure in found)
+
+
+def test_a_trec_name_with_parameters_replaces_the_one_within_a_nickname() -> None:
+    both = [str(measure) for measure in parse_measures(["official", "P.5"])]
+    assert [name for name in both if name.startswith("P@")] == ["P@5"]
+    assert both.index("P@5") == len(both) - 1
+    assert [str(m) for m in parse_measures(["all_trec", "relstring.20"]) if m.name == "RelString"] == [
+        "RelString@20"
+    ]
+    assert len([m for m in parse_measures(["official", "P@5"]) if m.name == "P"]) == 9

@@ -11,11 +11,11 @@ import pytest
 from tests.properties.strategies import POOLED, Label, Topic, is_judged, random_topics, ranking_of
 
 from sounding.errors import DataError
-from sounding.measures import binary, counts, interpolated, sampled, sets
+from sounding.measures import binary, counts, interpolated, sets
 from sounding.measures.registry import Measure, definitions
 
 TOPICS = random_topics(1500, seed=20)
-FAMILIES = {module.__name__.rpartition(".")[2] for module in (binary, counts, interpolated, sampled, sets)}
+FAMILIES = {module.__name__.rpartition(".")[2] for module in (binary, counts, interpolated, sets)}
 
 Reference = Callable[..., Any]
 
@@ -174,23 +174,6 @@ def utility(
     return a * found + b * others + c * missed + d * (collection - found - others - missed)
 
 
-def inferred_ap(topic: Topic, rel: float = 1) -> float:
-    relevant = judged = pooled = 0
-    total = 0.0
-    for above, label in enumerate(topic.ranking):
-        if label == POOLED:
-            pooled += 1
-        elif label is not None:
-            if label >= rel:
-                inferred = (relevant + 1e-5) / (judged + 2e-5)
-                in_pool = (judged + pooled) / above if above else 0
-                total += 1 / (above + 1) + above / (above + 1) * in_pool * inferred
-                relevant += 1
-            judged += 1
-    everything = relevant_in_all(topic, rel)
-    return total / everything if everything else 0
-
-
 def relevance_string(topic: Topic, k: int = 10) -> str:
     signs: dict[Label, str] = {None: "-", POOLED: "."}
     return "".join(signs.get(label) or str(label) for label in topic.ranking[:k])
@@ -242,7 +225,6 @@ REFERENCES: dict[str, tuple[Reference, list[dict[str, Any]]]] = {
     "NumRelRet": (lambda topic, rel=1: number_retrieved(topic, rel), [{}, {"rel": 2}]),
     "NumNonrelRet": (number_nonrelevant, [{}, {"rel": 2}]),
     "RelString": (relevance_string, [{}, {"k": 1}, {"k": 100}]),
-    "infAP": (inferred_ap, [{}, {"rel": 2}]),
 }  # fmt: skip
 
 

@@ -5,9 +5,12 @@ The parts are bounded each by itself: no completion lies outside, and perhaps no
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
 
-from sounding.bounds.gain import Levels
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.bounds.gain import Levels, Table
 from sounding.bounds.registry import Bounds, Unknowns, bounded, whole_range
 from sounding.bounds.unjudged import first_documents, holes, room, scale
 from sounding.bounds.utility import thawed
@@ -81,70 +84,33 @@ def _shortfalls(above: Counts, total: Counts, most: Counts) -> Values:
 def q_measure(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Q: the most with the ideal as judged, the least with the ideal of all that may be relevant.
 
-    With the divisors of the ranks held fixed, the sum over m documents that turn relevant is largest when
-    these are the highest-ranked ones and gain most, as for AP; and no term exceeds 1 where the ideal is
-    that of all judgments.
+    With norm 'c' and ideal 'ii' the pool stays as it is, and so do the number and the ideal it gives.
     """
-    judgments, k, rel, beta = run.judgments, measure.k, measure.get("rel"), measure.get("beta")
+    judgments, k, rel = run.judgments, measure.k, measure.get("rel")
     options = scale(judgments, rel)
     possible = _q_gain(measure, run, options)
     if possible.min() < 0:
         return whole_range(measure, run, unknowns)
-    fixed_ideal = measure.get("ideal") == "ii" and k is not None
-    pool = pool_of_depth(judgments, k, "Q with ideal='ii'") if fixed_ideal and k is not None else None
+    pool = None
+    if measure.get("ideal") == "ii" and k is not None:
+        pool = pool_of_depth(judgments, k, "Q with ideal='ii'")
     levels = Levels.of(judgments, possible, _q_gain(measure, run, judgments.grades), pool)
+    terms = _Terms.of(measure, run, levels)
     space = room(run, k, unknowns)
-
-    # Everything by topic and rank, down to k.
-    near = first_documents(run, k)
-    ranks = np.arange(1, int(near.retrieved.max(initial=0)) + 1)
-    hit = np.zeros((len(run.topics), len(ranks)), np.bool_)
-    hit[near.topic, near.rank - 1] = near.grade >= rel
-    gain = np.zeros(hit.shape)
-    gain[near.topic, near.rank - 1] = _q_gain(measure, run, near.grade)
-    unjudged = ranks <= near.retrieved[:, np.newaxis]
-    unjudged[near.topic, near.rank - 1] = False
-    found = np.cumsum(hit, axis=1)
-
-    def weight(more: Counts) -> Values:
-        """1 / (rank + beta * ideal) when so many more documents have the largest gain."""
-        ideal = sum(
-            step * np.minimum(ranks, (judged + more)[:, np.newaxis])
-            for step, judged in zip(levels.step, levels.judged, strict=True)
-        )
-        return 1 / (ranks + beta * ideal)
-
-    def divisor(more: Counts) -> Counts:
-        if measure.get("norm") == "c" and k is not None:
-            return np.broadcast_to(relevant_by_norm(run, k, rel, "c", "Q")[:, np.newaxis], more.shape)
-        total = run.relevant(rel)[:, np.newaxis] + more
-        return total if measure.get("norm") == "a" or k is None else np.minimum(total, k)
-
-    # What an unjudged document gains without being relevant, and what it adds by being so.
-    beside = possible[options < rel].max(initial=0.0)
-    step = 1 + beta * max(float(possible[options >= rel].max()) - beside, 0.0)
-
-    none = np.zeros_like(space.cap)
-    gaining = space.within + space.elsewhere if beside else space.cap  # the cap is one on relevant documents
-    most_ideal = weight(none if fixed_ideal else gaining)
-    summed = (hit * (found + beta * np.cumsum(gain, axis=1)) * most_ideal).sum(axis=1)
-    lower = share(summed, divisor(space.cap[:, np.newaxis])[:, 0])
-
-    nth = np.cumsum(unjudged, axis=1)
-    reached = found + beta * (np.cumsum(gain, axis=1) + beside * nth)
-    least_ideal = weight(none)
-    at_hits = hit * least_ideal
-    below = at_hits.sum(axis=1, keepdims=True) - np.cumsum(at_hits, axis=1)
-    added = np.where(unjudged, least_ideal * (reached + step * nth) + step * below, 0.0)
-    start = (at_hits * reached).sum(axis=1, keepdims=True)
-    turned = np.concatenate([none[:, np.newaxis], nth], axis=1)
-    total = np.concatenate([start, start + np.cumsum(added, axis=1)], axis=1)
-    if not fixed_ideal:
-        total = np.minimum(total, hit.sum(axis=1, keepdims=True) + turned)
-    parts = divisor(turned)
-    quotient = np.divide(total, parts, out=np.zeros(total.shape), where=parts > 0)
+    beside = float(possible[options < rel].max(initial=0.0))
+    more = max(float(possible[options >= rel].max()) - beside, 0.0)
+    # A cap is one on relevant documents: others may gain something all the same.
+    gaining = space.within + space.elsewhere if beside else space.cap
+    least = terms.as_judged(np.zeros_like(gaining) if pool is not None else gaining)
+    turned, most = terms.with_more(beside, more, at_most_1=pool is None)
+    divisor = _q_divisor(measure, run, turned)
+    quotient = np.divide(most, divisor, out=np.zeros(most.shape), where=divisor > 0)
     allowed = turned <= space.most_within[:, np.newaxis]
-    return Bounds(lower, np.where(allowed, quotient, 0.0).max(axis=1), "contains")
+    return Bounds(
+        share(least, _q_divisor(measure, run, space.cap[:, np.newaxis])[:, 0]),
+        np.where(allowed, quotient, 0.0).max(axis=1),
+        "contains",
+    )
 
 
 def _q_gain(measure: Measure, run: Ranking, grade: Values) -> Values:
@@ -153,3 +119,68 @@ def _q_gain(measure: Measure, run: Ranking, grade: Values) -> Values:
     if measure.get("gain") != "grade":
         return scaled(grade, measure.get("gain"), run.judgments.highest)
     return grade if gains is None else with_gains(grade, gains)
+
+
+def _q_divisor(measure: Measure, run: Ranking, more: Counts) -> Counts:
+    """What Q divides by once so many more documents are relevant; `more` is (topic, any)."""
+    rel, norm, k = measure.get("rel"), measure.get("norm"), measure.k
+    if norm == "c" and k is not None:
+        return np.broadcast_to(relevant_by_norm(run, k, rel, norm, "Q")[:, np.newaxis], more.shape)
+    total = run.relevant(rel)[:, np.newaxis] + more
+    return total if norm == "a" or k is None else np.minimum(total, k)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Terms:
+    """What Q adds up at relevant documents, by topic and rank down to k."""
+
+    ranks: Counts  # (rank,)
+    hit: NDArray[np.bool_]  # (topic, rank) judged relevant
+    gain: Table
+    unjudged: NDArray[np.bool_]
+    levels: Levels  # of the ideal
+    beta: float
+
+    @staticmethod
+    def of(measure: Measure, run: Ranking, levels: Levels) -> _Terms:
+        """The terms of one run."""
+        near = first_documents(run, measure.k)
+        ranks = np.arange(1, int(near.retrieved.max(initial=0)) + 1)
+        hit = np.zeros((len(run.topics), len(ranks)), np.bool_)
+        hit[near.topic, near.rank - 1] = near.grade >= measure.get("rel")
+        gain = np.zeros(hit.shape)
+        gain[near.topic, near.rank - 1] = _q_gain(measure, run, near.grade)
+        unjudged = ranks <= near.retrieved[:, np.newaxis]
+        unjudged[near.topic, near.rank - 1] = False
+        return _Terms(ranks, hit, gain, unjudged, levels, measure.get("beta"))
+
+    def weight(self, more: Counts) -> Table:
+        """1 / (rank + beta * ideal) when so many more documents of a topic have the largest gain."""
+        ideal = np.zeros(self.hit.shape)
+        for step, judged in zip(self.levels.step, self.levels.judged, strict=True):
+            ideal += step * np.minimum(self.ranks, (judged + more)[:, np.newaxis])
+        return 1 / (self.ranks + self.beta * ideal)
+
+    def as_judged(self, more: Counts) -> Values:
+        """The sum when nothing retrieved turns relevant, and the ideal has so many more documents."""
+        reached = np.cumsum(self.hit + self.beta * self.gain, axis=1)
+        return (self.hit * reached * self.weight(more)).sum(axis=1)
+
+    def with_more(self, beside: float, more: float, *, at_most_1: bool) -> tuple[Counts, Table]:
+        """Numbers of unjudged documents that turn relevant, and no less than the sum with so many.
+
+        Any unjudged document may gain `beside`; one that is relevant gains so much `more`. With the
+        weights of the ranks held fixed, a number of relevant documents add most where they stand highest,
+        as for AP. A term is at most 1 where the ideal is that of all judgments.
+        """
+        step = 1 + self.beta * more
+        nth = np.cumsum(self.unjudged, axis=1)
+        reached = np.cumsum(self.hit + self.beta * self.gain, axis=1) + self.beta * beside * nth
+        weight = self.weight(np.zeros(len(self.hit), np.int64))
+        at_hits = self.hit * weight
+        below = at_hits.sum(axis=1, keepdims=True) - np.cumsum(at_hits, axis=1)
+        added = np.where(self.unjudged, weight * (reached + step * nth) + step * below, 0.0)
+        start = (at_hits * reached).sum(axis=1, keepdims=True)
+        total = np.concatenate([start, start + np.cumsum(added, axis=1)], axis=1)
+        turned = np.concatenate([np.zeros((len(nth), 1), np.int64), nth], axis=1)
+        return turned, np.minimum(total, self.hit.sum(axis=1, keepdims=True) + turned) if at_most_1 else total

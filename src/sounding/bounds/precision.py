@@ -9,6 +9,7 @@ the sum is a closed formula of harmonic numbers, and two facts spare looking at 
   the quotient is largest at an end of some gap.
 - Filled from the bottom, every further document adds at least as much as the one before, over the whole
   ranking: the quotient falls, then rises. One gap holds the lowest point; bisection finds it there.
+  (A divisor that stays, at k or at the size of a pool, only lets the quotient rise from there on.)
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class Gaps:
 
         gap = (rank - before > 1).nonzero()[0]
         topic = np.searchsorted(ends, gap)
-        hits_before = (np.cumsum(relevant) - relevant)[gap]
+        hits_before: Counts = (np.cumsum(relevant) - relevant)[gap]
         above = hits_before > hit_starts[topic]
         return Gaps(
             topic=topic, before=before[gap], last=rank[gap] - 1, judged=gap - first[topic],
@@ -160,9 +161,7 @@ def greatest(gaps: Gaps, quotient: Quotient, space: Room) -> Values:
 def least(gaps: Gaps, quotient: Quotient, space: Room) -> Values:
     """The least quotient: documents elsewhere turn relevant first, then those retrieved from the bottom."""
     topic, harmonic = gaps.topic, gaps.harmonic
-    elsewhere = space.most_elsewhere
-    until_most = quotient.most - quotient.relevant - elsewhere  # from there on only the sum grows
-    left = np.minimum(space.left_within, np.maximum(until_most, 0))
+    elsewhere, left = space.most_elsewhere, space.left_within
 
     stretch = harmonic[gaps.last] - harmonic[gaps.before]
     down_to, whole = running_sums(stretch, gaps.starts)

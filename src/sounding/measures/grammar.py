@@ -87,10 +87,21 @@ def parse(text: str) -> Measure:
 
 
 def parse_measures(texts: Iterable[str | Measure]) -> tuple[Measure, ...]:
-    """All measures that texts name, each once, in their order; measures are taken as they are."""
+    """All measures that texts name, each once, in their order; measures are taken as they are.
+
+    A trec_eval name with parameters replaces the same name within a nickname, as in trec_eval:
+    all_trec and relstring.20 give one relstring.
+    """
+    given = [texts] if isinstance(texts, str) else list(texts)
+    spelled_out = {
+        name for text in given if isinstance(text, str) and (name := trec.parameterised(text.strip()))
+    }
     found: dict[Measure, None] = {}
-    for text in [texts] if isinstance(texts, str) else texts:
-        found.update(dict.fromkeys([text] if isinstance(text, Measure) else _expanded(text)))
+    for text in given:
+        if isinstance(text, Measure):
+            found[text] = None
+        else:
+            found.update(dict.fromkeys(trec.nickname(text.strip(), spelled_out) or _expanded(text)))
     return tuple(found)
 
 

@@ -8,7 +8,7 @@ prints measures in one fixed order whatever was asked for first.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -239,6 +239,18 @@ def expand(text: str) -> tuple[Measure, ...] | None:
         if spelled is None
         else _BY_NAME[spelled[1]].read(spelled[3] if spelled[2] is None else spelled[2])
     )
+
+
+def nickname(text: str, without: Set[str]) -> tuple[Measure, ...]:
+    """The measures of a nickname, but for some names; nothing where the text is not a nickname."""
+    names = (name for name in NICKNAMES.get(text, ()) if name not in without)
+    return tuple(measure for name in names for measure in _BY_NAME[name].read(None))
+
+
+def parameterised(text: str) -> str | None:
+    """The name of trec_eval that a text gives parameters to, as in `P.5,10`; None where it does not."""
+    spelled = _SPELLED.fullmatch(text)
+    return None if spelled is None or (spelled[2] is None and spelled[3] is None) else spelled[1]
 
 
 def trec_name(measure: Measure, *, groups: bool = False, level: float = 1) -> str:

@@ -1,0 +1,111 @@
+"""What a test is given, what it gives back, and which tests there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.compare.pairs import Differences, Pairs, blocks, differences
+from sounding.errors import UnknownNameError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Request:
+    """Values to test, and how; checked before it is made."""
+
+    values: Floats  # (run, topic); NaN: no value
+    pairs: Pairs
+    correction: str
+    alpha: float
+    permutations: int
+    rng: np.random.Generator
+    decimals: int  # to which differences are rounded
+
+    def differences(self, width: int | None = None) -> Iterator[tuple[slice, Differences]]:
+        """Blocks of pairs with their differences, where `width` numbers are needed for each pair."""
+        for rows in blocks(len(self.pairs), width or self.values.shape[1]):
+            yield rows, differences(self.values, self.pairs[rows], self.decimals)
+
+    @property
+    def seed(self) -> str:
+        """What the generator was made from, in words."""
+        sequence = getattr(self.rng.bit_generator, "seed_seq", None)
+        entropy = getattr(sequence, "entropy", None)
+        spawned = getattr(sequence, "spawn_key", ())
+        if entropy is None:
+            return "generator without a seed"
+        return f"seed {entropy}" + "".join(f".{key}" for key in spawned)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Omnibus:
+    """The F test of all runs at once."""
+
+    f: float
+    df_runs: int
+    df_error: int
+    p: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Outcome:
+    """What a test says of every pair."""
+
+    p: Floats  # (pair,) two-sided, each pair for itself
+    low: Floats  # (pair,) of the confidence interval; infinite: no limit
+    high: Floats  # (pair,)
+    method: str
+    interval: str
+    adjusted: Floats | None = None  # (pair,) where the test allows for all pairs by itself
+    omnibus: Omnibus | None = None
+    error: Floats | None = None  # (pair,) pooled standard error of the difference, with `df_error` degrees
+    df_error: int = 0
+    silent: str = ""  # why the test can say nothing of any pair that differs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairTest:
+    """A test by its name; `correction` is the one it is used with unless another is asked for."""
+
+    name: str
+    title: str
+    function: Callable[[Request], Outcome] = field(repr=False)
+    correction: Literal["holm", "bonferroni", "own"]
+    whole_topics: bool  # uses only topics on which every run has a value
+    needs_spread: bool  # says nothing of differences that are all equal
+
+
+TESTS: dict[str, PairTest] = {}
+
+
+def pair_test(
+    name: str,
+    *,
+    correction: Literal["holm", "bonferroni", "own"] = "holm",
+    whole_topics: bool = False,
+    needs_spread: bool = False,
+) -> Callable[[Callable[[Request], Outcome]], Callable[[Request], Outcome]]:
+    """Make a function known as a test; the first line of its docstring is its title."""
+
+    def register(function: Callable[[Request], Outcome]) -> Callable[[Request], Outcome]:
+        title = (function.__doc__ or name).splitlines()[0].rstrip(".")
+        TESTS[name] = PairTest(
+            name=name, title=title, function=function, correction=correction,
+            whole_topics=whole_topics, needs_spread=needs_spread,
+        )  # fmt: skip
+        return function
+
+    return register
+
+
+def find_test(name: str) -> PairTest:
+    """The test of that name; an error with the nearest names where there is none."""
+    if name not in TESTS:
+        raise UnknownNameError("test", name, TESTS)
+    return TESTS[name]

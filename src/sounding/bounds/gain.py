@@ -2,7 +2,7 @@
 
 Gains go in steps from one level to the next. With m_l documents of at least level l among the first k, the
 largest DCG has them at the highest unjudged ranks, level by level, and the ideal depends on the m_l alone.
-So the most is a maximum over falling numbers m_1 >= m_2 >= ..., and the least needs but one number, since
+So the most is a maximum over the numbers m_1 >= m_2 >= ..., and the least needs but one number, since
 there an unjudged document has either the largest gain or none. docs/bounds.md has the arguments.
 """
 
@@ -131,48 +131,30 @@ def _greatest(value: Values, gained: Table, ideals: Ideals, space: Room) -> Valu
     """The largest ratio, by Dinkelbach's method.
 
     A ratio of at least x exists where some choice has gained - x * ideal >= 0. The choice for which this
-    is largest has a ratio of its own, the next x, until none is larger. With levels apart, gained and
-    ideal are sums over levels; the best falling numbers m_l come from one running maximum a level.
+    is largest has a ratio of its own, the next x, until none is larger. Gained and ideal are sums over
+    levels, so each level has its own best number. These fall from level to level by themselves: fewer
+    judged documents reach a higher one, and the first places of an ideal cost most.
     """
     number = np.arange(gained.shape[1])[np.newaxis, :]
     allowed = number <= space.most_within[:, np.newaxis]
-    levels = range(len(ideals.levels.step))
-    by_level = [ideals.at_level(level, number) for level in levels]
-    all_alike = _ratio(
-        value[:, np.newaxis] + ideals.levels.largest * gained, sum(by_level, np.zeros(gained.shape))
-    )
+    step = ideals.levels.step
+    by_level = [ideals.at_level(level, number) for level in range(len(step))]
+    together = sum(by_level, np.zeros(gained.shape))
+    all_alike = _ratio(value[:, np.newaxis] + ideals.levels.largest * gained, together)
     best: Values = np.where(allowed, all_alike, 0.0).max(axis=1)
     topic = np.arange(len(value))
-    while len(levels) > 1:
-        chosen = _falling_numbers(best, gained, by_level, ideals.levels.step, allowed)
+    while len(step) > 1:
         total, ideal = value.copy(), np.zeros(len(value))
-        for level, picked in enumerate(chosen):
-            total += ideals.levels.step[level] * gained[topic, picked]
-            ideal += by_level[level][topic, picked]
+        for height, costs in zip(step, by_level, strict=True):
+            surplus = height * gained - best[:, np.newaxis] * costs
+            picked = np.where(allowed, surplus, -np.inf).argmax(axis=1)
+            total += height * gained[topic, picked]
+            ideal += costs[topic, picked]
         better: Values = _ratio(total, ideal)
         if not (better > best * (1 + CLOSE)).any():
             break
         best = np.maximum(best, better)
     return best
-
-
-def _falling_numbers(
-    ratio: Values, gained: Table, by_level: list[Table], step: Values, allowed: NDArray[np.bool_]
-) -> list[Counts]:
-    """How many documents reach each level, falling, for the most of gained - ratio * ideal."""
-    number = np.arange(gained.shape[1])
-    ahead = np.zeros_like(gained)  # the most that higher levels add when so many documents reach this one
-    totals = []
-    for level in reversed(range(len(step))):
-        total = step[level] * gained - ratio[:, np.newaxis] * by_level[level] + ahead
-        ahead = np.maximum.accumulate(total, axis=1)
-        totals.append(total)
-    chosen: list[Counts] = []
-    for total in reversed(totals):
-        picked: Counts = np.where(allowed, total, -np.inf).argmax(axis=1)
-        allowed = number <= picked[:, np.newaxis]
-        chosen.append(picked)
-    return chosen
 
 
 def _least(

@@ -160,42 +160,57 @@ def greatest(gaps: Gaps, quotient: Quotient, space: Room) -> Values:
 
 def least(gaps: Gaps, quotient: Quotient, space: Room) -> Values:
     """The least quotient: documents elsewhere turn relevant first, then those retrieved from the bottom."""
-    topic, harmonic = gaps.topic, gaps.harmonic
-    elsewhere, left = space.most_elsewhere, space.left_within
-
-    stretch = harmonic[gaps.last] - harmonic[gaps.before]
-    down_to, whole = running_sums(stretch, gaps.starts)
-    # What a document of the gap adds to the precisions below it, when all unjudged below are relevant.
-    lifts = gaps.below + whole[topic] - down_to
-    size = gaps.last - gaps.before
-    added = size * (1 + lifts) - (gaps.before - gaps.relevant) * stretch
-    down_to, whole = running_sums(added, gaps.starts)
-    reached = (quotient.sum + whole)[topic] - down_to  # when all gaps below have been filled
-    below = space.within[topic] - (gaps.last - gaps.judged)  # unjudged documents below the gap
-    worth_it = (gaps.relevant + 1) / gaps.last + lifts < reached / quotient.divisor(
-        topic, elsewhere[topic] + below
-    )
-    entered = np.bincount(topic[worth_it & (below < left[topic])], minlength=len(quotient.sum))
+    topic, elsewhere, left = gaps.topic, space.most_elsewhere, space.left_within
+    rise = _Rise.of(gaps, quotient, space)
+    first_adds = (gaps.relevant + 1) / gaps.last + rise.lift
+    falls = first_adds < rise.reached / quotient.divisor(topic, elsewhere[topic] + rise.below)
+    entered = np.bincount(topic[falls & (rise.below < left[topic])], minlength=len(left))
     result = quotient.sum / quotient.divisor(slice(None), elsewhere)
     some = entered.nonzero()[0]
-    gap = gaps.starts[some + 1] - entered[some]  # the uppermost gap where a document still lowers the value
+    gap = gaps.starts[some + 1] - entered[some]  # the uppermost gap in which a document lowers the value
+    result[some] = np.minimum(result[some], _lowest(gaps, rise, quotient, space, gap))
+    return result
 
-    last, relevant, lift, start = gaps.last[gap], gaps.relevant[gap], lifts[gap], reached[gap]
-    before_gap = elsewhere[some] + below[gap]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rise:
+    """What there is before a gap is filled, when all unjudged documents below it are relevant."""
+
+    lift: Values  # (gap,) what a relevant document adds to the precisions of those below the gap
+    reached: Values  # (gap,) the sum of precisions
+    below: Counts  # (gap,) unjudged documents below
+
+    @staticmethod
+    def of(gaps: Gaps, quotient: Quotient, space: Room) -> _Rise:
+        """The state at every gap, from the bottom up."""
+        topic = gaps.topic
+        stretch = gaps.harmonic[gaps.last] - gaps.harmonic[gaps.before]
+        down_to, whole = running_sums(stretch, gaps.starts)
+        lift = gaps.below + whole[topic] - down_to
+        added = (gaps.last - gaps.before) * (1 + lift) - (gaps.before - gaps.relevant) * stretch
+        down_to, whole = running_sums(added, gaps.starts)
+        reached = (quotient.sum + whole)[topic] - down_to
+        return _Rise(lift, reached, space.within[topic] - (gaps.last - gaps.judged))
+
+
+def _lowest(gaps: Gaps, rise: _Rise, quotient: Quotient, space: Room, gap: Counts) -> Values:
+    """The least quotient while one of these gaps is filled from its bottom, as far as the room goes."""
+    harmonic, topic, last, relevant = gaps.harmonic, gaps.topic[gap], gaps.last[gap], gaps.relevant[gap]
+    lift, reached, below = rise.lift[gap], rise.reached[gap], rise.below[gap]
+    before = space.most_elsewhere[topic] + below
 
     def value(taken: Counts) -> Values:
         rest = harmonic[last] - harmonic[last - taken]
-        total = start + taken * (1 + lift) - (last - taken - relevant) * rest
-        return total / quotient.divisor(some, before_gap + taken)
+        total = reached + taken * (1 + lift) - (last - taken - relevant) * rest
+        return total / quotient.divisor(topic, before + taken)
 
     def next_adds(taken: Counts) -> Values:
-        rank = last - taken
+        rank = np.maximum(last - taken, 1)
         return (relevant + 1) / rank + lift + harmonic[last] - harmonic[rank]
 
-    low, high = np.zeros_like(gap), np.minimum(size[gap], left[some] - below[gap])
+    low, high = np.zeros_like(gap), np.minimum(last - gaps.before[gap], space.left_within[topic] - below)
     while (low < high).any():
         middle = (low + high) // 2
-        falls = (low < high) & (next_adds(np.minimum(middle, last - 1)) < value(middle))
+        falls = (low < high) & (next_adds(middle) < value(middle))
         low, high = np.where(falls, middle + 1, low), np.where(falls, high, middle)
-    result[some] = np.minimum(result[some], value(low))
-    return result
+    return value(low)

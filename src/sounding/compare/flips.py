@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.compare.pairs import BLOCK, Differences, blocks, differences
+from sounding.compare.pairs import Differences, blocks, differences
 from sounding.compare.registry import Floats, Outcome, Request, pair_test
 
 ENUMERATED_TOPICS = 12  # all flips up to here, however few permutations are asked for
+KEPT_BITS = 2**22  # unpacked once up to here, and again for every block of pairs beyond
+FLIPS_AT_ONCE = 2_048
 INTERVAL_FLIPS = 1_999  # drawn flips that make the interval: its coverage is exact with any number
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Flips:
     """Which topics are flipped in each arrangement; the observed one is always counted."""
 
@@ -34,17 +37,25 @@ class Flips:
 
     def bits(self, rows: slice) -> Floats:
         """(flip, topic): 1 where flipped."""
+        if self.count * self.topics <= KEPT_BITS:
+            return self._bits[rows]
+        return self._unpacked(rows)
+
+    @cached_property
+    def _bits(self) -> Floats:
+        return self._unpacked(slice(None))
+
+    def _unpacked(self, rows: slice) -> Floats:
         return np.unpackbits(self.packed[rows], axis=1, count=self.topics).astype(np.float64)
 
     def sums(self, values: Floats) -> Floats:
         """(row, flip): sum over topics of the values (row, topic), with their signs flipped."""
-        return values.sum(axis=1, keepdims=True) - 2 * self.flipped(values)
-
-    def flipped(self, values: Floats) -> Floats:
-        """(row, flip): sum over the flipped topics of the values (row, topic)."""
         sums = np.empty((len(values), self.count))
-        for rows in blocks(self.count, max(1, self.topics // 16)):
-            sums[:, rows] = values @ self.bits(rows).T
+        for start in range(0, self.count, FLIPS_AT_ONCE):
+            rows = slice(start, start + FLIPS_AT_ONCE)
+            np.matmul(values, self.bits(rows).T, out=sums[:, rows])
+        sums *= -2
+        sums += values.sum(axis=1, keepdims=True)
         return sums
 
 
@@ -106,18 +117,12 @@ def _slack(request: Request) -> float:
     return float(request.values.shape[1] * 10.0**-request.decimals)
 
 
-def _sums_in_blocks(
-    request: Request, flips: Flips, order: NDArray[np.intp] | None = None
-) -> Iterator[tuple[NDArray[np.intp], Differences, Floats]]:
-    """Blocks of pairs (in the given order) with their differences and flipped sums (pair, flip)."""
-    places = np.arange(len(request.pairs)) if order is None else order
-    # Sums of a pair are differences of the sums of its runs, if no topic is missing.
-    whole = not np.isnan(request.values).any()
-    by_run = flips.sums(request.values) if whole else None
-    for part in blocks(len(places), flips.count):
-        rows = places[part]
+def _sums_in_blocks(request: Request, flips: Flips) -> Iterator[tuple[slice, Differences, Floats]]:
+    """Blocks of pairs with their differences and flipped sums (pair, flip)."""
+    # Without gaps the sums of a pair are the differences between those of its runs.
+    by_run = None if np.isnan(request.values).any() else flips.sums(request.values)
+    for rows, gaps in request.differences(flips.count):
         a, b = request.pairs[rows].T
-        gaps = differences(request.values, request.pairs[rows], request.decimals)
         yield rows, gaps, flips.sums(gaps.values) if by_run is None else by_run[a] - by_run[b]
 
 
@@ -181,25 +186,26 @@ def max_t(request: Request, flips: Flips) -> Floats:
         observed[rows] = _t_squared(gaps, gaps.values.sum(axis=1, keepdims=True))[:, 0]
     order = np.argsort(observed, kind="stable")
     largest = np.zeros(flips.count)
-    p = np.empty(len(order))
-    for rows, gaps, sums in _sums_in_blocks(request, flips, order):
-        t = _t_squared(gaps, sums)
+    extreme = np.empty(len(order))
+    for part in blocks(len(order), flips.count):
+        rows = order[part]
+        gaps = differences(request.values, request.pairs[rows], request.decimals)
+        t = _t_squared(gaps, flips.sums(gaps.values))
         np.maximum(t[0], largest, out=t[0])
         np.maximum.accumulate(t, axis=0, out=t)
         largest = t[-1].copy()
-        # A relative tolerance, for equal sums reached in another order.
+        # A relative tolerance, for equal sums that were reached in another order.
         limit = observed[rows, np.newaxis] * (1 - 1e-9)
-        p[rows] = np.count_nonzero(t >= limit, axis=1)
-    p = p / flips.count if flips.complete else (1 + p) / (1 + flips.count)
+        extreme[rows] = np.count_nonzero(t >= limit, axis=1)
+    p = extreme / flips.count if flips.complete else (1 + extreme) / (1 + flips.count)
     p[order] = np.maximum.accumulate(p[order][::-1])[::-1]
     return p
 
 
 def _t_squared(gaps: Differences, sums: Floats) -> Floats:
-    """(pair, sum): the square of t / sqrt(n - 1) for sums over topics; flips leave the squares as they are."""
-    squares = (gaps.topics * np.sum(gaps.values**2, axis=1))[:, np.newaxis]
-    share = np.divide(sums**2, squares, out=np.zeros_like(sums), where=squares > 0)
-    share = np.minimum(share, 1.0)
-    if np.all(gaps.topics == gaps.topics[0]):
-        pass
-    return share
+    """(pair, sum): t squared, for sums over topics whose signs were flipped; the squares stay as they are."""
+    most = (gaps.topics * np.sum(gaps.values**2, axis=1))[:, np.newaxis]
+    share = np.divide(sums**2, most, out=np.zeros_like(sums), where=most > 0)
+    left = np.where(share > 1 - 1e-12, 0.0, 1 - share)
+    df = np.maximum(gaps.topics - 1, 0)[:, np.newaxis]
+    return np.divide(share * df, left, out=np.full_like(share, np.inf), where=left > 0)

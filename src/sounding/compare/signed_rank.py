@@ -15,6 +15,8 @@ from sounding.compare.registry import Floats, Outcome, Request, pair_test
 EXACT_TOPICS = 50  # the exact distribution up to here where no two ranks tie, as SciPy
 ENUMERATED_TOPICS = 13  # all sign flips of tied ranks up to here, as SciPy
 
+LISTED_TOPICS = 1_000  # Walsh averages are listed up to here
+
 ZeroMethod = Literal["wilcox", "pratt"]
 
 
@@ -131,7 +133,7 @@ def _enumerated_p(signed: Floats) -> Floats:
 
 
 def walsh_interval(gaps: Differences, alpha: float) -> tuple[Floats, Floats]:
-    """From the k-th smallest to the k-th largest mean of two differences (one of them twice included)."""
+    """From the k-th smallest to the k-th largest Walsh average: mean of two differences, or one of them."""
     ordered = gaps.ascending()
     low = np.full(len(ordered), -np.inf)
     high = np.full(len(ordered), np.inf)
@@ -139,15 +141,14 @@ def walsh_interval(gaps: Differences, alpha: float) -> tuple[Floats, Floats]:
         k = walsh_rank(topics, alpha)
         if k == 0:
             continue
-        for rows in _in_blocks(np.flatnonzero(gaps.topics == topics), topics * topics // 4):
+        kth = _kth_walsh if topics <= LISTED_TOPICS else _kth_walsh_by_counting
+        same = np.flatnonzero(gaps.topics == topics)
+        for part in blocks(len(same), topics * topics):
+            rows = same[part]
             known = ordered[rows, :topics]
-            low[rows] = _kth_walsh(known, k)
-            high[rows] = -_kth_walsh(-known[:, ::-1], k)
+            low[rows] = kth(known, k)
+            high[rows] = -kth(-known[:, ::-1], k)
     return low, high
-
-
-def _in_blocks(rows: NDArray[np.intp], width: int) -> list[NDArray[np.intp]]:
-    return [rows[part] for part in blocks(len(rows), 4 * width)]
 
 
 def walsh_rank(topics: int, alpha: float) -> int:
@@ -174,6 +175,22 @@ def _walsh_candidates(topics: int, k: int) -> tuple[NDArray[np.intp], NDArray[np
     smaller = above > len(i) - k + 1
     chosen = ~smaller & (below <= k)
     return i[chosen], j[chosen], int(np.count_nonzero(smaller))
+
+
+def _kth_walsh_by_counting(ordered: Floats, k: int) -> Floats:
+    """The same for very many topics, by halving the range: no list of all means is made."""
+    found = np.empty(len(ordered))
+    for row, values in enumerate(ordered):
+        low, high = float(values[0]), float(values[-1])
+        while low < (middle := (low + high) / 2) < high:
+            partners = np.searchsorted(values, 2 * middle - values, side="right")
+            # Each mean of two different places was counted twice, that of a place with itself once.
+            if (int(partners.sum()) + int(np.count_nonzero(values <= middle))) // 2 >= k:
+                high = middle
+            else:
+                low = middle
+        found[row] = high
+    return found
 
 
 def _kth_walsh(ordered: Floats, k: int) -> Floats:

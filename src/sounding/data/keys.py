@@ -101,5 +101,5 @@ class PairTable:
             live, rows = live[going], rows[going]
         here = (held >= 0).nonzero()[0]
         there = held[here]
-        certain = same_words(docs[here].words(), np.arange(len(here)), self.words, there)
-        return here[certain], there[certain]
+        certain = same_words(docs[here].words(), self.words, there)
+        return (here, there) if certain.all() else (here[certain], there[certain])

@@ -1,6 +1,6 @@
 """How text becomes numbers: exact decimals, many at a time.
 
-A decimal of at most 16 bytes, such as 12.345678, is read as two 64-bit words. Subtracting the code
+A decimal of at most 16 bytes, such as 12.345678, is read as one or two 64-bit words. Subtracting the code
 of 0 from all bytes leaves the digits; three multiplications add neighbouring digits, pairs and
 fours. At most 15 digits fit beside a dot, so the whole number is exact in double precision, and one
 division by a power of ten rounds it as a careful parser would. What does not have that shape
@@ -12,14 +12,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.data.tokens import Bytes, Places, Tokens, foreign_bits
+from sounding.data.tokens import Bytes, Places, Tokens, Words, foreign_bits
 
 _U64 = np.uint64
 _ZEROS = 0x3030303030303030
 _DOTS = 0x2E2E2E2E2E2E2E2E
 _ONES = 0x0101010101010101
 _ALL = (1 << 64) - 1
-_WIDTH = 16
 
 
 def parse_numbers(tokens: Tokens) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -47,72 +46,79 @@ def _unsigned(tokens: Tokens) -> tuple[NDArray[np.bool_], Tokens]:
 
 def _decimals(tokens: Tokens) -> NDArray[np.float64]:
     """Values of the texts that are at most 16 digits with or without a dot; NaN for the others."""
-    high, low = _last_sixteen_bytes(tokens)
+    count = 1 if tokens.length.max() <= 8 else 2
+    words = _last_words(tokens, count)
     text = tokens.text(0)
-    likely = max(0, _WIDTH - len(text) + text.rfind(".")) if "." in text else _WIDTH
+    likely = max(0, 8 * count - len(text) + text.rfind(".")) if "." in text else 8 * count
     # Most columns have one number of digits behind the dot: try that of the first text on all.
-    good = _spelled(high, low, tokens.length, likely)
-    values = _value(high, low, likely)
+    good = _spelled(words, tokens.length, likely)
+    values = _value(words, likely)
     if good.all():
         return values
     values[~good] = np.nan
     rest = (~good).nonzero()[0]
-    dots = _first_dot(high[rest], low[rest])
+    dots = _first_dot([word[rest] for word in words])
     for dot in np.unique(dots).tolist():
         rows = rest[dots == dot]
-        good = _spelled(high[rows], low[rows], tokens.length[rows], dot)
-        rows = rows[good]
-        values[rows] = _value(high[rows], low[rows], dot)
+        rows = rows[_spelled([word[rows] for word in words], tokens.length[rows], dot)]
+        values[rows] = _value([word[rows] for word in words], dot)
     return values
 
 
-def _spelled(
-    high: NDArray[np.uint64], low: NDArray[np.uint64], length: Places, dot: int
-) -> NDArray[np.bool_]:
-    """Which texts are digits with a dot in the byte `dot` of their last 16 (16: no dot)."""
-    least = 1 if dot == _WIDTH else max(_WIDTH - dot, 2)  # a dot alone is no number
-    fits = (length <= _WIDTH) & (length >= least)
-    return fits & _only_digits(high, dot) & _only_digits(low, dot - 8)
-
-
-def _value(high: NDArray[np.uint64], low: NDArray[np.uint64], dot: int) -> NDArray[np.float64]:
-    """The numbers that digits with a dot in the byte `dot` spell."""
-    if dot < 8:
-        high = _close_gap(high, dot)
-    elif dot < _WIDTH:
-        low = _close_gap(low, dot - 8) | (high >> _U64(56))
-        high = high << _U64(8)
-    whole = _eight_digits(high) * _U64(10**8) + _eight_digits(low)
-    return whole.astype(np.float64) / 10.0 ** max(_WIDTH - 1 - dot, 0)
-
-
-def _first_dot(high: NDArray[np.uint64], low: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The byte that holds the first dot, from 0; 16: there is none."""
-    places = []
-    for word in (high, low):
-        zero = word ^ _U64(_ZEROS ^ _DOTS)  # a byte that was a dot is 0 now
-        marks = (zero - _U64(_ONES)) & ~zero & _U64(0x80 * _ONES)
-        places.append(np.bitwise_count((marks - _U64(1)) & ~marks) >> 3)  # 8 where there is no mark
-    return np.where(places[0] < 8, places[0], places[1] + np.uint8(8)).astype(np.int64)
-
-
-def _last_sixteen_bytes(tokens: Tokens) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Digits as bytes 0 to 9 (the dot as 30), the text's end at the top, zeros before the text."""
+def _last_words(tokens: Tokens, count: int) -> list[Words]:
+    """The last 8 * count bytes of every text: digits as 0 to 9, zeros before the text, its end at the top."""
+    width = 8 * count
     buffer: Bytes = tokens.buffer
     end = tokens.start + tokens.length
-    early = int(end.min()) < _WIDTH
-    if early:
-        buffer = np.concatenate([np.zeros(_WIDTH, np.uint8), buffer])
-    windows = np.ndarray(len(buffer) - _WIDTH + 1, f"V{_WIDTH}", buffer, 0, (1,))
-    raw = windows[end if early else end - _WIDTH].view("<u8").reshape(-1, 2)
-    halves = []
-    for number in range(2):
-        foreign = foreign_bits(tokens.length, 8 * (2 - number))
+    if int(end.min()) < width:
+        buffer = np.concatenate([np.zeros(width, np.uint8), buffer])
+        end += width
+    windows = np.ndarray(len(buffer) - width + 1, f"V{width}", buffer, 0, (1,))
+    raw = windows[end - width].view("<u8").reshape(-1, count)
+    words = []
+    for number in range(count):
+        foreign = foreign_bits(tokens.length, 8 * (count - number))
         word = raw[:, number] ^ _U64(_ZEROS)
         word >>= foreign
         word <<= foreign
-        halves.append(word)
-    return halves[0], halves[1]
+        words.append(word)
+    return words
+
+
+def _spelled(words: list[Words], length: Places, dot: int) -> NDArray[np.bool_]:
+    """Which texts are digits with a dot in the byte `dot` of their last words (behind them all: no dot)."""
+    width = 8 * len(words)
+    least = 1 if dot == width else max(width - dot, 2)  # a dot alone is no number
+    fits = (length <= width) & (length >= least)
+    for number, word in enumerate(words):
+        fits &= _only_digits(word, dot - 8 * number)
+    return fits
+
+
+def _value(words: list[Words], dot: int) -> NDArray[np.float64]:
+    """The numbers that digits with a dot in the byte `dot` spell."""
+    width = 8 * len(words)
+    whole = np.zeros(len(words[0]), _U64)
+    carry = np.zeros(1, _U64)
+    for number, word in enumerate(words):
+        place = dot - 8 * number
+        if dot < width and place >= 0:  # what stands before the dot moves up by one byte
+            moved = _close_gap(word, place) if place < 8 else word << _U64(8)
+            word, carry = moved | carry, word >> _U64(56)
+        whole *= _U64(10**8)
+        whole += _eight_digits(word)
+    return whole.astype(np.float64) / 10.0 ** max(width - 1 - dot, 0)
+
+
+def _first_dot(words: list[Words]) -> Places:
+    """The byte that holds the first dot, from 0; behind the last byte where there is none."""
+    place = np.full(len(words[0]), 8 * len(words))
+    for number, word in reversed(list(enumerate(words))):
+        zero = word ^ _U64(_ZEROS ^ _DOTS)  # a byte that was a dot is 0 now
+        marks = (zero - _U64(_ONES)) & ~zero & _U64(0x80 * _ONES)
+        here = np.bitwise_count((marks - _U64(1)) & ~marks) >> 3  # 8 where there is no mark
+        place = np.where(here < 8, here + 8 * number, place)
+    return place
 
 
 def _only_digits(word: NDArray[np.uint64], dot: int) -> NDArray[np.bool_]:

@@ -122,14 +122,14 @@ def digests(words: Words) -> Words:
     return total
 
 
-def same_words(left: Words, left_rows: Places, right: Words, right_rows: Places) -> NDArray[np.bool_]:
-    """Where the text of a left row equals the text of the right row beside it."""
+def same_words(left: Words, right: Words, rows: Places) -> NDArray[np.bool_]:
+    """Where text i of the left equals text rows[i] of the right."""
     shared = min(len(left), len(right))
-    equal = np.ones(len(left_rows), np.bool_)
+    equal = np.ones(len(rows), np.bool_)
     for number in range(shared):
-        equal &= left[number][left_rows] == right[number][right_rows]
+        equal &= left[number] == right[number][rows]
     for word in left[shared:]:
-        equal &= word[left_rows] == 0
+        equal &= word == 0
     for word in right[shared:]:
-        equal &= word[right_rows] == 0
+        equal &= word[rows] == 0
     return equal

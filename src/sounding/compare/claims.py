@@ -1,0 +1,220 @@
+"""test_pairs(): from values by run and topic to what can be claimed of every pair of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.compare.effect import cohens_dz, wins_ties_losses
+from sounding.compare.equivalence import Equivalence, one_sided
+from sounding.compare.multiplicity import CORRECTIONS, MAX_T, check_correction
+from sounding.compare.pairs import Pairs, grid_decimals
+from sounding.compare.registry import Floats, Omnibus, Outcome, PairTest, Request, find_test
+from sounding.errors import DataError
+
+LEAST = float(np.finfo(np.float64).tiny)  # no p-value is 0
+OWN = "own"  # the correction of tests that allow for all pairs by themselves
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PairTests:
+    """What one test says of every pair of runs; differences are run_a - run_b."""
+
+    pairs: Pairs  # (pair, 2): run_a, run_b
+    topics: NDArray[np.int64]  # (pair,) that were used
+    wins: NDArray[np.int64]  # (pair,) topics on which run_a is better
+    ties: NDArray[np.int64]
+    losses: NDArray[np.int64]
+    difference: Floats  # (pair,) mean over these topics; NaN without topics
+    ci_low: Floats  # (pair,) see `interval`; infinite: no limit
+    ci_high: Floats
+    effect: Floats  # (pair,) Cohen's d_z
+    p: Floats  # (pair,) two-sided, each pair for itself; never 0
+    p_adjusted: Floats  # (pair,) for all pairs of the request
+    reasons: tuple[str, ...]  # (pair,) why there is nothing to test, or empty
+    test: str
+    correction: str
+    alpha: float
+    method: str  # test, zero handling, number of permutations, seed, correction
+    interval: str  # what ci_low and ci_high are the limits of
+    omnibus: Omnibus | None  # of analyses of variance
+    equivalence: Equivalence | None  # where a margin was given
+
+    @property
+    def significant(self) -> NDArray[np.bool_]:
+        """(pair,): the adjusted p is at most alpha."""
+        return self.p_adjusted <= self.alpha
+
+
+def test_pairs(
+    values: Floats,
+    pairs: Pairs,
+    *,
+    test: str = "randomisation",
+    correction: str | None = None,
+    alpha: float = 0.05,
+    margin: float | None = None,
+    permutations: int = 10_000,
+    rng: np.random.Generator,
+) -> PairTests:
+    """Test the differences between pairs of runs, from values by run and topic (NaN: no value).
+
+    A pair is tested on the topics where both runs have a value; analyses of variance and Tukey's tests
+    use the topics where all runs have one. `correction` None: Holm's, or the one that belongs to the
+    test. A pair that cannot be tested has p = 1 and a reason.
+    """
+    chosen = find_test(test)
+    used = _correction(chosen, correction)
+    _check_numbers(alpha, margin, permutations)
+    table, dropped = _check_values(np.asarray(values, np.float64), chosen)
+    request = Request(
+        values=table, pairs=_check_pairs(np.asarray(pairs, np.intp), table), correction=used,
+        alpha=alpha, permutations=permutations, rng=rng, decimals=grid_decimals(table),
+    )  # fmt: skip
+    described = _describe(request)
+    if described.topics.max() < 2:
+        raise DataError(
+            f"no two runs of the {len(request.pairs):,} pairs share 2 topics with values; a test needs at least 2"
+        )
+    outcome = chosen.function(request)
+    reasons = tuple(_reasons(described, chosen, outcome))
+    p = np.clip(np.where(described.topics < 2, 1.0, outcome.p), LEAST, 1.0)
+    return replace(
+        described,
+        ci_low=outcome.low, ci_high=outcome.high,
+        p=p, p_adjusted=_adjust(p, outcome, used),
+        reasons=reasons, test=test,
+        method=_method(outcome, used, dropped), interval=outcome.interval, omnibus=outcome.omnibus,
+        equivalence=None if margin is None else _equivalence(request, described, outcome, margin),
+    )  # fmt: skip
+
+
+def _correction(test: PairTest, asked: str | None) -> str:
+    if asked is None:
+        return test.correction
+    check_correction(asked)
+    if test.correction == OWN:
+        raise DataError(f"test {test.name} allows for all pairs by itself; leave the correction {asked} out")
+    if asked == MAX_T and test.name != "randomisation":
+        raise DataError(
+            f"correction {MAX_T} comes from sign flips: use it with the test randomisation, not {test.name}"
+        )
+    return asked
+
+
+def _check_numbers(alpha: float, margin: float | None, permutations: int) -> None:
+    if not 0 < alpha < 1:
+        raise DataError(f"alpha {alpha}: expected a number between 0 and 1, such as 0.05")
+    if permutations < 1:
+        raise DataError(f"{permutations} permutations: expected at least 1, better 10,000")
+    if margin is not None and not 0 < margin < np.inf:
+        raise DataError(f"margin {margin}: expected a difference above 0 that would not matter, such as 0.01")
+
+
+def _check_values(values: Floats, test: PairTest) -> tuple[Floats, int]:
+    """The values the test uses, and how many topics had to go."""
+    if values.ndim != 2:
+        raise DataError(f"values of shape {values.shape}: expected one row a run and one column a topic")
+    if np.isinf(values).any():
+        run, topic = np.argwhere(np.isinf(values))[0].tolist()
+        raise DataError(
+            f"run {run}, topic {topic}: the value {values[run, topic]} cannot be tested; expected numbers"
+        )
+    topics = values.shape[1]
+    if topics < 2:
+        raise DataError(f"{topics} topic{'s' * (topics != 1)} with values; a test needs at least 2")
+    if not test.whole_topics:
+        return values, 0
+    whole = ~np.isnan(values).any(axis=0)
+    kept = int(np.count_nonzero(whole))
+    if kept < 2:
+        raise DataError(
+            f"test {test.name} uses topics on which all runs have values, and there are {kept} of {topics};"
+            " it needs at least 2: leave out runs that lack topics, or use a paired test"
+        )
+    return values[:, whole], topics - kept
+
+
+def _check_pairs(pairs: Pairs, values: Floats) -> Pairs:
+    runs = len(values)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise DataError(f"pairs of shape {pairs.shape}: expected two runs a row")
+    if not len(pairs):
+        raise DataError(
+            f"no pairs to test among {runs} run{'s' * (runs != 1)}; a comparison needs at least 2 runs"
+        )
+    wrong = ((pairs < 0) | (pairs >= runs)).any(axis=1) | (pairs[:, 0] == pairs[:, 1])
+    if wrong.any():
+        a, b = pairs[wrong][0].tolist()
+        raise DataError(f"pair ({a}, {b}): expected two different runs from 0 to {runs - 1}")
+    return pairs
+
+
+def _describe(request: Request) -> PairTests:
+    """Everything that does not depend on the test."""
+    count = len(request.pairs)
+    topics, wins, ties, losses = np.empty((4, count), np.int64)
+    mean, effect = np.empty((2, count))
+    for rows, gaps in request.differences():
+        topics[rows], mean[rows], effect[rows] = gaps.topics, gaps.mean, cohens_dz(gaps)
+        wins[rows], ties[rows], losses[rows] = wins_ties_losses(gaps)
+    unknown = np.full(count, np.nan)
+    return PairTests(
+        pairs=request.pairs, topics=topics, wins=wins, ties=ties, losses=losses,
+        difference=mean, ci_low=unknown, ci_high=unknown, effect=effect, p=unknown, p_adjusted=unknown,
+        reasons=(), test="", correction=request.correction, alpha=request.alpha, method="", interval="",
+        omnibus=None, equivalence=None,
+    )  # fmt: skip
+
+
+def _reasons(described: PairTests, test: PairTest, outcome: Outcome) -> Iterator[str]:
+    equal = (described.ties == described.topics).tolist()
+    constant = np.isinf(described.effect).tolist()
+    for place, topics in enumerate(described.topics.tolist()):
+        if topics < 2:
+            yield f"{topics} common topic{'s' * (topics != 1)}; a test needs at least 2"
+        elif equal[place]:
+            yield f"the runs are equal on all {topics} topics"
+        elif test.needs_spread and constant[place]:
+            yield f"the difference is the same on all {topics} topics: no error to test against"
+        else:
+            yield outcome.silent
+
+
+def _adjust(p: Floats, outcome: Outcome, correction: str) -> Floats:
+    adjusted = CORRECTIONS[correction](p) if outcome.adjusted is None else outcome.adjusted
+    return np.clip(np.maximum(adjusted, p), LEAST, 1.0)
+
+
+def _method(outcome: Outcome, correction: str, dropped: int) -> str:
+    parts = [outcome.method]
+    if dropped:
+        parts.append(f"{dropped} topic{'s' * (dropped > 1)} left out where not all runs have values")
+    if correction != OWN:
+        parts.append(f"correction {correction}")
+    return "; ".join(parts)
+
+
+def _equivalence(request: Request, described: PairTests, outcome: Outcome, margin: float) -> Equivalence:
+    """By t with the pooled error where the test has one, else with each pair's own."""
+    known = np.maximum(described.topics, 1)
+    if outcome.error is None:
+        error, df = np.empty(len(known)), np.maximum(described.topics - 1, 1)
+        for rows, gaps in request.differences():
+            error[rows] = np.nan_to_num(gaps.deviation) / np.sqrt(known[rows])
+        name = "paired t tests"
+    else:
+        error, df = outcome.error, np.full(len(known), outcome.df_error)
+        name = "t tests with the pooled error"
+    above, below = one_sided(described.difference, error, df, described.topics, margin)
+    p, noninferior = (np.clip(side, LEAST, 1.0) for side in (np.maximum(above, below), above))
+    correction = request.correction if request.correction in CORRECTIONS else "holm"
+    adjust = CORRECTIONS[correction]
+    return Equivalence(
+        margin=margin, p=p, p_adjusted=adjust(p),
+        noninferior_p=noninferior, noninferior_p_adjusted=adjust(noninferior),
+        method=f"two one-sided {name}, margin {margin:g}; correction {correction}",
+    )  # fmt: skip

@@ -1,0 +1,113 @@
+"""Tukey's honestly significant difference: by the studentised range, and by permutation."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.compare.anova import NO_ERROR, pooled_t, two_way
+from sounding.compare.pairs import blocks
+from sounding.compare.registry import Floats, Outcome, Request, pair_test
+
+NODES = 40  # places where the studentised range is integrated; more pairs are interpolated
+TAIL = 1e-8  # below it the integral's own error shows
+
+
+@pair_test("tukey", correction="own", whole_topics=True)
+def tukey(request: Request) -> Outcome:
+    """Tukey's HSD with topics as blocks (two-way), simultaneous over all pairs of runs."""
+    from scipy.stats import studentized_range
+
+    variance = two_way(request.values)
+    df = variance.omnibus.df_error
+    runs = len(request.values)
+    gaps, p, _ = pooled_t(request, variance, request.alpha)
+    error = variance.standard_error
+    adjusted, reach = np.ones(len(gaps)), np.inf
+    if error > 0:
+        q = np.abs(gaps) / error * np.sqrt(2)
+        adjusted = np.maximum(range_p(q, p, runs, df), p)
+        reach = float(studentized_range.ppf(1 - request.alpha, runs, df)) * error / np.sqrt(2)
+    return Outcome(
+        p=p, low=gaps - reach, high=gaps + reach, adjusted=adjusted,
+        error=np.full(len(gaps), error), df_error=df, silent="" if error > 0 else NO_ERROR,
+        method=f"Tukey's HSD (two-way, {runs} runs); p of a pair by itself from its t with the pooled error",
+        interval="Tukey's interval, all pairs of runs at once",
+    )  # fmt: skip
+
+
+def range_p(q: Floats, pair_p: Floats, runs: int, df: int) -> Floats:
+    """Chance that the studentised range of so many runs reaches q; `pair_p` is that of each pair alone.
+
+    Exact at few places, a polynomial of its logarithm between them. In the far tail the sum over pairs
+    takes over, scaled to meet it: there two pairs are hardly ever that far apart together.
+    """
+    places, back = np.unique(q, return_inverse=True)
+    alone = np.empty(len(places))
+    alone[back] = pair_p
+    everyone = runs * (runs - 1) / 2
+    near = alone * everyone > TAIL
+    chance = np.ones(len(places))
+    if near.any():
+        chance[near] = _range_tail(places[near], runs, df)
+        last = np.flatnonzero(near)[-1]
+        chance[~near] = chance[last] * alone[~near] / alone[last]
+    else:
+        chance = alone * everyone
+    return np.minimum(chance[back], 1.0)
+
+
+def _range_tail(q: Floats, runs: int, df: int) -> Floats:
+    from numpy.polynomial.chebyshev import Chebyshev, chebpts1
+    from scipy.stats import studentized_range
+
+    if len(q) <= NODES:
+        return np.asarray(studentized_range.sf(q, runs, df), np.float64)
+    low, high = float(q[0]), float(q[-1])
+    nodes = (low + high + (high - low) * chebpts1(NODES)) / 2
+    heights = np.log(studentized_range.sf(nodes, runs, df))
+    curve = Chebyshev.fit(nodes, heights, NODES - 1, domain=[low, high])
+    return np.minimum(np.exp(curve(q)), 1.0)
+
+
+@pair_test("randomised-tukey", correction="own", whole_topics=True)
+def randomised_tukey(request: Request) -> Outcome:
+    """Randomised Tukey HSD: runs shuffled within topics (Carterette 2012).
+
+    A pair is compared with the largest difference between any two runs after a shuffle.
+    """
+    means = request.values.mean(axis=1)
+    a, b = request.pairs.T
+    gaps = np.round(means[a] - means[b], request.decimals)
+    slack = 10.0**-request.decimals
+    ranges = np.empty(request.permutations)
+    reached = np.zeros(len(gaps), np.int64)
+    for rows in blocks(request.permutations, request.values.size):
+        shuffled = shuffled_means(request.values, rows.stop - rows.start, request.rng)
+        ranges[rows] = np.ptp(shuffled, axis=1)
+        for part in blocks(len(gaps), len(shuffled)):
+            apart = np.abs(shuffled[:, a[part]] - shuffled[:, b[part]])
+            reached[part] += np.count_nonzero(apart >= np.abs(gaps[part]) - slack, axis=0)
+    ranges.sort()
+    further = len(ranges) - np.searchsorted(ranges, np.abs(gaps) - slack, side="left")
+    reach = _critical_range(ranges, request.alpha)
+    arrangements = 1 + len(ranges)
+    return Outcome(
+        p=(1 + reached) / arrangements, low=gaps - reach, high=gaps + reach,
+        adjusted=(1 + further) / arrangements,
+        method=f"randomised Tukey HSD ({len(ranges):,} shuffles of runs within topics, {request.seed})",
+        interval="interval from the shuffled range, all pairs of runs at once",
+    )  # fmt: skip
+
+
+def shuffled_means(values: Floats, count: int, rng: np.random.Generator) -> Floats:
+    """(shuffle, run): the means of the runs after their values (run, topic) were shuffled on every topic."""
+    tables: NDArray[np.float64] = np.tile(values.T, (count, 1))
+    rng.permuted(tables, axis=1, out=tables)
+    return tables.reshape(count, values.shape[1], values.shape[0]).mean(axis=1)
+
+
+def _critical_range(ordered: Floats, alpha: float) -> float:
+    """The difference that must be passed for an adjusted p of at most alpha; infinite: none is enough."""
+    k = int(np.floor((len(ordered) + 1) * alpha + 1e-9))
+    return float(ordered[-k]) if k > 0 else np.inf

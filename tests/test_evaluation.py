@@ -174,3 +174,14 @@ def test_public_names_are_all_there() -> None:
         assert getattr(sounding, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = sounding.nothing
+
+
+def test_estimates_from_a_sample_carry_their_sampling_error() -> None:
+    qrels = sounding.Qrels.from_dict({"1": {"a": 1, "b": -1, "c": 1, "d": 0}, "2": {"a": 1}})
+    run = {"1": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}, "2": {"a": 1.0}}
+    scores = evaluate(qrels, [run], ["infAP", "AP"])
+    assert scores.sampling_errors[0, 0, 0] > 0
+    assert np.isnan(scores.sampling_errors[0, 1]).all()
+    assert np.isnan(scores.sampling_error()[0, 1])
+    each = scores.sampling_errors[0, 0]
+    assert scores.sampling_error()[0, 0] == pytest.approx(np.sqrt((each**2).sum()) / 2)

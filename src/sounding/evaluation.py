@@ -17,6 +17,7 @@ from sounding.data.sources import run_names
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
 from sounding.measures import Measure, parse_measures
+from sounding.measures.sampled import has_standard_error, standard_error
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.ranking import NO_JUDGMENTS, Counts, Judgments, Ranking
 from sounding.scores import Scores
@@ -36,6 +37,7 @@ class _RunValues:
     values: NDArray[np.float64]  # (measure, topic)
     texts: dict[Measure, NDArray[np.object_]]
     judged: NDArray[np.float64]  # (measure, topic)
+    errors: NDArray[np.float64]  # (measure, topic) of estimates from a sample
     missing: NDArray[np.bool_]  # (topic,)
     ignored: int
     ranking: Ranking | None  # kept where the unjudged documents are to be reckoned with, without judgments
@@ -171,16 +173,27 @@ def _evaluate_run(
             texts[measure] = _text_values(measure, seen[0], run)
         else:
             values[number] = _over_groups([measure(ranking) for ranking in seen], sides)
+    errors = _sampling_errors(measures, seen[0], values)
     if policies.missing == "skip":
-        values[:, missing] = np.nan
+        values[:, missing] = errors[:, missing] = np.nan
     return _RunValues(
         run.name, run.tag, run.source, values, texts,
-        _judged_shares(rankings[0], measures), missing,
+        _judged_shares(rankings[0], measures), errors, missing,
         sum(topic not in sides[0].place for topic in run.topics),
         # Judgments are the same for all runs: they need not travel between processes.
         replace(rankings[0], judgments=NO_JUDGMENTS) if policies.unjudged in ("bounds", "expected") else None,
         unjudged_marks(run, sides[0], found[0]) if counts_others(policies) else None,
     )  # fmt: skip
+
+
+def _sampling_errors(
+    measures: Sequence[Measure], ranking: Ranking, values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    errors = np.full(values.shape, np.nan)
+    for number, measure in enumerate(measures):
+        if has_standard_error(measure) and ranking.ties is None:
+            errors[number] = standard_error(measure, ranking)
+    return errors
 
 
 def _text_values(measure: Measure, ranking: Ranking, run: Run) -> NDArray[np.object_]:
@@ -231,4 +244,5 @@ def _scores(
         ignored=tuple(row.ignored for row in rows),
         without_relevant=tuple(t for t, n in zip(qrels.topics, relevant.tolist(), strict=True) if not n),
         policies=policies,
+        sampling_errors=np.array([row.errors for row in rows]),
     )

@@ -85,6 +85,9 @@ class Scores:
     ignored: tuple[int, ...]  # (run,): topics of the run that nobody judged
     without_relevant: tuple[str, ...]  # topics that have no relevant document (grade 1 or better)
     policies: Policies
+    sampling_errors: NDArray[
+        np.float64
+    ]  # (run, measure, topic) of estimates from a sample; NaN: no such error
     bounds: ValueBounds | None = None  # where the policy for unjudged documents asks for bounds
     expected: ExpectedValues | None = None  # where it asks for expected values
 
@@ -144,6 +147,12 @@ class Scores:
         """(run, measure): standard error of the mean over topics; NaN for fewer than two."""
         return self.deviation() / np.sqrt(np.maximum(self.counted(), 1))
 
+    def sampling_error(self) -> NDArray[np.float64]:
+        """(run, measure): standard error of the mean that comes from judging a sample; NaN: no such error."""
+        known = np.count_nonzero(~np.isnan(self.sampling_errors), axis=-1)
+        total = np.sqrt(np.nansum(self.sampling_errors**2, axis=-1))
+        return np.divide(total, known, out=np.full(total.shape, np.nan), where=known > 0)
+
     def geometric_mean(self) -> NDArray[np.float64]:
         """(run, measure): geometric mean over topics; below 1e-5 counts as 1e-5 (trec_eval's rule)."""
         return np.exp(mean_over_topics(np.log(np.maximum(self.values, GEOMETRIC_FLOOR))))
@@ -173,6 +182,7 @@ class Scores:
             judged=self.judged[rows],
             missing=self.missing[rows],
             ignored=tuple(self.ignored[row] for row in rows),
+            sampling_errors=self.sampling_errors[rows],
             bounds=None if self.bounds is None else self.bounds.pick(rows),
             expected=None if self.expected is None else self.expected.pick(rows),
         )
@@ -189,6 +199,7 @@ class Scores:
             judged=self.judged[:, :, rows],
             missing=self.missing[:, rows],
             without_relevant=tuple(topic for topic in self.without_relevant if topic in wanted),
+            sampling_errors=self.sampling_errors[:, :, rows],
             bounds=None if self.bounds is None else self.bounds.pick(np.s_[:, :, rows]),
             expected=None if self.expected is None else self.expected.pick(np.s_[:, :, rows]),
         )

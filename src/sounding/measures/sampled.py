@@ -129,9 +129,14 @@ def estimated_number_relevant_retrieved(run: Ranking, *, rel: float = 1) -> Valu
     return run.total(hit.topic, hit.weight)
 
 
+def has_standard_error(measure: Measure) -> bool:
+    """Whether the sampling error of a measure is known."""
+    return measure.name in _STANDARD_ERRORS
+
+
 def standard_error(measure: Measure, ranking: Ranking) -> Values:
     """The standard error of each topic's estimate that comes from judging a sample only."""
-    if measure.name not in _STANDARD_ERRORS:
+    if not has_standard_error(measure):
         known = ", ".join(_STANDARD_ERRORS)
         raise DataError(f"{measure}: sampling errors are available for {known}")
     parameters = dict(measure.parameters)

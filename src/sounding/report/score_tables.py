@@ -19,7 +19,7 @@ ALL = "all"  # what trec_eval calls the summary over topics
 FEW_TOPICS = 25  # Voorhees (2002): fewer topics do not carry a comparison
 NO_REFERENCE = -1_000_000.0  # what trec_eval prints where a z-score has no reference
 SHORT = {"residual_unjudged": "unjudged", "residual_tail": "tail"}  # column names that people see
-STATISTICS = ("mean", "deviation", "standard error", "geometric mean")
+STATISTICS = ("mean", "deviation", "standard error", "geometric mean", "sampling error")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,12 +142,16 @@ def _statistic_columns(scores: Scores) -> list[Column]:
         Column("measure", [str(scores.measures[number]) for _, number in chosen]),
         Column("topics", [int(scores.counted()[place]) for place in chosen]),
     ]
-    columns += [Column(name, [float(table[place]) for place in chosen]) for name, table in tables.items()]
+    for name, table in tables.items():
+        cells = [float(table[place]) for place in chosen]
+        if not np.isnan(cells).all():
+            columns.append(Column(name, cells))
     return columns
 
 
 def _statistics(scores: Scores) -> list[np.ndarray]:
-    return [scores.mean(), scores.deviation(), scores.standard_error(), scores.geometric_mean()]
+    spread = [scores.mean(), scores.deviation(), scores.standard_error(), scores.geometric_mean()]
+    return [*spread, scores.sampling_error()]
 
 
 def _whole(cell: Cell) -> Cell:
@@ -185,8 +189,24 @@ def _notes(scores: Scores) -> list[str]:
         notes.append(f"{_counted('run', runs)} {verb} topics that nobody judged (at most {most}): ignored.")
     if topics < FEW_TOPICS:
         notes.append(f"Fewer than {FEW_TOPICS} topics: differences between runs are mostly chance.")
-    notes += _unknown_notes(scores)
+    notes += [*_uncounted_notes(scores), *_unknown_notes(scores)]
     notes.append(f"Policies: {scores.policies.describe()}.")
+    return notes
+
+
+def _uncounted_notes(scores: Scores) -> list[str]:
+    """Measures that have no value for some topics, where the topics are there."""
+    notes = []
+    for number, measure in enumerate(scores.measures):
+        if measure.definition.aggregate == "text":
+            continue
+        lacking = (np.isnan(scores.values[:, number]) & ~scores.missing).sum(axis=1)
+        if lacking.any():
+            run = scores.runs[int(lacking.argmax())]
+            notes.append(
+                f"{measure} has no value for up to {lacking.max()} of {_counted('topic', len(scores.topics))}"
+                f" ({run}); the mean is over the others."
+            )
     return notes
 
 

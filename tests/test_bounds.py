@@ -7,6 +7,7 @@ reference and a measure is called once for all of them.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -179,6 +180,7 @@ EXACT = listed(
     Utility(d=0.5,collection=1000) Utility(a=0.2,b=0,c=0.5)
     NumRel NumRel(rel=2) NumRelRet NumRelRet(rel=2) NumRet(rel=1) NumRelNotRet NumRelNotRet(rel=2)
     NumNonrel NumNonrelRet NumNonrelNotRet(rel=2)
+    Q(norm='c',ideal='ii')@4 Q(norm='c',ideal='ii',gain='exponential',beta=5)@5
 """
 )
 # Exact, but for a cap.
@@ -186,7 +188,9 @@ EXACT_WITHOUT_CAP = ["INST", "INST(T=0.5)@4", "INST(T=3)@6"]
 CONTAINS = listed(
     """
     Bpref Bpref(rel=2) GMBpref Q Q@3 Q(rel=2) Q(beta=0)@4 Q(beta=10) Q(gain='exponential') Q(gain='grade')@5
-    Q(gain='grade',gains={1:4,2:3}) Q(norm='b')@3 Q(norm='c')@3 Q(ideal='ii')@4 Q(norm='c',ideal='ii',rel=2)@3
+    Q(gain='grade',gains={1:4,2:3}) Q(norm='b')@3 Q(norm='c')@3 Q(ideal='ii')@4
+    Q(norm='c',ideal='ii',rel=2)@3 Q(norm='c',ideal='ii',rel=2,gain='grade',gains={1:5})@3
+    Q(rel=2,gain='grade',gains={1:5})@4
 """
 )
 # The judgments as they stand are what these are about.
@@ -225,7 +229,7 @@ def test_bounds_are_what_the_completions_give(name: str) -> None:
             assert (found.upper >= most - SLACK).all(), place
 
 
-@pytest.mark.parametrize("name", CONTAINS)
+@pytest.mark.parametrize("name", [name for name in CONTAINS if "{1:5}" not in name])
 def test_bounds_that_contain_the_truth_are_not_far_from_it(name: str) -> None:
     measure = parse(name)
     for capped in (False, True):
@@ -297,7 +301,7 @@ def test_a_value_without_unjudged_documents_can_lie_outside_every_completion() -
 def test_where_nothing_is_known_the_range_of_the_measure_remains(name: str) -> None:
     rows = np.array([row_of([1, UNJUDGED, 4])])
     ranking = ranking_of(rows, rows == UNJUDGED, 4)
-    found = bounds(parse(name), ranking, Unknowns.none_outside(ranking))
+    found = bounds(parse(name), ranking, Unknowns(np.array([0])))
     assert (found.kind, found.lower[0], found.upper[0]) == ("none", *parse(name).definition.bounds)
 
 
@@ -333,6 +337,23 @@ def test_a_measure_has_one_function_for_its_bounds() -> None:
 def test_every_measure_with_bounds_is_tried() -> None:
     tried = {parse(name).name for name in EXACT + EXACT_WITHOUT_CAP + CONTAINS + KNOWN}
     assert tried == {known.name for known in definitions() if bounder(known.name) is not whole_range}
+
+
+def page_rows() -> dict[str, set[str]]:
+    """What the page says of which measures."""
+    lines = re.findall(r"^\| (\w+): [^|]*\|(.*)\|$", PAGE.read_text("utf-8"), re.MULTILINE)
+    return {kind: set(re.findall(r"`(\w+)`", cell)) for kind, cell in lines}
+
+
+def test_the_page_says_what_kind_of_bounds_every_measure_has() -> None:
+    tried = {"known": KNOWN, "exact": EXACT + EXACT_WITHOUT_CAP, "contains": CONTAINS}
+    said = page_rows()
+    for kind, names in tried.items():
+        # NumRet is known without rel, and Q exact only where a pool says all.
+        others = {"NumRet", "Q"} if kind == "exact" else set()
+        assert said[kind] == {parse(name).name for name in names} - others, kind
+    numeric = {known.name for known in definitions() if known.aggregate != "text"}
+    assert said["none"] == numeric - said["known"] - said["exact"] - said["contains"]
 
 
 # Residuals.

@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sounding.compare.cases import with_assessment
+    from sounding.compare.comparison import Comparison, Testing, compare, compare_runs
     from sounding.data.formats import read_qrels, read_run, read_runs
     from sounding.data.simulation import simulate_collection
     from sounding.data.tables import Qrels, Run
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Comparison": "compare.comparison",
     "DataError": "errors",
     "FormatError": "errors",
     "Measure": "measures",
@@ -30,7 +33,10 @@ _HOME = {
     "Run": "data.tables",
     "Scores": "scores",
     "SoundingError": "errors",
+    "Testing": "compare.comparison",
     "UnknownNameError": "errors",
+    "compare": "compare",
+    "compare_runs": "compare.comparison",
     "evaluate": "evaluation",
     "parse": "measures",
     "parse_measures": "measures",
@@ -39,9 +45,11 @@ _HOME = {
     "read_runs": "data.formats",
     "read_topics": "data.topics",
     "simulate_collection": "data.simulation",
+    "with_assessment": "compare.cases",
 }
 
 __all__ = [
+    "Comparison",
     "DataError",
     "FormatError",
     "Measure",
@@ -50,7 +58,10 @@ __all__ = [
     "Run",
     "Scores",
     "SoundingError",
+    "Testing",
     "UnknownNameError",
+    "compare",
+    "compare_runs",
     "evaluate",
     "parse",
     "parse_measures",
@@ -59,13 +70,15 @@ __all__ = [
     "read_runs",
     "read_topics",
     "simulate_collection",
+    "with_assessment",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'sounding' has no attribute {name!r}")
-    value = getattr(import_module(f"sounding.{_HOME[name]}"), name)
+    home = import_module(f"sounding.{_HOME[name]}")
+    value = home if _HOME[name] == name else getattr(home, name)  # the package `compare` can be called
     globals()[name] = value
     return value
 

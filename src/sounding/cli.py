@@ -15,6 +15,7 @@ from sounding.errors import SoundingError
 # Command -> what it gives. A command's module is imported only when the command is used.
 COMMANDS = {
     "evaluate": "Values of measures for runs, with the share of judged documents beside each.",
+    "compare": "Which differences between runs are more than chance, and how far to trust each.",
     "check": "Every problem of a run, qrels or topics file at once, with lines.",
     "measures": "What can be measured: names, parameters, definitions.",
     "sample": "A simulated collection with complete truth.",

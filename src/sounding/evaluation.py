@@ -38,6 +38,7 @@ class _RunValues:
     texts: dict[Measure, NDArray[np.object_]]
     judged: NDArray[np.float64]  # (measure, topic)
     errors: NDArray[np.float64]  # (measure, topic) of estimates from a sample
+    lengths: NDArray[np.int64]  # (topic,)
     missing: NDArray[np.bool_]  # (topic,)
     ignored: int
     ranking: Ranking | None  # kept where the unjudged documents are to be reckoned with, without judgments
@@ -178,7 +179,7 @@ def _evaluate_run(
         values[:, missing] = errors[:, missing] = np.nan
     return _RunValues(
         run.name, run.tag, run.source, values, texts,
-        _judged_shares(rankings[0], measures), errors, missing,
+        _judged_shares(rankings[0], measures), errors, seen[0].retrieved, missing,
         sum(topic not in sides[0].place for topic in run.topics),
         # Judgments are the same for all runs: they need not travel between processes.
         replace(rankings[0], judgments=NO_JUDGMENTS) if policies.unjudged in ("bounds", "expected") else None,
@@ -240,6 +241,7 @@ def _scores(
             if measure.definition.aggregate == "text"
         },
         judged=np.array([row.judged for row in rows]),
+        lengths=np.array([row.lengths for row in rows]),
         missing=np.array([row.missing for row in rows]),
         ignored=tuple(row.ignored for row in rows),
         without_relevant=tuple(t for t, n in zip(qrels.topics, relevant.tolist(), strict=True) if not n),

@@ -81,6 +81,7 @@ class Scores:
     values: NDArray[np.float64]  # (run, measure, topic); NaN: not defined, or the topic is skipped
     texts: Mapping[Measure, NDArray[np.object_]]  # (run, topic) for measures that give text
     judged: NDArray[np.float64]  # (run, measure, topic): share judged down to the measure's depth; NaN: empty
+    lengths: NDArray[np.int64]  # (run, topic): documents that count, after depth and condensation
     missing: NDArray[np.bool_]  # (run, topic): the run lacks the topic
     ignored: tuple[int, ...]  # (run,): topics of the run that nobody judged
     without_relevant: tuple[str, ...]  # topics that have no relevant document (grade 1 or better)
@@ -180,6 +181,7 @@ class Scores:
             values=self.values[rows],
             texts={measure: texts[rows] for measure, texts in self.texts.items()},
             judged=self.judged[rows],
+            lengths=self.lengths[rows],
             missing=self.missing[rows],
             ignored=tuple(self.ignored[row] for row in rows),
             sampling_errors=self.sampling_errors[rows],
@@ -197,6 +199,7 @@ class Scores:
             values=self.values[:, :, rows],
             texts={measure: texts[:, rows] for measure, texts in self.texts.items()},
             judged=self.judged[:, :, rows],
+            lengths=self.lengths[:, rows],
             missing=self.missing[:, rows],
             without_relevant=tuple(topic for topic in self.without_relevant if topic in wanted),
             sampling_errors=self.sampling_errors[:, :, rows],

@@ -311,3 +311,19 @@ def test_bounds_and_groups_do_not_go_together(call: Call) -> None:
     status, _, err = call("evaluate", "qrels.txt", "mine.txt", "--groups", "--unjudged", "bounds")
     assert status == 1
     assert "unjudged bounds and judgment groups do not go together" in err
+
+
+def test_lengths_of_condensed_runs_are_reported(call: Call) -> None:
+    _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "other.txt", "-m", "P@2", "--unjudged", "condensed")
+    # mine keeps 2 + 1 + 0 documents of three topics, other 2 + 1 + 1
+    assert "Condensed lists hold 1.2 documents a topic, those of mine 1.0." in out
+    _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "--unjudged", "condensed", "--format", "json")
+    assert json.loads(out)["mean_lengths"] == {"mine": 1.0}
+
+
+def test_the_depth_for_a_wanted_residual_is_told(call: Call) -> None:
+    _, out, _ = call("measures", "RBP(p=0.95)", "--residual", "0.05")
+    assert "what lies beyond k can add at most: 0.05 at k = 59" in out  # 0.95^58 = .0510, 0.95^59 = .0485
+    status, _, err = call("measures", "P@10", "--residual", "0.05")
+    assert status == 1
+    assert "P@10 has no residual beyond its cut-off; RBP and ERR have" in err

@@ -126,7 +126,7 @@ def test_bounds_of_a_topic_depend_on_no_other_topic() -> None:
 def test_where_everything_is_judged_nothing_is_open() -> None:
     ranking = ranking_of([topic.condensed() for topic in TOPICS])
     for measure in PLAIN:
-        limits = bounds(measure, ranking, Unknowns.none_outside(ranking))
+        limits = bounds(measure, ranking, Unknowns(np.zeros_like(OUTSIDE)))
         if limits.kind == "exact":
             assert agree(limits.lower, measure(ranking)), measure
             assert agree(limits.upper, measure(ranking)), measure

@@ -84,7 +84,8 @@ def _shortfalls(above: Counts, total: Counts, most: Counts) -> Values:
 def q_measure(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Q: the most with the ideal as judged, the least with the ideal of all that may be relevant.
 
-    With norm 'c' and ideal 'ii' the pool stays as it is, and so do the number and the ideal it gives.
+    With norm 'c' and ideal 'ii' the pool stays as it is, and so do the number and the ideal it gives;
+    with both nothing but the sum changes, and the bounds are exact if only relevant documents gain.
     """
     judgments, k, rel = run.judgments, measure.k, measure.get("rel")
     options = scale(judgments, rel)
@@ -109,7 +110,7 @@ def q_measure(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     return Bounds(
         share(least, _q_divisor(measure, run, space.cap[:, np.newaxis])[:, 0]),
         np.where(allowed, quotient, 0.0).max(axis=1),
-        "contains",
+        "exact" if pool is not None and measure.get("norm") == "c" and not beside else "contains",
     )
 
 
@@ -171,7 +172,9 @@ class _Terms:
 
         Any unjudged document may gain `beside`; one that is relevant gains so much `more`. With the
         weights of the ranks held fixed, a number of relevant documents add most where they stand highest,
-        as for AP. A term is at most 1 where the ideal is that of all judgments.
+        as for AP. Where others gain too, what has been gained above a document can outweigh its rank, and
+        this part is taken at the ranks where it is largest. A term is at most 1 where the ideal is that
+        of all judgments.
         """
         step = 1 + self.beta * more
         nth = np.cumsum(self.unjudged, axis=1)
@@ -179,7 +182,11 @@ class _Terms:
         weight = self.weight(np.zeros(len(self.hit), np.int64))
         at_hits = self.hit * weight
         below = at_hits.sum(axis=1, keepdims=True) - np.cumsum(at_hits, axis=1)
-        added = np.where(self.unjudged, weight * (reached + step * nth) + step * below, 0.0)
+        own = weight * reached
+        if beside:
+            largest = -np.sort(np.where(self.unjudged, -own, 0.0), axis=1)
+            own = np.take_along_axis(largest, np.maximum(nth - 1, 0), axis=1)
+        added = np.where(self.unjudged, own + step * (weight * nth + below), 0.0)
         start = (at_hits * reached).sum(axis=1, keepdims=True)
         total = np.concatenate([start, start + np.cumsum(added, axis=1)], axis=1)
         turned = np.concatenate([np.zeros((len(nth), 1), np.int64), nth], axis=1)

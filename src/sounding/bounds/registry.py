@@ -31,11 +31,6 @@ class Unknowns:
             if counts is not None and (counts < 0).any():
                 raise DataError(f"unknowns: {name} is {counts.min()} for a topic; expected a count from 0")
 
-    @staticmethod
-    def none_outside(ranking: Ranking) -> Unknowns:
-        """Only documents that the run itself retrieved may be relevant."""
-        return Unknowns(np.zeros(len(ranking.topics), np.int64))
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bounds:

@@ -72,12 +72,11 @@ def expected_reciprocal_rank(measure: Measure, run: Ranking, unknowns: Unknowns)
     judgments = run.judgments
     stops = _satisfied(measure, judgments.highest, scale(judgments))
     best = float(stops.max())
-    room_within = room(run, measure.k, unknowns).most_within
-    most = filled(run, measure.k, judgments.highest, room_within)
+    most = _best_case(measure, run, unknowns, judgments.highest)
     passed = np.log1p(-_satisfied(measure, judgments.highest, most.grade))
     reading = np.exp(most.total(most.topic, passed))
     tail = reading * _endless(best, _depth(measure, run).astype(np.float64))
-    return _with_residuals(_nothing_or_all(measure, run, unknowns, judgments.highest), tail)
+    return _with_residuals(Bounds(measure(run), measure(most), "exact"), tail)
 
 
 @bounded("Judged", "Unjudged", "FirstUnjudged", "RBPResidual")
@@ -125,8 +124,11 @@ def dcg_form(measure: Measure) -> DcgForm:
 
 def _nothing_or_all(measure: Measure, run: Ranking, unknowns: Unknowns, best: float) -> Bounds:
     """The value as it is, and with the best grade on as many unjudged documents as may have it."""
-    most = room(run, measure.k, unknowns).most_within
-    return Bounds(measure(run), measure(filled(run, measure.k, best, most)), "exact")
+    return Bounds(measure(run), measure(_best_case(measure, run, unknowns, best)), "exact")
+
+
+def _best_case(measure: Measure, run: Ranking, unknowns: Unknowns, best: float) -> Ranking:
+    return filled(run, measure.k, best, room(run, measure.k, unknowns).most_within)
 
 
 def _with_residuals(found: Bounds, tail: Values) -> Bounds:

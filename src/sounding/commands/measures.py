@@ -13,10 +13,22 @@ if TYPE_CHECKING:
     from sounding.measures import Measure
 
 
+RESIDUALS = (0.1, 0.01, 0.001)
+
+
 @click.command("measures", short_help="Names, parameters and definitions of measures.")
 @click.argument("names", nargs=-1, metavar="[MEASURE]...")
+@click.option(
+    "--residual",
+    type=float,
+    multiple=True,
+    metavar="X",
+    help="The k beyond which documents can add no more than X (RBP, ERR).",
+)
 @output_options()
-def command(names: tuple[str, ...], format_name: str, output: Path | None, quiet: bool) -> None:
+def command(
+    names: tuple[str, ...], residual: tuple[float, ...], format_name: str, output: Path | None, quiet: bool
+) -> None:
     """List all measures, or explain each MEASURE.
 
     A MEASURE may be spelled as ir_measures, trec_eval or ranx do.
@@ -24,6 +36,7 @@ def command(names: tuple[str, ...], format_name: str, output: Path | None, quiet
     \b
     sounding measures
     sounding measures nDCG@10 map_cut.100 official
+    sounding measures 'RBP(p=0.95)' --residual 0.01
     """  # noqa: D301 - click wants the control character
     from sounding.measures import definitions, parse_measures
     from sounding.measures.catalogue import parameters, spelling
@@ -31,7 +44,7 @@ def command(names: tuple[str, ...], format_name: str, output: Path | None, quiet
     from sounding.report.tables import Column, Table
 
     if names:
-        write_text("\n".join(_explained(measure) for measure in parse_measures(names)), output)
+        write_text("\n".join(_explained(measure, residual) for measure in parse_measures(names)), output)
         return
     known = list(definitions())
     columns = [
@@ -49,8 +62,9 @@ def command(names: tuple[str, ...], format_name: str, output: Path | None, quiet
     write_tables([Table(columns, notes=notes)], format_name, output)
 
 
-def _explained(measure: Measure) -> str:
+def _explained(measure: Measure, residuals: tuple[float, ...]) -> str:
     """A measure in a few lines."""
+    from sounding.bounds import depth_for_residual
     from sounding.measures.catalogue import claims, parameters
     from sounding.measures.trec import trec_name
 
@@ -61,4 +75,8 @@ def _explained(measure: Measure) -> str:
     lines.append(f"  {known.basis}-based; {', '.join(claims(known)) or 'no claims'}")
     if trec_name(measure) != str(measure):
         lines.append(f"  trec_eval: {trec_name(measure)}")
+    if measure.name in ("RBP", "ERR") or residuals:
+        depths = {wanted: depth_for_residual(measure, wanted) for wanted in residuals or RESIDUALS}
+        told = ", ".join(f"{wanted:g} at k = {depth:,}" for wanted, depth in depths.items())
+        lines.append(f"  what lies beyond k can add at most: {told}")
     return "\n".join(lines) + "\n"

@@ -5,9 +5,16 @@ docs/tests.md defines every test and every column.
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+from typing import Any
+
 # A test is registered when its module is imported.
 from sounding.compare import anova, bootstrap, flips, paired, signed_rank, tukey
+from sounding.compare.cases import with_assessment
 from sounding.compare.claims import PairTests, test_pairs
+from sounding.compare.comparison import Comparison, Reading, Testing, compare, compare_runs
+from sounding.compare.depths import at_depths
 from sounding.compare.equivalence import Equivalence
 from sounding.compare.multiplicity import CORRECTION_NAMES
 from sounding.compare.pairs import all_pairs, baseline_pairs
@@ -16,17 +23,34 @@ from sounding.compare.registry import TESTS, Omnibus, PairTest
 __all__ = [
     "CORRECTION_NAMES",
     "TESTS",
+    "Comparison",
     "Equivalence",
     "Omnibus",
     "PairTest",
     "PairTests",
+    "Reading",
+    "Testing",
     "all_pairs",
     "anova",
+    "at_depths",
     "baseline_pairs",
     "bootstrap",
+    "compare",
+    "compare_runs",
     "flips",
     "paired",
     "signed_rank",
     "test_pairs",
     "tukey",
+    "with_assessment",
 ]
+
+
+class _Callable(ModuleType):
+    """A package that is called like the function it is there for: `sounding.compare(scores)` works."""
+
+    def __call__(self, *scores: Any, **request: Any) -> Comparison:
+        return compare(*scores, **request)
+
+
+sys.modules[__name__].__class__ = _Callable

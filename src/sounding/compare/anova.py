@@ -47,8 +47,8 @@ def _variance(values: Floats, left: Floats, means: Floats, df_error: int) -> Var
 
     runs, topics = values.shape
     grid = np.abs(values).max() * 10.0**-DIGITS
-    between = topics * np.sum((means - values.mean()) ** 2) / (runs - 1)
-    error = np.sum(left**2) / df_error
+    between = float(topics * np.sum((means - values.mean()) ** 2) / (runs - 1))
+    error = float(np.sum(left**2) / df_error)
     # What is smaller than the rounding of the values is nothing.
     between = 0.0 if between <= topics * grid**2 else between
     error = 0.0 if error <= grid**2 else error
@@ -57,8 +57,8 @@ def _variance(values: Floats, left: Floats, means: Floats, df_error: int) -> Var
         p = float(fdtrc(runs - 1, df_error, f))
     else:
         f, p = (0.0, 1.0) if between == 0 else (np.inf, 1.0)
-    omnibus = Omnibus(f=float(f), df_runs=runs - 1, df_error=df_error, p=max(p, np.finfo(np.float64).tiny))
-    return Variance(omnibus, float(error), topics)
+    omnibus = Omnibus(f=f, df_runs=runs - 1, df_error=df_error, p=max(p, float(np.finfo(np.float64).tiny)))
+    return Variance(omnibus, error, topics)
 
 
 @pair_test("anova", correction="bonferroni", whole_topics=True)
@@ -116,7 +116,7 @@ def _pooled(request: Request, variance: Variance, name: str) -> Outcome:
 def comparison_half_width(
     values: Floats, *, alpha: float, pairs: int, topics_as_blocks: bool = False
 ) -> float:
-    """Half the length of an interval about each run's mean, such that disjoint intervals differ significantly.
+    """Half-width of an interval about each run's mean, so that runs with disjoint intervals differ.
 
     For so many pairs at once by Bonferroni, with the pooled error: t(1 - alpha / 2 pairs) s / sqrt(2 topics),
     the error bars of Baillie et al.

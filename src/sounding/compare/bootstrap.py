@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from sounding.compare.pairs import blocks, differences
 from sounding.compare.registry import Floats, Outcome, Request, pair_test
 
-ROWS_AT_ONCE = 2_048
+KEPT_WEIGHTS = 2**22  # as floats up to here; as bytes beyond
+
+Weights = NDArray[np.float64] | NDArray[np.uint8]  # (resample, topic)
 
 
 @pair_test("bootstrap", needs_spread=True)
@@ -52,7 +54,7 @@ def _bootstrap(request: Request, interval: IntervalMethod, name: str) -> Outcome
         sample = Resampled(centred, mean, shifts + mean[:, np.newaxis])
         low[rows], high[rows] = interval(sample, request.alpha)
     return Outcome(
-        p=p, low=low, high=high,
+        p=p, low=low, high=high, least=1 / (1 + request.permutations),
         method=(
             f"bootstrap test on the studentised mean, null by shift"
             f" ({request.permutations:,} resamples of topics, {request.seed})"
@@ -61,9 +63,7 @@ def _bootstrap(request: Request, interval: IntervalMethod, name: str) -> Outcome
     )  # fmt: skip
 
 
-def _groups(
-    request: Request,
-) -> Iterator[tuple[NDArray[np.intp], Floats, Floats, NDArray[np.uint8]]]:
+def _groups(request: Request) -> Iterator[tuple[NDArray[np.intp], Floats, Floats, Weights]]:
     """Blocks of pairs with equally many topics, whose differences vary: rows, centred, mean, weights."""
     spread = np.zeros(len(request.pairs), np.bool_)
     topics = np.zeros(len(request.pairs), np.int64)
@@ -80,20 +80,21 @@ def _groups(
             yield rows, gaps.leading(count) - gaps.mean[:, np.newaxis], gaps.mean, weights
 
 
-def draw_weights(topics: int, count: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+def draw_weights(topics: int, count: int, rng: np.random.Generator) -> Weights:
     """(resample, topic): how often each topic is drawn when as many are drawn as there are."""
-    weights = np.empty((count, topics), np.uint8)  # more than 255 times one topic: chance below 1e-500
+    # A float a topic where they are few; one of more than 255 topics is drawn 256 times with chance 1e-500.
+    kind = np.float64 if count * topics <= KEPT_WEIGHTS else np.uint8
+    weights = np.empty((count, topics), kind)
     for rows in blocks(count, topics):
         weights[rows] = rng.multinomial(topics, np.full(topics, 1 / topics), rows.stop - rows.start)
     return weights
 
 
-def _weighted(values: Floats, weights: NDArray[np.uint8]) -> Floats:
+def _weighted(values: Floats, weights: Weights) -> Floats:
     """(row, resample): the means of the values (row, topic) over each resample of topics."""
     means = np.empty((len(values), len(weights)))
-    for start in range(0, len(weights), ROWS_AT_ONCE):
-        rows = slice(start, start + ROWS_AT_ONCE)
-        means[:, rows] = values @ weights[rows].T.astype(np.float64)
+    for rows in blocks(len(weights), weights.itemsize // 8 or weights.shape[1]):
+        np.matmul(values, weights[rows].astype(np.float64, copy=False).T, out=means[:, rows])
     means /= values.shape[1]
     return means
 
@@ -121,9 +122,10 @@ def bca_interval(sample: Resampled, alpha: float) -> tuple[Floats, Floats]:
     from scipy.special import ndtr, ndtri
 
     count = sample.means.shape[1]
-    observed = sample.mean[:, np.newaxis]
-    below = np.count_nonzero(sample.means < observed, axis=1)
-    upto = np.count_nonzero(sample.means <= observed, axis=1)
+    shifts = sample.means - sample.mean[:, np.newaxis]
+    slack = 1e-12 * np.abs(sample.centred).max(axis=1, keepdims=True)  # equal but for rounding
+    below = np.count_nonzero(shifts < -slack, axis=1)
+    upto = np.count_nonzero(shifts <= slack, axis=1)
     share = np.clip((below + upto) / (2 * count), 0.5 / count, 1 - 0.5 / count)
     bias = ndtri(share)
     # The jackknife's influence of a topic on a mean is its centred value, up to a factor.

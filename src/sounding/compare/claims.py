@@ -1,9 +1,10 @@
+# ruff: noqa: PT028 - test_pairs tests runs, not code
 """test_pairs(): from values by run and topic to what can be claimed of every pair of runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,7 @@ class PairTests:
     alpha: float
     method: str  # test, zero handling, number of permutations, seed, correction
     interval: str  # what ci_low and ci_high are the limits of
+    notes: tuple[str, ...]  # what a reader of the whole table should know
     omnibus: Omnibus | None  # of analyses of variance
     equivalence: Equivalence | None  # where a margin was given
 
@@ -74,22 +76,39 @@ def test_pairs(
         values=table, pairs=_check_pairs(np.asarray(pairs, np.intp), table), correction=used,
         alpha=alpha, permutations=permutations, rng=rng, decimals=grid_decimals(table),
     )  # fmt: skip
-    described = _describe(request)
-    if described.topics.max() < 2:
+    seen = _describe(request)
+    if seen.topics.max() < 2:
         raise DataError(
-            f"no two runs of the {len(request.pairs):,} pairs share 2 topics with values; a test needs at least 2"
+            f"no pair of the {len(request.pairs):,} has 2 topics where both runs have values;"
+            " a test needs at least 2"
         )
     outcome = chosen.function(request)
-    reasons = tuple(_reasons(described, chosen, outcome))
-    p = np.clip(np.where(described.topics < 2, 1.0, outcome.p), LEAST, 1.0)
-    return replace(
-        described,
-        ci_low=outcome.low, ci_high=outcome.high,
+    few = seen.topics < 2
+    p = np.clip(np.where(few, 1.0, outcome.p), LEAST, 1.0)
+    return PairTests(
+        pairs=request.pairs,
+        topics=seen.topics, wins=seen.wins, ties=seen.ties, losses=seen.losses,
+        difference=seen.difference, effect=seen.effect,
+        ci_low=np.where(few, -np.inf, outcome.low), ci_high=np.where(few, np.inf, outcome.high),
         p=p, p_adjusted=_adjust(p, outcome, used),
-        reasons=reasons, test=test,
-        method=_method(outcome, used, dropped), interval=outcome.interval, omnibus=outcome.omnibus,
-        equivalence=None if margin is None else _equivalence(request, described, outcome, margin),
+        reasons=tuple(_reasons(seen, chosen, outcome)),
+        test=test, correction=used, alpha=alpha,
+        method=_method(outcome, used, dropped), interval=outcome.interval,
+        notes=tuple(_notes(request, outcome)), omnibus=outcome.omnibus,
+        equivalence=None if margin is None else _equivalence(request, seen, outcome, margin),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class _Seen:
+    """What does not depend on the test; (pair,) each."""
+
+    topics: NDArray[np.int64]
+    wins: NDArray[np.int64]
+    ties: NDArray[np.int64]
+    losses: NDArray[np.int64]
+    difference: Floats
+    effect: Floats
 
 
 def _correction(test: PairTest, asked: str | None) -> str:
@@ -153,27 +172,20 @@ def _check_pairs(pairs: Pairs, values: Floats) -> Pairs:
     return pairs
 
 
-def _describe(request: Request) -> PairTests:
-    """Everything that does not depend on the test."""
+def _describe(request: Request) -> _Seen:
     count = len(request.pairs)
     topics, wins, ties, losses = np.empty((4, count), np.int64)
     mean, effect = np.empty((2, count))
     for rows, gaps in request.differences():
         topics[rows], mean[rows], effect[rows] = gaps.topics, gaps.mean, cohens_dz(gaps)
         wins[rows], ties[rows], losses[rows] = wins_ties_losses(gaps)
-    unknown = np.full(count, np.nan)
-    return PairTests(
-        pairs=request.pairs, topics=topics, wins=wins, ties=ties, losses=losses,
-        difference=mean, ci_low=unknown, ci_high=unknown, effect=effect, p=unknown, p_adjusted=unknown,
-        reasons=(), test="", correction=request.correction, alpha=request.alpha, method="", interval="",
-        omnibus=None, equivalence=None,
-    )  # fmt: skip
+    return _Seen(topics=topics, wins=wins, ties=ties, losses=losses, difference=mean, effect=effect)
 
 
-def _reasons(described: PairTests, test: PairTest, outcome: Outcome) -> Iterator[str]:
-    equal = (described.ties == described.topics).tolist()
-    constant = np.isinf(described.effect).tolist()
-    for place, topics in enumerate(described.topics.tolist()):
+def _reasons(seen: _Seen, test: PairTest, outcome: Outcome) -> Iterator[str]:
+    equal = (seen.ties == seen.topics).tolist()
+    constant = np.isinf(seen.effect).tolist()
+    for place, topics in enumerate(seen.topics.tolist()):
         if topics < 2:
             yield f"{topics} common topic{'s' * (topics != 1)}; a test needs at least 2"
         elif equal[place]:
@@ -198,18 +210,32 @@ def _method(outcome: Outcome, correction: str, dropped: int) -> str:
     return "; ".join(parts)
 
 
-def _equivalence(request: Request, described: PairTests, outcome: Outcome, margin: float) -> Equivalence:
+def _notes(request: Request, outcome: Outcome) -> Iterator[str]:
+    """Says so where no pair could be significant, whatever its values are."""
+    tests = len(request.pairs) if request.correction in ("bonferroni", "holm") else 1
+    if outcome.least * tests <= request.alpha:
+        return
+    needed = int(np.ceil(tests / request.alpha)) - 1
+    times = f" times {tests:,} pairs ({request.correction})" if tests > 1 else ""
+    other = " or correction max-t" if tests > 1 and request.values.shape[1] > 5 else ""
+    yield (
+        f"no pair can be significant at {request.alpha:g}: the least p is {outcome.least:.3g}{times};"
+        f" it takes more topics, at least {needed:,} permutations,{other}".rstrip(",")
+    )
+
+
+def _equivalence(request: Request, seen: _Seen, outcome: Outcome, margin: float) -> Equivalence:
     """By t with the pooled error where the test has one, else with each pair's own."""
-    known = np.maximum(described.topics, 1)
+    known = np.maximum(seen.topics, 1)
     if outcome.error is None:
-        error, df = np.empty(len(known)), np.maximum(described.topics - 1, 1)
+        error, df = np.empty(len(known)), np.maximum(seen.topics - 1, 1)
         for rows, gaps in request.differences():
             error[rows] = np.nan_to_num(gaps.deviation) / np.sqrt(known[rows])
         name = "paired t tests"
     else:
         error, df = outcome.error, np.full(len(known), outcome.df_error)
         name = "t tests with the pooled error"
-    above, below = one_sided(described.difference, error, df, described.topics, margin)
+    above, below = one_sided(seen.difference, error, df, seen.topics, margin)
     p, noninferior = (np.clip(side, LEAST, 1.0) for side in (np.maximum(above, below), above))
     correction = request.correction if request.correction in CORRECTIONS else "holm"
     adjust = CORRECTIONS[correction]

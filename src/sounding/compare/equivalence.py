@@ -1,11 +1,11 @@
-"""Equivalence and non-inferiority: is the difference surely smaller than a margin that matters?"""
+"""Equivalence and non-inferiority: differences that are surely smaller than a margin that matters."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sounding.compare import student
 from sounding.compare.registry import Floats
@@ -24,7 +24,7 @@ class Equivalence:
 
 
 def one_sided(
-    difference: Floats, error: Floats, df: ArrayLike, topics: NDArray[np.int64], margin: float
+    difference: Floats, error: Floats, df: student.Degrees, topics: NDArray[np.int64], margin: float
 ) -> tuple[Floats, Floats]:
     """(pair,) each: p of the claim difference > -margin, and of the claim difference < margin.
 

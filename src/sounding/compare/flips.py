@@ -7,7 +7,7 @@ statistic of all pairs has a distribution (max-T).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -107,7 +107,8 @@ def randomisation(request: Request) -> Outcome:
     adjusted = max_t(request, flips) if request.correction == "max-t" else None
     drawn = f"all {flips.count:,} sign flips" if exact else f"{flips.count:,} sign flips, {request.seed}"
     return Outcome(
-        p=p, low=np.round(low, request.decimals), high=np.round(high, request.decimals), adjusted=adjusted,
+        p=p, low=np.round(low, request.decimals - 2), high=np.round(high, request.decimals - 2), adjusted=adjusted,
+        least=2 / flips.count if exact else 1 / (1 + flips.count),
         method=f"randomisation test on the mean ({drawn})",
         interval="interval of the mean by inversion of the one-sided tests",
     )  # fmt: skip
@@ -181,31 +182,38 @@ def max_t(request: Request, flips: Flips) -> Floats:
     Pairs are taken from the smallest to the largest |t|; each is compared with the largest |t| among
     itself and those before it in the same arrangement, where all pairs are flipped on the same topics.
     """
+    whole = not np.isnan(request.values).any()
     observed = np.empty(len(request.pairs))
     for rows, gaps in request.differences():
-        observed[rows] = _t_squared(gaps, gaps.values.sum(axis=1, keepdims=True))[:, 0]
+        observed[rows] = _statistic(gaps, gaps.values.sum(axis=1, keepdims=True), whole)[:, 0]
     order = np.argsort(observed, kind="stable")
     largest = np.zeros(flips.count)
     extreme = np.empty(len(order))
-    for part in blocks(len(order), flips.count):
-        rows = order[part]
-        gaps = differences(request.values, request.pairs[rows], request.decimals)
-        t = _t_squared(gaps, flips.sums(gaps.values))
+    ordered = replace(request, pairs=request.pairs[order])
+    for rows, gaps, sums in _sums_in_blocks(ordered, flips):
+        t = _statistic(gaps, sums, whole)
         np.maximum(t[0], largest, out=t[0])
         np.maximum.accumulate(t, axis=0, out=t)
         largest = t[-1].copy()
         # A relative tolerance, for equal sums that were reached in another order.
-        limit = observed[rows, np.newaxis] * (1 - 1e-9)
-        extreme[rows] = np.count_nonzero(t >= limit, axis=1)
+        limit = observed[order[rows], np.newaxis] * (1 - 1e-9)
+        extreme[order[rows]] = np.count_nonzero(t >= limit, axis=1)
     p = extreme / flips.count if flips.complete else (1 + extreme) / (1 + flips.count)
     p[order] = np.maximum.accumulate(p[order][::-1])[::-1]
     return p
 
 
-def _t_squared(gaps: Differences, sums: Floats) -> Floats:
-    """(pair, sum): t squared, for sums over topics whose signs were flipped; the squares stay as they are."""
-    most = (gaps.topics * np.sum(gaps.values**2, axis=1))[:, np.newaxis]
-    share = np.divide(sums**2, most, out=np.zeros_like(sums), where=most > 0)
-    left = np.where(share > 1 - 1e-12, 0.0, 1 - share)
+def _statistic(gaps: Differences, sums: Floats, whole: bool) -> Floats:
+    """(pair, sum): |t| for sums over topics with flipped signs, which leave the sum of squares as it is.
+
+    On whole topics all t have the same degrees of freedom, and the share of |sum| in the most that it
+    could be puts them in the same order.
+    """
+    most = np.sqrt(gaps.topics * np.sum(gaps.values**2, axis=1))
+    share = np.abs(sums)
+    share *= np.divide(1.0, most, out=np.zeros_like(most), where=most > 0)[:, np.newaxis]
+    if whole:
+        return share
+    left = np.where(share > 1 - 1e-12, 0.0, 1 - share**2)
     df = np.maximum(gaps.topics - 1, 0)[:, np.newaxis]
-    return np.divide(share * df, left, out=np.full_like(share, np.inf), where=left > 0)
+    return share * np.sqrt(np.divide(df, left, out=np.full_like(share, np.inf), where=left > 0))

@@ -66,6 +66,7 @@ class Outcome:
     omnibus: Omnibus | None = None
     error: Floats | None = None  # (pair,) pooled standard error of the difference, with `df_error` degrees
     df_error: int = 0
+    least: float = 0.0  # the smallest p there can be, for tests that count arrangements
     silent: str = ""  # why the test can say nothing of any pair that differs
 
 

@@ -86,7 +86,7 @@ def mid_ranks(sizes: Floats, ranked: NDArray[np.bool_]) -> tuple[Floats, Floats]
         ranks, order, np.repeat(starts % width + (lengths + 1) / 2, lengths).reshape(rows, width), axis=1
     )
     counted = np.where(np.isfinite(ordered.ravel()[starts]), lengths, 1).astype(np.float64)
-    ties = np.bincount(starts // width, counted**3 - counted, minlength=rows)
+    ties = np.bincount(starts // width, counted**3 - counted, minlength=rows).astype(np.float64)
     return np.where(ranked, ranks, 0.0), ties
 
 

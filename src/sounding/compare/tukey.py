@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,8 +18,6 @@ TAIL = 1e-8  # below it the integral's own error shows
 @pair_test("tukey", correction="own", whole_topics=True)
 def tukey(request: Request) -> Outcome:
     """Tukey's HSD with topics as blocks (two-way), simultaneous over all pairs of runs."""
-    from scipy.stats import studentized_range
-
     variance = two_way(request.values)
     df = variance.omnibus.df_error
     runs = len(request.values)
@@ -27,13 +27,21 @@ def tukey(request: Request) -> Outcome:
     if error > 0:
         q = np.abs(gaps) / error * np.sqrt(2)
         adjusted = np.maximum(range_p(q, p, runs, df), p)
-        reach = float(studentized_range.ppf(1 - request.alpha, runs, df)) * error / np.sqrt(2)
+        reach = critical_q(request.alpha, runs, df) * error / np.sqrt(2)
     return Outcome(
         p=p, low=gaps - reach, high=gaps + reach, adjusted=adjusted,
         error=np.full(len(gaps), error), df_error=df, silent="" if error > 0 else NO_ERROR,
         method=f"Tukey's HSD (two-way, {runs} runs); p of a pair by itself from its t with the pooled error",
         interval="Tukey's interval, all pairs of runs at once",
     )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def critical_q(alpha: float, runs: int, df: int) -> float:
+    """The studentised range of so many runs that is passed with chance alpha."""
+    from scipy.stats import studentized_range
+
+    return float(studentized_range.ppf(1 - alpha, runs, df))
 
 
 def range_p(q: Floats, pair_p: Floats, runs: int, df: int) -> Floats:
@@ -67,7 +75,8 @@ def _range_tail(q: Floats, runs: int, df: int) -> Floats:
     nodes = (low + high + (high - low) * chebpts1(NODES)) / 2
     heights = np.log(studentized_range.sf(nodes, runs, df))
     curve = Chebyshev.fit(nodes, heights, NODES - 1, domain=[low, high])
-    return np.minimum(np.exp(curve(q)), 1.0)
+    # Where the chance is nearly 1 the polynomial may ripple; a larger q is never likelier.
+    return np.minimum.accumulate(np.minimum(np.exp(curve(q)), 1.0))
 
 
 @pair_test("randomised-tukey", correction="own", whole_topics=True)
@@ -94,7 +103,7 @@ def randomised_tukey(request: Request) -> Outcome:
     arrangements = 1 + len(ranges)
     return Outcome(
         p=(1 + reached) / arrangements, low=gaps - reach, high=gaps + reach,
-        adjusted=(1 + further) / arrangements,
+        adjusted=(1 + further) / arrangements, least=1 / arrangements,
         method=f"randomised Tukey HSD ({len(ranges):,} shuffles of runs within topics, {request.seed})",
         interval="interval from the shuffled range, all pairs of runs at once",
     )  # fmt: skip

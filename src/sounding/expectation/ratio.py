@@ -56,11 +56,6 @@ class _Block:
         total = np.bincount(self.others.topic, self.others.count * weight, len(self.topics))
         return total.astype(np.float64, copy=False)
 
-    def certain(self) -> NDArray[np.bool_]:
-        """Topics in which nothing is left to chance."""
-        p, q = self.probability, self.others.probability
-        return self.sums(p * (1 - p), q * (1 - q)) == 0
-
     def chance_of_none(self) -> Values:
         """The probability that R = 0."""
         with np.errstate(divide="ignore"):
@@ -160,8 +155,7 @@ def _integrals(block: _Block) -> tuple[Values, Values]:
     none = block.chance_of_none()
     shift = first - a * none
     variance = np.maximum(second + a**2 * none - shift**2, 0)
-    certain = block.certain()
-    return np.where(certain, a, a + shift), np.where(certain, 0, np.sqrt(variance))
+    return a + shift, np.sqrt(variance)
 
 
 def _nodes(relevant: Values) -> Iterator[tuple[Values, Values]]:

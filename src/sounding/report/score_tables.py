@@ -189,6 +189,13 @@ def _notes(scores: Scores) -> list[str]:
         notes.append(f"{_counted('run', runs)} {verb} topics that nobody judged (at most {most}): ignored.")
     if topics < FEW_TOPICS:
         notes.append(f"Fewer than {FEW_TOPICS} topics: differences between runs are mostly chance.")
+    if scores.policies.unjudged == "condensed":
+        lengths = scores.lengths.mean(axis=1)
+        shortest = int(lengths.argmin())
+        notes.append(
+            f"Condensed lists hold {lengths.mean():.1f} documents a topic, those of"
+            f" {scores.runs[shortest]} {lengths[shortest]:.1f}."
+        )
     notes += [*_uncounted_notes(scores), *_unknown_notes(scores)]
     notes.append(f"Policies: {scores.policies.describe()}.")
     return notes
@@ -257,6 +264,7 @@ def facts(scores: Scores) -> dict[str, object]:
         "policies": asdict(scores.policies),
         "topics": len(scores.topics),
         "topics_without_relevant": list(scores.without_relevant),
+        "mean_lengths": dict(zip(scores.runs, scores.lengths.mean(axis=1).tolist(), strict=True)),
         "topics_missing": {
             run: [t for t, lost in zip(scores.topics, row, strict=True) if lost]
             for run, row in zip(scores.runs, scores.missing, strict=True)

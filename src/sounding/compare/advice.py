@@ -1,0 +1,241 @@
+"""One sentence of advice for a comparison of two runs, by rules that are tried in order.
+
+docs/settled.md has the rules as a table. They follow what Baillie, Azzopardi & Ruthven suggest for weak
+cases (section 3.2), with what is known here of the unjudged documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from sounding.errors import DataError
+
+FEW = 100  # judgments that are easily made
+LOW = 0.5  # a share of judged documents below which more is unknown than known
+
+Basis = Literal["recall", "utility"]
+Action = Literal[
+    "nothing to do", "use another collection", "add topics",
+    "compare at a shallower depth", "put the run into the pool", "judge documents",
+    "use another measure",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """How much of two runs was judged down to a depth."""
+
+    depth: int
+    a: float  # from 0 to 1
+    b: float
+    even: bool  # no significant difference between them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What is known of a comparison of run_a with run_b."""
+
+    run_a: str
+    run_b: str
+    measure: str
+    basis: Basis  # of the measure
+    condensed: bool = False  # the measure passes over unjudged documents already
+    case: int  # of the decision matrix, 1 to 4; 0: the pair could not be tested
+    settled: bool | None  # no completion of the judgments reverses the order; None: not known
+    shares: Shares  # at the depth of the measure
+    shallower: tuple[Shares, ...] = ()
+    pooled_a: bool | None = None  # the run contributed to the pool; None: not known
+    pooled_b: bool | None = None
+    frozen_a: bool = False  # its lists end above the depth
+    frozen_b: bool = False
+    p: float  # of the difference, adjusted
+    topics: int
+    topics_needed: int | None = None  # for a difference like this one to be significant; None: not known
+    documents_needed: int | None = None  # judgments that settle it in the best case; None: none do
+
+    def __post_init__(self) -> None:
+        if self.case not in range(5):
+            raise DataError(f"case {self.case}: expected 1 to 4, or 0 for a pair that could not be tested")
+
+    @property
+    def closed(self) -> bool:
+        """No judgment can reverse the order."""
+        return bool(self.settled) or self.documents_needed == 0
+
+    @property
+    def significant(self) -> bool:
+        """One run is significantly better."""
+        return self.case in (3, 4)
+
+    @property
+    def weak(self) -> bool:
+        """What was judged differs too much for the conclusion to be trusted."""
+        return self.case in (2, 4)
+
+    @property
+    def even_depth(self) -> int | None:
+        """The deepest of the shallower depths at which both runs are as much assessed."""
+        return max((one.depth for one in self.shallower if one.even), default=None)
+
+    @property
+    def less_judged(self) -> tuple[str, bool | None, bool]:
+        """The run of which less was judged, whether it contributed to the pool, and whether it is frozen."""
+        if self.shares.a < self.shares.b:
+            return self.run_a, self.pooled_a, self.frozen_a
+        return self.run_b, self.pooled_b, self.frozen_b
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What to do about a comparison."""
+
+    action: Action
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def advise(situation: Situation) -> Advice:
+    """The advice of the first rule that applies."""
+    for action, rule in RULES:
+        sentence = rule(situation)
+        if sentence is not None:
+            return Advice(action=action, sentence=sentence)
+    raise ValueError(f"no rule for {situation}")
+
+
+def _untested(s: Situation) -> str | None:
+    if s.case:
+        return None
+    return f"Add topics: the runs share {_count(s.topics, 'topic')}, and a test needs at least 2."
+
+
+def _settled_and_significant(s: Situation) -> str | None:
+    if not (s.closed and s.significant):
+        return None
+    return (
+        f"Nothing to do: the difference is significant ({_p(s.p)}), and no judgment of further documents"
+        " can reverse the order."
+    )
+
+
+def _low_everywhere(s: Situation) -> str | None:
+    if s.closed or not s.shallower or any(max(one.a, one.b) >= LOW for one in (s.shares, *s.shallower)):
+        return None
+    return (
+        "Use another collection: less than half of either run was judged at every depth looked at"
+        f" ({_shares(s.shares)})."
+    )
+
+
+def _only_significance_lacks(s: Situation) -> str | None:
+    if s.significant or (s.weak and not s.closed):
+        return None
+    why = (
+        "no judgment can reverse the order" if s.closed else f"both are equally assessed to {s.shares.depth}"
+    )
+    lacks = f"{why}, but the difference is not significant ({_p(s.p)}) over {_count(s.topics, 'topic')}"
+    if s.topics_needed is None:
+        return f"Add topics: {lacks}."
+    return f"Add topics: {lacks}; about {s.topics_needed:,} would be needed for a difference of this size."
+
+
+def _even_above(s: Situation) -> str | None:
+    if not s.weak or s.even_depth is None:
+        return None
+    run, _, frozen = s.less_judged
+    why = f"lists of {run} end above {s.shares.depth}" if frozen else _shares(s.shares)
+    return f"Compare at depth {s.even_depth}: it is the deepest where both are equally assessed ({why})."
+
+
+def _novel(s: Situation) -> str | None:
+    run, pooled, _ = s.less_judged
+    if not s.weak or pooled is not False:
+        return None
+    return f"Put {run} into the pool: it did not contribute, and less of it was judged ({_shares(s.shares)})."
+
+
+def _few_judgments(s: Situation) -> str | None:
+    if s.closed or s.documents_needed is None or s.documents_needed > FEW:
+        return None
+    return _judge(s.documents_needed)
+
+
+def _recall_measure(s: Situation) -> str | None:
+    if s.basis != "recall" or s.condensed or not (s.weak or s.settled is False):
+        return None
+    why = "rests on how many relevant documents were found"
+    return (
+        f"Use a utility measure (P, RBP), a condensed one (judged_only=True) or Bpref: {s.measure} {why}"
+        f" ({_shares(s.shares)})."
+    )
+
+
+def _many_judgments(s: Situation) -> str | None:
+    if s.closed or s.documents_needed is None:
+        return None
+    return _judge(s.documents_needed)
+
+
+def _weak_otherwise(s: Situation) -> str | None:
+    if not s.weak or s.condensed:
+        return None
+    return (
+        "Use a condensed measure (judged_only=True) or Bpref: one run is more assessed at every depth"
+        f" looked at ({_shares(s.shares)})."
+    )
+
+
+def _weak_and_condensed(s: Situation) -> str | None:
+    if not s.weak:
+        return None
+    run, _, _ = s.less_judged
+    return (
+        f"Judge more documents of {run}: the other run is significantly more assessed ({_shares(s.shares)})."
+    )
+
+
+def _strong(s: Situation) -> str | None:
+    return (
+        f"Nothing to do: the difference is significant ({_p(s.p)}), and the run ahead is not the more"
+        " assessed one."
+    )
+
+
+# Tried in this order; the last applies always.
+RULES: tuple[tuple[Action, Callable[[Situation], str | None]], ...] = (
+    ("add topics", _untested),
+    ("nothing to do", _settled_and_significant),
+    ("use another collection", _low_everywhere),
+    ("add topics", _only_significance_lacks),
+    ("compare at a shallower depth", _even_above),
+    ("put the run into the pool", _novel),
+    ("judge documents", _few_judgments),
+    ("use another measure", _recall_measure),
+    ("judge documents", _many_judgments),
+    ("use another measure", _weak_otherwise),
+    ("judge documents", _weak_and_condensed),
+    ("nothing to do", _strong),
+)
+
+
+def _judge(number: int) -> str:
+    return (
+        "Judge the documents of the largest weight: in the best case"
+        f" {_count(number, 'judgment')} would settle the order."
+    )
+
+
+def _shares(shares: Shares) -> str:
+    return f"judged to {shares.depth}: {shares.a:.0%} and {shares.b:.0%}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'s' * (number != 1)}"
+
+
+def _p(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"

@@ -1,0 +1,109 @@
+"""The system evaluation decision matrix: four cases from two tests, on performance and on assessment.
+
+Baillie, Azzopardi & Ruthven, section 3.2 and Fig. 3: beside the test of a difference in performance
+stands that of a difference in assessment, A_p at the same depth. A conclusion is weak where what one
+run is worth was read off significantly more judged documents than the other's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.compare.claims import PairTests
+from sounding.errors import DataError
+from sounding.measures import Measure, parse_measures
+from sounding.scores import Scores
+
+Cases = NDArray[np.int8]  # (..., pair): 1 to 4; 0: the pair could not be tested
+
+UNTESTED = 0
+CASES = (1, 2, 3, 4)
+WEAK = (2, 4)
+MEANING = {
+    1: "no significant difference, equally assessed",
+    2: "no significant difference, but one run is significantly more assessed",
+    3: "significantly better with fewer or as many documents assessed",
+    4: "significantly better, and significantly more assessed",
+}
+
+RETRIEVED = Measure.of("NumRet")
+JUDGED = Measure.of("NumJudgedRet")
+FIRST_UNJUDGED = Measure.of("FirstUnjudged")
+
+
+def strength(case: int) -> str | None:
+    """`strong`, `weak`, or None for a pair that could not be tested."""
+    if case == UNTESTED:
+        return None
+    return "weak" if case in WEAK else "strong"
+
+
+def decide(performance: PairTests, assessment: PairTests) -> Cases:
+    """(pair,): the case of every pair, from the tests on its performance and on its assessment."""
+    better, uneven = performance.significant, assessment.significant
+    same_side = np.sign(performance.difference) == np.sign(assessment.difference)
+    case = np.where(better, np.where(uneven & same_side, 4, 3), np.where(uneven, 2, 1))
+    untested = np.minimum(performance.topics, assessment.topics) < 2
+    return np.where(untested, UNTESTED, case).astype(np.int8)
+
+
+def count_cases(cases: Cases) -> NDArray[np.int64]:
+    """(..., 4): how many pairs fall into cases 1 to 4."""
+    return np.stack([np.count_nonzero(cases == case, axis=-1) for case in CASES], axis=-1)
+
+
+# -- assessment ------------------------------------------------------------------------------------
+
+
+def assessment_measure(k: int) -> Measure:
+    """A_p@k: the share of the first k documents that were judged."""
+    return Measure.of("P", k=k, assessed=True)
+
+
+def with_assessment(measures: Sequence[str | Measure]) -> tuple[Measure, ...]:
+    """The measures, and what a comparison by them needs beside: A_p at their depths, lengths of lists."""
+    chosen = parse_measures(measures)
+    return tuple(dict.fromkeys([*chosen, *assessment_measures(chosen), FIRST_UNJUDGED]))
+
+
+def assessment_measures(measures: Sequence[Measure]) -> list[Measure]:
+    """A_p at the depths of the measures, and the counts that A_p of whole lists is made of."""
+    depths = sorted({measure.k for measure in measures if measure.k is not None})
+    return [*map(assessment_measure, depths), RETRIEVED, JUDGED]
+
+
+def compared_measures(scores: Scores) -> tuple[Measure, ...]:
+    """The measures of scores that runs are compared by: no texts, no counts, none of assessment."""
+    return tuple(
+        measure
+        for measure in scores.measures
+        if measure.definition.aggregate != "text"
+        and measure.definition.basis != "count"
+        and not measure.get("assessed")
+        and measure != FIRST_UNJUDGED
+    )
+
+
+def values_of(scores: Scores, measure: Measure) -> NDArray[np.float64]:
+    """(run, topic): the values of one measure, which the scores must have."""
+    if measure not in scores.measures:
+        raise DataError(
+            f"the scores lack {measure}, which the comparison needs; evaluate with_assessment(measures)"
+        )
+    return scores.values[:, scores.measures.index(measure), :]
+
+
+def deepest(scores: Scores) -> int:
+    """The deepest rank that any run has for a judged topic, at least 1."""
+    return max(1, int(np.nanmax(values_of(scores, RETRIEVED), initial=1.0)))
+
+
+def assessment_values(scores: Scores, measure: Measure) -> tuple[int, NDArray[np.float64]]:
+    """The depth k of a measure and A_p@k, (run, topic); without a cut-off, the deepest rank of any run."""
+    if measure.k is not None:
+        return measure.k, values_of(scores, assessment_measure(measure.k))
+    k = deepest(scores)
+    return k, values_of(scores, JUDGED) / k

@@ -1,0 +1,507 @@
+"""compare(): what can be said of every pair of runs, and how far it can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.align import prepare
+from sounding.compare.anova import NO_ERROR
+from sounding.compare.cases import (
+    FIRST_UNJUDGED,
+    RETRIEVED,
+    Cases,
+    assessment_measures,
+    assessment_values,
+    compared_measures,
+    count_cases,
+    decide,
+    strength,
+    values_of,
+)
+from sounding.compare.claims import PairTests, test_pairs
+from sounding.compare.documents import Settling, what_would_settle
+from sounding.compare.listings import Listings
+from sounding.compare.pairs import Pairs, all_pairs, baseline_pairs
+from sounding.compare.registry import find_test
+from sounding.compare.scenarios import Pool, find_pool
+from sounding.compare.settled import CLOSE, PairBounds, bounds_of_pairs
+from sounding.compare.telling import TellingDocument, telling_documents
+from sounding.data.contributors import Contributor
+from sounding.data.formats import read_qrels, read_run
+from sounding.data.tables import Qrels
+from sounding.errors import DataError, UnknownNameError
+from sounding.evaluation import evaluate
+from sounding.measures import Measure, parse_measures
+from sounding.policies import DEFAULT_POLICIES, Policies
+from sounding.scores import Scores, mean_over_topics
+from sounding.workers import Progress
+
+if TYPE_CHECKING:
+    import polars
+
+FEW_TOPICS = 25  # Voorhees (2002): fewer topics do not carry a comparison
+PERMUTATIONS = 10_000  # drawn where the corrections can do with so few
+MOST_PERMUTATIONS = 200_000  # drawn without having been asked for
+DRAWN = ("randomisation", "bootstrap", "bootstrap-percentile")  # tests whose least p is 1 / (drawn + 1)
+MULTIPLIED = ("bonferroni", "holm")  # corrections that multiply the least p by the number of pairs
+
+TOPICS = 5  # whose documents are looked at where one pair is explained
+
+COLUMNS = (
+    "run_a", "run_b", "measure", "k", "topics", "difference", "ci_low", "ci_high", "p", "p_adjusted",
+    "assessment_difference", "assessment_p", "case", "strength", "settled", "advice",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Testing:
+    """How differences are tested: the same for performance and for assessment."""
+
+    test: str = "randomisation"
+    correction: str | None = None  # None: the test's own (holm; bonferroni after an analysis of variance)
+    alpha: float = 0.05
+    margin: float | None = None
+    permutations: int | None = None  # None: 10,000, or as many as the correction needs to reach alpha
+    seed: int = 0
+
+    def draws(self, pairs: int) -> int:
+        """How many permutations or resamples are made for so many pairs."""
+        if self.permutations is not None:
+            return self.permutations
+        return int(np.clip(self.needed(pairs), PERMUTATIONS, MOST_PERMUTATIONS))
+
+    def needed(self, pairs: int) -> int:
+        """How many draws it takes until a pair can be significant at all; 0: any number does."""
+        correction = self.correction or find_test(self.test).correction
+        if self.test not in DRAWN or correction not in MULTIPLIED or not 0 < self.alpha < 1:
+            return 0
+        return int(np.ceil(pairs / self.alpha - 1e-9)) - 1
+
+    def apply(self, values: NDArray[np.float64], pairs: Pairs, margin: float | None = None) -> PairTests:
+        """The test of these pairs; every call draws from the same seed."""
+        return test_pairs(
+            values, pairs, test=self.test, correction=self.correction, alpha=self.alpha, margin=margin,
+            permutations=self.draws(len(pairs)), rng=np.random.default_rng(self.seed),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How files are read: formats where they are not recognised, processes, and who hears of progress."""
+
+    qrels_format: str | None = None
+    run_format: str | None = None
+    jobs: int | None = 1
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """Which documents matter for one pair by one measure."""
+
+    settling: Settling  # unjudged ones that could turn or settle the order
+    telling: Mapping[str, tuple[TellingDocument, ...]]  # topic -> relevant ones that made the difference
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Comparison:
+    """Every pair of runs by every measure: difference, assessment, case, and whether it is settled."""
+
+    runs: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    topics: tuple[str, ...]
+    depths: tuple[int, ...]  # (measure,) where assessment was taken: the cut-off, or the deepest rank
+    values: NDArray[np.float64]  # (run, measure, topic)
+    assessment: NDArray[np.float64]  # (run, measure, topic): A_p at that depth
+    pairs: Pairs  # (pair, 2): run_a, run_b; differences are run_a - run_b
+    performance_tests: tuple[PairTests, ...]  # (measure,)
+    assessment_tests: tuple[PairTests, ...]  # (measure,)
+    cases: Cases  # (measure, pair)
+    bounds: tuple[PairBounds | None, ...]  # (measure,) of the differences over completions; None: not known
+    accounts: tuple[Account, ...]  # (measure,) for one pair, which documents matter; empty: not looked for
+    lengths: NDArray[np.float64]  # (run,) mean length of its lists
+    pool: Pool | None  # None: not known
+    notes: tuple[str, ...]  # what a reader should be warned of
+    testing: Testing
+    policies: Policies
+
+    @property
+    def strong(self) -> NDArray[np.bool_]:
+        """(measure, pair): a strong case, 1 or 3."""
+        return (self.cases == 1) | (self.cases == 3)
+
+    @property
+    def significant(self) -> NDArray[np.bool_]:
+        """(measure, pair): the two runs differ significantly in performance."""
+        return np.array([tests.significant for tests in self.performance_tests])
+
+    def settled(self, measure: int, pair: int) -> bool | None:
+        """Whether no completion of the judgments turns the order of the two runs; None: not known."""
+        bounds = self.bounds[measure]
+        return None if bounds is None else bool(bounds.settled[pair])
+
+    def counts(self) -> NDArray[np.int64]:
+        """(measure, 4): pairs in cases 1 to 4."""
+        return count_cases(self.cases)
+
+    def shares(self) -> NDArray[np.float64]:
+        """(measure, 4): the same as shares of all pairs that could be tested."""
+        counts = self.counts()
+        return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+
+    def interesting(self) -> list[tuple[int, int]]:
+        """(measure, pair) of every row: significant ones first, then weak, then unsettled, then the rest.
+
+        Within each the smallest adjusted p, then the largest difference comes first.
+        """
+        rows = []
+        for number, tests in enumerate(self.performance_tests):
+            weak = ~self.strong[number]
+            bounds = self.bounds[number]
+            unsettled = np.False_ if bounds is None else ~bounds.settled
+            group = np.where(tests.significant, 0, np.where(weak, 1, np.where(unsettled, 2, 3)))
+            gaps = -np.nan_to_num(np.abs(tests.difference))
+            keys = zip(
+                group.tolist(), tests.p_adjusted.tolist(), tests.p.tolist(), gaps.tolist(), strict=True
+            )
+            rows += [(key, number, pair) for pair, key in enumerate(keys)]
+        return [(number, pair) for _, number, pair in sorted(rows)]
+
+    def in_order(self) -> list[tuple[int, int]]:
+        """(measure, pair) of every row, measure by measure."""
+        return [(number, pair) for number in range(len(self.measures)) for pair in range(len(self.pairs))]
+
+    def names(self, pair: int) -> tuple[str, str]:
+        """run_a and run_b of a pair."""
+        a, b = self.pairs[pair].tolist()
+        return self.runs[a], self.runs[b]
+
+    def columns(self, rows: Sequence[tuple[int, int]]) -> dict[str, list[Any]]:
+        """The promised columns of some (measure, pair) rows; None: not known."""
+        numbers = [number for number, _ in rows]
+        names = [self.names(pair) for _, pair in rows]
+
+        def of(tests: Sequence[PairTests], field: str) -> list[Any]:
+            columns = [getattr(one, field).tolist() for one in tests]
+            return [columns[number][pair] for number, pair in rows]
+
+        performance, assessment = self.performance_tests, self.assessment_tests
+        cases = [int(self.cases[row]) for row in rows]
+        found: dict[str, list[Any]] = {
+            "run_a": [a for a, _ in names],
+            "run_b": [b for _, b in names],
+            "measure": [str(self.measures[number]) for number in numbers],
+            "k": [self.depths[number] for number in numbers],
+            "topics": of(performance, "topics"),
+        }
+        found |= {
+            name: of(performance, name) for name in ("difference", "ci_low", "ci_high", "p", "p_adjusted")
+        }
+        found |= {
+            "assessment_difference": of(assessment, "difference"),
+            "assessment_p": of(assessment, "p_adjusted"),
+            "case": [case or None for case in cases],
+            "strength": [strength(case) for case in cases],
+            "settled": [self.settled(*row) for row in rows],
+            "advice": [self.advice(*row) for row in rows],
+        }
+        return found
+
+    def advice(self, measure: int, pair: int) -> str:
+        """What to do about one pair, in a sentence; why it was not tested, where it was not."""
+        return self.performance_tests[measure].reasons[pair]
+
+    @property
+    def frame(self) -> polars.DataFrame:
+        """One row a measure and pair, with the columns that `sounding compare --format csv` has."""
+        import polars
+
+        texts = ("run_a", "run_b", "measure", "strength", "advice")
+        types: dict[str, Any] = dict.fromkeys(texts, polars.String) | {"settled": polars.Boolean}
+        return polars.DataFrame(self.columns(self.in_order()), schema_overrides=types)
+
+
+def compare(
+    scores: Scores,
+    *,
+    measures: Iterable[str | Measure] | None = None,
+    baselines: Sequence[str] = (),
+    pair: tuple[str, str] | None = None,
+    testing: Testing | None = None,
+    contributors: Mapping[str, Contributor] | None = None,
+) -> Comparison:
+    """Test all pairs of runs, all against baselines, or one pair; by all measures, or by some.
+
+    Scores need A_p beside every measure: evaluate `with_assessment(measures)`. They tell which pairs are
+    settled if they were evaluated with bounds.
+    """
+    if scores.policies.unjudged == "condensed":
+        raise DataError(
+            "A_p counts unjudged documents, and these scores removed them; compare_runs() keeps both"
+        )
+    chosen = compared_measures(scores) if measures is None else parse_measures(measures)
+    how = Testing(seed=scores.policies.seed) if testing is None else testing
+    _check_request(scores, chosen)
+    pairs = _pairs(scores, chosen, baselines, pair)
+    bounds = tuple(separate_bounds(scores, measure, pairs) for measure in chosen)
+    return _compare(scores, chosen, pairs, bounds, how, contributors)
+
+
+def compare_runs(
+    qrels: Any,
+    runs: Iterable[Any],
+    measures: Iterable[str | Measure],
+    *,
+    baselines: Sequence[str] = (),
+    pair: tuple[str, str] | None = None,
+    testing: Testing | None = None,
+    contributors: Mapping[str, Contributor] | None = None,
+    policies: Policies = DEFAULT_POLICIES,
+    reading: Reading | None = None,
+) -> Comparison:
+    """Evaluate runs with all that a comparison needs, and compare them.
+
+    For one pair, and against baselines, bounds are those of the difference: the two runs' documents are
+    set against each other. For all pairs they are the runs' own.
+    """
+    sources, chosen = list(runs), parse_measures(measures)
+    how = Testing(seed=policies.seed) if testing is None else testing
+    files = Reading() if reading is None else reading
+    judgments = read_qrels(
+        qrels, format=files.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
+    )
+    scores = _joined(
+        [
+            evaluate(
+                judgments, sources, wanted, policies=under,
+                run_format=files.run_format, jobs=files.jobs, progress=files.progress,
+            )
+            for under, wanted in evaluations(chosen, policies).items()
+        ]
+    )  # fmt: skip
+    _check_request(scores, chosen)
+    pairs = _pairs(scores, chosen, baselines, pair)
+    if not (baselines or pair) or policies.ties == "average":
+        bounds = tuple(separate_bounds(scores, measure, pairs) for measure in chosen)
+        return _compare(scores, chosen, pairs, bounds, how, contributors)
+    listings = _listings(scores.policies, judgments, sources, files)
+    bounds = tuple(bounds_of_pairs(measure, listings, pairs) for measure in chosen)
+    found = _compare(scores, chosen, pairs, bounds, how, contributors)
+    if pair is None:
+        return found
+    return replace(found, accounts=tuple(_accounts(found, listings)))
+
+
+def evaluations(measures: Sequence[Measure], policies: Policies) -> dict[Policies, tuple[Measure, ...]]:
+    """What to evaluate under which policies: the measures themselves, and what stands beside them.
+
+    One evaluation is enough unless unjudged documents are removed (A_p counts them) or ties averaged
+    (the first unjudged rank has no average). Bounds come along where they can be had.
+    """
+    own = policies
+    if policies.unjudged == "nonrelevant" and policies.ties != "average":
+        own = replace(policies, unjudged="bounds")
+    whole = replace(own, unjudged="nonrelevant") if own.unjudged == "condensed" else own
+    ordered = replace(whole, ties="trec") if whole.ties == "average" else whole
+    found: dict[Policies, dict[Measure, None]] = {}
+    for under, wanted in (
+        (own, measures),
+        (whole, assessment_measures(measures)),
+        (ordered, [FIRST_UNJUDGED]),
+    ):
+        found.setdefault(under, {}).update(dict.fromkeys(wanted))
+    return {under: tuple(wanted) for under, wanted in found.items()}
+
+
+def _joined(parts: Sequence[Scores]) -> Scores:
+    """The measures of several scores of the same runs and topics side by side; bounds only of one alone."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    return replace(
+        first,
+        measures=tuple(measure for part in parts for measure in part.measures),
+        values=np.concatenate([part.values for part in parts], axis=1),
+        judged=np.concatenate([part.judged for part in parts], axis=1),
+        bounds=None,
+        expected=None,
+    )
+
+
+def _compare(
+    scores: Scores,
+    measures: tuple[Measure, ...],
+    pairs: Pairs,
+    bounds: tuple[PairBounds | None, ...],
+    testing: Testing,
+    contributors: Mapping[str, Contributor] | None,
+) -> Comparison:
+    tables = [values_of(scores, measure) for measure in measures]
+    depths, assessed = zip(*(assessment_values(scores, measure) for measure in measures), strict=True)
+    performance = tuple(
+        _tested(table, measure, pairs, scores.runs, testing)
+        for measure, table in zip(measures, tables, strict=True)
+    )
+    once = dict(zip(depths, assessed, strict=True))
+    by_depth = {k: testing.apply(table, pairs) for k, table in once.items()}
+    assessments = tuple(by_depth[k] for k in depths)
+    values, shares = (np.stack(part, axis=1) for part in (tables, assessed))
+    return Comparison(
+        runs=scores.runs, measures=measures, topics=scores.topics, depths=depths,
+        values=values, assessment=shares, pairs=pairs,
+        performance_tests=performance, assessment_tests=assessments,
+        cases=np.array([decide(*both) for both in zip(performance, assessments, strict=True)]),
+        bounds=bounds, accounts=(), lengths=_lengths(scores),
+        pool=_pool(scores, contributors),
+        notes=tuple(_notes(scores, values, performance, pairs)),
+        testing=testing, policies=scores.policies,
+    )  # fmt: skip
+
+
+def _listings(policies: Policies, judgments: Qrels, sources: Sequence[Any], reading: Reading) -> Listings:
+    """The documents of all runs, set against each other."""
+    tables = [
+        read_run(
+            source, format=reading.run_format, duplicates=policies.duplicates,
+            with_ranks=policies.ties == "rank",
+        )
+        for source in sources
+    ]  # fmt: skip
+    return Listings.of(tables, prepare(judgments, policies), policies)
+
+
+def _accounts(comparison: Comparison, listings: Listings) -> Iterator[Account]:
+    """For one pair, by every measure: what would settle it, and what made the difference."""
+    a, b = comparison.pairs[0].tolist()
+    for number, measure in enumerate(comparison.measures):
+        gaps = np.nan_to_num(comparison.values[a, number] - comparison.values[b, number])
+        leading = [
+            place for place in np.argsort(-np.abs(gaps), kind="stable")[:TOPICS].tolist() if gaps[place]
+        ]
+        telling = {
+            comparison.topics[place]: telling_documents(
+                measure, listings, (a, b), place, ahead=0 if gaps[place] > 0 else 1
+            )
+            for place in leading
+        }
+        yield Account(settling=what_would_settle(measure, listings, (a, b)), telling=telling)
+
+
+def _check_request(scores: Scores, measures: Sequence[Measure]) -> None:
+    if not measures:
+        raise DataError("nothing to compare by: give at least one measure that is no count and no text")
+    for measure in measures:
+        if measure.definition.aggregate == "text":
+            raise DataError(f"{measure} gives text, and runs are compared by numbers; leave it out")
+    if len(scores.runs) < 2:
+        raise DataError(f"one run, {scores.runs[0]!r}, and nothing to compare it with; give at least two")
+    topics = len(scores.topics)
+    if topics < 2:
+        named = f", {scores.topics[0]!r}" if topics else ""
+        raise DataError(
+            f"{topics} judged topic{'s' * (topics != 1)}{named}: a comparison needs at least 2 topics,"
+            f" and {FEW_TOPICS} to mean much"
+        )
+
+
+def _pairs(
+    scores: Scores, measures: Sequence[Measure], baselines: Sequence[str], pair: tuple[str, str] | None
+) -> Pairs:
+    """One pair as it is named; runs against baselines, which stand second; or all, better runs first."""
+    if pair is not None:
+        if baselines:
+            raise DataError("one pair, and baselines as well: give one of the two")
+        a, b = (find_run(scores, name) for name in pair)
+        if a == b:
+            raise DataError(f"run {pair[0]!r} against itself: name two different runs")
+        return np.array([[a, b]], np.intp)
+    order = scores.order([scores.measures.index(measures[0])])
+    if baselines:
+        # Measured from the best run down, so that rows come in that order.
+        places = [order.index(find_run(scores, name)) for name in baselines]
+        return np.array(order, np.intp)[baseline_pairs(len(order), places)]
+    return np.array(order, np.intp)[all_pairs(len(order))]
+
+
+def find_run(scores: Scores, name: str) -> int:
+    """The place of a run, by its name or by a tag that only it has."""
+    if name in scores.runs:
+        return scores.runs.index(name)
+    if scores.tags.count(name) == 1:
+        return scores.tags.index(name)
+    raise UnknownNameError("run", name, scores.runs)
+
+
+def _tested(
+    values: NDArray[np.float64], measure: Measure, pairs: Pairs, runs: Sequence[str], testing: Testing
+) -> PairTests:
+    """The test of performance; a sentence where there is nothing that it could say of any pair."""
+    try:
+        tests = testing.apply(values, pairs, testing.margin)
+    except UnknownNameError:
+        raise
+    except DataError as problem:
+        raise DataError(f"{measure}: {problem}") from None
+    silent = tests.omnibus is not None and NO_ERROR not in tests.reasons
+    if all(tests.reasons) and not silent:
+        a, b = (runs[place] for place in pairs[0].tolist())
+        others = f" (and {len(pairs) - 1:,} more pairs without a test)" if len(pairs) > 1 else ""
+        raise DataError(f"{measure}, {a} and {b}: {tests.reasons[0]}{others}; nothing to compare")
+    return tests
+
+
+def separate_bounds(scores: Scores, measure: Measure, pairs: Pairs) -> PairBounds | None:
+    """Bounds of differences from the bounds of each run by itself; None where the scores have none."""
+    number = scores.measures.index(measure)
+    if scores.bounds is None or scores.bounds.kinds[number] == "none":
+        return None
+    a, b = pairs.T
+    low, high = scores.bounds.lower[:, number], scores.bounds.upper[:, number]
+    lower, upper = (mean_over_topics(side) for side in (low[a] - high[b], high[a] - low[b]))
+    slack = CLOSE * float(np.nanmax(np.abs([low, high]), initial=1.0))
+    return PairBounds(lower=lower, upper=upper, kind="separate", settled=(lower > slack) | (upper < -slack))
+
+
+def _lengths(scores: Scores) -> NDArray[np.float64]:
+    """(run,): the mean length of a run's lists, over the topics that it has; 0: none."""
+    retrieved = values_of(scores, RETRIEVED)
+    having = np.count_nonzero(retrieved > 0, axis=1)
+    return np.nansum(retrieved, axis=1) / np.maximum(having, 1)
+
+
+def _pool(scores: Scores, contributors: Mapping[str, Contributor] | None) -> Pool | None:
+    if FIRST_UNJUDGED not in scores.measures:
+        return None
+    names = list(zip(scores.runs, scores.tags, strict=True))
+    return find_pool(values_of(scores, FIRST_UNJUDGED), names, contributors)
+
+
+def _notes(
+    scores: Scores,
+    values: NDArray[np.float64],
+    performance: Sequence[PairTests],
+    pairs: Pairs,
+) -> Iterable[str]:
+    """What a reader should be warned of."""
+    topics = len(scores.topics)
+    if topics < FEW_TOPICS:
+        yield f"Only {topics} topics, fewer than {FEW_TOPICS}: differences are mostly chance."
+    known = ~np.isnan(values)
+    if (known != known[:1]).any():
+        yield (
+            "Values over different topic sets: some runs lack topics that others have, and each pair is"
+            " compared on what it shares; the means of the runs do not compare."
+        )
+    elif scores.missing.any():
+        lacking = int(np.count_nonzero(scores.missing.any(axis=1)))
+        yield f"{lacking} run{'s lack' if lacking > 1 else ' lacks'} judged topics, which count as 0."
+    reasons = [reason for tests in performance for reason in tests.reasons if reason]
+    if reasons:
+        yield f"{len(reasons):,} of {len(performance) * len(pairs):,} pairs without a test: {reasons[0]}."
+    told = dict.fromkeys(note for tests in performance for note in tests.notes)
+    yield from (note[0].upper() + note[1:] + "." for note in told)

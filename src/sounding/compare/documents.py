@@ -1,0 +1,275 @@
+"""For two runs whose order is open: which unjudged documents matter most, and how few could settle it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.compare.listings import Listings, Numbers
+from sounding.compare.settled import CLOSE, as_asked, bounds_of_pairs, is_additive, worth_of_ranks
+from sounding.errors import DataError
+from sounding.expectation.completions import COUNT_NONRELEVANT
+from sounding.measures import Measure
+from sounding.ranking import Counts, Ranking, Values
+
+LARGEST_BATCH = 1 << 21  # judgments of all copies of topics that are held at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenDocument:
+    """An unjudged document, and what it would change."""
+
+    topic: str
+    doc: str
+    rank_a: int | None  # None: run_a does not have it
+    rank_b: int | None
+    weight: float  # change of the mean difference run_a - run_b if this one had the best grade
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settling:
+    """What could settle the order of two runs."""
+
+    difference: float  # of the means, as judged: run_a - run_b
+    documents: tuple[OpenDocument, ...]  # those of the largest weight, first
+    open: int  # how many unjudged documents have any weight
+    needed: int | None  # judgments that settle the order in the best case; None: all together do not
+    least: bool  # no fewer can; otherwise so many suffice, and fewer might
+
+    def __str__(self) -> str:
+        if self.needed is None:
+            return "Cannot be settled by judging documents of these two runs."
+        if self.needed == 0:
+            return "Settled: no judgment can change the order."
+        documents = f"{self.needed:,} judgment{'s' * (self.needed > 1)}"
+        how_few = "no fewer than" if self.least else "as few as"
+        return f"Open: in the best case {how_few} {documents} would settle it."
+
+
+def what_would_settle(
+    measure: Measure, listings: Listings, pair: tuple[int, int], *, limit: int = 10
+) -> Settling:
+    """The unjudged documents that matter most for a pair of runs, and how few judgments could settle it.
+
+    In the best case every judgment turns out in favour of the run that is ahead. Documents are judged in
+    the order of their weights. For sums over documents that gives the least number; for other measures
+    the weight is that of a document which turns relevant alone, and fewer might do. A cap on new relevant
+    documents is left out of account.
+    """
+    if limit < 0:
+        raise DataError(f"{limit} documents cannot be shown; give a number from 0")
+    measure = as_asked(measure, listings.policies)
+    uncapped = replace(listings.policies, at_most=None)
+    two = replace(listings.pick(pair), policies=uncapped)
+    open_docs = _OpenDocuments.of(measure, two)
+    values = [measure(ranking) for ranking in two.rankings]
+    counted = open_docs.counted
+    difference = float((values[0] - values[1])[counted].sum() / max(np.count_nonzero(counted), 1))
+    if is_additive(measure, two):
+        size = max(float(np.abs(values).max(initial=0.0)), 1.0)
+        needed, least = _least_number(difference, open_docs.weight, CLOSE * size), True
+    else:
+        needed, least = _greedy_number(measure, two, open_docs, difference), False
+    return Settling(
+        difference=difference, documents=tuple(open_docs.named(two, limit)),
+        open=len(open_docs.doc), needed=needed, least=least,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OpenDocuments:
+    """Unjudged documents with a weight, the largest first."""
+
+    doc: Numbers
+    rank_a: Numbers  # 0: not retrieved
+    rank_b: Numbers
+    row_a: Numbers
+    row_b: Numbers
+    weight: Values
+    grade: float  # the best
+    counted: NDArray[np.bool_]  # (topic,) over which the mean is taken
+
+    @staticmethod
+    def of(measure: Measure, two: Listings) -> _OpenDocuments:
+        """Of two runs, within the reach of a measure."""
+        reach = min(x for x in (measure.k, two.policies.depth, two.deepest) if x is not None)
+        lists = [two.unjudged(run) for run in (0, 1)]
+        near = [listed.where(listed.rank <= reach) for listed in lists]
+        doc = np.union1d(near[0].doc, near[1].doc)
+        rank, row = np.zeros((2, 2, len(two.grade)), np.int32)
+        for run, listed in enumerate(lists):
+            rank[run, listed.doc] = listed.rank
+            row[run, listed.doc] = listed.row
+        grade = float(max(two.judgments.highest, measure.get("rel") or 0))
+        counted = _counted(two)
+        if is_additive(measure, two):
+            worth = worth_of_ranks(measure, two)
+            change = worth[rank[0, doc]] - worth[rank[1, doc]]
+        else:
+            gains = [
+                _changes(measure, two.rankings[run], two.topic[doc], rank[run, doc], grade) for run in (0, 1)
+            ]
+            change = gains[0] - gains[1]
+        weight = np.where(counted[two.topic[doc]], change, 0.0) / max(np.count_nonzero(counted), 1)
+        # Equal weights are a question of rounding; documents keep their order there.
+        size = np.abs(weight).max(initial=0.0)
+        order = np.argsort(-np.round(np.abs(weight) / (size or 1.0), 12), kind="stable")
+        order = order[np.abs(weight[order]) > CLOSE * size]
+        doc = doc[order]
+        return _OpenDocuments(
+            doc, rank[0, doc], rank[1, doc], row[0, doc], row[1, doc], weight[order], grade, counted
+        )
+
+    def named(self, two: Listings, limit: int) -> Iterator[OpenDocument]:
+        """The first documents, as people know them."""
+        for place in range(min(limit, len(self.doc))):
+            in_a = self.rank_a[place] > 0
+            run, row = (two.runs[0], self.row_a[place]) if in_a else (two.runs[1], self.row_b[place])
+            yield OpenDocument(
+                topic=two.judgments.topics[two.topic[self.doc[place]]],
+                doc=run.docs.text(int(row)),
+                rank_a=int(self.rank_a[place]) or None,
+                rank_b=int(self.rank_b[place]) or None,
+                weight=float(self.weight[place]),
+            )
+
+
+def _counted(two: Listings) -> NDArray[np.bool_]:
+    if two.policies.missing != "skip":
+        return np.ones(len(two.judgments.topics), np.bool_)
+    return ~(two.rankings[0].missing | two.rankings[1].missing)
+
+
+def _least_number(difference: float, weight: Values, margin: float) -> int | None:
+    """How many judgments bring the nearer bound past 0: each moves it by the weight of its document.
+
+    A document that would help the run ahead is found relevant, and any other not: either way what the
+    bound allowed for is gone.
+    """
+    numbers = []
+    for side in (1, -1):
+        if side * difference >= -margin:
+            least = side * difference + np.minimum(side * weight, 0).sum()
+            reached = np.append(least, least + np.cumsum(np.abs(weight))) > margin
+            if reached.any():
+                numbers.append(int(reached.argmax()))
+    return min(numbers, default=None)
+
+
+def _greedy_number(
+    measure: Measure, two: Listings, open_docs: _OpenDocuments, difference: float
+) -> int | None:
+    """How many judgments, in the order of weights, bring the bounds to one side of 0.
+
+    Judging more documents never widens the bounds, so the number is found by bisection.
+    """
+    pair = np.array([[0, 1]])
+    numbers = []
+    for side in (1, -1):
+        if side * difference < -CLOSE:
+            continue
+        outcome = np.where(side * open_docs.weight > 0, open_docs.grade, 0.0)
+
+        def settles(number: int, outcome: Values = outcome, side: int = side) -> bool:
+            judged = two.judge(open_docs.doc[:number], outcome[:number])
+            found = bounds_of_pairs(measure, judged, pair)
+            return bool(found.settled[0]) and bool(found.lower[0] * side > 0)
+
+        low, high = 0, len(open_docs.doc)
+        if not settles(high):
+            continue
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if settles(middle) else (middle + 1, high)
+        numbers.append(low)
+    return min(numbers, default=None)
+
+
+def _changes(measure: Measure, ranking: Ranking, topic: Numbers, rank: Numbers, grade: float) -> Values:
+    """By how much the value of a topic changes when this document of it, alone, has this grade.
+
+    Every document has a copy of its topic, so that one call of the measure serves many of them. A rank of
+    0 says that the run does not have the document, which then only adds to what could be found.
+    """
+    gains = measure.get("gains")
+    every = (
+        measure.name in COUNT_NONRELEVANT
+        or bool(measure.get("judged_only"))
+        or (gains is not None and 0 in dict(gains))
+    )
+    base = ranking if every else _without_zeros(ranking)
+    before = measure(ranking)
+    after = np.empty(len(topic))
+    sizes = np.maximum(base.judgments.judged, np.bincount(base.topic, minlength=len(before)))[topic] + 1
+    batch = np.cumsum(sizes) // LARGEST_BATCH
+    for number in np.unique(batch).tolist():
+        rows = (batch == number).nonzero()[0]
+        after[rows] = measure(_copies(base, topic[rows], rank[rows], grade))
+    return after - before[topic]
+
+
+def _without_zeros(ranking: Ranking) -> Ranking:
+    """The ranking without documents of grade 0, which nothing counts here, and their judgments."""
+    old = ranking.judgments
+    kept, seen = old.grades > 0, ranking.grade > 0
+    counts = np.bincount(old.topic[kept], minlength=len(old.topics))
+    judgments = replace(
+        old,
+        starts=np.concatenate([[0], np.cumsum(counts)]),
+        grades=old.grades[kept],
+        pool_ranks=None if old.pool_ranks is None else old.pool_ranks[kept],
+        sampling=None,
+        _known={},
+    )
+    return replace(
+        ranking, judgments=judgments, topic=ranking.topic[seen], rank=ranking.rank[seen],
+        grade=ranking.grade[seen], judgment=None,
+    )  # fmt: skip
+
+
+def _copies(base: Ranking, topic: Numbers, rank: Numbers, grade: float) -> Ranking:
+    """A ranking with one copy of a topic for every document, which has this grade there."""
+    old = base.judgments
+    copies = np.arange(len(topic))
+    owner, row = _spread(old.starts, topic)
+    every = np.concatenate([old.grades[row], np.full(len(topic), grade)])
+    holder = np.concatenate([owner, copies])
+    order = np.lexsort((-every, holder))
+    pool_ranks = old.pool_ranks
+    if pool_ranks is not None:
+        pool_ranks = np.concatenate([pool_ranks[row], np.zeros(len(topic), np.int64)])[order]
+    judgments = replace(
+        old,
+        topics=("",) * len(topic),
+        starts=np.concatenate([[0], np.cumsum(np.bincount(holder, minlength=len(topic)))]),
+        grades=every[order],
+        pool_ranks=pool_ranks,
+        pooled=old.pooled[topic],
+        highest=max(old.highest, grade),
+        sampling=None,
+        _known={},
+    )
+    starts = np.searchsorted(base.topic, np.arange(len(old.topics) + 1))
+    owner, row = _spread(starts, topic)
+    found = rank > 0
+    holder = np.concatenate([owner, copies[found]])
+    ranks = np.concatenate([base.rank[row], rank[found]])
+    grades = np.concatenate([base.grade[row], np.full(np.count_nonzero(found), grade)])
+    order = np.lexsort((ranks, holder))
+    none = np.empty(0, np.int64)
+    return replace(
+        base, judgments=judgments, topic=holder[order], rank=ranks[order], grade=grades[order],
+        retrieved=base.retrieved[topic], missing=base.missing[topic],
+        pooled_topic=none, pooled_rank=none, judgment=None, pooled_stratum=None,
+    )  # fmt: skip
+
+
+def _spread(starts: Counts, topic: Numbers) -> tuple[Counts, Counts]:
+    """The rows of each of these topics, one topic after the other, and whose they are."""
+    sizes = np.diff(starts)[topic]
+    owner = np.repeat(np.arange(len(topic)), sizes)
+    first = np.cumsum(sizes) - sizes
+    return owner, np.arange(len(owner)) - first[owner] + starts[topic][owner]

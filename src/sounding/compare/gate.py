@@ -1,0 +1,150 @@
+"""Whether a comparison may pass: conditions that make a build fail, and the exit status that says which.
+
+docs/plan.md says how to use it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from sounding.compare.cases import MEANING
+from sounding.errors import DataError, UnknownNameError
+
+Condition = Literal["worse", "weak", "unsettled"]
+
+EXIT_CODES: dict[Condition, int] = {"worse": 3, "weak": 4, "unsettled": 5}  # the most serious first
+PASSED = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateRow:
+    """One comparison of a candidate with a baseline, as far as a gate looks at it."""
+
+    candidate: str
+    baseline: str
+    measure: str
+    difference: float  # candidate - baseline
+    p_adjusted: float
+    noninferior_p_adjusted: float | None = None  # of the claim: not worse by the margin; where there is one
+    case: int | None = None  # 1 to 4 of the decision matrix
+    strength: str | None = None  # strong or weak; None: not known
+    settled: bool | None = None  # no judgment of unjudged documents turns the order round
+
+    @property
+    def name(self) -> str:
+        """What is compared, as sentences begin."""
+        return f"{self.candidate} against {self.baseline}, {self.measure}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A comparison that a condition does not let pass, and why."""
+
+    condition: Condition
+    row: GateRow
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a gate says of all comparisons together."""
+
+    conditions: tuple[Condition, ...]  # looked at, the most serious first
+    compared: int
+    failures: tuple[Failure, ...]  # the most serious first, then in the order of the rows
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing fails."""
+        return not self.failures
+
+    @property
+    def exit_code(self) -> int:
+        """0 where nothing fails, else the code of the most serious condition that does."""
+        return PASSED if self.passed else EXIT_CODES[self.failures[0].condition]
+
+    def __str__(self) -> str:
+        count = f"{self.compared} comparison{'s' * (self.compared != 1)}"
+        if self.passed:
+            return f"passed: {count}, none {' or '.join(self.conditions)}"
+        return "\n".join(failure.sentence for failure in self.failures)
+
+
+def parse_conditions(texts: Iterable[str]) -> tuple[Condition, ...]:
+    """Conditions by name, several in one text separated by commas; the most serious first, each once."""
+    given = [name.strip() for text in texts for name in text.split(",")]
+    for name in given:
+        if name not in EXIT_CODES:
+            raise UnknownNameError("condition to fail on", name, EXIT_CODES)
+    return tuple(condition for condition in EXIT_CODES if condition in given)
+
+
+def gate(
+    rows: Iterable[GateRow], fail_on: Iterable[str], *, alpha: float = 0.05, margin: float | None = None
+) -> Verdict:
+    """Hold comparisons against conditions.
+
+    worse: significantly worse than the baseline; with a margin: not shown to be no worse than that.
+    weak: a weak case of the decision matrix. unsettled: the unjudged documents could turn the order
+    round. What is not known does not pass.
+    """
+    compared, conditions = tuple(rows), parse_conditions(fail_on)
+    if not conditions:
+        raise DataError(f"no condition to fail on; expected some of {', '.join(EXIT_CODES)}")
+    if not compared:
+        raise DataError("nothing to gate: no run was compared with a baseline")
+    reasons: dict[Condition, Callable[[GateRow], str | None]] = {
+        "worse": lambda row: _worse(row, alpha) if margin is None else _inferior(row, alpha, margin),
+        "weak": _weak,
+        "unsettled": _unsettled,
+    }
+    failures = tuple(
+        Failure(condition=condition, row=row, sentence=f"{condition}: {row.name}: {reason}")
+        for condition in conditions
+        for row in compared
+        if (reason := reasons[condition](row)) is not None
+    )
+    return Verdict(conditions=conditions, compared=len(compared), failures=failures)
+
+
+def _worse(row: GateRow, alpha: float) -> str | None:
+    _check(row, row.p_adjusted)
+    if row.difference >= 0 or row.p_adjusted > alpha:
+        return None
+    return f"significantly worse by {-row.difference:.4f} (adjusted p {row.p_adjusted:.3g}, alpha {alpha:g})"
+
+
+def _inferior(row: GateRow, alpha: float, margin: float) -> str | None:
+    if row.noninferior_p_adjusted is None:
+        raise DataError(f"{row.name}: no test against the margin {margin:g}; compare with that margin")
+    _check(row, row.noninferior_p_adjusted)
+    if row.noninferior_p_adjusted <= alpha:
+        return None
+    return (
+        f"not shown to be less than {margin:g} worse: difference {row.difference:+.4f}"
+        f" (adjusted p {row.noninferior_p_adjusted:.3g}, alpha {alpha:g})"
+    )
+
+
+def _weak(row: GateRow) -> str | None:
+    if row.strength is None:
+        return "not known whether the case is strong or weak"
+    if row.strength == "strong":
+        return None
+    return f"a weak case: {MEANING[row.case]}" if row.case in MEANING else "a weak case"
+
+
+def _unsettled(row: GateRow) -> str | None:
+    if row.settled is None:
+        return "not known whether the unjudged documents could turn the order round"
+    return None if row.settled else "the unjudged documents could turn the order round"
+
+
+def _check(row: GateRow, p: float) -> None:
+    if math.isnan(row.difference) or not 0 <= p <= 1:
+        raise DataError(
+            f"{row.name}: difference {row.difference}, p {p}; expected a comparison on common topics"
+        )

@@ -1,0 +1,289 @@
+"""Whether two runs stay in order whatever the unjudged documents are.
+
+What is asked is the least and the most that the difference of their means can be, over completions of
+the judgments. Where both runs retrieved a document, its relevance moves both: bounds of the difference
+are narrower than the two runs' own bounds set against each other. docs/settled.md has the arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.align import Judged
+from sounding.bounds import Unknowns, bounds
+from sounding.bounds.unjudged import scale
+from sounding.compare.listings import Listed, Listings
+from sounding.compare.margins import margins
+from sounding.compare.pairs import Pairs
+from sounding.data.tables import Run
+from sounding.errors import DataError
+from sounding.measures import Measure
+from sounding.policies import DEFAULT_POLICIES, Policies
+from sounding.ranking import Counts, Judgments, Ranking, Values
+from sounding.scores import GEOMETRIC_FLOOR, ValueBounds
+from sounding.uncertainty import value_bounds as bounds_of_values
+from sounding.universe import cap
+
+Kind = Literal["difference", "rule", "separate"]
+Table = NDArray[np.float64]  # (pair, topic), or (run, topic)
+
+CLOSE = 1e-12  # of the largest value: a bound this near to 0 may be 0
+NEGLIGIBLE = 1e-12  # of all weight: a rank with less is not looked up in the other run
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PairBounds:
+    """The least and the most that the difference of two runs' means can be: run_a - run_b."""
+
+    lower: Values  # (pair,) NaN: no common topic
+    upper: Values  # (pair,)
+    # difference: document by document, and attained; rule: Carterette's for AP, or what is better of it
+    # and separate bounds; separate: the runs' own bounds against each other
+    kind: Kind
+    settled: NDArray[np.bool_]  # (pair,) 0 is outside
+
+
+def pair_bounds(
+    measure: Measure,
+    runs: Sequence[Run],
+    judged: Judged,
+    pairs: Pairs,
+    *,
+    policies: Policies = DEFAULT_POLICIES,
+    value_bounds: ValueBounds | None = None,
+    listings: Listings | None = None,
+) -> PairBounds:
+    """Bounds of the differences of some pairs of runs, and which pairs they settle.
+
+    `value_bounds` are those of this measure alone, (run, 1, topic); where they are missing they are
+    computed, with whatever any of the runs retrieved as the universe, and the N further documents of
+    `+N`. `listings` of the runs serve several measures.
+    """
+    if listings is None:
+        listings = Listings.of(runs, judged, policies)
+    return bounds_of_pairs(measure, listings, pairs, value_bounds)
+
+
+def bounds_of_pairs(
+    measure: Measure, listings: Listings, pairs: Pairs, value_bounds: ValueBounds | None = None
+) -> PairBounds:
+    """What `pair_bounds` gives, for listings that are there already."""
+    if measure.definition.aggregate == "text":
+        raise DataError(f"{measure} gives a text, and texts have no difference")
+    measure = as_asked(measure, listings.policies)
+    if is_additive(measure, listings):
+        return _by_difference(measure, listings, pairs)
+    own = _own_bounds(measure, listings, value_bounds)
+    if _has_rule(measure):
+        return _by_rule(measure, listings, pairs, own)
+    return _separately(measure, listings, pairs, own)
+
+
+def as_asked(measure: Measure, policies: Policies) -> Measure:
+    """The measure as the policy for unjudged documents has it."""
+    return measure.replace(judged_only=True) if policies.unjudged == "condensed" else measure
+
+
+# -- sums over documents ---------------------------------------------------------------------------
+
+
+def is_additive(measure: Measure, listings: Listings) -> bool:
+    """Whether a value is the sum over documents of a gain times a weight of the rank, and nothing else."""
+    definition = measure.definition
+    if not definition.additive or definition.basis != "utility":
+        return False
+    if measure.get("assessed") or measure.get("judged_only"):
+        return False
+    ranking = listings.rankings[0]
+    # Gains below 0, or that depend on which grades occur, have no exact bounds of their own either.
+    return bounds(measure, ranking, Unknowns(np.zeros(len(ranking.topics), np.int64))).kind == "exact"
+
+
+def worth_of_ranks(measure: Measure, listings: Listings) -> Values:
+    """(rank from 0,): what a document of the best grade adds to an additive measure; 0 at rank 0."""
+    options = scale(listings.judgments, measure.get("rel"))
+    at_the_top = measure(_lone_documents(listings.judgments, np.ones(len(options), np.int64), options))
+    best = options[at_the_top.argmax()]
+    ranks = np.arange(1, listings.deepest + 1)
+    worth = measure(_lone_documents(listings.judgments, ranks, np.full(len(ranks), best)))
+    whole = np.zeros(1 + max([len(ranks), *(int(one.rank.max(initial=0)) for one in listings.lists)]))
+    whole[1 : len(worth) + 1] = worth  # what a depth limit cuts off is worth nothing
+    return whole
+
+
+def _lone_documents(judgments: Judgments, rank: Counts, grade: Values) -> Ranking:
+    """One document a topic. An additive utility asks of judgments only which grades there are."""
+    count = len(rank)
+    starts = np.zeros(count + 1, np.int64)
+    starts[-1] = len(judgments.grades)
+    none = np.empty(0, np.int64)
+    return Ranking(
+        run="", judgments=replace(
+            judgments, topics=("",) * count, starts=starts, pooled=np.zeros(count, np.int64), sampling=None,
+            _known={},
+        ),
+        topic=np.arange(count), rank=rank, grade=grade, retrieved=rank, missing=np.zeros(count, np.bool_),
+        pooled_topic=none, pooled_rank=none,
+    )  # fmt: skip
+
+
+def _by_difference(measure: Measure, listings: Listings, pairs: Pairs) -> PairBounds:
+    """Exact bounds: every unjudged document is as relevant, or as little, as suits one of the two runs."""
+    values = np.array([measure(ranking) for ranking in listings.rankings])
+    worth = worth_of_ranks(measure, listings)
+    most = cap(measure, listings.rankings[0], listings.policies, listings.deepest)
+    lists = {run: listings.unjudged(run) for run in np.unique(pairs).tolist()}
+    if most is None:
+        rise_a, rise_b = _rises(listings, pairs, lists, worth)
+    else:
+        rise_a = _capped_rise(listings, pairs, lists, worth, most)
+        rise_b = _capped_rise(listings, pairs[:, ::-1], lists, worth, most)
+    present = values[pairs[:, 0]] - values[pairs[:, 1]]
+    known = _known(listings, pairs)
+    size = float(np.abs(values).mean(axis=1).max(initial=0.0) + worth.max())
+    return _pair_bounds(_mean(present - rise_b, known), _mean(present + rise_a, known), "difference", size)
+
+
+def _rises(
+    listings: Listings, pairs: Pairs, lists: Mapping[int, Listed], worth: Values
+) -> tuple[Table, Table]:
+    """By how much unjudged documents can move a pair towards its first run, and towards its second.
+
+    That is the worth of all of a run's documents, less what they must be worth to the other as well. A
+    negligible document is taken to be nobody else's, which can only widen the bounds.
+    """
+    topics = len(listings.judgments.topics)
+    alone = np.zeros((len(listings.runs), topics))
+    near = {}
+    reach = int((worth > NEGLIGIBLE * worth.sum()).nonzero()[0].max(initial=0))
+    for run, listed in lists.items():
+        alone[run] = np.bincount(listed.topic, worth[listed.rank], topics)
+        near[run] = listed.where(listed.rank <= reach)
+    shared = np.zeros((len(pairs), topics))
+    for number, first, rank in listings.meetings(pairs, near):
+        shared[number] = np.bincount(first.topic, np.minimum(worth[first.rank], worth[rank]), topics)
+    return alone[pairs[:, 0]] - shared, alone[pairs[:, 1]] - shared
+
+
+def _capped_rise(
+    listings: Listings, pairs: Pairs, lists: Mapping[int, Listed], worth: Values, most: Counts
+) -> Table:
+    """By how much so many documents a topic can move a pair towards its first run."""
+    rises = np.zeros((len(pairs), len(most)))
+    for number, first, rank in listings.meetings(pairs, lists):
+        gain = worth[first.rank] - worth[rank]
+        helps = gain > 0
+        topic, gain = first.topic[helps], gain[helps]
+        order = np.lexsort((-gain, topic))
+        topic, gain = topic[order], gain[order]
+        nth = np.arange(len(topic)) - np.searchsorted(topic, np.arange(len(most)))[topic]
+        gain[nth >= most[topic]] = 0
+        rises[number] = np.bincount(topic, gain, len(most))
+    return rises
+
+
+# -- average precision -----------------------------------------------------------------------------
+
+
+def _has_rule(measure: Measure) -> bool:
+    """Whether Carterette's rule applies: AP over R, or over min(k, R)."""
+    if measure.name != "AP" or measure.get("assessed") or measure.get("judged_only"):
+        return False
+    return measure.k is None or measure.get("norm") in ("a", "b")
+
+
+def _by_rule(measure: Measure, listings: Listings, pairs: Pairs, own: _OwnBounds) -> PairBounds:
+    """The rule of Carterette, Allan & Sitaraman (2006), Equation 3, made valid for means over topics.
+
+    The margin N is the least that the difference of the two sums of precisions can be. On a topic with
+    R relevant documents the difference is then at least N / R, for any R from those judged to those
+    possible. The runs' own bounds are taken where they say more.
+    """
+    margin_a, margin_b = margins(listings, pairs, k=measure.k, level=measure.get("rel"))
+    known_relevant = listings.judgments.relevant(measure.get("rel"))
+    more = listings.may_be_relevant()
+    at_most = cap(measure, listings.rankings[0], listings.policies, listings.deepest)
+    if at_most is not None:
+        more = np.minimum(more, at_most)
+    least, most = known_relevant, known_relevant + more
+    if measure.get("norm") == "b" and measure.k is not None:
+        least, most = np.minimum(least, measure.k), np.minimum(most, measure.k)
+    lower = _divided(margin_a, least, most)
+    upper = -_divided(margin_b, least, most)
+    first, second = pairs[:, 0], pairs[:, 1]
+    lower = np.maximum(lower, own.lower[first] - own.upper[second])
+    upper = np.minimum(upper, own.upper[first] - own.lower[second])
+    known = _known(listings, pairs)
+    return _pair_bounds(_mean(lower, known), _mean(upper, known), "rule", 1.0)
+
+
+def _divided(margin: Table, least: Counts, most: Counts) -> Table:
+    """The least that a margin comes to when divided by a number of documents between these."""
+    return np.where(margin >= 0, margin / np.maximum(most, 1), margin / np.maximum(least, 1))
+
+
+# -- the runs' own bounds --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OwnBounds:
+    """What each run's value can be by itself."""
+
+    lower: Table  # (run, topic)
+    upper: Table
+
+
+def _own_bounds(measure: Measure, listings: Listings, given: ValueBounds | None) -> _OwnBounds:
+    if given is None:
+        given = bounds_of_values(listings.rankings, listings.outside(), [measure], listings.policies)
+    expected = (len(listings.runs), 1, len(listings.judgments.topics))
+    if given.lower.shape != expected:
+        raise DataError(
+            f"{measure}: bounds of shape {given.lower.shape} (run, measure, topic); expected {expected},"
+            " those of this measure alone"
+        )
+    return _OwnBounds(given.lower[:, 0], given.upper[:, 0])
+
+
+def _separately(measure: Measure, listings: Listings, pairs: Pairs, own: _OwnBounds) -> PairBounds:
+    """The least of one run less the most of the other, and the reverse."""
+    first, second = pairs[:, 0], pairs[:, 1]
+    known = _known(listings, pairs) & ~np.isnan(own.lower[first] + own.lower[second])
+    whole = np.concatenate([own.lower, own.upper])
+    size = float(np.abs(whole[np.isfinite(whole)]).max(initial=0.0))
+    if measure.definition.aggregate == "geometric":
+        lows, highs = (np.log(np.maximum(side, GEOMETRIC_FLOOR)) for side in (own.lower, own.upper))
+        low_a, low_b = (np.exp(_mean(lows[side], known)) for side in (first, second))
+        high_a, high_b = (np.exp(_mean(highs[side], known)) for side in (first, second))
+        return _pair_bounds(low_a - high_b, high_a - low_b, "separate", size)
+    lower = _mean(own.lower[first] - own.upper[second], known)
+    upper = _mean(own.upper[first] - own.lower[second], known)
+    return _pair_bounds(lower, upper, "separate", size)
+
+
+# -- over topics -----------------------------------------------------------------------------------
+
+
+def _known(listings: Listings, pairs: Pairs) -> NDArray[np.bool_]:
+    """(pair, topic): the topic counts for both runs."""
+    if listings.policies.missing != "skip":
+        return np.ones((len(pairs), len(listings.judgments.topics)), np.bool_)
+    missing = np.array([ranking.missing for ranking in listings.rankings])
+    return ~(missing[pairs[:, 0]] | missing[pairs[:, 1]])
+
+
+def _mean(table: Table, known: NDArray[np.bool_]) -> Values:
+    """(pair,): the mean over the topics that count; NaN without any."""
+    total = np.where(known, table, 0.0).sum(axis=1)
+    counted = np.count_nonzero(known, axis=1)
+    return np.divide(total, counted, out=np.full(len(total), np.nan), where=counted > 0)
+
+
+def _pair_bounds(lower: Values, upper: Values, kind: Kind, size: float) -> PairBounds:
+    margin = CLOSE * size
+    return PairBounds(lower=lower, upper=upper, kind=kind, settled=(lower > margin) | (upper < -margin))

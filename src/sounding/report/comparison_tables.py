@@ -1,0 +1,464 @@
+"""Comparisons as tables: pairs of interest, cases by depth, moves between them, and the matrix of runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from sounding.compare.cases import CASES, MEANING, strength
+from sounding.compare.comparison import TOPICS, Comparison
+from sounding.compare.depths import CAUSES, Move, count_scenarios, examples, families, moved_pairs, moves
+from sounding.compare.documents import OpenDocument
+from sounding.compare.scenarios import SCENARIOS
+from sounding.compare.telling import TellingDocument
+from sounding.report.tables import UNKNOWN, Cell, Column, Table
+
+SHOWN = 20  # pairs that people see without asking for more
+SMALL = 5e-5  # a p below it is shown as such: four decimals cannot hold it
+
+Named = Sequence[tuple[str, Comparison]]  # collections by name
+
+
+# -- pairs -----------------------------------------------------------------------------------------
+
+
+def tidy_pairs(comparison: Comparison, collection: str | None = None, top: int | None = None) -> Table:
+    """One row a measure and pair, for programs: all in their order, or the first ones by interest."""
+    rows = comparison.in_order() if top is None else comparison.interesting()[:top]
+    columns = [Column(name, cells) for name, cells in comparison.columns(rows).items()]
+    equivalence = [tests.equivalence for tests in comparison.performance_tests]
+    for name in ("p_adjusted", "noninferior_p_adjusted"):
+        cells = [
+            getattr(one, name)[pair] for one, pair in ((equivalence[n], pair) for n, pair in rows) if one
+        ]
+        if cells:
+            title = "equivalence_p" if name == "p_adjusted" else "noninferiority_p"
+            columns.append(Column(title, [float(cell) for cell in cells]))
+    if collection is not None:
+        columns.insert(0, Column("collection", [collection] * len(rows)))
+    return Table(columns, facts=facts(comparison))
+
+
+def people_pairs(comparison: Comparison, top: int | None = None) -> Table:
+    """Pairs of interest first, as people read them."""
+    order = comparison.interesting()
+    rows = order[: SHOWN if top is None else top]
+    found = comparison.columns(rows)
+    columns = [Column("run_a", found["run_a"]), Column("run_b", found["run_b"], joined=True)]
+    if len(comparison.measures) > 1:
+        columns.append(Column("measure", found["measure"], joined=True))
+    limits = zip(found["ci_low"], found["ci_high"], strict=True)
+    columns += [
+        Column("difference", found["difference"]),
+        Column("interval", [f"{_limit(low)} to {_limit(high)}" for low, high in limits], joined=True),
+        Column("p", [shown_p(p) for p in found["p_adjusted"]]),
+        Column("assessment", found["assessment_difference"]),
+        Column("case", [_case(case) for case in found["case"]]),
+        Column("settled", [_yes(cell) for cell in found["settled"]]),
+    ]
+    equivalence = [comparison.performance_tests[number].equivalence for number, _ in rows]
+    if equivalence and equivalence[0] is not None:
+        cells = [
+            shown_p(one.p_adjusted[pair]) for one, (_, pair) in zip(equivalence, rows, strict=True) if one
+        ]
+        columns.append(Column("equivalent p", cells))
+    if any(found["advice"]):
+        columns.append(Column("advice", found["advice"]))
+    shown = "" if len(rows) == len(order) else f"{len(rows)} of {len(order):,} rows, the rest with --top N. "
+    return Table(columns, notes=[shown + _summary(comparison), *notes(comparison)])
+
+
+def _summary(comparison: Comparison) -> str:
+    """How many pairs are in which case, in a sentence for each measure."""
+    parts = []
+    for measure, counts, bounds in zip(
+        comparison.measures, comparison.counts().tolist(), comparison.bounds, strict=True
+    ):
+        told = ", ".join(
+            f"{count:,} in case {case}" for case, count in zip(CASES, counts, strict=True) if count
+        )
+        rest = "" if bounds is None else f"; {np.count_nonzero(bounds.settled):,} settled"
+        pairs = len(comparison.pairs)
+        parts.append(f"{measure}: {pairs:,} pair{'s' * (pairs > 1)}, {told or 'none tested'}{rest}.")
+    return " ".join(parts)
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """What was tested and how, what to beware of, and the policies."""
+    first = comparison.performance_tests[0]
+    told = [f"{len(comparison.runs)} runs, {len(comparison.topics)} judged topics. Test: {first.method}."]
+    told[0] += f" Interval: {first.interval}."
+    omnibus = [
+        f"{measure} {tests.omnibus.f:.4g} (p {_is(tests.omnibus.p)})"
+        for measure, tests in zip(comparison.measures, comparison.performance_tests, strict=True)
+        if tests.omnibus is not None
+    ]
+    if omnibus and first.omnibus is not None:
+        f = first.omnibus
+        degrees = f"{f.df_runs} and {f.df_error} degrees of freedom"
+        told.append(f"F of all runs at once, on {degrees}: {', '.join(omnibus)}.")
+    told += comparison.notes
+    told.append(f"Policies: {comparison.policies.describe()}.")
+    return told
+
+
+def facts(comparison: Comparison) -> dict[str, Any]:
+    """What JSON says beside the rows."""
+    first = comparison.performance_tests[0]
+    return {
+        "policies": asdict(comparison.policies),
+        "test": {"name": first.test, "correction": first.correction, "alpha": first.alpha,
+                 "method": first.method, "interval": first.interval},
+        "omnibus": {
+            str(measure): asdict(tests.omnibus)
+            for measure, tests in zip(comparison.measures, comparison.performance_tests, strict=True)
+            if tests.omnibus is not None
+        },
+        "runs": list(comparison.runs),
+        "topics": len(comparison.topics),
+        "cases": {
+            str(measure): counts
+            for measure, counts in zip(comparison.measures, comparison.counts().tolist(), strict=True)
+        },
+        "notes": list(comparison.notes),
+    }  # fmt: skip
+
+
+# -- one pair --------------------------------------------------------------------------------------
+
+
+def explain(comparison: Comparison, pair: int = 0) -> str:
+    """One pair in a paragraph for each measure: what was found, by which topics, how far to trust it."""
+    paragraphs = [_paragraph(comparison, number, pair) for number in range(len(comparison.measures))]
+    return "\n\n".join([*paragraphs, *notes(comparison)]) + "\n"
+
+
+def _paragraph(comparison: Comparison, number: int, pair: int) -> str:
+    a, b = comparison.names(pair)
+    tests, assessed = comparison.performance_tests[number], comparison.assessment_tests[number]
+    case, k = int(comparison.cases[number, pair]), comparison.depths[number]
+    places = comparison.pairs[pair]
+    values = comparison.values[places, number]
+    known = ~np.isnan(values).any(axis=0)
+    means = values[:, known].mean(axis=1)
+    shares = np.nanmean(comparison.assessment[places, number], axis=1)
+    level = f"{100 * (1 - tests.alpha):g}%"
+    sentences = [
+        f"{a} against {b} by {comparison.measures[number]}, {tests.topics[pair]} topics:"
+        f" {means[0]:.4f} against {means[1]:.4f}, a difference of {tests.difference[pair]:+.4f}"
+        f" ({level} interval {_limit(tests.ci_low[pair])} to {_limit(tests.ci_high[pair])}),"
+        f" {'' if tests.significant[pair] else 'not '}significant (p {_is(tests.p_adjusted[pair])}).",
+        f"Topics on which {a} is better: {tests.wins[pair]}, worse: {tests.losses[pair]},"
+        f" equal: {tests.ties[pair]}.",
+        f"Of the first {k} documents {100 * shares[0]:.0f}% of {a}'s and {100 * shares[1]:.0f}% of {b}'s were"
+        f" judged, {'' if assessed.significant[pair] else 'not '}significantly different"
+        f" (p {_is(assessed.p_adjusted[pair])}).",
+    ]
+    if case:
+        better = f"{a if tests.difference[pair] > 0 else b} is " if tests.significant[pair] else ""
+        sentences.append(f"Case {case}, {strength(case)}: {better}{MEANING[case]}.")
+    if tests.equivalence is not None:
+        margin = tests.equivalence
+        sentences.append(
+            f"Equivalent within {margin.margin:g}: p {_is(margin.p_adjusted[pair])};"
+            f" {a} not worse by that much: p {_is(margin.noninferior_p_adjusted[pair])}."
+        )
+    sentences += [*_topics(comparison, number, values, known), _settled(comparison, number, pair)]
+    sentences.append(comparison.advice(number, pair))
+    return " ".join(filter(None, sentences))
+
+
+def _topics(comparison: Comparison, number: int, values: np.ndarray, known: np.ndarray) -> list[str]:
+    """The topics that made the difference, the largest first, with the relevant documents behind it."""
+    gaps = np.where(known, values[0] - values[1], 0.0)
+    order = np.argsort(-np.abs(gaps), kind="stable")[:TOPICS]
+    told = [
+        f"{comparison.topics[place]} ({gaps[place]:+.3f}: {a:.3f} against {b:.3f}"
+        f"{_documents(comparison, number, comparison.topics[place])})"
+        for place, (a, b) in zip(order.tolist(), values[:, order].T.tolist(), strict=True)
+        if gaps[place]
+    ]
+    return [f"The topics that differ most: {', '.join(told)}."] if told else []
+
+
+def _documents(comparison: Comparison, number: int, topic: str) -> str:
+    """The relevant document that tells most on a topic, as it goes on in a sentence; empty: not known."""
+    telling = comparison.accounts[number].telling.get(topic, ()) if comparison.accounts else ()
+    return f"; {telling[0].doc} at {_ranks(telling[0])}" if telling else ""
+
+
+def _settled(comparison: Comparison, number: int, pair: int) -> str:
+    """Whether the order holds, with the limits of the difference and how they were found."""
+    bounds = comparison.bounds[number]
+    if bounds is None:
+        return "Whether unjudged documents could turn the order round is not known."
+    limits = f"the difference lies between {bounds.lower[pair]:+.4f} and {bounds.upper[pair]:+.4f}"
+    told = f"{limits} whatever the unjudged documents are ({HOW_BOUNDED[bounds.kind]})"
+    if bounds.settled[pair]:
+        return f"Settled: {told}."
+    return " ".join([f"Open: {told}.", *_settling(comparison, number)])
+
+
+def _settling(comparison: Comparison, number: int, documents: int = 5) -> list[str]:
+    """What would settle an open pair, and the unjudged documents that matter most for it."""
+    if not comparison.accounts:
+        return []
+    found = comparison.accounts[number].settling
+    how_many = str(found).removeprefix("Open: ")
+    told = [
+        f"{one.doc} (topic {one.topic}, {_ranks(one)}, {one.weight:+.4f})"
+        for one in found.documents[:documents]
+    ]
+    return [
+        how_many[0].upper() + how_many[1:],
+        *([f"The unjudged documents that matter most: {', '.join(told)}."] if told else []),
+    ]
+
+
+def _ranks(one: OpenDocument | TellingDocument) -> str:
+    ranks = [UNKNOWN if rank is None else str(rank) for rank in (one.rank_a, one.rank_b)]
+    return f"ranks {ranks[0]} and {ranks[1]}"
+
+
+HOW_BOUNDED = {
+    "difference": "document by document",
+    "rule": "by the rule for AP",
+    "separate": "by the bounds of each run",
+}
+
+
+# -- cases by depth --------------------------------------------------------------------------------
+
+
+def case_tables(collections: Named) -> list[Table]:
+    """For each measure, collections in rows and depths in columns: shares of cases 1 to 4 in each cell."""
+    names = dict.fromkeys(name for _, comparison in collections for name, _ in families(comparison))
+    tables = []
+    for name in names:
+        cells: dict[int, dict[int, str]] = {}
+        for row, (_, comparison) in enumerate(collections):
+            shares = comparison.shares()
+            for place in dict(families(comparison)).get(name, []):
+                text = " ".join(f"{share:.2f}" for share in shares[place].tolist())
+                cells.setdefault(comparison.depths[place], {})[row] = text
+        columns = [
+            Column("collection", [label for label, _ in collections]),
+            Column("runs", [len(comparison.runs) for _, comparison in collections], joined=True),
+            Column("pairs", [len(comparison.pairs) for _, comparison in collections], joined=True),
+        ]
+        columns += [
+            Column(f"@{depth}", [cells[depth].get(row) for row in range(len(collections))])
+            for depth in sorted(cells)
+        ]
+        tables.append(Table(columns, title=f"{name}: shares of pairs in cases 1, 2, 3 and 4"))
+    return tables
+
+
+def tidy_cases(collections: Named) -> Table:
+    """One row a collection, measure, depth and case: for programs."""
+    rows: list[dict[str, Cell]] = []
+    for label, comparison in collections:
+        counts, shares = comparison.counts(), comparison.shares()
+        for number, measure in enumerate(comparison.measures):
+            for place, case in enumerate(CASES):
+                rows.append(
+                    {
+                        "collection": label, "runs": len(comparison.runs),
+                        "topics": len(comparison.topics), "pairs": len(comparison.pairs),
+                        "measure": str(measure), "k": comparison.depths[number],
+                        "case": case, "strength": strength(case),
+                        "count": int(counts[number, place]), "share": float(shares[number, place]),
+                    }
+                )  # fmt: skip
+    columns = [Column(name, [row[name] for row in rows]) for name in rows[0]]
+    beside = {label: facts(comparison) | _depth_facts(comparison) for label, comparison in collections}
+    return Table(columns, facts={"collections": beside})
+
+
+def _depth_facts(comparison: Comparison) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "moves": [
+            {
+                "measure": step.measure, "from": comparison.depths[step.shallow],
+                "to": comparison.depths[step.deep], "counts": step.counts.tolist(),
+            }
+            for step in moves(comparison)
+        ],
+        "moved": [_moved(comparison, move) for move in moved_pairs(comparison)],
+        "examples": {
+            str(measure): {
+                case: comparison.names(pair) for case, pair in examples(comparison, number).items()
+            }
+            for number, measure in enumerate(comparison.measures)
+        },
+    }  # fmt: skip
+    if comparison.pool is not None:
+        found["pool"] = {
+            "depth": comparison.pool.depth, "guessed": comparison.pool.guessed,
+            "contributing": [
+                run for run, own in zip(comparison.runs, comparison.pool.contributing, strict=True) if own
+            ],
+        }  # fmt: skip
+        found["scenarios"] = {
+            str(measure): count_scenarios(comparison, number)
+            for number, measure in enumerate(comparison.measures)
+        }
+    return found
+
+
+def _moved(comparison: Comparison, move: Move) -> dict[str, Any]:
+    a, b = comparison.names(move.pair)
+    rest = {name: value for name, value in asdict(move).items() if name != "pair"}
+    return {"run_a": a, "run_b": b} | rest
+
+
+def depth_tables(comparison: Comparison, label: str | None = None, top: int | None = None) -> list[Table]:
+    """Moves between cases, pairs that move, an example for each case, and scenarios: for people."""
+    tables = [_step_table(comparison), _moved_table(comparison, top), _example_table(comparison)]
+    if comparison.pool is not None:
+        tables.append(_scenario_table(comparison))
+    if label is not None:
+        tables = [replace(table, title=f"{label}: {table.title}") for table in tables]
+    return [table for table in tables if table.height]
+
+
+def _step_table(comparison: Comparison) -> Table:
+    """The count matrices as rows: one for each step and case that pairs come from."""
+    rows: list[tuple[Cell, ...]] = []
+    for step in moves(comparison):
+        steps = f"@{comparison.depths[step.shallow]} to @{comparison.depths[step.deep]}"
+        rows += [
+            (step.measure, steps, f"case {case}", *counts)
+            for case, counts in zip(CASES, step.counts.tolist(), strict=True)
+        ]
+    names = ["measure", "depths", "from", *(f"to {case}" for case in CASES)]
+    return Table(_columns(names, rows), title="moves between cases, counted")
+
+
+def _moved_table(comparison: Comparison, top: int | None) -> Table:
+    """The pairs that move, causes counted below; strong to weak first."""
+    found = sorted(moved_pairs(comparison), key=lambda move: _move_interest(move))
+    rows: list[tuple[Cell, ...]] = [
+        (
+            *comparison.names(move.pair), move.measure, f"@{move.from_depth} to @{move.to_depth}",
+            f"{move.from_case} to {move.to_case}", move.why,
+        )
+        for move in found[: SHOWN if top is None else top]
+    ]  # fmt: skip
+    names = ["run_a", "run_b", "measure", "depths", "cases", "why"]
+    causes = Counter(move.cause for move in found)
+    told = "; ".join(f"{causes[cause]:,} {text}" for cause, text in CAUSES.items() if causes[cause])
+    shown = "" if len(rows) == len(found) else f"{len(rows)} of {len(found):,} moves. "
+    return Table(_columns(names, rows), title="pairs that move", notes=[f"{shown}Causes: {told}."])
+
+
+def _move_interest(move: Move) -> tuple[bool, bool, int]:
+    """Strong to weak first, those with a named cause before the others; the pairs as they come."""
+    weakened = strength(move.from_case) == "strong" and strength(move.to_case) == "weak"
+    return not weakened, move.cause not in ("frozen", "pool"), move.pair
+
+
+def _example_table(comparison: Comparison) -> Table:
+    """One pair for each case at the deepest depth of each measure."""
+    rows: list[tuple[Cell, ...]] = []
+    for _, places in families(comparison):
+        number = places[-1]
+        tests, assessed = comparison.performance_tests[number], comparison.assessment_tests[number]
+        for case, pair in examples(comparison, number).items():
+            rows.append(
+                (
+                    str(comparison.measures[number]), _case(case), *comparison.names(pair),
+                    float(tests.difference[pair]), shown_p(tests.p_adjusted[pair]),
+                    float(assessed.difference[pair]), shown_p(assessed.p_adjusted[pair]),
+                )
+            )  # fmt: skip
+    names = ["measure", "case", "run_a", "run_b", "difference", "p", "assessment", "assessment p"]
+    rule = "For each case the pair whose less clear claim, by p against alpha, is clearest."
+    return Table(_columns(names, rows), title="an example of each case", notes=[rule])
+
+
+def _scenario_table(comparison: Comparison) -> Table:
+    """Pairs in each of Lu's three scenarios, by measure."""
+    counts = [count_scenarios(comparison, number) for number in range(len(comparison.measures))]
+    columns = [Column("measure", [str(measure) for measure in comparison.measures])]
+    columns += [Column(text, [count[scenario] for count in counts]) for scenario, text in SCENARIOS.items()]
+    told = [] if comparison.pool is None else [comparison.pool.describe()]
+    return Table(columns, title="what the pool can tell (scenarios of Lu et al.)", notes=told)
+
+
+def _columns(names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[Column]:
+    return [Column(name, [row[place] for row in rows]) for place, name in enumerate(names)]
+
+
+def with_notes(table: Table, more: Sequence[str]) -> Table:
+    """The table with further notes, each once."""
+    return replace(table, notes=list(dict.fromkeys([*table.notes, *more])))
+
+
+# -- the matrix of runs ----------------------------------------------------------------------------
+
+SIGNS: Mapping[tuple[bool, int], str] = {  # (strong, sign of the difference, 0: not significant)
+    (True, 1): ">", (True, -1): "<", (True, 0): "=",
+    (False, 1): "›", (False, -1): "‹", (False, 0): "~",
+}  # fmt: skip
+UNTESTED_SIGN, SELF_SIGN = "?", "·"
+LEGEND = (
+    "A row against each column, runs in the same order: > better, < worse, = no significant difference;"
+    " › ‹ ~ the same where the case is weak; ? not tested."
+)
+
+
+def matrix_table(comparison: Comparison, number: int) -> Table:
+    """All runs against all, one sign a pair, in the order of the measure."""
+    means = np.nanmean(comparison.values[:, number], axis=1)
+    order = sorted(range(len(means)), key=lambda run: (-means[run], comparison.runs[run]))
+    place = {run: row for row, run in enumerate(order)}
+    grid = np.full((len(order), len(order)), UNTESTED_SIGN, dtype="<U1")
+    np.fill_diagonal(grid, SELF_SIGN)
+    tests = comparison.performance_tests[number]
+    signs = np.where(tests.significant, np.sign(np.nan_to_num(tests.difference)), 0).astype(int)
+    for pair, (a, b) in enumerate(comparison.pairs.tolist()):
+        if comparison.cases[number, pair]:
+            strong, sign = bool(comparison.strong[number, pair]), int(signs[pair])
+            grid[place[a], place[b]] = SIGNS[strong, sign]
+            grid[place[b], place[a]] = SIGNS[strong, -sign]
+    return Table(
+        [
+            Column("rank", list(range(1, len(order) + 1))),
+            Column("run", [comparison.runs[run] for run in order], joined=True),
+            Column(str(comparison.measures[number]), [float(means[run]) for run in order], joined=True),
+            Column("against", ["".join(row) for row in grid.tolist()]),
+        ],
+        title=f"{comparison.measures[number]}: {len(order)} runs against each other",
+        notes=[LEGEND, _summary(comparison), *notes(comparison)],
+    )
+
+
+# -- cells -----------------------------------------------------------------------------------------
+
+
+def shown_p(p: float) -> str:
+    """A p-value to four decimals; what is smaller as such, never as 0."""
+    return f"{p:.4f}" if p >= SMALL else "<0.0001"
+
+
+def _is(p: float) -> str:
+    return f"= {p:.4f}" if p >= SMALL else "< 0.0001"
+
+
+def _limit(value: float) -> str:
+    if np.isfinite(value):
+        return f"{value:.4f}"
+    return "any" if np.isinf(value) else "–"
+
+
+def _case(case: int | None) -> str | None:
+    return None if not case else f"{case} {strength(case)}"
+
+
+def _yes(cell: bool | None) -> str | None:
+    return None if cell is None else ("yes" if cell else "no")

@@ -1,0 +1,175 @@
+"""How often tests claim what is not so, and intervals hold what is so, in seeded simulations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import sounding.compare as compare
+
+Noise = Callable[[np.random.Generator, tuple[int, ...]], NDArray[np.float64]]
+
+NOISES: dict[str, Noise] = {
+    "normal": lambda rng, shape: rng.normal(0.0, 0.1, shape),
+    "skewed": lambda rng, shape: rng.beta(0.5, 2, shape),
+    "stepped": lambda rng, shape: rng.binomial(10, 0.3, shape) / 10,
+}
+PAIRED = ("t", "wilcoxon", "wilcoxon-pratt", "sign", "randomisation", "bootstrap", "bootstrap-percentile")
+NEAR_LEVEL = ("t", "randomisation")  # 4-6% at 5%; the others may be more cautious
+TOPICS = 30
+
+
+def separate_pairs(count: int) -> NDArray[np.intp]:
+    """Pairs that share no run: as many independent experiments."""
+    return np.arange(2 * count).reshape(count, 2)
+
+
+def experiments(noise: Noise, count: int, seed: int) -> NDArray[np.float64]:
+    """Values of `count` pairs of runs that do not differ but for chance, with topics of their own."""
+    rng = np.random.default_rng(seed)
+    topics = np.repeat(rng.random((count, TOPICS)), 2, axis=0)
+    return topics + noise(rng, (2 * count, TOPICS))
+
+
+def false_claims(test: str, noise: Noise, count: int, seed: int = 1) -> float:
+    result = compare.test_pairs(
+        experiments(noise, count, seed), separate_pairs(count), test=test, correction="none",
+        permutations=399, rng=np.random.default_rng(seed),
+    )  # fmt: skip
+    return float(np.mean(result.p <= 0.05))
+
+
+def joint_false_claims(
+    test: str, correction: str | None, noise: Noise, count: int, *, runs: int = 4, topics: int = 20
+) -> float:
+    """Share of experiments with any claim, where several runs do not differ."""
+    rng = np.random.default_rng(3)
+    pairs = compare.all_pairs(runs)
+    claims = 0
+    for _ in range(count):
+        values = rng.random(topics) + noise(rng, (runs, topics))
+        result = compare.test_pairs(
+            values, pairs, test=test, correction=correction, permutations=199, rng=rng
+        )
+        claims += bool(result.significant.any())
+    return claims / count
+
+
+def allowed(count: int) -> float:
+    """The level of .05 and three standard errors of its estimate."""
+    return 0.05 + 3 * float(np.sqrt(0.05 * 0.95 / count))
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("test", PAIRED)
+def test_equal_runs_are_rarely_called_different(test: str, noise: str) -> None:
+    share = false_claims(test, NOISES[noise], 4_000)
+    assert share <= allowed(4_000)
+    if test in NEAR_LEVEL:
+        assert 0.04 <= share <= 0.06
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("test", PAIRED)
+def test_equal_runs_are_rarely_called_different_in_long(test: str, noise: str) -> None:
+    share = false_claims(test, NOISES[noise], 60_000)
+    assert share <= allowed(60_000)
+    if test in NEAR_LEVEL:
+        assert 0.04 <= share <= 0.06
+
+
+@pytest.mark.parametrize(
+    ("test", "correction"), [("randomisation", "max-t"), ("randomised-tukey", None), ("anova2", None)]
+)
+def test_any_false_claim_among_several_runs_is_rare(test: str, correction: str | None) -> None:
+    share = joint_false_claims(test, correction, NOISES["normal"], 1_500)
+    assert share <= allowed(1_500)
+    if test != "anova2":
+        assert 0.04 <= share <= 0.06
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize(
+    ("test", "correction"),
+    [
+        ("randomisation", "max-t"), ("randomised-tukey", None), ("anova", None), ("anova2", None),
+        ("t", "holm"), ("t", "bonferroni"), ("t", "bh"), ("wilcoxon", "holm"),
+    ],
+)  # fmt: skip
+def test_any_false_claim_among_several_runs_is_rare_in_long(
+    test: str, correction: str | None, noise: str
+) -> None:
+    share = joint_false_claims(test, correction, NOISES[noise], 8_000)
+    assert share <= allowed(8_000)
+    if test in ("randomised-tukey", "randomisation"):
+        assert 0.04 <= share <= 0.06
+
+
+@pytest.mark.long
+def test_any_false_claim_of_tukeys_test_is_rare() -> None:
+    share = joint_false_claims("tukey", None, NOISES["normal"], 1_500, runs=3)
+    assert 0.05 - 3 * np.sqrt(0.05 * 0.95 / 1_500) <= share <= allowed(1_500)
+
+
+def coverage(test: str, noise: Noise, count: int) -> float:
+    """Share of intervals that hold the true difference."""
+    values = experiments(noise, count, 2)
+    values[::2] += 0.03
+    result = compare.test_pairs(
+        values, separate_pairs(count), test=test, correction="none", permutations=1_999,
+        rng=np.random.default_rng(4),
+    )  # fmt: skip
+    return float(np.mean((result.ci_low <= 0.03 + 1e-9) & (result.ci_high >= 0.03 - 1e-9)))
+
+
+@pytest.mark.parametrize("test", PAIRED)
+def test_intervals_hold_the_true_difference_as_often_as_they_say(test: str) -> None:
+    assert 0.93 <= coverage(test, NOISES["normal"], 2_000) <= 0.97
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("noise", ["normal", "skewed"])
+@pytest.mark.parametrize("test", PAIRED)
+def test_intervals_hold_the_true_difference_as_often_as_they_say_in_long(test: str, noise: str) -> None:
+    assert 0.93 <= coverage(test, NOISES[noise], 20_000) <= 0.97
+
+
+@pytest.mark.parametrize(
+    "test", ["anova2", "randomised-tukey", pytest.param("tukey", marks=pytest.mark.long)]
+)
+def test_joint_intervals_hold_all_true_differences_together(test: str) -> None:
+    rng = np.random.default_rng(8)
+    truth = np.array([0.0, 0.02, 0.05])
+    pairs = compare.all_pairs(3)
+    wanted = truth[pairs[:, 0]] - truth[pairs[:, 1]]
+    held = 0
+    for _ in range(200):
+        values = rng.random(20) + rng.normal(0, 0.1, (3, 20)) + truth[:, np.newaxis]
+        result = compare.test_pairs(values, pairs, test=test, permutations=199, rng=rng)
+        held += bool(np.all((result.ci_low <= wanted) & (wanted <= result.ci_high)))
+    assert held / 200 >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 200)
+
+
+def test_a_real_difference_is_found() -> None:
+    values = experiments(NOISES["normal"], 300, 5)
+    values[::2] += 0.08
+    for test in PAIRED:
+        result = compare.test_pairs(
+            values, separate_pairs(300), test=test, correction="none", permutations=399,
+            rng=np.random.default_rng(0),
+        )  # fmt: skip
+        assert np.mean(result.significant & (result.difference > 0)) > 0.65, test
+
+
+def test_the_page_shows_the_shares_of_false_claims() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "tests.md").read_text()
+    table = page[page.index("## How often they are wrong") :]
+    for test in PAIRED[:-1]:
+        shares = " | ".join(f"{false_claims(test, noise, 4_000):.4f}" for noise in NOISES.values())
+        assert f"| `{test}` | {shares} |" in table

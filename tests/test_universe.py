@@ -133,4 +133,4 @@ def test_only_policies_in_force_are_repeated() -> None:
     assert "prior" not in BOUNDS.describe()
     assert BOUNDS.describe().endswith("universe runs")
     assert "at most 2x" in Policies(unjudged="bounds", at_most="2x").describe()
-    assert "prior 0.5, draws 1000, seed 0" in Policies(unjudged="expected").describe()
+    assert "prior rate, moments best, draws 1000, seed 0" in Policies(unjudged="expected").describe()

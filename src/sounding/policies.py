@@ -14,6 +14,7 @@ Missing = Literal["zero", "skip", "error"]
 Negative = Literal["trec", "split", "nonrelevant"]
 Fractional = Literal["refuse", "accept", "round"]
 Duplicates = Literal["error", "first", "best"]
+Moments = Literal["best", "sampling", "ratio", "paper"]
 Compat = Literal["trec_eval-10", "trec_eval-9"]
 
 
@@ -34,7 +35,8 @@ class Policies:
     depth: int | None = None  # only so many documents of every topic count
     universe: str = "runs"  # what may still be relevant: the run's documents, all runs', or +N more
     at_most: str | None = None  # new relevant documents of a topic: N, 2x the known, growth
-    prior: str = "0.5"  # how likely an unjudged document is to be relevant: a number, rate, rank, a file
+    prior: str = "rate"  # how likely an unjudged document is to be relevant: a number, rate, rank, a file
+    moments: Moments = "best"  # exact where known; ratio and paper: approximations of AP and recall
     draws: int = 1000  # completions drawn where no exact form is known
     seed: int = 0
 
@@ -70,7 +72,7 @@ class Policies:
         if self.unjudged not in ("bounds", "expected"):
             idle |= {"universe"}
         if self.unjudged != "expected":
-            idle |= {"prior", "draws", "seed"}
+            idle |= {"prior", "moments", "draws", "seed"}
         if self.at_most is None:
             idle |= {"at_most"}
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in idle}

@@ -11,8 +11,9 @@ from sounding.align import Judged, align
 from sounding.bounds import Bounds, Unknowns, bounds
 from sounding.data.tables import Run
 from sounding.expectation import Expected, expected, level_of
+from sounding.expectation.ratio import is_ratio
 from sounding.measures import Measure
-from sounding.policies import Policies
+from sounding.policies import Moments, Policies
 from sounding.ranking import Counts, Ranking
 from sounding.relevance import chances, parse_prior
 from sounding.scores import ExpectedValues, ValueBounds
@@ -49,6 +50,12 @@ def value_bounds(
     )  # fmt: skip
 
 
+def _method(measure: Measure, policies: Policies) -> Moments:
+    """How a measure's moments are found; the approximations are of ratios only, such as AP and recall."""
+    approximate = policies.moments in ("ratio", "paper")
+    return "best" if approximate and not is_ratio(measure) else policies.moments
+
+
 def expected_values(
     read: Callable[[int], Run],
     rankings: Sequence[Ranking],
@@ -76,7 +83,7 @@ def expected_values(
         return [
             expected(
                 measure, known[level_of(measure)], ranking, draws=policies.draws,
-                rng=np.random.default_rng([policies.seed, number, place]),
+                rng=np.random.default_rng([policies.seed, number, place]), method=_method(measure, policies),
             ) if measure in numeric else None
             for place, measure in enumerate(measures)
         ]  # fmt: skip

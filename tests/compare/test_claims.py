@@ -174,7 +174,7 @@ def test_a_pair_without_common_topics_has_a_reason_and_the_others_their_values(t
 
 @pytest.mark.parametrize("test", TESTS)
 def test_one_topic_is_refused(test: str) -> None:
-    with pytest.raises(DataError, match="^1 topic with values; a test needs at least 2$"):
+    with pytest.raises(DataError, match=r"^1 topic with values; a test needs at least 2$"):
         run(table(3, 1), test)
 
 

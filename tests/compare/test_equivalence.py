@@ -66,7 +66,7 @@ def test_equal_runs_are_equivalent_as_far_as_their_number_of_topics_tells() -> N
     values = np.repeat(table(1, 10), 2, axis=0)
     ours = run(values, 0.01)
     assert ours.p.tolist() == [0.5**10]
-    assert run(values + [[0.02], [0.0]], 0.01).p.tolist() == [1.0]
+    assert run(values + np.array([[0.02], [0.0]]), 0.01).p.tolist() == [1.0]
 
 
 def test_p_is_corrected_as_that_of_differences() -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sounding import compare, evaluate
+import sounding.compare as compare
+from sounding import evaluate
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tests.md").read_text()
 MEASURES = ("P@10", "P@1000", "AP@10", "AP@1000")

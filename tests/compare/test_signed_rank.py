@@ -64,7 +64,7 @@ def test_few_topics_with_ties_are_enumerated_as_scipy_does(test: str, topics: in
 
 def test_the_two_zero_rules_differ() -> None:
     gaps = np.array([0, 0, 0, -1, 2, 3, 4, 5, 6], float)
-    # Ranks 1 to 6 without zeros: the negative sum is 1, 4 of 64 arrangements. With them, 4 to 9: also 4 of 64.
+    # Ranks 1 to 6 without zeros, 4 to 9 with them: the smallest negative sum but one, 4 of 64 arrangements.
     assert result_of(gaps, "wilcoxon").p[0] == pytest.approx(4 / 64)
     assert result_of(gaps, "wilcoxon-pratt").p[0] == pytest.approx(4 / 64)
     gaps = np.array([0, 0, 0, -1, -2, 3, 4, 5, 6], float)

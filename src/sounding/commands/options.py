@@ -34,6 +34,7 @@ _POLICIES: Sequence[tuple[str, Any, str]] = (
     ("negative", names.Negative, "Negative grades: all unjudged (trec), only -1 (split), or non-relevant."),
     ("fractional", names.Fractional, "Grades such as 0.5."),
     ("duplicates", names.Duplicates, "A document listed twice for a topic."),
+    ("moments", names.Moments, "How expected values are found: exact where known, drawn, or approximated."),
     ("compat", names.Compat, "Which trec_eval to agree with: 9 compares scores in single precision."),
 )
 

@@ -29,6 +29,8 @@ MEANING = {
     4: "significantly better, and significantly more assessed",
 }
 
+SHALLOWER = (10, 20, 50, 100, 200, 500)  # depths that are looked at for one where assessment is even
+
 RETRIEVED = Measure.of("NumRet")
 JUDGED = Measure.of("NumJudgedRet")
 FIRST_UNJUDGED = Measure.of("FirstUnjudged")
@@ -70,8 +72,10 @@ def with_assessment(measures: Sequence[str | Measure]) -> tuple[Measure, ...]:
 
 
 def assessment_measures(measures: Sequence[Measure]) -> list[Measure]:
-    """A_p at the depths of the measures, and the counts that A_p of whole lists is made of."""
-    depths = sorted({measure.k for measure in measures if measure.k is not None})
+    """A_p at the depths of the measures and above them, and the counts that A_p of whole lists is made of."""
+    cuts = [measure.k for measure in measures if measure.k is not None]
+    deepest_cut = max(cuts) if len(cuts) == len(measures) else max([*cuts, *SHALLOWER]) + 1
+    depths = sorted({*cuts, *(depth for depth in SHALLOWER if depth < deepest_cut)})
     return [*map(assessment_measure, depths), RETRIEVED, JUDGED]
 
 
@@ -107,3 +111,9 @@ def assessment_values(scores: Scores, measure: Measure) -> tuple[int, NDArray[np
         return measure.k, values_of(scores, assessment_measure(measure.k))
     k = deepest(scores)
     return k, values_of(scores, JUDGED) / k
+
+
+def assessed_depths(scores: Scores) -> list[int]:
+    """The depths at which the scores have A_p, from the shallowest."""
+    wanted = (measure.k for measure in scores.measures if measure.name == "P" and measure.get("assessed"))
+    return sorted({k for k in wanted if k is not None and assessment_measure(k) in scores.measures})

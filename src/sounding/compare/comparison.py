@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sounding.align import prepare
+from sounding.compare.advice import Basis, Shares, Situation, advise
 from sounding.compare.anova import NO_ERROR
 from sounding.compare.cases import (
     FIRST_UNJUDGED,
     RETRIEVED,
     Cases,
+    assessed_depths,
+    assessment_measure,
     assessment_measures,
     assessment_values,
     compared_measures,
@@ -50,6 +53,8 @@ MOST_PERMUTATIONS = 200_000  # drawn without having been asked for
 DRAWN = ("randomisation", "bootstrap", "bootstrap-percentile")  # tests whose least p is 1 / (drawn + 1)
 MULTIPLIED = ("bonferroni", "holm")  # corrections that multiply the least p by the number of pairs
 
+SHORT = 0.9  # lists that end, on average, before this part of a depth are short for it
+POWER = 0.8  # chance of finding a difference that topics are counted for
 TOPICS = 5  # whose documents are looked at where one pair is explained
 
 COLUMNS = (
@@ -109,6 +114,15 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Evenness:
+    """How much of every run was judged down to a depth, and which pairs do not differ in it."""
+
+    depth: int
+    shares: NDArray[np.float64]  # (run,) mean A_p
+    even: NDArray[np.bool_]  # (pair,) no significant difference
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Comparison:
     """Every pair of runs by every measure: difference, assessment, case, and whether it is settled."""
 
@@ -124,6 +138,8 @@ class Comparison:
     cases: Cases  # (measure, pair)
     bounds: tuple[PairBounds | None, ...]  # (measure,) of the differences over completions; None: not known
     accounts: tuple[Account, ...]  # (measure,) for one pair, which documents matter; empty: not looked for
+    evenness: tuple[Evenness, ...]  # at every depth where assessment was looked at, the shallowest first
+    topics_needed: NDArray[np.float64]  # (measure, pair) for the difference seen; infinite: there is none
     lengths: NDArray[np.float64]  # (run,) mean length of its lists
     pool: Pool | None  # None: not known
     notes: tuple[str, ...]  # what a reader should be warned of
@@ -213,8 +229,40 @@ class Comparison:
         return found
 
     def advice(self, measure: int, pair: int) -> str:
-        """What to do about one pair, in a sentence; why it was not tested, where it was not."""
-        return self.performance_tests[measure].reasons[pair]
+        """What to do about one pair, in a sentence; where there was nothing to test, why."""
+        tests = self.performance_tests[measure]
+        reason = tests.reasons[pair]
+        if reason and tests.omnibus is None:
+            return f"{reason[0].upper()}{reason[1:]}."
+        return str(advise(self.situation(measure, pair)))
+
+    def situation(self, measure: int, pair: int) -> Situation:
+        """What is known of one pair, as rules for advice ask for it."""
+        a, b = self.pairs[pair].tolist()
+        tests, depth = self.performance_tests[measure], self.depths[measure]
+        needed = float(self.topics_needed[measure, pair])
+        pooled = [None, None]
+        if self.pool is not None and not self.pool.guessed:
+            pooled = self.pool.contributing[[a, b]].tolist()
+        here, *shallower = [
+            Shares(
+                depth=one.depth, a=float(one.shares[a]), b=float(one.shares[b]), even=bool(one.even[pair])
+            )
+            for one in reversed(self.evenness)
+            if one.depth <= depth
+        ]  # fmt: skip
+        return Situation(
+            run_a=self.runs[a], run_b=self.runs[b],
+            measure=str(self.measures[measure]), basis=_basis(self.measures[measure]),
+            condensed=self.policies.unjudged == "condensed" or bool(self.measures[measure].get("judged_only")),
+            case=int(self.cases[measure, pair]), settled=self.settled(measure, pair),
+            shares=here, shallower=tuple(shallower),
+            pooled_a=pooled[0], pooled_b=pooled[1],
+            frozen_a=bool(self.lengths[a] < SHORT * depth), frozen_b=bool(self.lengths[b] < SHORT * depth),
+            p=float(tests.p_adjusted[pair]), topics=int(tests.topics[pair]),
+            topics_needed=int(needed) if np.isfinite(needed) else None,
+            documents_needed=self.accounts[measure].settling.needed if self.accounts else None,
+        )  # fmt: skip
 
     @property
     def frame(self) -> polars.DataFrame:
@@ -350,17 +398,56 @@ def _compare(
     once = dict(zip(depths, assessed, strict=True))
     by_depth = {k: testing.apply(table, pairs) for k, table in once.items()}
     assessments = tuple(by_depth[k] for k in depths)
+    evenness = [_evenness(k, table, by_depth[k]) for k, table in once.items()]
+    evenness += _shallower(scores, pairs, testing, once)
     values, shares = (np.stack(part, axis=1) for part in (tables, assessed))
     return Comparison(
         runs=scores.runs, measures=measures, topics=scores.topics, depths=depths,
         values=values, assessment=shares, pairs=pairs,
         performance_tests=performance, assessment_tests=assessments,
         cases=np.array([decide(*both) for both in zip(performance, assessments, strict=True)]),
-        bounds=bounds, accounts=(), lengths=_lengths(scores),
+        bounds=bounds, accounts=(), evenness=tuple(sorted(evenness, key=lambda one: one.depth)),
+        topics_needed=np.array([_topics_needed(tests) for tests in performance]), lengths=_lengths(scores),
         pool=_pool(scores, contributors),
         notes=tuple(_notes(scores, values, performance, pairs)),
         testing=testing, policies=scores.policies,
     )  # fmt: skip
+
+
+def _evenness(depth: int, table: NDArray[np.float64], tests: PairTests) -> Evenness:
+    return Evenness(depth=depth, shares=mean_over_topics(table), even=~tests.significant)
+
+
+def _shallower(scores: Scores, pairs: Pairs, testing: Testing, known: Collection[int]) -> Iterator[Evenness]:
+    """Assessment at depths above the deepest that is compared, where it is not known yet.
+
+    Tests that draw would take long for so many: there the paired t test stands in.
+    """
+    quick = replace(testing, test="t", correction=None) if testing.test in DRAWN else testing
+    for depth in assessed_depths(scores):
+        if depth not in known and depth < max(known):
+            table = values_of(scores, assessment_measure(depth))
+            yield _evenness(depth, table, quick.apply(table, pairs))
+
+
+def _topics_needed(tests: PairTests) -> NDArray[np.float64]:
+    """(pair,): topics with which a paired t test would find the difference seen four times out of five.
+
+    By the normal distribution with Guenther's correction, which is right to a topic or so.
+    """
+    from scipy.special import ndtri
+
+    alone = tests.correction in ("none", "bh")
+    reach = float(ndtri(1 - tests.alpha / (1 if alone else len(tests.pairs)) / 2))
+    effect = np.abs(tests.effect)
+    squares = np.divide(
+        (reach + float(ndtri(POWER))) ** 2, effect**2, out=np.full(len(effect), np.inf), where=effect > 0
+    )
+    return np.maximum(np.ceil(squares + reach**2 / 2), 2.0)
+
+
+def _basis(measure: Measure) -> Basis:
+    return "utility" if measure.definition.basis == "utility" else "recall"
 
 
 def _listings(policies: Policies, judgments: Qrels, sources: Sequence[Any], reading: Reading) -> Listings:

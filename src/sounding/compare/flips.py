@@ -105,9 +105,10 @@ def randomisation(request: Request) -> Outcome:
     if not exact:
         _enumerate_short_pairs(request, p, low, high)
     adjusted = max_t(request, flips) if request.correction == "max-t" else None
+    low, high = (np.round(limit, request.decimals - 2) for limit in (low, high))
     drawn = f"all {flips.count:,} sign flips" if exact else f"{flips.count:,} sign flips, {request.seed}"
     return Outcome(
-        p=p, low=np.round(low, request.decimals - 2), high=np.round(high, request.decimals - 2), adjusted=adjusted,
+        p=p, low=low, high=high, adjusted=adjusted,
         least=2 / flips.count if exact else 1 / (1 + flips.count),
         method=f"randomisation test on the mean ({drawn})",
         interval="interval of the mean by inversion of the one-sided tests",

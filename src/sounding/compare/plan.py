@@ -145,13 +145,13 @@ def _choices(source: str, text: str, tables: Mapping[str, Any]) -> Choices:
         lines = [_line_of(text, key, key in policies and key not in own) for key, _ in found]
         first = min(range(len(found)), key=lambda place: lines[place] or 0)
         key, problem = found[first]
-        raise FormatError(source, lines[first], f"{key}: {problem}", more=len(found))
+        raise FormatError(source, lines[first], f"{key}: {problem}", more=len(found) - 1)
     return Choices(**own, policies=policies)
 
 
 def _as_tuple(name: str, value: Any) -> Any:
     """Lists as tuples; a single baseline may stand without brackets."""
-    if name == "baseline" and isinstance(value, str):
+    if name == "x" and isinstance(value, str):
         return (value,)
     return tuple(value) if isinstance(value, list) else value
 

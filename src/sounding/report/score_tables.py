@@ -225,6 +225,11 @@ def _unknown_notes(scores: Scores) -> list[str]:
             f"{scores.measures[number]}: bounds {width:.3f} wide say nothing about runs that differ by"
             f" {spread:.3f} at most; look at a utility measure (P, RBP, ERR) first."
         )
+    if scores.expected is not None:
+        notes.append(
+            "Deviations suppose that the prior is right and documents are relevant independently of each other:"
+            " they are no confidence intervals."
+        )
     if scores.bounds is not None:
         means, bounds = scores.mean(), scores.bounds.mean()
         residuals = np.nan_to_num(bounds.residual_unjudged) + np.nan_to_num(bounds.residual_tail)

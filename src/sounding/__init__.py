@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sounding.compare.cases import with_assessment
-    from sounding.compare.comparison import Comparison, Testing, compare, compare_runs
+    from sounding.compare.comparison import Comparison, compare
+    from sounding.compare.runs import compare_runs
+    from sounding.compare.testing import Testing
     from sounding.data.formats import read_qrels, read_run, read_runs
     from sounding.data.simulation import simulate_collection
     from sounding.data.tables import Qrels, Run
@@ -33,10 +35,10 @@ _HOME = {
     "Run": "data.tables",
     "Scores": "scores",
     "SoundingError": "errors",
-    "Testing": "compare.comparison",
+    "Testing": "compare.testing",
     "UnknownNameError": "errors",
     "compare": "compare",
-    "compare_runs": "compare.comparison",
+    "compare_runs": "compare.runs",
     "evaluate": "evaluation",
     "parse": "measures",
     "parse_measures": "measures",

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from sounding.align import Judged, align, prepare
 from sounding.data.tables import Qrels, Run
-from sounding.measures import Measure
 from sounding.policies import DEFAULT_POLICIES, Policies
-from sounding.ranking import Values
+from sounding.ranking import Ranking
 
 Grades = dict[str, dict[str, float]]
 HIGHEST = 2.0
@@ -25,7 +25,7 @@ class Collection:
     lists: list[dict[str, list[str]]]  # (run,) topic -> docs, best first
     grades: Grades
 
-    @property
+    @cached_property
     def runs(self) -> list[Run]:
         return [
             Run.from_dict(
@@ -63,10 +63,10 @@ class Collection:
                 for topic, ways in by_topic.items()
             }
 
-    def values(self, measure: Measure, grades: Grades, policies: Policies = DEFAULT_POLICIES) -> Values:
-        """(run, topic)"""
+    def rankings(self, grades: Grades, policies: Policies = DEFAULT_POLICIES) -> list[Ranking]:
+        """The runs under judgments."""
         judged = self.judged(grades, policies)
-        return np.array([measure(align(run, judged, policies)) for run in self.runs])
+        return [align(run, judged, policies) for run in self.runs]
 
 
 def draw_collection(seed: int, *, open_docs: int = 4, length: int = 5, topics: int = 2) -> Collection:

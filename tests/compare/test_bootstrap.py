@@ -53,10 +53,10 @@ def test_intervals_are_scipys_from_the_same_resamples(
     result = run(values, test)
     for number, (a, b) in enumerate(result.pairs.tolist()):
         gaps = values[a] - values[b]
+        drawn: Any = Drawn(weights(topics) @ gaps / topics)
         theirs = stats.bootstrap(
-            (gaps,), np.mean, n_resamples=0, method=method,
-            bootstrap_result=Drawn(weights(topics) @ gaps / topics),  # type: ignore[arg-type]
-        ).confidence_interval  # fmt: skip
+            (gaps,), np.mean, n_resamples=0, method=method, bootstrap_result=drawn
+        ).confidence_interval
         limits = (result.ci_low[number], result.ci_high[number])
         assert limits == pytest.approx((theirs.low, theirs.high), abs=1e-9)
 

@@ -20,6 +20,7 @@ NOISES: dict[str, Noise] = {
 }
 PAIRED = ("t", "wilcoxon", "wilcoxon-pratt", "sign", "randomisation", "bootstrap", "bootstrap-percentile")
 NEAR_LEVEL = ("t", "randomisation")  # 4-6% at 5%; the others may be more cautious
+TIED = "stepped"  # sums over topics tie, and a test that counts ties as extreme is more cautious
 TOPICS = 30
 
 
@@ -69,7 +70,7 @@ def allowed(count: int) -> float:
 def test_equal_runs_are_rarely_called_different(test: str, noise: str) -> None:
     share = false_claims(test, NOISES[noise], 4_000)
     assert share <= allowed(4_000)
-    if test in NEAR_LEVEL:
+    if test in NEAR_LEVEL and noise != TIED:
         assert 0.04 <= share <= 0.06
 
 
@@ -79,7 +80,7 @@ def test_equal_runs_are_rarely_called_different(test: str, noise: str) -> None:
 def test_equal_runs_are_rarely_called_different_in_long(test: str, noise: str) -> None:
     share = false_claims(test, NOISES[noise], 60_000)
     assert share <= allowed(60_000)
-    if test in NEAR_LEVEL:
+    if test in NEAR_LEVEL and noise != TIED:
         assert 0.04 <= share <= 0.06
 
 

@@ -17,11 +17,11 @@ def table(runs: int, topics: int, seed: int, *, steps: int | None = None) -> NDA
     return values if steps is None else np.round(values * steps) / steps
 
 
-def run(values: NDArray[np.float64], test: str, **settings: float) -> compare.PairTests:
+def run(values: NDArray[np.float64], test: str, alpha: float = 0.05) -> compare.PairTests:
     pairs = compare.all_pairs(len(values))
     return compare.test_pairs(
-        values, pairs, test=test, correction="none", rng=np.random.default_rng(1), **settings
-    )  # type: ignore[arg-type]
+        values, pairs, test=test, correction="none", alpha=alpha, rng=np.random.default_rng(1)
+    )
 
 
 @pytest.mark.parametrize("topics", [2, 3, 10, 50, 200])

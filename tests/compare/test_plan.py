@@ -98,6 +98,7 @@ def test_a_name_that_is_not_utf_8_cannot_be_written(tmp_path: Path) -> None:
         ("alpha = 1", 1, "alpha: found 1; expected a number between 0 and 1"),
         ("alpha = nan", 1, "alpha: found nan; expected a number"),
         ("margin = 0.0", 1, "margin: found 0.0; expected a number above 0, such as 0.01"),
+        ("margin = true", 1, "margin: found true; expected a number above 0"),
         ("margin = inf", 1, "margin: found inf; expected a number above 0"),
         ("depths = 10", 1, "depths: found 10; expected a list of whole numbers from 1, such as [10, 100]"),
         ("depths = [10, 0]", 1, "depths: found [10, 0]; expected a list of whole numbers from 1"),
@@ -239,8 +240,8 @@ def test_the_line_for_outputs_names_file_hash_what_is_fixed_and_what_is_open(tmp
     plan = plan_of("measures = ['AP', 'P@10']\nalpha = 0.05\n[policies]\nat_most = '2x'\n", tmp_path)
     assert plan.describe() == (
         f"plan {tmp_path / 'plan.toml'} (sha256 {plan.sha256[:12]}): measures AP, P@10; alpha 0.05;"
-        " at most 2x; left open: depths, test, correction, margin, baseline, ties, unjudged, missing, negative,"
-        " fractional, duplicates, compat, depth, universe, prior, draws, seed"
+        " at most 2x; left open: depths, test, correction, margin, baseline, ties, unjudged, missing,"
+        " negative, fractional, duplicates, compat, depth, universe, prior, draws, seed"
     )
     assert ": nothing is fixed; left open: measures" in plan_of("", tmp_path).describe()
 

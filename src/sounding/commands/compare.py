@@ -17,7 +17,8 @@ from sounding.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from sounding.compare.comparison import Comparison, Testing
+    from sounding.compare.comparison import Comparison
+    from sounding.compare.testing import Testing
     from sounding.policies import Policies
     from sounding.report.tables import Table
 
@@ -131,7 +132,7 @@ def _depths(text: str | None) -> tuple[int, ...]:
 
 
 def _testing(options: dict[str, Any], policies: Policies) -> Testing:
-    from sounding.compare.comparison import Testing
+    from sounding.compare.testing import Testing
 
     names = ("test", "correction", "alpha", "margin", "permutations")
     return Testing(**{name: options[name] for name in names}, seed=policies.seed)
@@ -146,8 +147,8 @@ def _compared(
     policies: Policies,
     options: dict[str, Any],
 ) -> Comparison:
-    from sounding.compare.comparison import Reading, compare_runs
     from sounding.compare.depths import at_depths
+    from sounding.compare.runs import Reading, compare_runs
     from sounding.data.sources import find_runs
     from sounding.measures import parse_measures
 

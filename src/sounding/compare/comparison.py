@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.align import prepare
 from sounding.compare.advice import Basis, Shares, Situation, advise
 from sounding.compare.anova import NO_ERROR
 from sounding.compare.cases import (
@@ -18,7 +17,6 @@ from sounding.compare.cases import (
     Cases,
     assessed_depths,
     assessment_measure,
-    assessment_measures,
     assessment_values,
     compared_measures,
     count_cases,
@@ -26,83 +24,30 @@ from sounding.compare.cases import (
     strength,
     values_of,
 )
-from sounding.compare.claims import PairTests, test_pairs
-from sounding.compare.documents import Settling, what_would_settle
-from sounding.compare.listings import Listings
+from sounding.compare.claims import PairTests
+from sounding.compare.documents import Settling
 from sounding.compare.pairs import Pairs, all_pairs, baseline_pairs
-from sounding.compare.registry import find_test
 from sounding.compare.scenarios import Pool, find_pool
-from sounding.compare.settled import CLOSE, PairBounds, bounds_of_pairs
-from sounding.compare.telling import TellingDocument, telling_documents
+from sounding.compare.settled import CLOSE, PairBounds
+from sounding.compare.telling import TellingDocument
+from sounding.compare.testing import DRAWN, Testing
 from sounding.data.contributors import Contributor
-from sounding.data.formats import read_qrels, read_run
-from sounding.data.tables import Qrels
 from sounding.errors import DataError, UnknownNameError
-from sounding.evaluation import evaluate
 from sounding.measures import Measure, parse_measures
-from sounding.policies import DEFAULT_POLICIES, Policies
+from sounding.policies import Policies
 from sounding.scores import Scores, mean_over_topics
-from sounding.workers import Progress
 
 if TYPE_CHECKING:
     import polars
 
 FEW_TOPICS = 25  # Voorhees (2002): fewer topics do not carry a comparison
-PERMUTATIONS = 10_000  # drawn where the corrections can do with so few
-MOST_PERMUTATIONS = 200_000  # drawn without having been asked for
-DRAWN = ("randomisation", "bootstrap", "bootstrap-percentile")  # tests whose least p is 1 / (drawn + 1)
-MULTIPLIED = ("bonferroni", "holm")  # corrections that multiply the least p by the number of pairs
-
 SHORT = 0.9  # lists that end, on average, before this part of a depth are short for it
 POWER = 0.8  # chance of finding a difference that topics are counted for
-TOPICS = 5  # whose documents are looked at where one pair is explained
 
 COLUMNS = (
     "run_a", "run_b", "measure", "k", "topics", "difference", "ci_low", "ci_high", "p", "p_adjusted",
     "assessment_difference", "assessment_p", "case", "strength", "settled", "advice",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Testing:
-    """How differences are tested: the same for performance and for assessment."""
-
-    test: str = "randomisation"
-    correction: str | None = None  # None: the test's own (holm; bonferroni after an analysis of variance)
-    alpha: float = 0.05
-    margin: float | None = None
-    permutations: int | None = None  # None: 10,000, or as many as the correction needs to reach alpha
-    seed: int = 0
-
-    def draws(self, pairs: int) -> int:
-        """How many permutations or resamples are made for so many pairs."""
-        if self.permutations is not None:
-            return self.permutations
-        return int(np.clip(self.needed(pairs), PERMUTATIONS, MOST_PERMUTATIONS))
-
-    def needed(self, pairs: int) -> int:
-        """How many draws it takes until a pair can be significant at all; 0: any number does."""
-        correction = self.correction or find_test(self.test).correction
-        if self.test not in DRAWN or correction not in MULTIPLIED or not 0 < self.alpha < 1:
-            return 0
-        return int(np.ceil(pairs / self.alpha - 1e-9)) - 1
-
-    def apply(self, values: NDArray[np.float64], pairs: Pairs, margin: float | None = None) -> PairTests:
-        """The test of these pairs; every call draws from the same seed."""
-        return test_pairs(
-            values, pairs, test=self.test, correction=self.correction, alpha=self.alpha, margin=margin,
-            permutations=self.draws(len(pairs)), rng=np.random.default_rng(self.seed),
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """How files are read: formats where they are not recognised, processes, and who hears of progress."""
-
-    qrels_format: str | None = None
-    run_format: str | None = None
-    jobs: int | None = 1
-    progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +199,7 @@ class Comparison:
         return Situation(
             run_a=self.runs[a], run_b=self.runs[b],
             measure=str(self.measures[measure]), basis=_basis(self.measures[measure]),
-            condensed=self.policies.unjudged == "condensed" or bool(self.measures[measure].get("judged_only")),
+            condensed=self.policies.unjudged == "condensed" or _judged_only(self.measures[measure]),
             case=int(self.cases[measure, pair]), settled=self.settled(measure, pair),
             shares=here, shallower=tuple(shallower),
             pooled_a=pooled[0], pooled_b=pooled[1],
@@ -294,94 +239,13 @@ def compare(
         )
     chosen = compared_measures(scores) if measures is None else parse_measures(measures)
     how = Testing(seed=scores.policies.seed) if testing is None else testing
-    _check_request(scores, chosen)
-    pairs = _pairs(scores, chosen, baselines, pair)
+    check_request(scores, chosen)
+    pairs = chosen_pairs(scores, chosen, baselines, pair)
     bounds = tuple(separate_bounds(scores, measure, pairs) for measure in chosen)
-    return _compare(scores, chosen, pairs, bounds, how, contributors)
+    return compared(scores, chosen, pairs, bounds, how, contributors)
 
 
-def compare_runs(
-    qrels: Any,
-    runs: Iterable[Any],
-    measures: Iterable[str | Measure],
-    *,
-    baselines: Sequence[str] = (),
-    pair: tuple[str, str] | None = None,
-    testing: Testing | None = None,
-    contributors: Mapping[str, Contributor] | None = None,
-    policies: Policies = DEFAULT_POLICIES,
-    reading: Reading | None = None,
-) -> Comparison:
-    """Evaluate runs with all that a comparison needs, and compare them.
-
-    For one pair, and against baselines, bounds are those of the difference: the two runs' documents are
-    set against each other. For all pairs they are the runs' own.
-    """
-    sources, chosen = list(runs), parse_measures(measures)
-    how = Testing(seed=policies.seed) if testing is None else testing
-    files = Reading() if reading is None else reading
-    judgments = read_qrels(
-        qrels, format=files.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
-    )
-    scores = _joined(
-        [
-            evaluate(
-                judgments, sources, wanted, policies=under,
-                run_format=files.run_format, jobs=files.jobs, progress=files.progress,
-            )
-            for under, wanted in evaluations(chosen, policies).items()
-        ]
-    )  # fmt: skip
-    _check_request(scores, chosen)
-    pairs = _pairs(scores, chosen, baselines, pair)
-    if not (baselines or pair) or policies.ties == "average":
-        bounds = tuple(separate_bounds(scores, measure, pairs) for measure in chosen)
-        return _compare(scores, chosen, pairs, bounds, how, contributors)
-    listings = _listings(scores.policies, judgments, sources, files)
-    bounds = tuple(bounds_of_pairs(measure, listings, pairs) for measure in chosen)
-    found = _compare(scores, chosen, pairs, bounds, how, contributors)
-    if pair is None:
-        return found
-    return replace(found, accounts=tuple(_accounts(found, listings)))
-
-
-def evaluations(measures: Sequence[Measure], policies: Policies) -> dict[Policies, tuple[Measure, ...]]:
-    """What to evaluate under which policies: the measures themselves, and what stands beside them.
-
-    One evaluation is enough unless unjudged documents are removed (A_p counts them) or ties averaged
-    (the first unjudged rank has no average). Bounds come along where they can be had.
-    """
-    own = policies
-    if policies.unjudged == "nonrelevant" and policies.ties != "average":
-        own = replace(policies, unjudged="bounds")
-    whole = replace(own, unjudged="nonrelevant") if own.unjudged == "condensed" else own
-    ordered = replace(whole, ties="trec") if whole.ties == "average" else whole
-    found: dict[Policies, dict[Measure, None]] = {}
-    for under, wanted in (
-        (own, measures),
-        (whole, assessment_measures(measures)),
-        (ordered, [FIRST_UNJUDGED]),
-    ):
-        found.setdefault(under, {}).update(dict.fromkeys(wanted))
-    return {under: tuple(wanted) for under, wanted in found.items()}
-
-
-def _joined(parts: Sequence[Scores]) -> Scores:
-    """The measures of several scores of the same runs and topics side by side; bounds only of one alone."""
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    return replace(
-        first,
-        measures=tuple(measure for part in parts for measure in part.measures),
-        values=np.concatenate([part.values for part in parts], axis=1),
-        judged=np.concatenate([part.judged for part in parts], axis=1),
-        bounds=None,
-        expected=None,
-    )
-
-
-def _compare(
+def compared(
     scores: Scores,
     measures: tuple[Measure, ...],
     pairs: Pairs,
@@ -389,6 +253,7 @@ def _compare(
     testing: Testing,
     contributors: Mapping[str, Contributor] | None,
 ) -> Comparison:
+    """Test the pairs by every measure, and put down what belongs to them; the request was checked."""
     tables = [values_of(scores, measure) for measure in measures]
     depths, assessed = zip(*(assessment_values(scores, measure) for measure in measures), strict=True)
     performance = tuple(
@@ -446,40 +311,16 @@ def _topics_needed(tests: PairTests) -> NDArray[np.float64]:
     return np.maximum(np.ceil(squares + reach**2 / 2), 2.0)
 
 
+def _judged_only(measure: Measure) -> bool:
+    return bool(measure.get("judged_only")) or measure.name == "Bpref"
+
+
 def _basis(measure: Measure) -> Basis:
     return "utility" if measure.definition.basis == "utility" else "recall"
 
 
-def _listings(policies: Policies, judgments: Qrels, sources: Sequence[Any], reading: Reading) -> Listings:
-    """The documents of all runs, set against each other."""
-    tables = [
-        read_run(
-            source, format=reading.run_format, duplicates=policies.duplicates,
-            with_ranks=policies.ties == "rank",
-        )
-        for source in sources
-    ]  # fmt: skip
-    return Listings.of(tables, prepare(judgments, policies), policies)
-
-
-def _accounts(comparison: Comparison, listings: Listings) -> Iterator[Account]:
-    """For one pair, by every measure: what would settle it, and what made the difference."""
-    a, b = comparison.pairs[0].tolist()
-    for number, measure in enumerate(comparison.measures):
-        gaps = np.nan_to_num(comparison.values[a, number] - comparison.values[b, number])
-        leading = [
-            place for place in np.argsort(-np.abs(gaps), kind="stable")[:TOPICS].tolist() if gaps[place]
-        ]
-        telling = {
-            comparison.topics[place]: telling_documents(
-                measure, listings, (a, b), place, ahead=0 if gaps[place] > 0 else 1
-            )
-            for place in leading
-        }
-        yield Account(settling=what_would_settle(measure, listings, (a, b)), telling=telling)
-
-
-def _check_request(scores: Scores, measures: Sequence[Measure]) -> None:
+def check_request(scores: Scores, measures: Sequence[Measure]) -> None:
+    """An error where there is too little to compare: runs, topics, numbers."""
     if not measures:
         raise DataError("nothing to compare by: give at least one measure that is no count and no text")
     for measure in measures:
@@ -496,7 +337,7 @@ def _check_request(scores: Scores, measures: Sequence[Measure]) -> None:
         )
 
 
-def _pairs(
+def chosen_pairs(
     scores: Scores, measures: Sequence[Measure], baselines: Sequence[str], pair: tuple[str, str] | None
 ) -> Pairs:
     """One pair as it is named; runs against baselines, which stand second; or all, better runs first."""

@@ -151,7 +151,7 @@ def _choices(source: str, text: str, tables: Mapping[str, Any]) -> Choices:
 
 def _as_tuple(name: str, value: Any) -> Any:
     """Lists as tuples; a single baseline may stand without brackets."""
-    if name == "x" and isinstance(value, str):
+    if name == "baseline" and isinstance(value, str):
         return (value,)
     return tuple(value) if isinstance(value, list) else value
 
@@ -260,7 +260,7 @@ def _with_cut_off(name: str) -> str | None:
         found = parse_measures([f"{name}@{_PROBE}"])
     except SoundingError:
         return None
-    return str(found[0]).removesuffix(f"@{_PROBE}") if found[0].k == _PROBE else None
+    return str(found[0]).removesuffix(f"@{_PROBE}")
 
 
 def _deviations(name: str, planned: Any, used: Any) -> Iterator[str]:

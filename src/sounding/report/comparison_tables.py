@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from sounding.compare.cases import CASES, MEANING, strength
-from sounding.compare.comparison import TOPICS, Comparison
+from sounding.compare.comparison import Comparison
 from sounding.compare.depths import CAUSES, Move, count_scenarios, examples, families, moved_pairs, moves
 from sounding.compare.documents import OpenDocument
+from sounding.compare.runs import TOPICS
 from sounding.compare.scenarios import SCENARIOS
 from sounding.compare.telling import TellingDocument
 from sounding.report.tables import UNKNOWN, Cell, Column, Table

@@ -227,8 +227,8 @@ def _unknown_notes(scores: Scores) -> list[str]:
         )
     if scores.expected is not None:
         notes.append(
-            "Deviations suppose that the prior is right and documents are relevant independently of each other:"
-            " they are no confidence intervals."
+            "Deviations suppose that the prior is right and that documents are relevant independently of each"
+            " other: they are no confidence intervals."
         )
     if scores.bounds is not None:
         means, bounds = scores.mean(), scores.bounds.mean()

@@ -1,0 +1,156 @@
+"""compare_runs(): from files to a comparison, with the documents behind it where few pairs are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sounding.align import prepare
+from sounding.compare.cases import FIRST_UNJUDGED, assessment_measures
+from sounding.compare.comparison import (
+    Account,
+    Comparison,
+    check_request,
+    chosen_pairs,
+    compared,
+    separate_bounds,
+)
+from sounding.compare.documents import what_would_settle
+from sounding.compare.listings import Listings
+from sounding.compare.settled import bounds_of_pairs
+from sounding.compare.telling import telling_documents
+from sounding.compare.testing import Testing
+from sounding.data.contributors import Contributor
+from sounding.data.formats import read_qrels, read_run
+from sounding.data.sources import STDIN
+from sounding.data.tables import Run
+from sounding.evaluation import evaluate
+from sounding.measures import Measure, parse_measures
+from sounding.policies import DEFAULT_POLICIES, Policies
+from sounding.scores import Scores
+from sounding.workers import Progress
+
+TOPICS = 5  # whose documents are looked at where one pair is explained
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How files are read: formats where they are not recognised, processes, and who hears of progress."""
+
+    qrels_format: str | None = None
+    run_format: str | None = None
+    jobs: int | None = 1
+    progress: Progress | None = None
+
+
+def compare_runs(
+    qrels: Any,
+    runs: Iterable[Any],
+    measures: Iterable[str | Measure],
+    *,
+    baselines: Sequence[str] = (),
+    pair: tuple[str, str] | None = None,
+    testing: Testing | None = None,
+    contributors: Mapping[str, Contributor] | None = None,
+    policies: Policies = DEFAULT_POLICIES,
+    reading: Reading | None = None,
+) -> Comparison:
+    """Evaluate runs with all that a comparison needs, and compare them.
+
+    For one pair, and against baselines, bounds are those of the difference: the two runs' documents are
+    set against each other. For all pairs they are the runs' own.
+    """
+    chosen = parse_measures(measures)
+    how = Testing(seed=policies.seed) if testing is None else testing
+    files = Reading() if reading is None else reading
+    # Standard input can be read once, and runs may be read again.
+    sources = [_read(run, policies, files) if run == STDIN else run for run in runs]
+    judgments = read_qrels(
+        qrels, format=files.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
+    )
+    scores = _joined(
+        [
+            evaluate(
+                judgments, sources, wanted, policies=under,
+                run_format=files.run_format, jobs=files.jobs, progress=files.progress,
+            )
+            for under, wanted in evaluations(chosen, policies).items()
+        ]
+    )  # fmt: skip
+    check_request(scores, chosen)
+    pairs = chosen_pairs(scores, chosen, baselines, pair)
+    if not (baselines or pair) or policies.ties == "average":
+        bounds = tuple(separate_bounds(scores, measure, pairs) for measure in chosen)
+        return compared(scores, chosen, pairs, bounds, how, contributors)
+    listings = Listings.of(
+        [_read(source, policies, files) for source in sources],
+        prepare(judgments, scores.policies),
+        scores.policies,
+    )
+    bounds = tuple(bounds_of_pairs(measure, listings, pairs) for measure in chosen)
+    found = compared(scores, chosen, pairs, bounds, how, contributors)
+    if pair is None:
+        return found
+    return replace(found, accounts=tuple(_accounts(found, listings)))
+
+
+def evaluations(measures: Sequence[Measure], policies: Policies) -> dict[Policies, tuple[Measure, ...]]:
+    """What to evaluate under which policies: the measures themselves, and what stands beside them.
+
+    One evaluation is enough unless unjudged documents are removed (A_p counts them) or ties averaged
+    (the first unjudged rank has no average). Bounds come along where they can be had.
+    """
+    own = policies
+    if policies.unjudged == "nonrelevant" and policies.ties != "average":
+        own = replace(policies, unjudged="bounds")
+    whole = replace(own, unjudged="nonrelevant") if own.unjudged == "condensed" else own
+    ordered = replace(whole, ties="trec") if whole.ties == "average" else whole
+    found: dict[Policies, dict[Measure, None]] = {}
+    for under, wanted in (
+        (own, measures),
+        (whole, assessment_measures(measures)),
+        (ordered, [FIRST_UNJUDGED]),
+    ):
+        found.setdefault(under, {}).update(dict.fromkeys(wanted))
+    return {under: tuple(wanted) for under, wanted in found.items()}
+
+
+def _joined(parts: Sequence[Scores]) -> Scores:
+    """The measures of several scores of the same runs and topics side by side; bounds only of one alone."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    return replace(
+        first,
+        measures=tuple(measure for part in parts for measure in part.measures),
+        values=np.concatenate([part.values for part in parts], axis=1),
+        judged=np.concatenate([part.judged for part in parts], axis=1),
+        bounds=None,
+        expected=None,
+    )
+
+
+def _read(source: Any, policies: Policies, reading: Reading) -> Run:
+    return read_run(
+        source, format=reading.run_format, duplicates=policies.duplicates, with_ranks=policies.ties == "rank"
+    )
+
+
+def _accounts(comparison: Comparison, listings: Listings) -> Iterator[Account]:
+    """For one pair, by every measure: what would settle it, and what made the difference."""
+    a, b = comparison.pairs[0].tolist()
+    for number, measure in enumerate(comparison.measures):
+        gaps = np.nan_to_num(comparison.values[a, number] - comparison.values[b, number])
+        leading = [
+            place for place in np.argsort(-np.abs(gaps), kind="stable")[:TOPICS].tolist() if gaps[place]
+        ]
+        telling = {
+            comparison.topics[place]: telling_documents(
+                measure, listings, (a, b), place, ahead=0 if gaps[place] > 0 else 1
+            )
+            for place in leading
+        }
+        yield Account(settling=what_would_settle(measure, listings, (a, b)), telling=telling)

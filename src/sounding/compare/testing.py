@@ -1,0 +1,49 @@
+"""How a comparison tests: which test, which correction, at which level, with how many draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.compare.claims import PairTests, test_pairs
+from sounding.compare.pairs import Pairs
+from sounding.compare.registry import find_test
+
+PERMUTATIONS = 10_000  # drawn where the corrections can do with so few
+MOST_PERMUTATIONS = 200_000  # drawn without having been asked for
+DRAWN = ("randomisation", "bootstrap", "bootstrap-percentile")  # tests whose least p is 1 / (drawn + 1)
+MULTIPLIED = ("bonferroni", "holm")  # corrections that multiply the least p by the number of pairs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Testing:
+    """How differences are tested: the same for performance and for assessment."""
+
+    test: str = "randomisation"
+    correction: str | None = None  # None: the test's own (holm; bonferroni after an analysis of variance)
+    alpha: float = 0.05
+    margin: float | None = None
+    permutations: int | None = None  # None: 10,000, or as many as the correction needs to reach alpha
+    seed: int = 0
+
+    def draws(self, pairs: int) -> int:
+        """How many permutations or resamples are made for so many pairs."""
+        if self.permutations is not None:
+            return self.permutations
+        return int(np.clip(self.needed(pairs), PERMUTATIONS, MOST_PERMUTATIONS))
+
+    def needed(self, pairs: int) -> int:
+        """How many draws it takes until a pair can be significant at all; 0: any number does."""
+        correction = self.correction or find_test(self.test).correction
+        if self.test not in DRAWN or correction not in MULTIPLIED or not 0 < self.alpha < 1:
+            return 0
+        return int(np.ceil(pairs / self.alpha - 1e-9)) - 1
+
+    def apply(self, values: NDArray[np.float64], pairs: Pairs, margin: float | None = None) -> PairTests:
+        """The test of these pairs; every call draws from the same seed."""
+        return test_pairs(
+            values, pairs, test=self.test, correction=self.correction, alpha=self.alpha, margin=margin,
+            permutations=self.draws(len(pairs)), rng=np.random.default_rng(self.seed),
+        )  # fmt: skip

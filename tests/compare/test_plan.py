@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sounding.compare.multiplicity import CORRECTION_NAMES
-from sounding.compare.plan import KEYS, POLICY_KEYS, Choices, Plan, read_plan, write_plan
+from sounding.compare.plan import KEYS, Choices, Plan, read_plan, write_plan
 from sounding.compare.registry import TESTS
 from sounding.errors import DataError, FormatError
 from sounding.policies import DEFAULT_POLICIES, Policies
 
-PAGE = Path(__file__).parents[2] / "docs" / "plan.md"
+PAGE = Path(__file__).parents[2] / "docs" / "plan-file.md"
 
 names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 measures = st.sampled_from(["AP", "P", "map", "nDCG@10", "RBP(p=0.9)", "R", "A_p@10", "ndcg_cut.5", "recall"])
@@ -240,10 +240,16 @@ def test_the_line_for_outputs_names_file_hash_what_is_fixed_and_what_is_open(tmp
     plan = plan_of("measures = ['AP', 'P@10']\nalpha = 0.05\n[policies]\nat_most = '2x'\n", tmp_path)
     assert plan.describe() == (
         f"plan {tmp_path / 'plan.toml'} (sha256 {plan.sha256[:12]}): measures AP, P@10; alpha 0.05;"
-        " at most 2x; left open: depths, test, correction, margin, baseline, ties, unjudged, missing,"
-        " negative, fractional, duplicates, compat, depth, universe, prior, draws, seed"
+        " at most 2x; left open: depths, test, correction, margin, baseline, other policies"
     )
-    assert ": nothing is fixed; left open: measures" in plan_of("", tmp_path).describe()
+    everything = planned(
+        measures=("AP",), depths=(10,), test="t", correction="holm", alpha=0.05, margin=0.01, baseline=("a",),
+        policies=asdict(Policies(depth=10, at_most="2x")),
+    )  # fmt: skip
+    assert "left open" not in everything.describe()
+    nothing = plan_of("", tmp_path).describe()
+    assert ": nothing is fixed; left open: measures, depths, test, correction, alpha, margin" in nothing
+    assert nothing.endswith("baseline, policies")
 
 
 # -- the page ---------------------------------------------------------------------------------------
@@ -253,7 +259,7 @@ def test_the_pages_plan_is_one_and_every_key_is_on_the_page(tmp_path: Path) -> N
     text = PAGE.read_text()
     (block,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     assert set(plan_of(block, tmp_path).choices.made()) == {*KEYS, "ties", "unjudged"}
-    for name in (*KEYS, *POLICY_KEYS):
+    for name in KEYS:
         assert f"`{name}`" in text
 
 

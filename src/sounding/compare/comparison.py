@@ -31,7 +31,7 @@ from sounding.compare.scenarios import Pool, find_pool
 from sounding.compare.settled import CLOSE, PairBounds
 from sounding.compare.telling import TellingDocument
 from sounding.compare.testing import DRAWN, Testing
-from sounding.data.contributors import Contributor
+from sounding.data.simulation import RunInfo
 from sounding.errors import DataError, UnknownNameError
 from sounding.measures import Measure, parse_measures
 from sounding.policies import Policies
@@ -226,7 +226,7 @@ def compare(
     baselines: Sequence[str] = (),
     pair: tuple[str, str] | None = None,
     testing: Testing | None = None,
-    contributors: Mapping[str, Contributor] | None = None,
+    info: Mapping[str, RunInfo] | None = None,
 ) -> Comparison:
     """Test all pairs of runs, all against baselines, or one pair; by all measures, or by some.
 
@@ -242,7 +242,7 @@ def compare(
     check_request(scores, chosen)
     pairs = chosen_pairs(scores, chosen, baselines, pair)
     bounds = tuple(separate_bounds(scores, measure, pairs) for measure in chosen)
-    return compared(scores, chosen, pairs, bounds, how, contributors)
+    return compared(scores, chosen, pairs, bounds, how, info)
 
 
 def compared(
@@ -251,7 +251,7 @@ def compared(
     pairs: Pairs,
     bounds: tuple[PairBounds | None, ...],
     testing: Testing,
-    contributors: Mapping[str, Contributor] | None,
+    info: Mapping[str, RunInfo] | None,
 ) -> Comparison:
     """Test the pairs by every measure, and put down what belongs to them; the request was checked."""
     tables = [values_of(scores, measure) for measure in measures]
@@ -273,7 +273,7 @@ def compared(
         cases=np.array([decide(*both) for both in zip(performance, assessments, strict=True)]),
         bounds=bounds, accounts=(), evenness=tuple(sorted(evenness, key=lambda one: one.depth)),
         topics_needed=np.array([_topics_needed(tests) for tests in performance]), lengths=_lengths(scores),
-        pool=_pool(scores, contributors),
+        pool=_pool(scores, info),
         notes=tuple(_notes(scores, values, performance, pairs)),
         testing=testing, policies=scores.policies,
     )  # fmt: skip
@@ -402,11 +402,11 @@ def _lengths(scores: Scores) -> NDArray[np.float64]:
     return np.nansum(retrieved, axis=1) / np.maximum(having, 1)
 
 
-def _pool(scores: Scores, contributors: Mapping[str, Contributor] | None) -> Pool | None:
+def _pool(scores: Scores, info: Mapping[str, RunInfo] | None) -> Pool | None:
     if FIRST_UNJUDGED not in scores.measures:
         return None
     names = list(zip(scores.runs, scores.tags, strict=True))
-    return find_pool(values_of(scores, FIRST_UNJUDGED), names, contributors)
+    return find_pool(values_of(scores, FIRST_UNJUDGED), names, info)
 
 
 def _notes(

@@ -1,6 +1,6 @@
 """Whether a comparison may pass: conditions that make a build fail, and the exit status that says which.
 
-docs/plan.md says how to use it.
+docs/plan-file.md says how to use it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A plan: the choices of a comparison, written down in a file before anybody has seen a value.
 
-docs/plan.md gives the keys. What a plan does not mention, it leaves open.
+docs/plan-file.md gives the keys. What a plan does not mention, it leaves open.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from sounding.compare.multiplicity import CORRECTION_NAMES
 from sounding.compare.registry import TESTS
@@ -79,8 +79,10 @@ class Plan:
         """The plan in one line, as outputs repeat it: file, hash, what is fixed and what is left open."""
         made = self.choices.made()
         fixed = "; ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in made.items())
-        unsaid = [name for name in (*KEYS, *POLICY_KEYS) if name not in made]
-        rest = f"; left open: {', '.join(name.replace('_', ' ') for name in unsaid)}" if unsaid else ""
+        unsaid = [name for name in KEYS if name not in made]
+        if len(self.choices.policies) < len(POLICY_KEYS):
+            unsaid.append("other policies" if self.choices.policies else POLICIES)
+        rest = f"; left open: {', '.join(unsaid)}" if unsaid else ""
         return f"plan {self.source} (sha256 {self.sha256[:12]}): {fixed or 'nothing is fixed'}{rest}"
 
 
@@ -217,9 +219,9 @@ def _unknown_measures(names: tuple[str, ...]) -> Iterator[Problem]:
 
 
 def _policy_problems(policies: Mapping[str, Any]) -> Iterator[Problem]:
-    sound = True
+    sound, hints = True, get_type_hints(Policies)
     for name, value in policies.items():
-        kind = int if name in ("depth", "draws", "seed") else str
+        kind = int if int in (hints[name], *get_args(hints[name])) else str
         if type(value) is not kind:
             sound = False
             right = "a whole number" if kind is int else "text in quotation marks"

@@ -23,8 +23,8 @@ from sounding.compare.listings import Listings
 from sounding.compare.settled import bounds_of_pairs
 from sounding.compare.telling import telling_documents
 from sounding.compare.testing import Testing
-from sounding.data.contributors import Contributor
 from sounding.data.formats import read_qrels, read_run
+from sounding.data.simulation import RunInfo
 from sounding.data.sources import STDIN
 from sounding.data.tables import Run
 from sounding.evaluation import evaluate
@@ -54,7 +54,7 @@ def compare_runs(
     baselines: Sequence[str] = (),
     pair: tuple[str, str] | None = None,
     testing: Testing | None = None,
-    contributors: Mapping[str, Contributor] | None = None,
+    info: Mapping[str, RunInfo] | None = None,
     policies: Policies = DEFAULT_POLICIES,
     reading: Reading | None = None,
 ) -> Comparison:
@@ -84,14 +84,14 @@ def compare_runs(
     pairs = chosen_pairs(scores, chosen, baselines, pair)
     if not (baselines or pair) or policies.ties == "average":
         bounds = tuple(separate_bounds(scores, measure, pairs) for measure in chosen)
-        return compared(scores, chosen, pairs, bounds, how, contributors)
+        return compared(scores, chosen, pairs, bounds, how, info)
     listings = Listings.of(
         [_read(source, policies, files) for source in sources],
         prepare(judgments, scores.policies),
         scores.policies,
     )
     bounds = tuple(bounds_of_pairs(measure, listings, pairs) for measure in chosen)
-    found = compared(scores, chosen, pairs, bounds, how, contributors)
+    found = compared(scores, chosen, pairs, bounds, how, info)
     if pair is None:
         return found
     return replace(found, accounts=tuple(_accounts(found, listings)))

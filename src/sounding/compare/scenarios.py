@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sounding.compare.pairs import Pairs
-from sounding.data.contributors import Contributor
+from sounding.data.simulation import RunInfo
 from sounding.errors import DataError
 
 GUESSED_FROM = 10  # a run with fewer judged at its top on some topic is never taken to have contributed
@@ -47,7 +47,7 @@ class Pool:
 def find_pool(
     first_unjudged: NDArray[np.float64],
     names: Sequence[Sequence[str]],
-    listed: Mapping[str, Contributor] | None = None,
+    listed: Mapping[str, RunInfo] | None = None,
 ) -> Pool:
     """The pool behind the judgments, from the rank of each run's first unjudged document, (run, topic).
 

@@ -1,0 +1,49 @@
+"""Scores made by hand, as comparisons take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sounding.compare.cases import FIRST_UNJUDGED, JUDGED, RETRIEVED
+from sounding.measures import Measure, parse
+from sounding.policies import DEFAULT_POLICIES
+from sounding.scores import Scores
+
+
+def scores_of(
+    values: Mapping[str, ArrayLike],
+    *,
+    lengths: ArrayLike | None = None,
+    first_unjudged: ArrayLike | None = None,
+) -> Scores:
+    """Scores from values by run and topic for each measure; lists of 1,000 documents unless told otherwise."""
+    tables: dict[Measure, np.ndarray] = {
+        parse(name): np.asarray(table, np.float64) for name, table in values.items()
+    }
+    shape = next(iter(tables.values())).shape
+    runs, topics = shape
+    tables[RETRIEVED] = np.broadcast_to(
+        np.asarray(1000 if lengths is None else lengths, np.float64).reshape(-1, 1), shape
+    )
+    tables.setdefault(JUDGED, np.full(shape, 100.0))
+    if first_unjudged is not None:
+        tables[FIRST_UNJUDGED] = np.broadcast_to(
+            np.asarray(first_unjudged, np.float64).reshape(-1, 1), shape
+        )
+    names = tuple(f"r{number}" for number in range(1, runs + 1))
+    return Scores(
+        runs=names, tags=names, measures=tuple(tables),
+        topics=tuple(str(401 + number) for number in range(topics)),
+        values=np.stack(list(tables.values()), axis=1), texts={},
+        judged=np.ones((runs, len(tables), topics)), missing=np.zeros(shape, np.bool_),
+        ignored=(0,) * runs, without_relevant=(), policies=DEFAULT_POLICIES,
+    )  # fmt: skip
+
+
+def around(*means: float, topics: int = 30, spread: float = 0.05, seed: int = 0) -> np.ndarray:
+    """(run, topic): values that vary about each mean; runs of equal mean differ by chance alone."""
+    rng = np.random.default_rng(seed)
+    return np.asarray(means)[:, np.newaxis] + rng.normal(0, spread, (len(means), topics))

@@ -1,0 +1,176 @@
+"""Advice: every rule applies where its row of the page says, and before the rules below it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sounding.compare.advice import FEW, LOW, RULES, Shares, Situation, advise
+from sounding.errors import DataError
+
+PAGE = Path(__file__).parents[2] / "docs" / "settled.md"
+
+EVEN = Shares(depth=100, a=0.9, b=0.9, even=True)
+UNEVEN = Shares(depth=1000, a=0.3, b=0.6, even=False)
+# A weak case by AP, about which nothing is known but the shares.
+WEAK = Situation(
+    run_a="new", run_b="old", measure="AP@1000", basis="recall", case=4, settled=False, shares=UNEVEN,
+    p=0.01, topics=50,
+)  # fmt: skip
+STRONG = replace(WEAK, case=3, shares=EVEN, measure="P@100", basis="utility")
+
+
+def test_a_pair_that_could_not_be_tested_needs_topics() -> None:
+    advice = advise(replace(WEAK, case=0, settled=True, topics=1))
+    assert advice.action == "add topics"
+    assert str(advice) == "Add topics: the runs share 1 topic, and a test needs at least 2."
+
+
+@pytest.mark.parametrize("case", [3, 4])
+def test_settled_and_significant_is_done_even_where_the_case_is_weak(case: int) -> None:
+    advice = advise(replace(WEAK, case=case, settled=True, p=1e-6))
+    assert advice.action == "nothing to do"
+    assert str(advice) == (
+        "Nothing to do: the difference is significant (p < 0.001), and no judgment of further documents"
+        " can reverse the order."
+    )
+
+
+def test_no_judgments_needed_is_as_good_as_settled() -> None:
+    assert advise(replace(WEAK, settled=None, documents_needed=0)).action == "nothing to do"
+
+
+def test_low_assessment_at_every_depth_calls_for_another_collection() -> None:
+    low = Shares(depth=10, a=LOW - 0.01, b=0.2, even=True)
+    bad = replace(WEAK, shares=replace(UNEVEN, b=0.4), shallower=(low,))
+    advice = advise(bad)
+    assert advice.action == "use another collection"
+    assert str(advice) == (
+        "Use another collection: less than half of either run was judged at every depth looked at"
+        " (judged to 1000: 30% and 40%)."
+    )
+    assert advise(replace(bad, shallower=(replace(low, b=LOW),))).action != "use another collection"
+    assert advise(replace(bad, shallower=())).action != "use another collection"
+    assert advise(replace(bad, settled=True)).action != "use another collection"
+
+
+def test_an_even_comparison_without_significance_needs_topics() -> None:
+    advice = advise(replace(STRONG, case=1, p=0.2, topics_needed=1200, documents_needed=1))
+    assert advice.action == "add topics"
+    assert str(advice) == (
+        "Add topics: both are equally assessed to 100, but the difference is not significant (p = 0.200) over"
+        " 50 topics; about 1,200 would be needed for a difference of this size."
+    )
+    assert str(advise(replace(STRONG, case=1, p=0.2))).endswith("(p = 0.200) over 50 topics.")
+
+
+def test_an_uneven_comparison_whose_order_is_settled_needs_topics_too() -> None:
+    advice = advise(replace(WEAK, case=2, settled=True, p=0.2))
+    assert advice.action == "add topics"
+    assert "no judgment can reverse the order" in str(advice)
+
+
+def test_a_weak_case_is_compared_at_the_deepest_depth_where_assessment_is_even() -> None:
+    depths = (replace(EVEN, depth=10), replace(EVEN, depth=30), replace(UNEVEN, depth=100))
+    situation = replace(WEAK, shallower=depths, pooled_a=False, documents_needed=3)
+    advice = advise(situation)
+    assert advice.action == "compare at a shallower depth"
+    assert str(advice) == (
+        "Compare at depth 30: it is the deepest where both are equally assessed"
+        " (judged to 1000: 30% and 60%)."
+    )
+    frozen = advise(replace(situation, frozen_a=True, frozen_b=False))
+    assert str(frozen).endswith("equally assessed (lists of new end above 1000).")
+    assert "old" not in str(advise(replace(situation, frozen_b=True)))
+
+
+def test_a_less_assessed_run_that_did_not_contribute_belongs_into_the_pool() -> None:
+    advice = advise(replace(WEAK, pooled_a=False, pooled_b=True, documents_needed=3))
+    assert advice.action == "put the run into the pool"
+    assert str(advice) == (
+        "Put new into the pool: it did not contribute, and less of it was judged"
+        " (judged to 1000: 30% and 60%)."
+    )
+    other = replace(WEAK, shares=replace(UNEVEN, a=0.6, b=0.3), pooled_a=True, pooled_b=False)
+    assert str(advise(other)).startswith("Put old into the pool")
+    for pooled in (True, None):
+        assert advise(replace(WEAK, pooled_a=pooled, pooled_b=False)).action != "put the run into the pool"
+    assert advise(replace(STRONG, pooled_b=False)).action != "put the run into the pool"
+
+
+@pytest.mark.parametrize("situation", [WEAK, STRONG])
+def test_few_judgments_are_to_be_made(situation: Situation) -> None:
+    advice = advise(replace(situation, documents_needed=FEW))
+    assert advice.action == "judge documents"
+    assert str(advice) == (
+        "Judge the documents of the largest weight: in the best case 100 judgments would settle the order."
+    )
+    assert "1 judgment would" in str(advise(replace(situation, documents_needed=1)))
+
+
+def test_recall_measures_give_way_to_others_where_too_many_judgments_would_be_needed() -> None:
+    advice = advise(replace(WEAK, documents_needed=FEW + 1))
+    assert advice.action == "use another measure"
+    assert str(advice) == (
+        "Use a utility measure (P, RBP), a condensed one (judged_only=True) or Bpref: AP@1000 rests on how"
+        " many relevant documents were found (judged to 1000: 30% and 60%)."
+    )
+    assert advise(replace(STRONG, basis="recall")).action == "use another measure"
+    assert advise(replace(STRONG, basis="recall", settled=None)).action == "nothing to do"
+
+
+def test_many_judgments_are_the_way_for_utility_measures() -> None:
+    advice = advise(replace(WEAK, basis="utility", documents_needed=12345))
+    assert advice.action == "judge documents"
+    assert "12,345 judgments" in str(advice)
+
+
+def test_a_weak_case_of_a_utility_measure_without_a_way_to_settle_it_is_condensed() -> None:
+    advice = advise(replace(WEAK, basis="utility"))
+    assert advice.action == "use another measure"
+    assert str(advice).startswith("Use a condensed measure (judged_only=True) or Bpref:")
+
+
+def test_a_measure_that_is_condensed_already_is_not_advised_again() -> None:
+    advice = advise(replace(WEAK, condensed=True))
+    assert advice.action == "judge documents"
+    assert str(advice).startswith("Judge more documents of new: the other run is significantly more assessed")
+
+
+def test_a_strong_difference_that_nothing_more_is_known_of_is_left_alone() -> None:
+    advice = advise(STRONG)
+    assert advice.action == "nothing to do"
+    assert str(advice).endswith("and the run ahead is not the more assessed one.")
+
+
+def test_every_situation_has_one_sentence_of_advice() -> None:
+    facts = itertools.product(
+        range(5), (True, False, None), ("recall", "utility"), (True, False), ((), (EVEN,), (UNEVEN,)),
+        (True, False, None), (None, 5, 5000), (UNEVEN, EVEN, replace(UNEVEN, b=0.2)),
+    )  # fmt: skip
+    seen = set()
+    for case, settled, basis, condensed, shallower, pooled, needed, shares in facts:
+        situation = replace(
+            WEAK, case=case, settled=settled, basis=basis, condensed=condensed, shallower=shallower,
+            pooled_a=pooled, pooled_b=pooled, documents_needed=needed, shares=shares,
+        )  # fmt: skip
+        advice = advise(situation)
+        assert re.fullmatch(r"[A-Z].*\.", str(advice))
+        assert ". " not in str(advice)
+        seen.add(advice.action)
+    assert seen == {action for action, _ in RULES}
+
+
+def test_the_page_lists_the_rules_in_their_order() -> None:
+    table = PAGE.read_text().partition("## Advice")[2]
+    assert re.findall(r"^\| \d+ \|.*\| ([a-z ]+) \|$", table, re.MULTILINE) == [action for action, _ in RULES]
+    assert f"at most {FEW}" in table
+
+
+def test_a_case_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(DataError, match="case 5: expected 1 to 4, or 0"):
+        replace(WEAK, case=5)

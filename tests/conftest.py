@@ -1,14 +1,35 @@
-"""Where tests find the real collections."""
+"""Where tests find the real collections and optional packages, and how Hypothesis works here."""
 
 from __future__ import annotations
 
+import importlib
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import settings
 
 DATA = "SOUNDING_DATA"  # the folder with real collections
 REQUIRE_ALL = "SOUNDING_REQUIRE_ALL"  # set: a missing part fails instead of being skipped
+
+settings.register_profile("untimed", deadline=None, print_blob=True)  # a busy machine is no fault
+settings.load_profile("untimed")
+
+
+def lacking(what: str) -> None:
+    """Skip a test, or fail it where every optional part is required."""
+    if os.environ.get(REQUIRE_ALL):
+        pytest.fail(what)
+    pytest.skip(what)
+
+
+def require(package: str) -> Any:
+    """A package that only some tests need."""
+    try:
+        return importlib.import_module(package)
+    except ModuleNotFoundError:
+        return lacking(f"the package {package} is not installed")
 
 
 @pytest.fixture(scope="session")
@@ -16,9 +37,8 @@ def collections() -> Path:
     """The folder with real collections; never part of the project."""
     default = Path(__file__).resolve().parents[2] / "shared" / "data"
     folder = Path(os.environ.get(DATA, default))
-    if folder.is_dir():
-        return folder
-    missing = f"no folder {folder}: set {DATA} to the folder that holds trec8, trec_eval-test and the others"
-    if os.environ.get(REQUIRE_ALL):
-        pytest.fail(missing)
-    pytest.skip(missing)
+    if not folder.is_dir():
+        lacking(
+            f"no folder {folder}: set {DATA} to the folder that holds trec8, trec_eval-test and the others"
+        )
+    return folder

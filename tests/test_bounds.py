@@ -161,7 +161,8 @@ def listed(text: str) -> list[str]:
 
 EXACT = listed(
     """
-    P@1 P@3 P(rel=2)@5 P@20 R@1 R@3 R(rel=2)@4 RelP@2 RelP@5 RelP(rel=2)@3 Success@1 Success@3 RR RR(rel=2)@4
+    P@1 P@3 P(rel=2)@5 P@20 R@1 R@3 R(rel=2)@4 RelP@2 RelP@5 RelP(rel=2)@3 F@1 F@3
+    F(beta=2.5,rel=2)@4 F(beta=0)@3 Success Success@1 Success@3 RR RR(rel=2)@4
     AP AP@1 AP@3 AP@5 AP(rel=2) AP(rel=2)@4 AP(norm='b')@2 AP(norm='b')@4 AP(norm='b',rel=2)@3 AP(norm='c')@3
     AP(norm='c',rel=2)@5 GMAP GMAP(rel=2) Yaap Yaap(rel=2) Rprec Rprec(rel=2) RprecMult@0.3 RprecMult@1.8
     RprecMult(rel=2)@2.5
@@ -178,7 +179,7 @@ EXACT = listed(
     SetP SetP(rel=2) SetP(relative=True) SetRelP SetRelP(rel=2) SetR SetR(rel=2) SetF SetF(beta=0)
     SetF(beta=2.5,rel=2) SetAP SetAP(rel=2) Utility Utility(a=2,b=-1,c=-3) Utility(a=-1,b=2,c=1,rel=2)
     Utility(d=0.5,collection=1000) Utility(a=0.2,b=0,c=0.5)
-    NumRel NumRel(rel=2) NumRelRet NumRelRet(rel=2) NumRet(rel=1) NumRelNotRet NumRelNotRet(rel=2)
+    NumRel NumRel(rel=2) NumRelRet NumRelRet(rel=2) NumRelRet@2 NumRet(rel=1) NumRelNotRet NumRelNotRet(rel=2)
     NumNonrel NumNonrelRet NumNonrelNotRet(rel=2)
     Q(norm='c',ideal='ii')@4 Q(norm='c',ideal='ii',gain='exponential',beta=5)@5
 """

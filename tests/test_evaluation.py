@@ -185,3 +185,72 @@ def test_estimates_from_a_sample_carry_their_sampling_error() -> None:
     assert np.isnan(scores.sampling_error()[0, 1])
     each = scores.sampling_errors[0, 0]
     assert scores.sampling_error()[0, 0] == pytest.approx(np.sqrt((each**2).sum()) / 2)
+
+
+@pytest.mark.parametrize(
+    "source", ["one.txt", "folder", "folder/*.txt", ["folder"], ["one.txt", "folder/b.txt"]]
+)
+def test_files_folders_and_globs_are_runs_in_python_too(
+    source: str | list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    for name in ("one.txt", "folder/a.txt", "folder/b.txt"):
+        Path(name).write_text("1 Q0 a 1 2 tag\n")
+    assert evaluate(QRELS, source, ["RR"]).values[0, 0, 0] == 1.0
+
+
+def test_runs_in_memory_may_stand_alone_or_have_names() -> None:
+    frame = polars.DataFrame([("1", "a", 1.0)], schema=["topic", "doc", "score"], orient="row")
+    for alone in (RUN, frame, frame.to_pandas(), sounding.read_run(RUN)):
+        assert evaluate(QRELS, alone, ["RR"]).values[0, 0, 0] == 1.0
+    assert evaluate(QRELS, {"x": RUN, "y": frame}, ["RR"]).runs == ("x", "y")
+    with pytest.raises(
+        DataError, match="cannot read runs from None; expected files, dicts of dicts or frames"
+    ):
+        evaluate(QRELS, None, ["RR"])
+
+
+def test_scores_cannot_be_changed() -> None:
+    scores = evaluate(QRELS, RUN, ["RR"])
+    with pytest.raises(ValueError, match="read-only"):
+        scores.values[0, 0, 0] = 9
+
+
+def test_topics_without_a_relevant_document_are_those_of_the_measures_level() -> None:
+    scores = evaluate({"1": {"a": 2}, "2": {"b": 1}}, RUN, ["AP(rel=2)"])
+    assert scores.without_relevant == ("2",)
+    assert scores.level == 2
+
+
+def test_groups_count_a_document_as_judged_whoever_judged_it() -> None:
+    qrels = sounding.Qrels.from_columns(["1", "1"], ["a", "u"], [1, 0], groups=["x", "y"])
+    scores = evaluate(qrels, RUN, ["P@2"], groups=True)
+    assert scores.judged[0, 0, 0] == 1.0
+    assert scores.remarks == ("values are means over judgment groups",)
+    with pytest.raises(DataError, match="RelString gives a text, which has no mean over judgment groups"):
+        evaluate(qrels, RUN, ["RelString"], groups=True)
+
+
+def test_a_document_judged_twice_in_one_group_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "groups.txt"
+    path.write_text("1 x a 1\n1 y a 0\n1 x a 0\n")
+    with pytest.raises(
+        sounding.FormatError, match=r"groups.txt:3: topic 1 lists document 'a' already in line 1"
+    ):
+        evaluate(path, RUN, ["P@2"], groups=True)
+
+
+def test_a_residual_collection_loses_topics_that_have_nothing_left() -> None:
+    scores = evaluate(QRELS, RUN, ["AP"], residual={"2": {"a": 1}})
+    assert scores.topics == ("1", "3")
+    assert scores.remarks == (
+        "residual collection: 1 judgments dropped that are in earlier judgments, and 1 topics that have none left",
+    )
+
+
+def test_grades_too_large_for_exponential_gains_are_refused() -> None:
+    with pytest.raises(
+        DataError, match=r"grade 1e\+10 is too large for gains of 2\^grade; expected at most 1000"
+    ):
+        evaluate({"1": {"a": 10**10}}, RUN, ["ERR"])

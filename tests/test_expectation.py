@@ -140,7 +140,7 @@ EXACT = (
     "AP", "AP@1", "AP@3", "AP@100", "GMAP", "R@1", "R@3", "R@50", "SetR",
     "P@1", "P@4", "P@20", "DCG", "DCG@3", "DCG(dcg='exp-log2')", "DCG(gains={0:-0.5,2:5})@4", "DCG(rel=1)",
     "RBP", "RBP@2", "RBP(p=0.5,rel=1)", "RBP(gains={2:7})", "RBP(gain='exponential')@5",
-    "SDCG@5", "INSQ@5", "NumRelRet", "RR", "RR@2", "Success@3",
+    "SDCG@5", "INSQ@5", "NumRelRet", "NumRelRet@2", "RR", "RR@2", "Success", "Success@3",
     "nDCG@1", "nDCG@3", "nDCG@10", "nDCG(rel=1)@3", "nDCG(dcg='exp-log2')@4", "nDCG(gains={1:5,2:1})@3",
     "RelP@1", "RelP@5",
 )  # fmt: skip
@@ -228,7 +228,7 @@ def test_approximations_are_for_ratios_only() -> None:
 
 SAMPLED = (
     "AP", "AP(norm='b')@3", "nDCG", "nDCG(gains={0:1,1:2})@3", "Bpref", "ERR", "ERR@3", "Q", "Rprec",
-    "BinG", "Yaap", "IPrec@0.3", "SetF", "SetP", "Utility(c=-1)", "Compat", "INST@10", "BPM@5", "Accuracy",
+    "BinG", "Yaap", "IPrec@0.3", "SetF", "F@3", "SetP", "Utility(c=-1)", "Compat", "INST@10", "BPM@5", "Accuracy",
     "NumRel", "NumRelNotRet", "G", "nDCGRel", "RnDCG", "P@3", "RelP@200",
 )  # fmt: skip
 

@@ -292,3 +292,10 @@ def test_the_documentation_has_an_example_of_every_text_format() -> None:
         detect(Content.from_bytes("x", text.encode()), "x") for kind, text in examples() if kind != "topics"
     }
     assert found == {"trec", "prels", "strata", "csv", "tsv", "json", "jsonl"}
+
+
+@pytest.mark.parametrize("doc", ["a\u00a0b", "a\u2028b", "x" * 5000])
+def test_the_tag_is_the_sixth_field_whatever_the_ids_look_like(doc: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text(f"1 Q0 {doc} 1 3 mytag\n# a comment at the end\n", encoding="utf-8")
+    assert read_run(path).tag == "mytag"

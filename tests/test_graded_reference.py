@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.conftest import require
 from tests.properties.strategies import HIGHEST, Label, Topic, is_judged, random_topics, ranking_of
 
 from sounding.errors import DataError
@@ -273,7 +274,7 @@ def test_topics_do_not_mix_in_the_last_bits() -> None:
 
 def test_trec_eval_agrees_on_random_topics() -> None:
     """pytrec_eval is trec_eval 9.0.8: nothing in these measures changed since."""
-    pytrec_eval = pytest.importorskip("pytrec_eval")
+    pytrec_eval = require("pytrec_eval")
     topics = [topic for topic in random_topics(3000, seed=32) if topic.ranking and topic.judged]
     qrels: dict[str, dict[str, int]] = {}
     runs: dict[str, dict[str, float]] = {}

@@ -106,6 +106,12 @@ def test_names_of_trec_eval_are_read(text: str, printed: str) -> None:
         ("ndcg_burges@10", "nDCG(dcg='exp-log2')@10"),
         ("recall@100", "R@100"),
         ("f1", "SetF"),
+        ("f1@10", "F@10"),
+        ("f1@10-l2", "F(rel=2)@10"),
+        ("hits", "NumRelRet"),
+        ("hits@5", "NumRelRet@5"),
+        ("hit_rate", "Success"),
+        ("hit_rate-l2", "Success(rel=2)"),
         ("r-precision", "Rprec"),
         ("bpref-l2", "Bpref(rel=2)"),
         ("rbp.95", "RBP(p=0.95)"),
@@ -185,8 +191,8 @@ def test_unknown_names_suggest_near_ones_of_any_vocabulary(text: str, near: str)
         ("P@'5'", "k is a whole number from 1 to 10,000,000, not '5'"),
         ("P@True", "k is a whole number from 1 to 10,000,000, not True"),
         ("P@1e300", "no larger than"),
-        ("P@5@6", "expected nothing more"),
-        ("P@5 AP", "expected nothing more"),
+        ("P@5@6", "expected one measure, found '@6' after P@5"),
+        ("P@5 AP", "expected one measure, found 'AP' after P@5"),
         ("AP(rel=)", "expected a value after rel=, found ')'"),
         ("AP(rel=2", "expected a comma or ), found nothing"),
         ("AP(2)", "expected a parameter such as k="),
@@ -206,8 +212,14 @@ def test_unknown_names_suggest_near_ones_of_any_vocabulary(text: str, near: str)
         ("IAP(points='a')", "a text that lists levels of recall"),
         ("nDCG(gains={1:0},rel=2)@5", "give one of them"),
         ("utility.1,-1,0,1", "give the size of the collection"),
-        ("hit_rate", "needs a cut-off"),
-        ("f1@10", "takes no cut-off"),
+        ("bpref@10", "takes no cut-off"),
+        ("AP,P@10", "expected one measure, found ',P@10' after AP"),
+        ("AP P@10", "expected one measure, found 'P@10' after AP"),
+        ("map P@10", "expected one measure, found 'P@10' after map"),
+        ("nDCG@10, AP", "expected one measure, found ', AP' after nDCG@10"),
+        ("AP;P@10", "expected one measure, found ';P@10' after AP"),
+        ("official,rbp", "expected one measure, found ',rbp' after official"),
+        ("ndcg@10,map", "expected one measure, found ',map' after ndcg@10"),
     ],
 )
 def test_wrong_forms_are_refused_in_one_line_that_says_what_would_be_right(text: str, hint: str) -> None:
@@ -216,6 +228,14 @@ def test_wrong_forms_are_refused_in_one_line_that_says_what_would_be_right(text:
     assert hint in str(problem.value)
     assert repr(text) in str(problem.value)
     assert "\n" not in str(problem.value)
+
+
+@pytest.mark.parametrize("value", [3, None, [3], ["AP", None], [b"AP"], 1.5])
+def test_what_is_no_text_is_refused_in_one_line(value: Any) -> None:
+    with pytest.raises(DataError, match="is no measure; expected a text such as nDCG@10"):
+        parse_measures(value)
+    with pytest.raises(DataError, match="is no measure; expected a text such as nDCG@10"):
+        parse(value)
 
 
 def test_an_unknown_parameter_suggests_the_ones_there_are() -> None:

@@ -10,7 +10,7 @@ import sounding
 SOURCE = Path(sounding.__file__).parent
 LAYERS = (
     {"errors"},
-    {"policies", "workers"},
+    {"files", "policies", "workers"},
     {"data"},
     {"ranking"},
     {"align", "measures"},

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.conftest import require
 from tests.properties.strategies import POOLED, Label, Topic, is_judged, random_topics, ranking_of
 
 from sounding.errors import DataError
@@ -42,7 +43,12 @@ def relative_precision(topic: Topic, k: int, rel: float = 1) -> float:
     return sum(relevance(topic, rel)[:k]) / best if best else 0
 
 
-def success(topic: Topic, k: int, rel: float = 1) -> float:
+def f_measure(topic: Topic, k: int, rel: float = 1, beta: float = 1) -> float:
+    p, r = precision(topic, k, rel), recall(topic, k, rel)
+    return (beta + 1) * p * r / (beta * p + r) if p and r else 0
+
+
+def success(topic: Topic, k: int | None = None, rel: float = 1) -> float:
     return float(any(relevance(topic, rel)[:k]))
 
 
@@ -191,7 +197,8 @@ REFERENCES: dict[str, tuple[Reference, list[dict[str, Any]]]] = {
     "P": (precision, [{"k": 1}, {"k": 5}, {"k": 100}, {"k": 5, "rel": 2}]),
     "R": (recall, [{"k": 1}, {"k": 5}, {"k": 100}, {"k": 5, "rel": 3}]),
     "RelP": (relative_precision, [{"k": 1}, {"k": 5}, {"k": 5, "rel": 2}]),
-    "Success": (success, [{"k": 1}, {"k": 5}, {"k": 5, "rel": 4}]),
+    "F": (f_measure, [{"k": 1}, {"k": 5}, {"k": 100}, {"k": 5, "rel": 2, "beta": 2.5}, {"k": 3, "beta": 0}]),
+    "Success": (success, [{}, {"k": 1}, {"k": 5}, {"k": 5, "rel": 4}]),
     "RR": (reciprocal_rank, [{}, {"k": 3}, {"rel": 2}]),
     "AP": (
         average_precision,
@@ -222,7 +229,10 @@ REFERENCES: dict[str, tuple[Reference, list[dict[str, Any]]]] = {
     "NumQ": (lambda topic: 1, [{}]),
     "NumRet": (number_retrieved, [{}, {"rel": 1}, {"rel": 2}]),
     "NumRel": (relevant_in_all, [{"rel": 1}, {"rel": 2}]),
-    "NumRelRet": (lambda topic, rel=1: number_retrieved(topic, rel), [{}, {"rel": 2}]),
+    "NumRelRet": (
+        lambda topic, k=None, rel=1: sum(relevance(topic, rel)[:k]),
+        [{}, {"rel": 2}, {"k": 1}, {"k": 5, "rel": 2}],
+    ),
     "NumNonrelRet": (number_nonrelevant, [{}, {"rel": 2}]),
     "RelString": (relevance_string, [{}, {"k": 1}, {"k": 100}]),
 }  # fmt: skip
@@ -303,7 +313,7 @@ TREC_EVAL_9: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("rel", [1, 2])
 @pytest.mark.parametrize("judged_only", [False, True])
 def test_pytrec_eval_computes_the_same(rel: int, judged_only: bool) -> None:
-    pytrec_eval = pytest.importorskip("pytrec_eval")
+    pytrec_eval = require("pytrec_eval")
     topics = [topic for topic in TOPICS if topic.ranking and topic.judged]
     qrels, run = as_dicts(topics)
     evaluator = pytrec_eval.RelevanceEvaluator(

@@ -117,9 +117,20 @@ def test_growth_says_what_it_lacks() -> None:
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ({"universe": "all"}, "universe 'all' is none; expected run, runs or"),
-        ({"at_most": "many"}, "at most 'many' is no cap; expected N, a multiple such as 2x, or growth"),
-        ({"draws": 1}, "1 draws show no spread"),
+        ({"universe": "all"}, "universe 'all' is none; expected a text: run, runs or"),
+        (
+            {"at_most": "many"},
+            "at most 'many' is no cap; expected a text: N, a multiple such as 2x, or growth",
+        ),
+        ({"draws": 1}, "draws is 1; give a whole number from 2"),
+        ({"draws": "x"}, "draws is 'x'; give a whole number from 2"),
+        ({"depth": 1.5}, "depth is 1.5; give a whole number from 1"),
+        ({"depth": "x"}, "depth is 'x'; give a whole number from 1"),
+        ({"depth": True}, "depth is True; give a whole number from 1"),
+        ({"seed": 0.5}, "seed is 0.5; give a whole number from 0"),
+        ({"at_most": 3}, "at most 3 is no cap; expected a text: N"),
+        ({"universe": 3}, "universe 3 is none; expected a text"),
+        ({"prior": 0.5}, "prior 0.5 is none; expected a text: a number, rate, rank"),
         ({"unjudged": "bounds", "ties": "average"}, "ties average and unjudged bounds do not go together"),
     ],
 )

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.conftest import require
 from tests.properties.strategies import HIGHEST, Topic, is_judged, random_topics, ranking_of
 
 from sounding.errors import DataError
@@ -311,8 +312,8 @@ def quiet_cwl() -> Iterator[None]:
 
 @pytest.mark.usefixtures("quiet_cwl")
 def test_ir_measures_agrees_on_random_topics() -> None:
-    ir_measures = pytest.importorskip("ir_measures")
-    pytest.importorskip("cwl")
+    ir_measures = require("ir_measures")
+    require("cwl")
     topics = [topic for topic in random_topics(250, seed=42) if topic.ranking and topic.judged]
     qrels: dict[str, dict[str, int]] = {}
     runs: dict[str, dict[str, float]] = {}

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sounding.compare.cases import with_assessment
     from sounding.compare.comparison import Comparison, compare
+    from sounding.compare.procedure import Procedure
     from sounding.compare.runs import compare_runs
-    from sounding.compare.testing import Testing
     from sounding.data.formats import read_qrels, read_run, read_runs
     from sounding.data.simulation import simulate_collection
     from sounding.data.tables import Qrels, Run
@@ -31,11 +31,11 @@ _HOME = {
     "FormatError": "errors",
     "Measure": "measures",
     "Policies": "policies",
+    "Procedure": "compare.procedure",
     "Qrels": "data.tables",
     "Run": "data.tables",
     "Scores": "scores",
     "SoundingError": "errors",
-    "Testing": "compare.testing",
     "UnknownNameError": "errors",
     "compare": "compare",
     "compare_runs": "compare.runs",
@@ -56,11 +56,11 @@ __all__ = [
     "FormatError",
     "Measure",
     "Policies",
+    "Procedure",
     "Qrels",
     "Run",
     "Scores",
     "SoundingError",
-    "Testing",
     "UnknownNameError",
     "compare",
     "compare_runs",

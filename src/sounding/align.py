@@ -216,7 +216,10 @@ def order_documents(run: Run, rows: Places, policies: Policies) -> tuple[Places,
 def _order_by_rank(run: Run) -> Places:
     """Positions by the rank column, which must tell the documents of a topic apart."""
     if run.ranks is None:
-        raise DataError(f"{run.source}: ties by rank need a rank column, and this run has none")
+        raise DataError(
+            f"{run.source}: ties by rank need the rank column, and this run was made without it;"
+            " read it with read_run(..., with_ranks=True)"
+        )
     order, positions, tied = _order_by_score(-run.ranks, run.starts)
     if tied.any():
         place = int(tied.nonzero()[0][0])

@@ -11,10 +11,21 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class SoundingError(Exception):
     """Whatever a user can put right; shown as one line, never as a traceback."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors travel between processes, and pickle would call __init__ with the message alone.
+        return _restored, (type(self), str(self), dict(self.__dict__))
+
+
+def _restored(kind: type[SoundingError], message: str, details: dict[str, Any]) -> SoundingError:
+    error = kind.__new__(kind, message)
+    error.__dict__.update(details)
+    return error
 
 
 class FormatError(SoundingError):

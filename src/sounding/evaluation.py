@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sounding.align import Judged, align, matches, prepare, treat_unjudged
-from sounding.data.formats import read_qrels, read_run
-from sounding.data.keys import PairTable
+from sounding.data.formats import read_qrels, read_run, run_sources
+from sounding.data.keys import PairTable, pair_keys, repeated_rows
 from sounding.data.sources import run_names
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
@@ -27,7 +27,7 @@ from sounding.workers import Progress, map_items, processes_for, settle_memory
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR", "R@1000")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class _RunValues:
     """What one run gives: a column of the Scores."""
 
@@ -47,7 +47,7 @@ class _RunValues:
 
 def evaluate(
     qrels: Any,
-    runs: Iterable[Any],
+    runs: Any,
     measures: Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
     policies: Policies = DEFAULT_POLICIES,
@@ -60,58 +60,90 @@ def evaluate(
 ) -> Scores:
     """The value of every measure for every run and judged topic.
 
-    Runs and qrels are files, tables, dicts or frames. `residual` names judgments of an earlier round:
-    their documents are dropped from runs and qrels. With `groups` a topic's value is the mean over its
-    judgment groups (the second column of the qrels), as trec_eval's `-R qrels_jg`.
-    Formats are recognised unless they are given. `jobs` processes share the runs; None: as many as
-    there are cores, where the files are large.
+    Runs and qrels are files, tables, dicts or frames; runs also folders, globs, or {name: run}.
+    `residual` names judgments of an earlier round: their documents are dropped from runs and qrels, and
+    topics that have none left with them. With `groups` a topic's value is the mean over its judgment
+    groups (the second column of the qrels), as trec_eval's `-R qrels_jg`. Formats are recognised unless
+    they are given. `jobs` processes share the runs; None: as many as there are cores, where the files
+    are large.
     """
     settle_memory()
     wanted = parse_measures(measures)
-    sources = list(runs)
+    sources = run_sources(runs)
     if not wanted or not sources:
         raise DataError("nothing to evaluate: give at least one run and one measure")
+    if groups:
+        _refuse_with_groups(wanted, policies)
     judgments = read_qrels(
-        qrels,
-        format=qrels_format,
-        duplicates=policies.duplicates,
-        fractional=policies.fractional,
+        qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional,
         groups=groups,
-    )
-    earlier = None
+    )  # fmt: skip
+    earlier, remarks = None, ["values are means over judgment groups"] if groups else []
     if residual is not None:
-        seen = read_qrels(residual, duplicates=policies.duplicates, fractional=policies.fractional)
-        earlier = PairTable.build(seen.pair_keys(), seen.docs.words())
-        judgments = judgments.keep(~_found(judgments, earlier))
+        earlier = _earlier(residual, policies)
+        left = judgments.keep(~_found(judgments, earlier)).without_empty_topics()
+        remarks.append(_residual_remark(residual, judgments, left))
+        judgments = left
     sides = [prepare(side, policies) for side in (_by_group(judgments) if groups else [judgments])]
+    whole = prepare(_united(judgments), policies) if groups else sides[0]
 
-    if groups and policies.unjudged in ("bounds", "expected"):
-        raise DataError(f"unjudged {policies.unjudged} and judgment groups do not go together; leave one out")
-
-    def read(source: Any) -> Run:
+    def read(place: tuple[Any, str | None]) -> Run:
         run = read_run(
-            source, format=run_format, duplicates=policies.duplicates, with_ranks=policies.ties == "rank"
-        )
+            place[0], name=place[1], format=run_format, duplicates=policies.duplicates,
+            with_ranks=policies.ties == "rank",
+        )  # fmt: skip
         return run if earlier is None else run.keep(~_found(run, earlier))
 
-    def work(source: Any) -> _RunValues:
-        return _evaluate_run(read(source), sides, wanted, policies)
+    def work(place: tuple[Any, str | None]) -> _RunValues:
+        return _evaluate_run(read(place), sides, whole, wanted, policies)
 
-    processes = processes_for(_bytes(sources), len(sources), jobs)
+    processes = processes_for(_bytes([source for source, _ in sources]), len(sources), jobs)
     rows = map_items(work, sources, processes=processes, progress=progress)
-    scores = _scores(rows, wanted, judgments, sides, policies)
+    scores = _scores(rows, wanted, judgments, sides, policies, remarks)
     if policies.unjudged not in ("bounds", "expected"):
         return scores
     from sounding.uncertainty import expected_values, value_bounds
 
-    rankings = _rankings(rows, sides[0].judgments)
+    rankings = _rankings(rows, whole.judgments)
     others = _outside_each(rows, rankings, policies)
     if policies.unjudged == "bounds":
         return replace(scores, bounds=value_bounds(rankings, others, wanted, policies, processes))
     again = expected_values(
-        lambda number: read(sources[number]), rankings, others, sides[0], wanted, policies, processes
+        lambda number: read(sources[number]), rankings, others, whole, wanted, policies, processes
     )
     return replace(scores, expected=again)
+
+
+def _refuse_with_groups(measures: Sequence[Measure], policies: Policies) -> None:
+    """What has no mean over judgment groups."""
+    if policies.unjudged in ("bounds", "expected"):
+        raise DataError(f"unjudged {policies.unjudged} and judgment groups do not go together; leave one out")
+    for measure in measures:
+        if measure.definition.aggregate == "text" and measure.name != "RunID":
+            raise DataError(f"{measure} gives a text, which has no mean over judgment groups; leave one out")
+
+
+def _earlier(residual: Any, policies: Policies) -> PairTable:
+    """The documents that an earlier round judged."""
+    seen = read_qrels(residual, duplicates=policies.duplicates, fractional=policies.fractional)
+    return PairTable.build(seen.pair_keys(), seen.docs.words())
+
+
+def _residual_remark(residual: Any, judgments: Qrels, left: Qrels) -> str:
+    source = residual if isinstance(residual, str | Path) else "earlier judgments"
+    dropped, emptied = len(judgments.docs) - len(left.docs), len(judgments.topics) - len(left.topics)
+    gone = f", and {emptied} topics that have none left" if emptied else ""
+    return f"residual collection: {dropped} judgments dropped that are in {source}{gone}"
+
+
+def _united(qrels: Qrels) -> Qrels:
+    """The judgments of all groups as one set; where they differ, the best grade."""
+    keys = pair_keys(qrels.topics, qrels.sizes, qrels.docs.words())
+    later, earlier = repeated_rows(keys, qrels.docs)
+    grades, keep = qrels.grades.copy(), np.ones(len(qrels.docs), np.bool_)
+    np.maximum.at(grades, earlier, qrels.grades[later])
+    keep[later] = False
+    return replace(qrels, grades=grades, groups=None).keep(keep)
 
 
 def _rankings(rows: Sequence[_RunValues], judgments: Judgments) -> list[Ranking]:
@@ -154,46 +186,55 @@ def _bytes(sources: Sequence[Any]) -> int:
 
 
 def _evaluate_run(
-    run: Run, sides: Sequence[Judged], measures: Sequence[Measure], policies: Policies
+    run: Run, sides: Sequence[Judged], whole: Judged, measures: Sequence[Measure], policies: Policies
 ) -> _RunValues:
-    found = [matches(run, judged) for judged in sides]
-    rankings = [align(run, judged, policies, pairs) for judged, pairs in zip(sides, found, strict=True)]
-    seen = [treat_unjudged(ranking, policies) for ranking in rankings]
-    topics = len(rankings[0].topics)
-    missing = rankings[0].missing
-    if policies.missing == "error" and missing.any():
-        lacking = [topic for topic, lost in zip(rankings[0].topics, missing, strict=True) if lost]
-        raise DataError(
-            f"{run.source}: no documents for {len(lacking)} of {topics} judged topics, first {lacking[0]!r};"
-            " say what a missing topic counts: zero or skip"
-        )
-    values = np.full((len(measures), topics), np.nan)
+    """All values of one run; `sides` are the judgment groups, `whole` all of them together."""
+    found = matches(run, whole)
+    ranking = align(run, whole, policies, found)
+    seen = [
+        treat_unjudged(ranking if side is whole else align(run, side, policies), policies) for side in sides
+    ]
+    _refuse_missing(run, ranking, policies)
+    values = np.full((len(measures), len(ranking.topics)), np.nan)
     texts = {}
     for number, measure in enumerate(measures):
         if measure.definition.aggregate == "text":
             texts[measure] = _text_values(measure, seen[0], run)
         else:
-            values[number] = _over_groups([measure(ranking) for ranking in seen], sides)
-    errors = _sampling_errors(measures, seen[0], values)
+            values[number] = _over_groups([measure(one) for one in seen], sides)
+    errors = _sampling_errors(measures, seen, values.shape)
     if policies.missing == "skip":
-        values[:, missing] = errors[:, missing] = np.nan
+        values[:, ranking.missing] = errors[:, ranking.missing] = np.nan
+    uncertain = policies.unjudged in ("bounds", "expected")
     return _RunValues(
-        run.name, run.tag, run.source, values, texts,
-        _judged_shares(rankings[0], measures), errors, seen[0].retrieved, missing,
-        sum(topic not in sides[0].place for topic in run.topics),
+        name=run.name, tag=run.tag, source=run.source, values=values, texts=texts,
+        judged=_judged_shares(ranking, measures), errors=errors,
+        lengths=treat_unjudged(ranking, policies).retrieved, missing=ranking.missing,
+        ignored=sum(topic not in whole.place for topic in run.topics),
         # Judgments are the same for all runs: they need not travel between processes.
-        replace(rankings[0], judgments=NO_JUDGMENTS) if policies.unjudged in ("bounds", "expected") else None,
-        unjudged_marks(run, sides[0], found[0]) if counts_others(policies) else None,
+        ranking=replace(ranking, judgments=NO_JUDGMENTS) if uncertain else None,
+        marks=unjudged_marks(run, whole, found) if counts_others(policies) else None,
     )  # fmt: skip
 
 
+def _refuse_missing(run: Run, ranking: Ranking, policies: Policies) -> None:
+    if policies.missing != "error" or not ranking.missing.any():
+        return
+    lacking = [topic for topic, lost in zip(ranking.topics, ranking.missing, strict=True) if lost]
+    raise DataError(
+        f"{run.source}: no documents for {len(lacking)} of {len(ranking.topics)} judged topics, first"
+        f" {lacking[0]!r}; say what a missing topic counts: zero or skip"
+    )
+
+
 def _sampling_errors(
-    measures: Sequence[Measure], ranking: Ranking, values: NDArray[np.float64]
+    measures: Sequence[Measure], seen: Sequence[Ranking], shape: tuple[int, int]
 ) -> NDArray[np.float64]:
-    errors = np.full(values.shape, np.nan)
+    """Errors of estimates from a sample; not known for averages over tied documents, or over groups."""
+    errors = np.full(shape, np.nan)
     for number, measure in enumerate(measures):
-        if has_standard_error(measure) and ranking.ties is None:
-            errors[number] = standard_error(measure, ranking)
+        if has_standard_error(measure) and len(seen) == 1 and seen[0].ties is None:
+            errors[number] = standard_error(measure, seen[0])
     return errors
 
 
@@ -226,25 +267,37 @@ def _scores(
     qrels: Qrels,
     sides: Sequence[Judged],
     policies: Policies,
+    remarks: Sequence[str],
 ) -> Scores:
-    relevant = np.sum([side.judgments.relevant(1) for side in sides], axis=0)
-    tags = [row.tag for row in rows]
+    level = max(
+        [float(measure.get("rel")) for measure in measures if measure.get("rel") is not None], default=1.0
+    )
+    relevant = np.sum([side.judgments.relevant(level) for side in sides], axis=0)
     return Scores(
         runs=tuple(run_names([row.source for row in rows], [row.name for row in rows])),
-        tags=tuple(tags),
+        tags=tuple(row.tag for row in rows),
         measures=measures,
         topics=qrels.topics,
-        values=np.array([row.values for row in rows]),
+        values=_fixed([row.values for row in rows]),
         texts={
             measure: np.array([row.texts[measure] for row in rows], object)
             for measure in measures
             if measure.definition.aggregate == "text"
         },
-        judged=np.array([row.judged for row in rows]),
-        lengths=np.array([row.lengths for row in rows]),
-        missing=np.array([row.missing for row in rows]),
+        judged=_fixed([row.judged for row in rows]),
+        lengths=_fixed([row.lengths for row in rows]),
+        missing=_fixed([row.missing for row in rows]),
         ignored=tuple(row.ignored for row in rows),
         without_relevant=tuple(t for t, n in zip(qrels.topics, relevant.tolist(), strict=True) if not n),
+        level=level,
         policies=policies,
-        sampling_errors=np.array([row.errors for row in rows]),
+        remarks=tuple(remarks),
+        sampling_errors=_fixed([row.errors for row in rows]),
     )
+
+
+def _fixed(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The rows as one array that nobody can change."""
+    table = np.array(rows)
+    table.setflags(write=False)
+    return table

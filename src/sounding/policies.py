@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import Literal, get_args, get_origin, get_type_hints
 
 from sounding.errors import DataError, UnknownNameError
@@ -45,19 +46,25 @@ class Policies:
             value = getattr(self, name)
             if get_origin(hint) is Literal and value not in get_args(hint):
                 raise UnknownNameError(f"value of the policy {name}:", str(value), get_args(hint))
-        if self.depth is not None and self.depth < 1:
-            raise DataError(f"depth {self.depth!r} keeps no document; give a whole number from 1")
-        if self.draws < 2:
-            raise DataError(f"{self.draws} draws show no spread; give at least 2")
+        if self.depth is not None and not _is_whole(self.depth, 1):
+            raise DataError(f"depth is {self.depth!r}; give a whole number from 1")
+        if not _is_whole(self.draws, 2):
+            raise DataError(f"draws is {self.draws!r}; give a whole number from 2")
+        if not _is_whole(self.seed, 0):
+            raise DataError(f"seed is {self.seed!r}; give a whole number from 0")
         if self.ties == "average" and self.depth is not None:
             raise DataError("ties average needs the whole ranking: use a measure's @k in place of depth")
         if self.ties == "average" and self.unjudged in ("bounds", "expected"):
             raise DataError(f"ties average and unjudged {self.unjudged} do not go together; use ties trec")
-        if not re.fullmatch(r"runs?|\+\d+", self.universe):
-            raise DataError(f"universe {self.universe!r} is none; expected run, runs or +N such as +100")
-        if self.at_most is not None and not re.fullmatch(r"\d+|\d+(\.\d+)?x|growth", self.at_most):
+        if not _is_text(self.universe, r"runs?|\+\d+"):
+            raise DataError(f"universe {self.universe!r} is none; expected a text: run, runs or +N, as +100")
+        if self.at_most is not None and not _is_text(self.at_most, r"\d+|\d+(\.\d+)?x|growth"):
             raise DataError(
-                f"at most {self.at_most!r} is no cap; expected N, a multiple such as 2x, or growth"
+                f"at most {self.at_most!r} is no cap; expected a text: N, a multiple such as 2x, or growth"
+            )
+        if not _is_text(self.prior, r".+"):
+            raise DataError(
+                f"prior {self.prior!r} is none; expected a text: a number, rate, rank or a file's name"
             )
 
     def describe(self) -> str:
@@ -76,6 +83,14 @@ class Policies:
         if self.at_most is None:
             idle |= {"at_most"}
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in idle}
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+
+
+def _is_text(value: object, pattern: str) -> bool:
+    return isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
 DEFAULT_POLICIES = Policies()

@@ -84,8 +84,10 @@ class Scores:
     lengths: NDArray[np.int64]  # (run, topic): documents that count, after depth and condensation
     missing: NDArray[np.bool_]  # (run, topic): the run lacks the topic
     ignored: tuple[int, ...]  # (run,): topics of the run that nobody judged
-    without_relevant: tuple[str, ...]  # topics that have no relevant document (grade 1 or better)
+    without_relevant: tuple[str, ...]  # topics that have no relevant document: none of grade `level`
+    level: float  # the highest level of relevance among the measures
     policies: Policies
+    remarks: tuple[str, ...]  # what else was done to the values: residual collection, groups, z-scores
     sampling_errors: NDArray[
         np.float64
     ]  # (run, measure, topic) of estimates from a sample; NaN: no such error

@@ -48,4 +48,4 @@ def standardised(scores: Scores, references: References, *, level: float = 1) ->
         mean, deviation = np.array(known).reshape(-1, 2).T
         spread = np.where(deviation == 0, np.inf, deviation)
         values[:, number] = (values[:, number] - mean) / spread
-    return replace(scores, values=values)
+    return replace(scores, values=values, remarks=(*scores.remarks, "values are z-scores"))

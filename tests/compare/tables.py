@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sounding.compare.cases import FIRST_UNJUDGED, JUDGED, RETRIEVED
+from sounding.evaluation import evaluate
 from sounding.measures import Measure, parse
-from sounding.policies import DEFAULT_POLICIES
 from sounding.scores import Scores
 
 
@@ -19,7 +20,7 @@ def scores_of(
     lengths: ArrayLike | None = None,
     first_unjudged: ArrayLike | None = None,
 ) -> Scores:
-    """Scores from values by run and topic for each measure; lists of 1,000 documents unless told otherwise."""
+    """Scores from values by run and topic for each measure; lists have 1,000 documents unless told."""
     tables: dict[Measure, np.ndarray] = {
         parse(name): np.asarray(table, np.float64) for name, table in values.items()
     }
@@ -30,16 +31,17 @@ def scores_of(
     )
     tables.setdefault(JUDGED, np.full(shape, 100.0))
     if first_unjudged is not None:
-        tables[FIRST_UNJUDGED] = np.broadcast_to(
-            np.asarray(first_unjudged, np.float64).reshape(-1, 1), shape
-        )
+        tables[FIRST_UNJUDGED] = np.broadcast_to(np.asarray(first_unjudged, np.float64).reshape(-1, 1), shape)
     names = tuple(f"r{number}" for number in range(1, runs + 1))
-    return Scores(
+    any_scores = evaluate({"1": {"a": 1}}, [{"1": {"a": 1.0}}], ["P@1"])
+    return replace(
+        any_scores,
         runs=names, tags=names, measures=tuple(tables),
         topics=tuple(str(401 + number) for number in range(topics)),
-        values=np.stack(list(tables.values()), axis=1), texts={},
+        values=np.stack(list(tables.values()), axis=1),
         judged=np.ones((runs, len(tables), topics)), missing=np.zeros(shape, np.bool_),
-        ignored=(0,) * runs, without_relevant=(), policies=DEFAULT_POLICIES,
+        lengths=tables[RETRIEVED].astype(np.int64), ignored=(0,) * runs,
+        sampling_errors=np.full((runs, len(tables), topics), np.nan),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sounding.compare.advice import FEW, LOW, RULES, Shares, Situation, advise
+from sounding.compare.advice import FEW, LOW, RULES, Basis, Shares, Situation, advise
 from sounding.errors import DataError
 
 PAGE = Path(__file__).parents[2] / "docs" / "settled.md"
@@ -148,9 +148,11 @@ def test_a_strong_difference_that_nothing_more_is_known_of_is_left_alone() -> No
 
 
 def test_every_situation_has_one_sentence_of_advice() -> None:
+    low = replace(UNEVEN, b=0.2)
+    bases: tuple[Basis, ...] = ("recall", "utility")
     facts = itertools.product(
-        range(5), (True, False, None), ("recall", "utility"), (True, False), ((), (EVEN,), (UNEVEN,)),
-        (True, False, None), (None, 5, 5000), (UNEVEN, EVEN, replace(UNEVEN, b=0.2)),
+        range(5), (True, False, None), bases, (True, False), ((), (EVEN,), (low,)),
+        (True, False, None), (None, 5, 5000), (UNEVEN, EVEN, low),
     )  # fmt: skip
     seen = set()
     for case, settled, basis, condensed, shallower, pooled, needed, shares in facts:

@@ -7,6 +7,7 @@ import pandas
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from tests.conftest import require
 
 import sounding.compare as compare
 from sounding.compare import anova
@@ -37,8 +38,8 @@ def test_the_one_way_omnibus_is_scipys(runs: int, topics: int) -> None:
 
 @pytest.mark.parametrize(("runs", "topics"), [(2, 5), (3, 10), (8, 20)])
 def test_both_omnibus_tests_are_those_of_statsmodels(runs: int, topics: int) -> None:
-    models = pytest.importorskip("statsmodels.formula.api")
-    tables = pytest.importorskip("statsmodels.stats.anova")
+    models = require("statsmodels.formula.api")
+    tables = require("statsmodels.stats.anova")
     values = table(runs, topics)
     long = {
         "value": values.ravel(),

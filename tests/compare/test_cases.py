@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.compare.tables import around, scores_of
 
+from sounding.compare import claims
 from sounding.compare.cases import (
     FIRST_UNJUDGED,
     JUDGED,
@@ -20,18 +22,15 @@ from sounding.compare.cases import (
     values_of,
     with_assessment,
 )
-from sounding.compare.claims import PairTests, test_pairs
+from sounding.compare.claims import PairTests
 from sounding.errors import DataError
 from sounding.evaluation import evaluate
 from sounding.measures import parse
-from tests.compare.tables import around, scores_of
-
-test_pairs.__test__ = False  # type: ignore[attr-defined] - a function of the project, not a test
 
 
 def claim(sign: int, topics: int = 30) -> PairTests:
     """One pair: run_a significantly higher (1), significantly lower (-1), or neither (0)."""
-    tests = test_pairs(
+    tests = claims.test_pairs(
         around(0.5, 0.5), np.array([[0, 1]]), test="t", alpha=0.05, rng=np.random.default_rng(0)
     )
     return replace(

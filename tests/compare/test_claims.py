@@ -164,6 +164,8 @@ def test_a_pair_without_common_topics_has_a_reason_and_the_others_their_values(t
     assert by_pair[0, 2] == "1 common topic; a test needs at least 2"
     assert by_pair[1, 2] == by_pair[2, 3] == ""
     assert result.topics.tolist() == [0, 1, 1, 29, 29, 30]
+    assert np.array_equal(result.topics, result.wins + result.ties + result.losses)
+    assert result.ties[0] == 0
     assert result.p[:3].tolist() == [1.0, 1.0, 1.0]
     assert set(result.ci_low[:3].tolist()) == {-np.inf}
     assert set(result.ci_high[:3].tolist()) == {np.inf}

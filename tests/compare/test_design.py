@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.conftest import require
 
 from sounding.compare.design import (
     SwapRates,
@@ -62,7 +63,7 @@ def counted_by_hand(
 
 
 def test_power_is_that_of_statsmodels_where_it_has_one() -> None:
-    oracle = pytest.importorskip("statsmodels.stats.power").TTestPower()
+    oracle = require("statsmodels.stats.power").TTestPower()
     topics, effects, alphas = (2, 3, 10, 25, 50, 200), (0.0, 0.05, 0.3, 0.5, 0.9), (0.05, 0.01, 0.001)
     compared = 0
     for count, effect, alpha in product(topics, effects, alphas):
@@ -79,14 +80,14 @@ def test_power_is_that_of_statsmodels_where_it_has_one() -> None:
 @pytest.mark.parametrize("target", [0.5, 0.8, 0.95])
 @pytest.mark.parametrize("effect", [0.04, 0.1, 0.4, 0.9])
 def test_topics_needed_are_those_of_statsmodels_rounded_up(effect: float, target: float) -> None:
-    oracle = pytest.importorskip("statsmodels.stats.power").TTestPower()
+    oracle = require("statsmodels.stats.power").TTestPower()
     expected = oracle.solve_power(effect_size=effect, alpha=0.05, power=target, alternative="two-sided")
     assert topics_needed(effect, alpha=0.05, target=target) == np.ceil(np.asarray(expected).item())
 
 
 @pytest.mark.parametrize("topics", [5, 25, 50, 250])
 def test_the_detectable_effect_is_that_of_statsmodels(topics: int) -> None:
-    oracle = pytest.importorskip("statsmodels.stats.power").TTestPower()
+    oracle = require("statsmodels.stats.power").TTestPower()
     expected = oracle.solve_power(nobs=topics, alpha=0.05, power=0.8, alternative="two-sided")
     assert detectable_effect(topics, alpha=0.05) == pytest.approx(np.asarray(expected).item(), rel=1e-6)
 

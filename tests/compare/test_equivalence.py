@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from tests.conftest import require
 
 import sounding.compare as compare
 from sounding.compare import anova
@@ -29,7 +30,7 @@ def table(runs: int, topics: int) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("topics", [2, 10, 50])
 def test_equivalence_is_statsmodels_paired_tost(topics: int) -> None:
-    theirs = pytest.importorskip("statsmodels.stats.weightstats")
+    theirs = require("statsmodels.stats.weightstats")
     values = table(3, topics)
     ours = run(values, 0.05)
     for number, (a, b) in enumerate(compare.all_pairs(3).tolist()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from tests.conftest import require
 
 from sounding.compare.multiplicity import CORRECTIONS, benjamini_hochberg, bonferroni, holm
 
@@ -14,7 +15,7 @@ THEIR_NAMES = {"bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh"}
 @pytest.mark.parametrize("name", THEIR_NAMES)
 @pytest.mark.parametrize("count", [1, 2, 30])
 def test_adjusted_p_are_those_of_statsmodels(name: str, count: int) -> None:
-    theirs = pytest.importorskip("statsmodels.stats.multitest")
+    theirs = require("statsmodels.stats.multitest")
     for seed in range(5):
         p = np.round(np.random.default_rng(seed).beta(0.3, 2, count), 2)  # with ties, and 0
         assert CORRECTIONS[name](p) == pytest.approx(theirs.multipletests(p, method=THEIR_NAMES[name])[1])

@@ -227,6 +227,14 @@ def test_the_rule_settles_what_the_runs_own_bounds_leave_open() -> None:
     assert bounds_of(collection, "AP", pairs=all_pairs(2)).settled.tolist() == [True]
 
 
+def test_a_cap_narrows_the_rule() -> None:
+    grades = {"t": {"r": 1.0, "n": 0.0}}
+    collection = Collection([{"t": ["r", "n", *"uvwxyz"]}, {"t": ["n", "r", *"uvwxyz"]}], grades)
+    lower = [bounds_of(collection, "AP", Policies(at_most=cap), all_pairs(2)).lower[0] for cap in (None, "1")]
+    # The sums of precisions differ by at least 1/2; R is 1, and 6 documents or 1 may be added.
+    assert lower == pytest.approx([0.5 / 7, 0.5 / 2])
+
+
 def test_geometric_means_are_set_against_each_other_as_such() -> None:
     collection = Collection(
         [{"t": ["r"], "u": ["n", "r"]}, {"t": ["n", "r"], "u": ["r"]}],

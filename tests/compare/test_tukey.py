@@ -98,6 +98,17 @@ def test_the_randomised_interval_excludes_0_exactly_when_the_pair_is_significant
     assert np.array_equal(apart, result.significant)
 
 
+def test_randomised_p_counts_shuffles_and_the_observed_arrangement_rounded_ties_too() -> None:
+    values = np.round(table(4, 6), 1)
+    result = run(values, "randomised-tukey")
+    means = tukey.shuffled_means(values, 999, np.random.default_rng(1))
+    a, b = result.pairs.T
+    gaps = np.abs(result.difference) - 1e-9
+    further = np.sum(np.ptp(means, axis=1)[:, np.newaxis] >= gaps, axis=0)
+    assert result.p_adjusted == pytest.approx((1 + further) / 1000)
+    assert result.p == pytest.approx((1 + np.sum(np.abs(means[:, a] - means[:, b]) >= gaps, axis=0)) / 1000)
+
+
 def test_the_observed_arrangement_counts() -> None:
     values = np.random.default_rng(0).random((3, 30)) + np.array([[0], [20], [40]])
     assert run(values, "randomised-tukey").p_adjusted[1] == 1 / 1000

@@ -327,3 +327,123 @@ def test_the_depth_for_a_wanted_residual_is_told(call: Call) -> None:
     status, _, err = call("measures", "P@10", "--residual", "0.05")
     assert status == 1
     assert "P@10 has no residual beyond its cut-off; RBP and ERR have" in err
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_bad_file_is_one_line_whichever_process_reads_it(call: Call, jobs: str) -> None:
+    Path("bad.txt").write_text("1 Q0 a 1\n")
+    status, _, err = call("evaluate", "qrels.txt", "mine.txt", "bad.txt", "--jobs", jobs)
+    assert status == 1
+    assert err.startswith("Error: bad.txt:1: 4 fields; expected 6: topic Q0 doc rank score tag")
+    assert err.count("\n") == 1
+
+
+def test_output_goes_through_links_and_pipes_and_says_where_it_cannot(call: Call) -> None:
+    Path("link.csv").symlink_to("real.csv")
+    Path("real.csv").write_text("old")
+    call("evaluate", "qrels.txt", "mine.txt", "-m", "RR", "--format", "csv", "-o", "link.csv")
+    assert Path("link.csv").is_symlink()
+    assert Path("real.csv").read_text().startswith("run,measure")
+    os.mkfifo("pipe")
+    reader = subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE, text=True)
+    call("evaluate", "qrels.txt", "mine.txt", "-m", "RR", "--format", "csv", "-o", "pipe")
+    assert reader.communicate()[0].startswith("run,measure")
+    status, _, err = call("evaluate", "qrels.txt", "mine.txt", "-o", "nowhere/out.csv")
+    assert status == 1
+    assert err == "Error: nowhere/out.csv cannot be written: No such file or directory\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--by", "kinds.tsv", "--format", "trec"), "--by has no place in trec_eval's layout"),
+        (("--stats", "--format", "trec"), "--stats has no place in trec_eval's layout"),
+        (("--stats", "-q"), "--stats and --per-topic do not fit one table"),
+    ],
+)
+def test_options_that_exclude_each_other_are_refused(
+    call: Call, options: tuple[str, ...], message: str
+) -> None:
+    status, _, err = call("evaluate", "qrels.txt", "mine.txt", *options)
+    assert status == 1
+    assert message in err
+
+
+def test_bounds_stand_beside_the_values_of_every_topic_in_the_table(call: Call) -> None:
+    _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "-m", "P@2", "-q", "--unjudged", "bounds")
+    assert out.splitlines()[0].split() == ["run", "topic", "P@2", "lower", "upper"]
+    assert out.splitlines()[2].split() == ["mine", "1", "0.5000", "0.5000", "1.0000"]
+
+
+def test_slices_say_which_topics_are_in_none_and_json_speaks_of_all(call: Call) -> None:
+    Path("kinds.tsv").write_text("topic\tlanguage\n1\ten\n2\tde\n77\ten\n")
+    arguments = ("evaluate", "qrels.txt", "mine.txt", "-m", "RR", "--by", "kinds.tsv")
+    _, out, _ = call(*arguments)
+    assert "1 judged topics have no attribute in kinds.tsv and are in no slice." in out
+    assert "1 topics of kinds.tsv were not judged." in out
+    _, out, _ = call(*arguments, "--format", "json")
+    assert json.loads(out)["topics"] == 3
+    assert json.loads(out)["topics_without_relevant"] == ["3"]
+
+
+def test_what_was_done_to_the_values_is_repeated(call: Call) -> None:
+    Path("z.txt").write_text("1 recip_rank 0.5 0.25\n2 recip_rank 0.5 0.25\n3 recip_rank 0.5 0\n")
+    Path("earlier.txt").write_text("2 0 a 1\n")
+    arguments = (
+        "evaluate",
+        "qrels.txt",
+        "mine.txt",
+        "-m",
+        "RR",
+        "--z-scores",
+        "z.txt",
+        "--residual",
+        "earlier.txt",
+    )
+    _, out, _ = call(*arguments)
+    assert "Z RR" in out.splitlines()[0]
+    assert "Values are z-scores." in out
+    assert "Residual collection: 1 judgments dropped that are in earlier.txt" in out
+    _, _, err = call(*arguments, "--format", "csv")
+    assert "; residual collection: 1 judgments" in err
+
+
+def test_ids_that_are_not_utf_8_survive_every_format(call: Call) -> None:
+    Path("latin.txt").write_bytes(b"1 Q0 a 1 3 caf\xe9\n")
+    for format_name in ("table", "csv", "json", "jsonl", "md", "latex", "trec"):
+        assert (
+            call("evaluate", "qrels.txt", "latin.txt", "--format", format_name, "-o", f"out.{format_name}")[0]
+            == 0
+        )
+    assert json.loads(Path("out.json").read_text())["rows"][0]["run"] == "caf\udce9"
+    assert b"caf\xe9" in Path("out.csv").read_bytes()
+    call("evaluate", "qrels.txt", "latin.txt", "--format", "parquet", "-o", "out.parquet")
+    assert polars.read_parquet("out.parquet")["run"][0] == "caf\ufffd"
+
+
+def test_text_has_its_own_column_so_that_values_stay_numbers(call: Call) -> None:
+    _, out, _ = call(
+        "evaluate",
+        "qrels.txt",
+        "mine.txt",
+        "-m",
+        "runid",
+        "-m",
+        "relstring",
+        "-m",
+        "RR",
+        "-q",
+        "--format",
+        "csv",
+    )
+    assert out.splitlines()[0] == "run,measure,topic,value,text"
+    assert "mine,RelString,1,,1-2" in out
+    assert "mine,RunID,,,mine" in out
+    assert "mine,RR,1,1.0," in out
+
+
+def test_sampling_errors_have_rows_only_where_they_are_known(call: Call) -> None:
+    _, out, _ = call(
+        "evaluate", "qrels.txt", "mine.txt", "-m", "AP", "-m", "infAP", "--stats", "--format", "csv"
+    )
+    assert [line.split(",")[1] for line in out.splitlines() if line.endswith("sampling error")] == ["infAP"]

@@ -44,6 +44,7 @@ TRIED: dict[str, tuple[Any, ...]] = {
 # Values that are not the default, where the annotation does not list them.
 FURTHER: dict[str, list[dict[str, Any]]] = {
     "SetF": [{"beta": 0}, {"beta": 2.5}],
+    "F": [{"beta": 0}, {"beta": 2.5}],
     "Utility": [{"a": -1, "b": 2}, {"d": 0.5, "collection": 1000}],
     "NumUnjudgedNotRet": [{"collection": 1000}],
     "IAP": [{"points": "0.2,0.5,0.8"}],

@@ -34,6 +34,18 @@ def relative_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bo
     )
 
 
+@bounded("F")
+def f_measure(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """F at k."""
+    beta, k = measure.get("beta"), measure.get("k")
+    return _found_or_missed(
+        measure,
+        run,
+        unknowns,
+        lambda found, relevant: share((beta + 1) * found, beta * relevant.astype(np.float64) + k),
+    )
+
+
 @bounded("SetRelP")
 def set_relative_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Precision of the set as a share of the best possible."""

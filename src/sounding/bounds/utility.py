@@ -14,7 +14,7 @@ import numpy as np
 from sounding.bounds.registry import Bounds, Kind, Unknowns, bounded, known, whole_range
 from sounding.bounds.unjudged import filled, room, scale
 from sounding.errors import DataError
-from sounding.measures.graded import DcgForm
+from sounding.measures.graded import DcgForm, power_of_two
 from sounding.measures.registry import Measure
 from sounding.measures.utility import rbp_gain
 from sounding.ranking import Counts, Ranking, Values
@@ -144,7 +144,11 @@ def _satisfied(measure: Measure, highest: float, grade: Values) -> Values:
     """The probability with which documents of these grades satisfy the reader of ERR."""
     top = highest if measure.get("max_rel") is None else measure.get("max_rel")
     cut = np.minimum(grade, top)
-    return (np.exp2(cut) - 1) / np.exp2(top) if measure.get("gain") == "exponential" else cut / (top + 1)
+    return (
+        (power_of_two(cut) - 1) / power_of_two(np.float64(top))
+        if measure.get("gain") == "exponential"
+        else cut / (top + 1)
+    )
 
 
 def _endless(stops: float, depth: Values) -> Values:

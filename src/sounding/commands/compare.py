@@ -153,8 +153,8 @@ def _asked(options: Options) -> tuple[str, ...]:
 
 def _compared(qrels: str, runs: tuple[str, ...], policies: Policies, options: Options) -> Comparison:
     from sounding.compare.depths import at_depths
+    from sounding.compare.procedure import Procedure
     from sounding.compare.runs import Reading, compare_runs
-    from sounding.compare.testing import Testing
     from sounding.data.sources import find_runs
     from sounding.measures import parse_measures
 
@@ -165,7 +165,7 @@ def _compared(qrels: str, runs: tuple[str, ...], policies: Policies, options: Op
         return compare_runs(
             qrels, files, at_depths(asked, depths) if depths else parse_measures(asked),
             baselines=options["baselines"], pair=options["pair"], info=options["info"], policies=policies,
-            testing=Testing(**{name: options[name] for name in chosen}, seed=policies.seed),
+            procedure=Procedure(**{name: options[name] for name in chosen}, seed=policies.seed),
             reading=Reading(
                 qrels_format=options["qrels_format"], run_format=options["run_format"],
                 jobs=options["jobs"], progress=progress,

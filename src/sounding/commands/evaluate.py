@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -15,6 +16,7 @@ from sounding.commands.options import (
     write_tables,
     write_text,
 )
+from sounding.errors import DataError
 
 
 @click.command("evaluate", short_help="Values of measures for runs.")
@@ -67,6 +69,7 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
 
     policies = taken_policies(options)
     format_name, quiet = options["format_name"], options["quiet"]
+    _refuse_together(options)
     default = ("official",) if format_name == "trec" else DEFAULT_MEASURES
     level = options["level"]
     measures = tuple(with_level(m, level) for m in parse_measures(options["measures"] or default))
@@ -93,6 +96,18 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
         slices = [(None, scores)] if options["by"] is None else score_tables.slices(scores, options["by"])
         people = format_name in ("table", "md", "latex")
         make = score_tables.wide_table if people else score_tables.tidy_table
-        write_tables([make(part, layout, label) for label, part in slices], format_name, options["output"])
+        tables = [make(part, layout, label) for label, part in slices]
+        whole = replace(scores, remarks=slices[0][1].remarks)
+        tables[0] = replace(tables[0], facts=score_tables.facts(whole))
+        write_tables(tables, format_name, options["output"])
     if format_name in ("trec", "csv", "jsonl", "parquet"):
-        remark(f"policies: {policies.describe()}", quiet=quiet)
+        remark("; ".join([f"policies: {policies.describe()}", *scores.remarks]), quiet=quiet)
+
+
+def _refuse_together(options: dict[str, Any]) -> None:
+    """Options that have no place in the same output."""
+    for one, other in (("by", "trec"), ("stats", "trec")):
+        if options[one] and options["format_name"] == other:
+            raise DataError(f"--{one} has no place in trec_eval's layout; use another --format")
+    if options["stats"] and options["per_topic"] and options["format_name"] in ("table", "md", "latex"):
+        raise DataError("--stats and --per-topic do not fit one table; leave one out, or use --format csv")

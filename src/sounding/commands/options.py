@@ -14,6 +14,7 @@ import click
 
 from sounding import policies as names
 from sounding.errors import DataError
+from sounding.files import write_whole
 from sounding.report.tables import FORMATS, Table, parquet, render
 from sounding.workers import Progress
 
@@ -115,18 +116,13 @@ def write_text(text: str, output: Path | None) -> None:
 
 
 def write_bytes(content: bytes, output: Path | None) -> None:
-    """Print bytes, or write them to a file by way of a temporary one."""
+    """Print bytes, or write them to a file that appears whole or not at all."""
     if output is None:
         stream = sys.stdout.buffer
         stream.write(content)
         stream.flush()
         return
-    partial = output.with_name(f".{output.name}.partial")
-    try:
-        partial.write_bytes(content)
-        partial.replace(output)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_whole(output, content)
 
 
 def remark(text: str, *, quiet: bool) -> None:

@@ -18,9 +18,9 @@ from sounding.compare.depths import at_depths
 from sounding.compare.equivalence import Equivalence
 from sounding.compare.multiplicity import CORRECTION_NAMES
 from sounding.compare.pairs import all_pairs, baseline_pairs
+from sounding.compare.procedure import Procedure
 from sounding.compare.registry import TESTS, Omnibus, PairTest
 from sounding.compare.runs import Reading, compare_runs
-from sounding.compare.testing import Testing
 
 __all__ = [
     "CORRECTION_NAMES",
@@ -30,8 +30,8 @@ __all__ = [
     "Omnibus",
     "PairTest",
     "PairTests",
+    "Procedure",
     "Reading",
-    "Testing",
     "all_pairs",
     "anova",
     "at_depths",

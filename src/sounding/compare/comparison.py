@@ -21,16 +21,17 @@ from sounding.compare.cases import (
     compared_measures,
     count_cases,
     decide,
+    deepest,
     strength,
     values_of,
 )
 from sounding.compare.claims import PairTests
 from sounding.compare.documents import Settling
 from sounding.compare.pairs import Pairs, all_pairs, baseline_pairs
+from sounding.compare.procedure import DRAWN, Procedure
 from sounding.compare.scenarios import Pool, find_pool
 from sounding.compare.settled import CLOSE, PairBounds
 from sounding.compare.telling import TellingDocument
-from sounding.compare.testing import DRAWN, Testing
 from sounding.data.simulation import RunInfo
 from sounding.errors import DataError, UnknownNameError
 from sounding.measures import Measure, parse_measures
@@ -88,7 +89,7 @@ class Comparison:
     lengths: NDArray[np.float64]  # (run,) mean length of its lists
     pool: Pool | None  # None: not known
     notes: tuple[str, ...]  # what a reader should be warned of
-    testing: Testing
+    procedure: Procedure
     policies: Policies
 
     @property
@@ -225,7 +226,7 @@ def compare(
     measures: Iterable[str | Measure] | None = None,
     baselines: Sequence[str] = (),
     pair: tuple[str, str] | None = None,
-    testing: Testing | None = None,
+    procedure: Procedure | None = None,
     info: Mapping[str, RunInfo] | None = None,
 ) -> Comparison:
     """Test all pairs of runs, all against baselines, or one pair; by all measures, or by some.
@@ -238,7 +239,7 @@ def compare(
             "A_p counts unjudged documents, and these scores removed them; compare_runs() keeps both"
         )
     chosen = compared_measures(scores) if measures is None else parse_measures(measures)
-    how = Testing(seed=scores.policies.seed) if testing is None else testing
+    how = Procedure(seed=scores.policies.seed) if procedure is None else procedure
     check_request(scores, chosen)
     pairs = chosen_pairs(scores, chosen, baselines, pair)
     bounds = tuple(separate_bounds(scores, measure, pairs) for measure in chosen)
@@ -250,21 +251,21 @@ def compared(
     measures: tuple[Measure, ...],
     pairs: Pairs,
     bounds: tuple[PairBounds | None, ...],
-    testing: Testing,
+    procedure: Procedure,
     info: Mapping[str, RunInfo] | None,
 ) -> Comparison:
     """Test the pairs by every measure, and put down what belongs to them; the request was checked."""
     tables = [values_of(scores, measure) for measure in measures]
     depths, assessed = zip(*(assessment_values(scores, measure) for measure in measures), strict=True)
     performance = tuple(
-        _tested(table, measure, pairs, scores.runs, testing)
+        _tested(table, measure, pairs, scores.runs, procedure)
         for measure, table in zip(measures, tables, strict=True)
     )
     once = dict(zip(depths, assessed, strict=True))
-    by_depth = {k: testing.apply(table, pairs) for k, table in once.items()}
+    by_depth = {k: procedure.apply(table, pairs) for k, table in once.items()}
     assessments = tuple(by_depth[k] for k in depths)
     evenness = [_evenness(k, table, by_depth[k]) for k, table in once.items()]
-    evenness += _shallower(scores, pairs, testing, once)
+    evenness += _shallower(scores, pairs, procedure, once)
     values, shares = (np.stack(part, axis=1) for part in (tables, assessed))
     return Comparison(
         runs=scores.runs, measures=measures, topics=scores.topics, depths=depths,
@@ -275,7 +276,7 @@ def compared(
         topics_needed=np.array([_topics_needed(tests) for tests in performance]), lengths=_lengths(scores),
         pool=_pool(scores, info),
         notes=tuple(_notes(scores, values, performance, pairs)),
-        testing=testing, policies=scores.policies,
+        procedure=procedure, policies=scores.policies,
     )  # fmt: skip
 
 
@@ -283,12 +284,14 @@ def _evenness(depth: int, table: NDArray[np.float64], tests: PairTests) -> Evenn
     return Evenness(depth=depth, shares=mean_over_topics(table), even=~tests.significant)
 
 
-def _shallower(scores: Scores, pairs: Pairs, testing: Testing, known: Collection[int]) -> Iterator[Evenness]:
+def _shallower(
+    scores: Scores, pairs: Pairs, procedure: Procedure, known: Collection[int]
+) -> Iterator[Evenness]:
     """Assessment at depths above the deepest that is compared, where it is not known yet.
 
     Tests that draw would take long for so many: there the paired t test stands in.
     """
-    quick = replace(testing, test="t", correction=None) if testing.test in DRAWN else testing
+    quick = replace(procedure, test="t", correction=None) if procedure.test in DRAWN else procedure
     for depth in assessed_depths(scores):
         if depth not in known and depth < max(known):
             table = values_of(scores, assessment_measure(depth))
@@ -366,17 +369,18 @@ def find_run(scores: Scores, name: str) -> int:
 
 
 def _tested(
-    values: NDArray[np.float64], measure: Measure, pairs: Pairs, runs: Sequence[str], testing: Testing
+    values: NDArray[np.float64], measure: Measure, pairs: Pairs, runs: Sequence[str], procedure: Procedure
 ) -> PairTests:
     """The test of performance; a sentence where there is nothing that it could say of any pair."""
     try:
-        tests = testing.apply(values, pairs, testing.margin)
+        tests = procedure.apply(values, pairs, procedure.margin)
     except UnknownNameError:
         raise
     except DataError as problem:
         raise DataError(f"{measure}: {problem}") from None
-    silent = tests.omnibus is not None and NO_ERROR not in tests.reasons
-    if all(tests.reasons) and not silent:
+    differ = bool((tests.ties < tests.topics).any())
+    omnibus_alone = tests.omnibus is not None and NO_ERROR not in tests.reasons and differ
+    if all(tests.reasons) and not omnibus_alone:
         a, b = (runs[place] for place in pairs[0].tolist())
         others = f" (and {len(pairs) - 1:,} more pairs without a test)" if len(pairs) > 1 else ""
         raise DataError(f"{measure}, {a} and {b}: {tests.reasons[0]}{others}; nothing to compare")
@@ -406,7 +410,7 @@ def _pool(scores: Scores, info: Mapping[str, RunInfo] | None) -> Pool | None:
     if FIRST_UNJUDGED not in scores.measures:
         return None
     names = list(zip(scores.runs, scores.tags, strict=True))
-    return find_pool(values_of(scores, FIRST_UNJUDGED), names, info)
+    return find_pool(values_of(scores, FIRST_UNJUDGED), names, info, deepest=deepest(scores))
 
 
 def _notes(

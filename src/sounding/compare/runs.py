@@ -20,9 +20,9 @@ from sounding.compare.comparison import (
 )
 from sounding.compare.documents import what_would_settle
 from sounding.compare.listings import Listings
+from sounding.compare.procedure import Procedure
 from sounding.compare.settled import bounds_of_pairs
 from sounding.compare.telling import telling_documents
-from sounding.compare.testing import Testing
 from sounding.data.formats import read_qrels, read_run
 from sounding.data.simulation import RunInfo
 from sounding.data.sources import STDIN
@@ -53,7 +53,7 @@ def compare_runs(
     *,
     baselines: Sequence[str] = (),
     pair: tuple[str, str] | None = None,
-    testing: Testing | None = None,
+    procedure: Procedure | None = None,
     info: Mapping[str, RunInfo] | None = None,
     policies: Policies = DEFAULT_POLICIES,
     reading: Reading | None = None,
@@ -64,7 +64,7 @@ def compare_runs(
     set against each other. For all pairs they are the runs' own.
     """
     chosen = parse_measures(measures)
-    how = Testing(seed=policies.seed) if testing is None else testing
+    how = Procedure(seed=policies.seed) if procedure is None else procedure
     files = Reading() if reading is None else reading
     # Standard input can be read once, and runs may be read again.
     sources = [_read(run, policies, files) if run == STDIN else run for run in runs]
@@ -128,6 +128,7 @@ def _joined(parts: Sequence[Scores]) -> Scores:
         measures=tuple(measure for part in parts for measure in part.measures),
         values=np.concatenate([part.values for part in parts], axis=1),
         judged=np.concatenate([part.judged for part in parts], axis=1),
+        sampling_errors=np.concatenate([part.sampling_errors for part in parts], axis=1),
         bounds=None,
         expected=None,
     )

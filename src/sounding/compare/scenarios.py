@@ -37,9 +37,11 @@ class Pool:
     def describe(self) -> str:
         """How many runs, how deep, and how that is known, in a sentence."""
         count = int(np.count_nonzero(self.contributing))
-        how = "guessed from what is judged" if self.guessed else "as listed"
+        if not count and self.guessed:
+            return f"No pool was recognised: no run has its first {GUESSED_FROM} documents judged."
         if not count:
-            return f"No run contributed to the pool ({how})."
+            return "No run contributed to the pool (as listed)."
+        how = "guessed from what is judged" if self.guessed else "as listed"
         runs = f"{count} of {len(self.contributing)} runs contributed to the pool ({how})"
         return f"{runs}; the first {self.depth} documents of each of them are judged."
 
@@ -48,11 +50,14 @@ def find_pool(
     first_unjudged: NDArray[np.float64],
     names: Sequence[Sequence[str]],
     listed: Mapping[str, RunInfo] | None = None,
+    *,
+    deepest: int = 0,
 ) -> Pool:
     """The pool behind the judgments, from the rank of each run's first unjudged document, (run, topic).
 
     NaN: all that the run retrieved was judged. `names` are the names that each run goes by; a run that
-    is not listed did not contribute. Without a list, contributing runs are guessed.
+    is not listed did not contribute. Without a list, contributing runs are guessed. Where they never met
+    an unjudged document, the pool is as deep as their lists: `deepest`.
     """
     judged = np.where(np.isnan(first_unjudged), np.inf, first_unjudged - 1)
     reach = judged.min(axis=1, initial=np.inf)
@@ -67,8 +72,7 @@ def find_pool(
             )
         contributing = np.array([run is not None and run.pooled for run in known], np.bool_)
     depth = reach[contributing].min(initial=np.inf) if contributing.any() else 0.0
-    if not np.isfinite(depth):  # nobody ever met an unjudged document: as deep as the judgments were met
-        depth = np.nanmax(first_unjudged, initial=1.0) - 1
+    depth = depth if np.isfinite(depth) else deepest
     return Pool(contributing=contributing, depth=int(depth), guessed=listed is None)
 
 

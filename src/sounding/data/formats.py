@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -74,15 +74,35 @@ def read_runs(
     def read(source: Any, name: str | None = None) -> Run:
         return read_run(source, format=format, name=name, duplicates=duplicates, with_ranks=with_ranks)
 
-    if isinstance(sources, Mapping):
-        return [read(source, name) for name, source in sources.items()]
-    given = [sources] if isinstance(sources, str | Path) or _in_memory(sources) else list(sources)
-    if all(isinstance(source, str | Path) for source in given):
-        given = list(find_runs(given))
-    runs = [read(source) for source in given]
-    places = [run.source if _in_memory(source) else source for run, source in zip(runs, given, strict=True)]
-    names = run_names(places, [run.name for run in runs])
+    runs = [read(source, name) for source, name in run_sources(sources)]
+    names = run_names([run.source for run in runs], [run.name for run in runs])
     return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
+
+
+def run_sources(runs: Any) -> list[tuple[Any, str | None]]:
+    """Every run that is meant, with the name it was given, if any; folders and globs are looked into.
+
+    A mapping is one run ({topic: {doc: score}}) or several by name ({name: run}).
+    """
+    if isinstance(runs, Mapping) and not _is_one_run(runs):
+        return [(source, str(name)) for name, source in runs.items()]
+    alone = isinstance(runs, str | Path) or _in_memory(runs)
+    if not alone and not isinstance(runs, Iterable):
+        raise DataError(f"cannot read runs from {runs!r}; expected files, dicts of dicts or frames")
+    given = [runs] if alone else list(runs)
+    if all(isinstance(source, str | Path) for source in given):
+        return [(source, None) for source in find_runs(given)] if given else []
+    return [
+        (each, None)
+        for source in given
+        for each in (find_runs([source]) if isinstance(source, str | Path) else [source])
+    ]
+
+
+def _is_one_run(runs: Mapping[Any, Any]) -> bool:
+    """Whether {topic: {doc: score}}: the values hold numbers, not rankings."""
+    first = next(iter(runs.values()), None)
+    return isinstance(first, Mapping) and not any(isinstance(inner, Mapping) for inner in first.values())
 
 
 def read_qrels(

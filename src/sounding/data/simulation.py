@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from statistics import NormalDist
 from typing import NamedTuple, TypedDict, Unpack
 
@@ -135,9 +136,9 @@ class Parameters:
             raise DataError(f"seed is {self.seed!r}; give a whole number from 0")
         for name in ("short", "ties", "manual"):
             share = getattr(self, name)
-            if not 0 <= share <= 1:
+            if not _is_number(share) or not 0 <= share <= 1:
                 raise DataError(f"{name} is {share!r}; give a share from 0 to 1")
-        if not 0 < self.prevalence < 1:
+        if not _is_number(self.prevalence) or not 0 < self.prevalence < 1:
             raise DataError(f"prevalence is {self.prevalence!r}; give a share above 0 and below 1")
         if self.length > self.documents:
             raise DataError(
@@ -159,6 +160,10 @@ class Parameters:
 
 def _is_whole(value: object, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

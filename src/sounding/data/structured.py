@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -222,11 +224,25 @@ def read_parquet(content: Content, kind: Kind, problems: Problems) -> Records | 
     import polars
 
     try:
-        frame = polars.read_parquet(io.BytesIO(content.view))
+        with _silent():
+            frame = polars.read_parquet(io.BytesIO(content.view))
     except (Exception, polars.exceptions.PanicException) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise FormatError(content.source, None, f"not a readable Parquet file ({reason})") from error
     return records_of_frame(frame, kind, problems)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Nothing on the standard error stream: Polars writes its own traces there before it raises."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def decoded(content: Content) -> str:

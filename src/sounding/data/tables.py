@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.data.keys import pair_keys
-from sounding.data.tokens import Tokens, Words
+from sounding.data.keys import pair_keys, repeated_rows
+from sounding.data.tokens import Tokens, Words, digests
 from sounding.errors import DataError
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
+
+_GROUP_FACTOR = np.uint64(0xD6E8FEB86659FD93)  # odd: a group's digest does not cancel against a doc id's
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -90,14 +92,14 @@ class Run:
                 f"run {name!r}: {len(topics)} topics, {len(docs)} documents and {len(values)} scores;"
                 " the three columns must be equally long"
             )
-        bad = np.isnan(values).nonzero()[0]
-        if len(bad):
-            raise DataError(f"run {name!r}: document {docs[bad[0]]!r} has no score (NaN); expected a number")
-        tokens = Tokens.from_strings(docs)
-        return Run(
+        _refuse_endless(values, topics, docs, f"run {name!r}", "score")
+        run = Run(
             name=name, tag=tag or name, source=name, topics=names, starts=starts,
-            docs=tokens[order], scores=values[order], lines=order + 1,
+            docs=Tokens.from_strings(docs)[order], scores=values[order], lines=order + 1,
         )  # fmt: skip
+        keys = run.pair_keys()
+        _refuse_repeats(run, keys, f"run {name!r}")
+        return replace(run, keys=keys)
 
     @staticmethod
     def from_dict(ranking: Mapping[str, Mapping[str, float]], *, name: str) -> Run:
@@ -160,6 +162,20 @@ class Qrels:
         """The key of every (topic, doc) pair."""
         return pair_keys(self.topics, self.sizes, self.docs.words())
 
+    def keys_of_judgments(self) -> Words:
+        """The key of every judgment: where there are groups, a document may be judged once in each."""
+        keys = self.pair_keys()
+        return keys if self.groups is None else keys ^ digests(self.groups.words()) * _GROUP_FACTOR
+
+    def without_empty_topics(self) -> Qrels:
+        """The same judgments; topics that have none are gone."""
+        full = self.sizes > 0
+        return replace(
+            self,
+            topics=tuple(topic for topic, some in zip(self.topics, full.tolist(), strict=True) if some),
+            starts=np.concatenate([[0], self.starts[1:][full]]),
+        )
+
     def keep(self, rows: NDArray[np.bool_]) -> Qrels:
         """Only the judgments of these rows; topics that lose all of theirs stay, empty."""
         kept = np.concatenate([[0], np.cumsum(rows)])
@@ -193,7 +209,8 @@ class Qrels:
                 f"{source}: {len(topics)} topics, {len(docs)} documents and {len(values)} grades;"
                 " the three columns must be equally long"
             )
-        return Qrels(
+        _refuse_endless(values, topics, docs, source, "grade")
+        qrels = Qrels(
             source=source,
             topics=names,
             starts=starts,
@@ -205,6 +222,8 @@ class Qrels:
             probabilities=None if probabilities is None else np.array(list(probabilities))[order],
             lines=order + 1,
         )
+        _refuse_repeats(qrels, qrels.keys_of_judgments(), source)
+        return qrels
 
     @staticmethod
     def from_dict(judgments: Mapping[str, Mapping[str, float]], *, source: str = "qrels") -> Qrels:
@@ -213,6 +232,30 @@ class Qrels:
         docs = [doc for docs in judgments.values() for doc in docs]
         return Qrels.from_columns(
             topics, docs, (g for d in judgments.values() for g in d.values()), source=source
+        )
+
+
+def _refuse_endless(
+    values: Numbers, topics: Sequence[str], docs: Sequence[str], source: str, what: str
+) -> None:
+    """Refuse the first value that is not finite."""
+    bad = (~np.isfinite(values)).nonzero()[0]
+    if len(bad):
+        row = int(bad[0])
+        raise DataError(
+            f"{source}: topic {topics[row]} gives document {docs[row]!r} the {what} {values[row]};"
+            " expected a finite number"
+        )
+
+
+def _refuse_repeats(table: Run | Qrels, keys: Words, source: str) -> None:
+    """Refuse a document that is listed twice for a topic."""
+    later, _ = repeated_rows(keys, table.docs)
+    if len(later):
+        row = int(later[0])
+        topic = table.topics[int(np.searchsorted(table.starts, row, side="right")) - 1]
+        raise DataError(
+            f"{source}: topic {topic} lists document {table.docs.text(row)!r} twice; expected it once"
         )
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sounding.data.problems import Problems
 from sounding.data.tokens import MARGIN, Bytes, Places, Tokens
 
-BLANK, NEWLINE, COMMENT = 32, 10, 35
+BLANK, NEWLINE, RETURN, COMMENT = 32, 10, 13, 35
 BLOCK = 1 << 18  # bytes looked at in one go: what fits the cache is twice as fast
 
 Starts = dict[int, NDArray[np.uint8]]  # field -> its place in every line
@@ -132,7 +132,7 @@ def _scan(buffer: Bytes, size: int) -> tuple[NDArray[np.uint64], Places] | None:
     newlines = []
     for begin in range(0, size, BLOCK):
         block = buffer[begin : min(begin + BLOCK, size)]
-        if _has_control_characters(block):
+        if _has_control_characters(block) or _has_lone_returns(buffer, begin, len(block)):
             return None
         packed = np.packbits(block <= BLANK, bitorder="little")
         bits[begin >> 3 : (begin >> 3) + len(packed)] = packed
@@ -143,6 +143,12 @@ def _scan(buffer: Bytes, size: int) -> tuple[NDArray[np.uint64], Places] | None:
 def _has_control_characters(block: Bytes) -> bool:
     """Whether a byte is below 32 and not one of the five that are white space (9 to 13)."""
     return bool(block.min() < 9 or (block - np.uint8(14)).min() < 18)
+
+
+def _has_lone_returns(buffer: Bytes, begin: int, length: int) -> bool:
+    """Whether a carriage return stands anywhere but before a newline."""
+    returns = (buffer[begin : begin + length] == RETURN).nonzero()[0]
+    return bool(len(returns)) and bool((buffer[begin + returns + 1] != NEWLINE).any())
 
 
 def _set_bits(bitmap: NDArray[np.uint64], word: Places, shift: NDArray[np.uint64], keep: set[int]) -> Starts:
@@ -183,6 +189,11 @@ def _plain_fields(
     records = records[text[starts[first[records]]] != COMMENT]
 
     _note_control_characters(text, newlines, problems)
+    lone = (text[:-1] == RETURN) & (text[1:] != NEWLINE)
+    problems.add(
+        np.searchsorted(newlines, lone.nonzero()[0]) + 1,
+        lambda _: "carriage return within a line; expected lines that end in LF or CR LF",
+    )
     fitting = fields[records] >= least
     if most is not None:
         fitting &= fields[records] <= most

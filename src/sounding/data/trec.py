@@ -13,7 +13,7 @@ from sounding.data.problems import Problems
 from sounding.data.sources import Content
 from sounding.data.tables import Qrels, Run, byte_order
 from sounding.data.text import Fields, split_fields
-from sounding.data.tokens import Places, Tokens
+from sounding.data.tokens import Places, Tokens, digests
 from sounding.policies import Duplicates, Fractional
 
 RUN_SHAPE = "topic Q0 doc rank score tag"
@@ -38,7 +38,7 @@ def read_trec_run(
     topic, doc, score = fields.columns[0], fields.columns[1], fields.columns[-1]
     scores = checked_numbers(score, fields.lines, "score", problems)
     ranks = checked_numbers(fields.columns[2], fields.lines, "rank", problems) if with_ranks else None
-    tag = _last_tag(content)
+    tag = _last_tag(content, topic)
     return group_run(
         topic, doc, scores, lines=fields.lines, ranks=ranks,
         name=name or tag, tag=tag, source=content.source, duplicates=duplicates, problems=problems,
@@ -110,18 +110,12 @@ def _exactly(content: Content, wanted: tuple[int, ...], count: int, shape: str, 
     )
 
 
-def _last_tag(content: Content) -> str:
+def _last_tag(content: Content, topic: Tokens) -> str:
     """The sixth field of the last record: trec_eval names a run by it."""
-    end = content.size
-    while end > 0:
-        begin = max(0, end - 4096)
-        lines = bytes(content.view[begin:end]).decode("utf-8", "surrogateescape").splitlines()
-        for line in reversed(lines if begin == 0 else lines[1:]):
-            fields = line.split()
-            if len(fields) >= 6 and not fields[0].startswith("#"):
-                return fields[5]
-        end = begin + len(lines[0].encode("utf-8", "surrogateescape")) if begin and len(lines) > 1 else begin
-    return "run"
+    if not len(topic):
+        return "run"
+    line = bytes(content.view[int(topic.start[-1]) :]).split(b"\n", 1)[0]
+    return line.split()[5].decode("utf-8", "surrogateescape")  # bytes are split where fields are
 
 
 def numbered(lines: Places | None, rows: Places) -> Places:
@@ -234,9 +228,9 @@ def group_qrels(
         strata=None if strata is None else strata[rows],
         lines=lines if order is None else numbered(lines, order),
     )  # fmt: skip
-    if groups is not None:
-        return qrels  # the same document may be judged in several groups
     keys = pair_keys(names, np.diff(starts), qrels.docs.words())
+    if qrels.groups is not None:  # a document may be judged once in each group
+        keys = keys ^ digests(qrels.groups.words()) * np.uint64(0xD6E8FEB86659FD93)
     keep = _without_repeats(keys, qrels.docs, qrels.grades, names, starts, qrels.lines, duplicates, problems)
     return qrels if keep is None else qrels.keep(keep)
 

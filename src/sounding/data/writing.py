@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 from sounding.data.sources import compress_zstd
 from sounding.data.tables import Numbers, Places, Qrels, Run
 from sounding.errors import DataError, UnknownNameError
+from sounding.files import write_whole
 
 QrelsFormat = Literal["trec", "tsv"]
 
@@ -108,19 +108,8 @@ def _spelled(values: Numbers | Places) -> list[str]:
 
 
 def _write(text: str, path: Path) -> None:
-    """Put a whole file in place, or leave what was there."""
+    """Write text, compressed where the name says so."""
     data = text.encode("utf-8", "surrogateescape")
     compress = _COMPRESSED.get(path.suffix.lower())
     data = data if compress is None else compress(data)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            path.write_bytes(data)  # a pipe or a device cannot be replaced
-            return
-        try:
-            part.write_bytes(data)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
+    write_whole(path, data)

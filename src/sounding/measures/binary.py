@@ -41,9 +41,19 @@ def relative_precision(run: Ranking, *, k: int, rel: float = 1) -> Values:
     return share(run.total(run.hits(rel, k).topic), np.minimum(k, run.relevant(rel)))
 
 
+@measure("F", basis="recall", monotone=False, additive=True)
+def f_measure(run: Ranking, *, k: int, rel: float = 1, beta: float = 1.0) -> Values:
+    """Weighted harmonic mean of P and R at k: (beta + 1) P R / (beta P + R).
+
+    Precision is divided by k, however short the ranking, as in P. beta itself weighs recall, as in SetF.
+    """
+    weighed = beta * run.relevant(rel).astype(np.float64)
+    return share((beta + 1) * run.total(run.hits(rel, k).topic), weighed + k)
+
+
 @measure("Success", basis="utility", monotone=True, monotone_in_k=True)
-def success(run: Ranking, *, k: int, rel: float = 1) -> Values:
-    """1 where a relevant document is among the first k, otherwise 0."""
+def success(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
+    """1 where a relevant document is among the first k, or anywhere without k, otherwise 0."""
     hit = run.hits(rel, k)
     return run.total(hit.topic[hit.nth == 1])
 

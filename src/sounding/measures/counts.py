@@ -42,10 +42,13 @@ def number_relevant(run: Ranking, *, rel: float = 1) -> Values:
     return run.relevant(rel).astype(np.float64)
 
 
-@measure("NumRelRet", basis="count", monotone=True, additive=True, aggregate="sum", bounds=_NUMBER_OF)
-def number_relevant_retrieved(run: Ranking, *, rel: float = 1) -> Values:
-    """Relevant documents retrieved."""
-    return run.total(run.topic[run.grade >= rel])
+@measure(
+    "NumRelRet", basis="count", monotone=True, monotone_in_k=True, additive=True, aggregate="sum",
+    bounds=_NUMBER_OF,
+)  # fmt: skip
+def number_relevant_retrieved(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
+    """Relevant documents retrieved; with k, those among the first k."""
+    return run.total(run.hits(rel, k).topic)
 
 
 @measure("NumNonrelRet", basis="count", monotone=False, additive=True, aggregate="sum", bounds=_NUMBER_OF)

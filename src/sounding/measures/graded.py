@@ -24,6 +24,9 @@ _DISCOUNTS: Mapping[str, Callable[[Counts | Values], Values]] = {
 }
 
 
+GRADE_LIMIT = 1000  # 2^1024 is no double any more
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class DcgForm:
     """What a grade adds to a DCG and how ranks discount it; see nDCG for the names."""
@@ -46,7 +49,7 @@ class DcgForm:
         if self.rel is not None:
             return (grade >= self.rel).astype(np.float64)
         worth = grade if self.gains is None else with_gains(grade, self.gains)
-        return np.exp2(worth) - 1 if self.dcg.startswith("exp-") else worth
+        return power_of_two(worth) - 1 if self.dcg.startswith("exp-") else worth
 
     def discount(self, rank: Counts | Values) -> Values:
         """What a gain at these ranks is multiplied with."""
@@ -298,7 +301,18 @@ def normalized_gain(run: Ranking, *, gains: Gains | None = None) -> Values:
 
 def scaled(grade: Values, gain: Literal["linear", "exponential"], highest: float) -> Values:
     """Grades as gains between 0 and 1: g / highest, or (2^g - 1) / 2^highest."""
-    return grade / highest if gain == "linear" else (np.exp2(grade) - 1) / np.exp2(highest)
+    if gain == "linear":
+        return grade / highest
+    return (power_of_two(grade) - 1) / power_of_two(np.float64(highest))
+
+
+def power_of_two(grade: Values | np.float64) -> Values:
+    """2^g; grades that make it too large for a number are refused."""
+    if np.max(grade, initial=0.0) > GRADE_LIMIT:
+        raise DataError(
+            f"grade {np.max(grade):g} is too large for gains of 2^grade; expected at most {GRADE_LIMIT}"
+        )
+    return np.exp2(grade)
 
 
 @measure("Q", basis="recall", monotone=False, monotone_in_k=True)

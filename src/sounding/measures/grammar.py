@@ -41,12 +41,12 @@ ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 }
 
 # ranx: what the bare name is, what `@k` makes of it (None: nothing), and further parameters.
-RANX: Mapping[str, tuple[str | None, str | None, Mapping[str, Any]]] = {
-    "hits": ("NumRelRet", None, {}),
-    "hit_rate": (None, "Success", {}),
+RANX: Mapping[str, tuple[str, str | None, Mapping[str, Any]]] = {
+    "hits": ("NumRelRet", "NumRelRet", {}),
+    "hit_rate": ("Success", "Success", {}),
     "precision": ("SetP", "P", {}),
     "recall": ("SetR", "R", {}),
-    "f1": ("SetF", None, {}),
+    "f1": ("SetF", "F", {}),
     "r-precision": ("Rprec", None, {}),
     "mrr": ("RR", "RR", {}),
     "map": ("AP", "AP", {}),
@@ -64,6 +64,7 @@ _RANX_RBP = re.compile(r"rbp[.@]([0-9]{1,15})(?:-l([0-9]{1,3}))?")
 
 _HEAD = re.compile(r"[^\W\d]\w*(?=\s*[(@]|\s*\Z)")
 _WORD = re.compile(r"[\w-]+")
+_SEPARATOR = re.compile(r"[\s,;]")
 _TOKEN = re.compile(
     r"""\s*(?: (?P<number>[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})
                           (?:[eE][+-]?[0-9]{1,3})?)(?![\w.])
@@ -78,6 +79,8 @@ _CONSTANTS: Mapping[str, Any] = {"True": True, "False": False, "None": None}
 
 def parse(text: str) -> Measure:
     """The one measure that a text names."""
+    if not isinstance(text, str):
+        raise DataError(_no_measure(text))
     measures = _expanded(text)
     if len(measures) != 1:
         raise DataError(
@@ -92,7 +95,12 @@ def parse_measures(texts: Iterable[str | Measure]) -> tuple[Measure, ...]:
     A trec_eval name with parameters replaces the same name within a nickname, as in trec_eval:
     all_trec and relstring.20 give one relstring.
     """
+    if not isinstance(texts, Iterable):
+        raise DataError(_no_measure(texts))
     given = [texts] if isinstance(texts, str) else list(texts)
+    for text in given:
+        if not isinstance(text, str | Measure):
+            raise DataError(_no_measure(text))
     spelled_out = {
         name for text in given if isinstance(text, str) and (name := trec.parameterised(text.strip()))
     }
@@ -103,6 +111,10 @@ def parse_measures(texts: Iterable[str | Measure]) -> tuple[Measure, ...]:
         else:
             found.update(dict.fromkeys(trec.nickname(text.strip(), spelled_out) or _expanded(text)))
     return tuple(found)
+
+
+def _no_measure(value: object) -> str:
+    return f"{_shown(value)} is no measure; expected a text such as nDCG@10, or a list of texts"
 
 
 def _expanded(text: str) -> tuple[Measure, ...]:
@@ -162,8 +174,6 @@ def _ranx(text: str) -> tuple[Measure] | None:
         return None
     bare, cut, parameters = RANX[spelled[1]]
     name = bare if spelled[2] is None else cut
-    if name is None and cut is not None:
-        raise DataError(f"{spelled[1]} needs a cut-off, as in {spelled[1]}@10")
     if name is None:
         raise DataError(f"{spelled[1]} takes no cut-off here")
     chosen = dict(parameters)
@@ -197,6 +207,7 @@ class _Reader:
             raise DataError(f"cannot read {_shown(rest)}")
         self.kind = str(found.lastgroup)
         self.token = found[self.kind]
+        self.begin = found.start(self.kind)
         self.position = found.end()
 
     def take(self, mark: str) -> bool:
@@ -219,7 +230,7 @@ class _Reader:
         if self.take("@"):
             self.add(chosen, at, self.scalar("@"))
         if self.kind != "end":
-            self.refuse("nothing more: one measure a text")
+            raise DataError(_too_much(self.text[: self.begin], self.text[self.begin :]))
         return Measure.of(name, **chosen)
 
     def parameter(self, name: str) -> str:
@@ -278,6 +289,9 @@ def _unknown(text: str) -> SoundingError:
     if word is None:
         return DataError(f"measure {_shown(text)}: a measure starts with its name, as in nDCG@10")
     name = word[0]
+    end = _SEPARATOR.search(text)
+    if end is not None and _is_read(text[: end.start()]):
+        return DataError(f"measure {_shown(text)}: {_too_much(text[: end.start()], text[end.start() :])}")
     if name in trec.TREC_NAMES and name not in RANX:
         return DataError(
             f"measure {_shown(text)}: parameters of trec_eval's names stand after a dot, as in P.5,10"
@@ -291,6 +305,24 @@ def _unknown(text: str) -> SoundingError:
     return error if error.suggestions else UnknownNameError("measure", name, ours)
 
 
-def _shown(text: str) -> str:
+def _is_read(text: str) -> bool:
+    """Whether a text alone names measures."""
+    try:
+        return bool(_expanded(text))
+    except SoundingError:
+        return False
+
+
+def _too_much(measure: str, rest: str) -> str:
+    """What to say where a text goes on after a whole measure."""
+    return (
+        f"expected one measure, found {_shown(rest.strip())} after {measure.strip()};"
+        " give each measure a text, or a -m, of its own"
+    )
+
+
+def _shown(text: object) -> str:
     """The text in quotes, on one line, not longer than a screen is wide."""
+    if not isinstance(text, str):
+        return _shown(repr(text))[1:-1]
     return repr(text if len(text) <= 60 else f"{text[:60]}...")

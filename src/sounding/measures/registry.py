@@ -180,7 +180,8 @@ class Measure:
             ranking = ranking.assessed()
         if parameters.pop("judged_only", False):
             ranking = ranking.condensed()
-        if ranking.ties is None or self.definition.basis == "count":
+        order_counts = self.definition.basis != "count" or has_expectation(self.name)
+        if ranking.ties is None or not order_counts:
             return self.definition.kernel(ranking, **parameters)
         if not has_expectation(self.name):
             raise DataError(

@@ -136,6 +136,19 @@ def relative_precision(run: Ranking, *, k: int, rel: float = 1) -> Values:
     return share(_found(run, run.grade >= rel, k), np.minimum(k, run.relevant(rel)))
 
 
+@expectation("F")
+def f_measure(run: Ranking, *, k: int, rel: float = 1, beta: float = 1.0) -> Values:
+    """F at k, from the expected count that precision has."""
+    weighed = beta * run.relevant(rel).astype(np.float64)
+    return share((beta + 1) * _found(run, run.grade >= rel, k), weighed + k)
+
+
+@expectation("NumRelRet")
+def number_relevant_retrieved(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
+    """The expected count itself."""
+    return _found(run, run.grade >= rel, k)
+
+
 @expectation("Rprec")
 def r_precision(run: Ranking, *, rel: float = 1) -> Values:
     """Precision at R."""
@@ -162,7 +175,7 @@ def unjudged(run: Ranking, *, k: int) -> Values:
 
 
 @expectation("Success")
-def success(run: Ranking, *, k: int, rel: float = 1) -> Values:
+def success(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
     """Chance that a relevant document is among the first k."""
     return _at_first_hit(run, lambda rank: np.ones(len(rank)), k, rel)
 

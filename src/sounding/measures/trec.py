@@ -277,9 +277,12 @@ def trec_order(measures: Iterable[Measure], *, level: float = 1) -> list[Measure
 
 
 def trec_format(measure: Measure) -> str:
-    """How trec_eval prints a value of this measure, for the operator `%`: counts whole, text as it is."""
+    """How trec_eval prints a value of this measure, for the operator `%`: counts whole, text as it is.
+
+    Where ties are averaged, a count at a cut-off need not be whole.
+    """
     prints = [entry.prints for entry in TREC_MEASURES if entry.measure == measure.name]
-    return prints[0] if prints else "%6.4f"
+    return "%6.4f" if not prints or (prints[0] == "%d" and measure.k is not None) else prints[0]
 
 
 def trec_names_of(name: str) -> tuple[str, ...]:

@@ -22,9 +22,9 @@ def designs(comparison: Comparison) -> Designs:
     alone = comparison.performance_tests[0].correction in ("none", "bh")
     return {
         measure: design(
-            comparison.values[:, number], comparison.pairs, alpha=comparison.testing.alpha,
+            comparison.values[:, number], comparison.pairs, alpha=comparison.procedure.alpha,
             comparisons=1 if alone else len(comparison.pairs),
-            rng=np.random.default_rng(comparison.testing.seed),
+            rng=np.random.default_rng(comparison.procedure.seed),
         )
         for number, measure in enumerate(comparison.measures)
     }  # fmt: skip

@@ -39,7 +39,13 @@ def slices(scores: Scores, source: str | Path) -> list[tuple[str, Scores]]:
     parts: dict[str, list[str]] = {}
     for topic, label in read_attributes(source):
         parts.setdefault(label, []).append(topic)
-    known = set(scores.topics)
+    known, listed = set(scores.topics), {topic for topics in parts.values() for topic in topics}
+    for count, remark in (
+        (len(known - listed), f"judged topics have no attribute in {source} and are in no slice"),
+        (len(listed - known), f"topics of {source} were not judged"),
+    ):
+        if count:
+            scores = replace(scores, remarks=(*scores.remarks, f"{count} {remark}"))
     kept = {label: topics for label, topics in sorted(parts.items()) if known & set(topics)}
     if not kept:
         raise DataError(f"{source}: none of its topics was judged; expected ids such as {scores.topics[0]!r}")
@@ -80,7 +86,7 @@ def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
         if kind.basis == "count" and not layout.standardised:
             columns.append(Column(str(measure), [_whole(cell) for cell in cells]))
             continue
-        columns.append(Column(str(measure), cells, best=_best(cells)))
+        columns.append(Column(_headed(measure, layout), cells, best=_best(cells)))
         for name, table in beside.items():
             told = np.nan_to_num(table[:, number], nan=-1.0)
             if (told >= (5e-5 if name == "error" else 0)).any():  # an error of 0 needs no column
@@ -97,7 +103,7 @@ def leading_order(scores: Scores) -> list[int]:
 
 def silent_bounds(scores: Scores) -> list[tuple[int, float, float]]:
     """Recall measures whose bounds are wider than the runs differ: (measure, mean width, difference)."""
-    if scores.bounds is None:
+    if scores.bounds is None or len(scores.runs) < 2:
         return []
     means, bounds = scores.mean(), scores.bounds.mean()
     found = []
@@ -128,8 +134,17 @@ def _topic_columns(scores: Scores, layout: Layout) -> list[Column]:
             row: list[Cell] = [*scores.values[run, number].tolist(), float(means[run, number])]
             whole = measure.definition.basis == "count" and not layout.standardised
             cells += [_whole(cell) for cell in row] if whole else row
-        columns.append(Column(str(measure), cells))
+        columns.append(Column(_headed(measure, layout), cells))
+        for name, table in scores.beside().items():
+            means_beside = scores.beside_mean()[name]
+            if not np.isnan(means_beside[:, number]).all():
+                rows = np.column_stack([table[:, number], means_beside[:, number]])
+                columns.append(Column(SHORT.get(name, name), rows.ravel().tolist(), joined=True))
     return columns
+
+
+def _headed(measure: Measure, layout: Layout) -> str:
+    return f"Z {measure}" if layout.standardised else str(measure)
 
 
 def _statistic_columns(scores: Scores) -> list[Column]:
@@ -171,9 +186,16 @@ def _notes(scores: Scores) -> list[str]:
     """What was counted and how, in sentences."""
     topics = len(scores.topics)
     notes = [f"{_counted('run', len(scores.runs))}, {_counted('judged topic', topics)}."]
-    if scores.without_relevant:
-        named = _some("topic", scores.without_relevant)
-        notes.append(f"{named} without a relevant document: recall measures are 0 there.")
+    barren = scores.without_relevant
+    if scores.policies.missing == "skip" and len(scores.missing):
+        nowhere = np.asarray(scores.missing.all(axis=0)).tolist()
+        skipped = {topic for topic, gone in zip(scores.topics, nowhere, strict=True) if gone}
+        barren = tuple(topic for topic in barren if topic not in skipped)
+    if barren:
+        grade = "" if scores.level == 1 else f" (grade {scores.level:g} or better)"
+        notes.append(
+            f"{_some('topic', barren)} without a relevant document{grade}: recall measures are 0 there."
+        )
     lacking = [(int(lost), name) for name, lost in zip(scores.runs, scores.missing.sum(axis=1), strict=True)]
     runs = sum(1 for lost, _ in lacking if lost)
     if runs:
@@ -187,7 +209,7 @@ def _notes(scores: Scores) -> list[str]:
         verb = "has" if runs == 1 else "have"
         most = max(scores.ignored)
         notes.append(f"{_counted('run', runs)} {verb} topics that nobody judged (at most {most}): ignored.")
-    if topics < FEW_TOPICS:
+    if topics < FEW_TOPICS and len(scores.runs) > 1:
         notes.append(f"Fewer than {FEW_TOPICS} topics: differences between runs are mostly chance.")
     if scores.policies.unjudged == "condensed":
         lengths = scores.lengths.mean(axis=1)
@@ -197,6 +219,7 @@ def _notes(scores: Scores) -> list[str]:
             f" {scores.runs[shortest]} {lengths[shortest]:.1f}."
         )
     notes += [*_uncounted_notes(scores), *_unknown_notes(scores)]
+    notes += [f"{remark[0].upper()}{remark[1:]}." for remark in scores.remarks]
     notes.append(f"Policies: {scores.policies.describe()}.")
     return notes
 
@@ -267,6 +290,8 @@ def facts(scores: Scores) -> dict[str, object]:
     """What JSON says beside the rows."""
     return {
         "policies": asdict(scores.policies),
+        "remarks": list(scores.remarks),
+        "level": scores.level,
         "topics": len(scores.topics),
         "topics_without_relevant": list(scores.without_relevant),
         "mean_lengths": dict(zip(scores.runs, scores.lengths.mean(axis=1).tolist(), strict=True)),
@@ -279,34 +304,35 @@ def facts(scores: Scores) -> dict[str, object]:
 
 
 def tidy_table(scores: Scores, layout: Layout, label: str | None = None) -> Table:
-    """Columns run, measure, topic (empty: the summary over topics), value, and what stands beside it."""
+    """Columns run, measure, topic (empty: the summary over topics), value, and what stands beside it.
+
+    Measures that give text have a column `text` of their own, so that values stay numbers.
+    """
     summaries = {"mean": scores.mean()}
     if layout.stats:
         summaries = dict(zip(STATISTICS, _statistics(scores), strict=True))
     beside, beside_mean = scores.beside(), scores.beside_mean()
     names = ["run", "measure", "topic", "value", *beside]
-    cells: dict[str, list[Cell]] = {name: [] for name in [*names, "statistic"]}
+    cells: dict[str, list[Cell]] = {name: [] for name in [*names, "text", "statistic"]}
     for run, number in np.ndindex(len(scores.runs), len(scores.measures)):
         measure = scores.measures[number]
         text = measure.definition.aggregate == "text"
-        each: list[Cell] = []
-        if layout.per_topic:
-            each = list(scores.texts[measure][run]) if text else scores.values[run, number].tolist()
-            cells["topic"] += scores.topics
-            for name, table in beside.items():
-                cells[name] += table[run, number].tolist()
-        cells["value"] += each
-        cells["value"] += [None if text else float(table[run, number]) for table in summaries.values()]
-        for name, table in beside_mean.items():
-            cells[name] += [float(table[run, number])] + [None] * (len(summaries) - 1)
-        rows = len(each) + len(summaries)
-        cells["topic"] += [None] * len(summaries)
-        cells["statistic"] += ["value"] * len(each) + list(summaries)
-        cells["run"] += [scores.runs[run]] * rows
-        cells["measure"] += [str(measure)] * rows
+        each = scores.values[run, number].tolist() if layout.per_topic else []
+        told = {name: float(table[run, number]) for name, table in summaries.items()}
+        told = {name: value for name, value in told.items() if name != "sampling error" or value == value}
+        cells["value"] += [*each, *told.values()]
+        texts = list(scores.texts[measure][run]) if text else [None] * len(scores.topics)
+        summary = texts[0] if text and measure.definition.shown == "summary" else None
+        cells["text"] += [*texts[: len(each)], *([summary] * len(told))]
+        cells["topic"] += [*scores.topics[: len(each)], *([None] * len(told))]
+        for name, table in beside.items():
+            cells[name] += table[run, number].tolist()[: len(each)]
+            cells[name] += [float(beside_mean[name][run, number]), *([None] * (len(told) - 1))]
+        cells["statistic"] += ["value"] * len(each) + list(told)
+        cells["run"] += [scores.runs[run]] * (len(each) + len(told))
+        cells["measure"] += [str(measure)] * (len(each) + len(told))
+    names += ["text"] * bool(scores.texts) + ["statistic"] * layout.stats
     columns = [Column(name, cells[name]) for name in names]
-    if layout.stats:
-        columns.append(Column("statistic", cells["statistic"]))
     if label is not None:
         columns.append(Column("slice", [label] * len(cells["run"])))
     return Table(columns, facts=facts(scores))

@@ -79,7 +79,8 @@ def parquet(tables: Sequence[Table]) -> bytes:
 
     frames = [
         polars.DataFrame(
-            {column.name: list(map(_known, column.cells)) for column in table.columns}, strict=False
+            {column.name: [_printable(_known(cell)) for cell in column.cells] for column in table.columns},
+            strict=False,
         )
         for table in tables
     ]
@@ -255,12 +256,26 @@ def _plain(cell: Cell) -> str:
 def _json(tables: Sequence[Table]) -> str:
     body: dict[str, Any] = dict(tables[0].facts)
     body["rows"] = [row for table in tables for row in table.rows()]
-    return json.dumps(body, ensure_ascii=False, indent=1) + "\n"
+    return _dumped(body, indent=1)
 
 
 def _jsonl(tables: Sequence[Table]) -> str:
-    rows = (row for table in tables for row in table.rows())
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return "".join(_dumped(row) for table in tables for row in table.rows())
+
+
+def _dumped(body: Any, indent: int | None = None) -> str:
+    """JSON with letters as they are; ids that are not UTF-8 as escapes, for raw bytes would be no JSON."""
+    text = json.dumps(body, ensure_ascii=False, indent=indent)
+    if not text.isascii() and _printable(text) != text:
+        text = json.dumps(body, indent=indent)
+    return text + "\n"
+
+
+def _printable(cell: Cell) -> Cell:
+    """A text with a mark for each byte that is not UTF-8."""
+    if not isinstance(cell, str) or cell.isascii():
+        return cell
+    return cell.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 FORMATS: Mapping[str, Callable[[Sequence[Table]], str]] = {

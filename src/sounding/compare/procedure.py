@@ -18,7 +18,7 @@ MULTIPLIED = ("bonferroni", "holm")  # corrections that multiply the least p by 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Testing:
+class Procedure:
     """How differences are tested: the same for performance and for assessment."""
 
     test: str = "randomisation"

@@ -1,0 +1,362 @@
+"""compare(): rows, pairs and their order, warnings, and bad requests that get a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import polars
+import pytest
+from tests.compare.tables import around, scores_of
+
+import sounding
+from sounding.compare.cases import assessment_measure, with_assessment
+from sounding.compare.comparison import COLUMNS, Comparison, compare, find_run
+from sounding.compare.procedure import MOST_PERMUTATIONS, Procedure
+from sounding.compare.runs import compare_runs, evaluations
+from sounding.data.simulation import Collection, simulate_collection
+from sounding.errors import DataError, UnknownNameError
+from sounding.evaluation import evaluate
+from sounding.measures import parse
+from sounding.policies import Policies
+from sounding.scores import Scores
+
+T = Procedure(test="t")
+
+
+@cache
+def collection() -> Collection:
+    return simulate_collection(
+        topics=30, groups=4, systems=2, documents=500, length=100, pool_depth=10, pooled_runs=1, seed=4
+    )
+
+
+@cache
+def compared(*measures: str) -> Comparison:
+    return compare_runs(collection().qrels, collection().runs, measures, procedure=T)
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+def test_a_row_has_the_promised_columns() -> None:
+    found = compared("P@5", "AP")
+    frame = found.frame
+    assert tuple(frame.columns) == COLUMNS
+    assert frame.height == 2 * 28
+    assert frame.schema["settled"] == polars.Boolean
+    assert set(frame["case"]) <= {1, 2, 3, 4}
+    assert all(frame["advice"])
+
+
+def test_differences_and_assessment_are_those_of_the_means() -> None:
+    found = compared("P@5", "AP")
+    scores = evaluate(collection().qrels, collection().runs, ["P@5", "AP", "A_p@5", "A_p@100"])
+    means = dict(zip(scores.measures, scores.mean().T, strict=True))
+    for row in found.frame.rows(named=True):
+        a, b = (scores.runs.index(row[side]) for side in ("run_a", "run_b"))
+        performance, assessed = means[parse(row["measure"])], means[assessment_measure(row["k"])]
+        assert row["difference"] == pytest.approx(performance[a] - performance[b], abs=1e-12)
+        assert row["assessment_difference"] == pytest.approx(assessed[a] - assessed[b], abs=1e-12)
+    assert found.depths == (5, 100)
+
+
+def test_the_case_follows_from_the_two_adjusted_p_of_the_row() -> None:
+    frame = compared("P@5", "AP").frame
+    seen = set()
+    for row in frame.rows(named=True):
+        better, uneven = row["p_adjusted"] <= 0.05, row["assessment_p"] <= 0.05
+        same = (row["difference"] > 0) == (row["assessment_difference"] > 0)
+        expected = (4 if uneven and same else 3) if better else (2 if uneven else 1)
+        assert row["case"] == expected
+        assert row["strength"] == ("weak" if expected in (2, 4) else "strong")
+        seen.add(expected)
+    assert seen == {1, 2, 3, 4}
+
+
+def test_all_pairs_come_once_with_the_better_run_first() -> None:
+    found = compared("P@5")
+    means = found.values[:, 0].mean(axis=1)
+    assert len({frozenset(pair) for pair in found.pairs.tolist()}) == 28
+    assert (means[found.pairs[:, 0]] >= means[found.pairs[:, 1]] - 1e-12).all()
+
+
+def test_a_baseline_stands_second_and_a_pair_as_it_is_named() -> None:
+    runs = [run.name for run in collection().runs]
+    against = compare_runs(collection().qrels, collection().runs, ["P@5"], baselines=[runs[2]], procedure=T)
+    assert {against.names(pair)[1] for pair in range(len(against.pairs))} == {runs[2]}
+    assert len(against.pairs) == 7
+    one = compare_runs(collection().qrels, collection().runs, ["P@5"], pair=(runs[4], runs[1]), procedure=T)
+    assert one.names(0) == (runs[4], runs[1])
+    assert len(one.pairs) == 1
+
+
+def test_one_measures_assessment_is_tested_like_its_performance() -> None:
+    for procedure in (T, Procedure(test="wilcoxon", correction="bonferroni", alpha=0.01)):
+        found = compare_runs(collection().qrels, collection().runs, ["P@5"], procedure=procedure)
+        performance, assessment = found.performance_tests[0], found.assessment_tests[0]
+        assert performance.test == assessment.test == procedure.test
+        assert performance.correction == assessment.correction
+        assert performance.alpha == assessment.alpha == procedure.alpha
+
+
+def test_rows_of_interest_are_significant_then_weak_then_unsettled() -> None:
+    found = compared("P@5", "AP")
+    group = []
+    for number, pair in found.interesting():
+        if found.significant[number, pair]:
+            group.append(0)
+        elif not found.strong[number, pair]:
+            group.append(1)
+        else:
+            group.append(3 if found.settled(number, pair) else 2)
+    assert group == sorted(group)
+    assert len(set(found.interesting())) == len(found.in_order())
+
+
+def test_settled_pairs_have_the_order_of_the_truth() -> None:
+    truth = evaluate(collection().truth, collection().runs, ["P@5", "AP"]).mean()
+    settled = 0
+    for found in (
+        compared("P@5", "AP"),
+        compare_runs(
+            collection().qrels, collection().runs, ["P@5", "AP"],
+            baselines=[run.name for run in collection().runs], procedure=T,
+        ),
+    ):  # fmt: skip
+        for number, pair in found.in_order():
+            if found.settled(number, pair):
+                settled += 1
+                a, b = found.pairs[pair].tolist()
+                seen = found.performance_tests[number].difference[pair]
+                assert (truth[a, number] - truth[b, number]) * seen > 0
+    assert settled > 30
+
+
+def test_baselines_have_bounds_of_the_difference_which_settle_no_fewer_pairs() -> None:
+    every = [run.name for run in collection().runs]
+    apart = compared("P@5")
+    together = compare_runs(collection().qrels, collection().runs, ["P@5"], baselines=every, procedure=T)
+    assert apart.bounds[0] is not None
+    assert together.bounds[0] is not None
+    assert (apart.bounds[0].kind, together.bounds[0].kind) == ("separate", "difference")
+    held = {frozenset(apart.names(pair)) for _, pair in apart.in_order() if apart.settled(0, pair)}
+    now = {frozenset(together.names(pair)) for _, pair in together.in_order() if together.settled(0, pair)}
+    assert held <= now
+
+
+def test_scores_without_bounds_do_not_say_what_is_settled() -> None:
+    scores = evaluate(collection().qrels, collection().runs, with_assessment(["P@5"]))
+    found = compare(scores, procedure=T)
+    assert found.bounds == (None,)
+    assert set(found.frame["settled"]) == {None}
+
+
+def test_scores_with_bounds_give_the_same_as_runs() -> None:
+    scores = evaluate(
+        collection().qrels, collection().runs, with_assessment(["P@5", "AP"]),
+        policies=Policies(unjudged="bounds"),
+    )  # fmt: skip
+    assert compare(scores, measures=["P@5", "AP"], procedure=T).frame.equals(compared("P@5", "AP").frame)
+
+
+def test_the_package_is_the_function_whichever_was_imported_first() -> None:
+    scores = scores_of({"P@10": around(0.4, 0.5), "A_p@10": around(0.9, 0.9, seed=1)})
+    assert isinstance(sounding.compare(scores, procedure=T), Comparison)
+    assert sounding.compare.compare is compare  # type: ignore[attr-defined]
+
+
+# -- policies --------------------------------------------------------------------------------------
+
+
+def test_assessment_counts_what_condensed_rankings_leave_out() -> None:
+    condensed = compare_runs(
+        collection().qrels, collection().runs, ["P@5"], policies=Policies(unjudged="condensed"), procedure=T
+    )
+    plain = compared("P@5")
+    order = [plain.runs.index(run) for run in condensed.runs]
+    np.testing.assert_array_equal(condensed.assessment, plain.assessment[order])
+    assert not np.array_equal(condensed.values, plain.values[order])
+
+
+def test_condensed_scores_alone_are_refused() -> None:
+    scores = evaluate(
+        collection().qrels,
+        collection().runs,
+        with_assessment(["P@5"]),
+        policies=Policies(unjudged="condensed"),
+    )
+    with pytest.raises(DataError, match="A_p counts unjudged documents"):
+        compare(scores)
+
+
+def test_averaged_ties_compare_without_bounds() -> None:
+    found = compare_runs(
+        collection().qrels, collection().runs, ["P@5"], policies=Policies(ties="average"),
+        baselines=[collection().runs[0].name], procedure=T,
+    )  # fmt: skip
+    assert found.bounds == (None,)
+    assert found.pool is not None
+
+
+def test_one_evaluation_is_enough_unless_policies_forbid_it() -> None:
+    measures = (parse("P@5"),)
+    assert len(evaluations(measures, Policies())) == 1
+    assert len(evaluations(measures, Policies(unjudged="expected"))) == 1
+    assert len(evaluations(measures, Policies(unjudged="condensed"))) == 2
+    assert len(evaluations(measures, Policies(ties="average"))) == 2
+    assert len(evaluations(measures, Policies(ties="average", unjudged="condensed"))) == 3
+
+
+# -- draws -----------------------------------------------------------------------------------------
+
+
+def test_as_many_flips_are_drawn_as_the_correction_needs_for_a_pair_to_be_significant() -> None:
+    assert Procedure().draws(10) == 10_000
+    assert Procedure().draws(1_000) == 19_999
+    assert 1_000 / (Procedure().draws(1_000) + 1) <= 0.05
+    assert Procedure(correction="max-t").draws(1_000) == 10_000
+    assert Procedure(test="t").draws(1_000) == 10_000
+    assert Procedure().draws(1_000_000) == MOST_PERMUTATIONS
+    assert Procedure(permutations=500).draws(1_000) == 500
+
+
+def test_with_too_few_flips_a_reader_is_told() -> None:
+    scores = scores_of({"P@10": around(0.2, 0.5, 0.8), "A_p@10": around(0.9, 0.9, 0.9, seed=1)})
+    found = compare(scores, procedure=Procedure(permutations=40))
+    assert any("No pair can be significant" in note for note in found.notes)
+    assert not any("No pair can be" in note for note in compare(scores, procedure=Procedure()).notes)
+
+
+def test_the_seed_of_the_policies_is_that_of_the_test() -> None:
+    scores = scores_of({"P@10": around(0.4, 0.45), "A_p@10": around(0.9, 0.9, seed=1)})
+    methods = [
+        compare(replace(scores, policies=Policies(seed=seed))).performance_tests[0].method for seed in (3, 4)
+    ]
+    assert "seed 3" in methods[0]
+    assert "seed 4" in methods[1]
+
+
+# -- warnings --------------------------------------------------------------------------------------
+
+
+def assessed(values: np.ndarray) -> Scores:
+    return scores_of({"P@10": values, "A_p@10": around(*[0.9] * len(values), topics=values.shape[1], seed=9)})
+
+
+def test_fewer_than_25_topics_are_warned_of() -> None:
+    assert "fewer than 25" in compare(assessed(around(0.2, 0.3, topics=24)), procedure=T).notes[0]
+    assert not compare(assessed(around(0.2, 0.3, topics=25)), procedure=T).notes
+
+
+def test_values_over_different_topics_are_warned_of() -> None:
+    values = around(0.2, 0.3, 0.4)
+    values[0, :3] = np.nan
+    found = compare(assessed(values), procedure=T)
+    assert "different topic sets" in found.notes[0]
+    topics = {found.names(pair): int(found.performance_tests[0].topics[pair]) for pair in range(3)}
+    assert topics == {("r3", "r2"): 30, ("r3", "r1"): 27, ("r2", "r1"): 27}
+
+
+def test_equal_runs_among_others_are_no_difference_and_are_counted() -> None:
+    values = around(0.2, 0.3, 0.4)
+    values[1] = values[0]
+    found = compare(assessed(values), procedure=T)
+    assert found.notes == ("1 of 3 pairs without a test: the runs are equal on all 30 topics.",)
+    place = [frozenset(found.names(pair)) for pair in range(3)].index(frozenset({"r1", "r2"}))
+    row = found.columns([(0, place)])
+    assert (row["difference"], row["p_adjusted"], row["case"]) == ([0.0], [1.0], [1])
+    assert row["advice"] == ["The runs are equal on all 30 topics."]
+
+
+def test_a_pair_without_common_topics_among_others_has_no_case() -> None:
+    values = around(0.2, 0.3, 0.4)
+    values[0, :15] = np.nan
+    values[1, 15:] = np.nan
+    found = compare(assessed(values), procedure=T)
+    place = [frozenset(found.names(pair)) for pair in range(3)].index(frozenset({"r1", "r2"}))
+    row = found.columns([(0, place)])
+    assert (row["case"], row["strength"], row["topics"]) == ([None], [None], [0])
+    assert row["advice"] == ["0 common topics; a test needs at least 2."]
+    assert found.counts().sum() == 2
+
+
+# -- bad requests ----------------------------------------------------------------------------------
+
+
+def test_one_topic_is_refused() -> None:
+    with pytest.raises(DataError, match=r"1 judged topic, '401': a comparison needs at least 2 topics"):
+        compare(assessed(around(0.2, 0.3, topics=1)))
+
+
+def test_one_run_is_refused() -> None:
+    with pytest.raises(DataError, match="one run, 'r1', and nothing to compare it with"):
+        compare(assessed(around(0.2)))
+
+
+@pytest.mark.parametrize("test", ["t", "randomisation", "wilcoxon", "anova", "tukey"])
+def test_equal_runs_are_refused_by_every_test(test: str) -> None:
+    values = around(0.2, 0.2)
+    values[1] = values[0]
+    with pytest.raises(DataError, match=r"P@10, r1 and r2: the runs are equal on all 30 topics; nothing to"):
+        compare(assessed(values), procedure=Procedure(test=test))
+
+
+@pytest.mark.parametrize("test", ["t", "bootstrap", "anova", "anova2", "tukey"])
+def test_constant_values_are_refused_where_the_test_has_no_error_to_test_against(test: str) -> None:
+    values = np.repeat([[0.2], [0.3]], 30, axis=1)
+    if test == "t":
+        values = np.repeat([[0.2], [0.2]], 30, axis=1)
+    with pytest.raises(DataError, match=r"P@10, r\d and r\d: .*nothing to compare"):
+        compare(assessed(values), procedure=Procedure(test=test))
+
+
+def test_an_omnibus_test_that_does_not_reject_is_an_answer() -> None:
+    values = around(0.2, 0.2)
+    found = compare(assessed(values), procedure=Procedure(test="anova"))
+    omnibus = found.performance_tests[0].omnibus
+    assert omnibus is not None
+    assert omnibus.p > 0.05
+    assert found.cases.tolist() == [[1]]
+
+
+def test_no_common_topics_are_refused() -> None:
+    values = around(0.2, 0.3)
+    values[0, :15] = np.nan
+    values[1, 15:] = np.nan
+    with pytest.raises(DataError, match=r"P@10: no pair of the 1 has 2 topics"):
+        compare(assessed(values))
+
+
+def test_a_pair_must_be_two_known_runs() -> None:
+    scores = assessed(around(0.2, 0.3))
+    with pytest.raises(DataError, match="'r1' against itself"):
+        compare(scores, pair=("r1", "r1"))
+    with pytest.raises(UnknownNameError, match="unknown run 'r9'; known: r1, r2"):
+        compare(scores, pair=("r1", "r9"))
+    with pytest.raises(DataError, match="one pair, and baselines as well"):
+        compare(scores, pair=("r1", "r2"), baselines=["r1"])
+
+
+def test_a_run_is_found_by_a_tag_that_only_it_has() -> None:
+    scores = replace(assessed(around(0.2, 0.3, 0.4)), tags=("mine", "theirs", "theirs"))
+    assert find_run(scores, "mine") == 0
+    with pytest.raises(UnknownNameError):
+        find_run(scores, "theirs")
+
+
+def test_measures_that_are_no_numbers_are_refused() -> None:
+    scores = evaluate(collection().qrels, collection().runs, with_assessment(["RunID", "NumRel"]))
+    with pytest.raises(DataError, match="nothing to compare by"):
+        compare(scores)
+    with pytest.raises(DataError, match="RunID gives text"):
+        compare(scores, measures=["RunID"])
+
+
+def test_an_unknown_test_and_a_bad_alpha_are_refused() -> None:
+    scores = assessed(around(0.2, 0.3))
+    with pytest.raises(UnknownNameError, match="unknown test 'wilcox'; did you mean wilcoxon"):
+        compare(scores, procedure=Procedure(test="wilcox"))
+    with pytest.raises(DataError, match="alpha 5: expected a number between 0 and 1"):
+        compare(scores, procedure=Procedure(alpha=5))

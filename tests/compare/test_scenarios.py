@@ -1,0 +1,82 @@
+"""Which runs contributed, how deep the pool is, and which of Lu's scenarios a pair is in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sounding.compare.runs import compare_runs
+from sounding.compare.scenarios import find_pool, scenarios
+from sounding.data.simulation import RunInfo, simulate_collection
+from sounding.errors import DataError
+
+NAN = np.nan
+NAMES = [("a", "tag-a"), ("b", "tag-b"), ("c", "tag-c")]
+FIRST = np.array([[101.0, 140.0], [101.0, NAN], [12.0, 3.0]])  # rank of the first unjudged document
+
+
+def listed(**pooled: bool) -> dict[str, RunInfo]:
+    return {
+        name: RunInfo(run=name, group="g", kind="automatic", priority=1, pooled=own)
+        for name, own in pooled.items()
+    }
+
+
+def test_the_pool_is_as_deep_as_every_contributing_run_is_judged() -> None:
+    pool = find_pool(FIRST, NAMES, listed(a=True, b=True, c=False))
+    assert (pool.contributing.tolist(), pool.depth, pool.guessed) == ([True, True, False], 100, False)
+    assert find_pool(FIRST, NAMES, listed(a=True, b=True, c=True)).depth == 2
+
+
+def test_a_run_is_listed_by_its_name_or_its_tag_and_otherwise_did_not_contribute() -> None:
+    info = listed(b=True) | {"tag-a": listed(x=True)["x"]}
+    assert find_pool(FIRST, NAMES, info).contributing.tolist() == [True, True, False]
+
+
+def test_a_list_of_other_runs_is_refused() -> None:
+    with pytest.raises(
+        DataError, match="none of the 3 runs is listed; expected names such as 'a', found 'z'"
+    ):
+        find_pool(FIRST, NAMES, listed(z=True))
+
+
+def test_without_a_list_the_depth_that_most_runs_share_is_the_pools() -> None:
+    first = np.array([[101.0], [101.0], [130.0], [31.0], [12.0], [NAN]])
+    pool = find_pool(first, [(name,) for name in "abcdef"])
+    assert pool.contributing.tolist() == [True, True, True, False, False, True]
+    assert (pool.depth, pool.guessed) == (100, True)
+
+
+def test_without_a_list_and_without_agreement_ten_judged_documents_are_enough() -> None:
+    pool = find_pool(np.array([[31.0], [12.0], [10.0]]), NAMES)
+    assert (pool.contributing.tolist(), pool.depth) == ([True, True, False], 11)
+
+
+def test_no_pool_is_recognised_where_no_run_has_ten_judged_documents() -> None:
+    pool = find_pool(np.array([[3.0], [3.0]]), NAMES[:2])
+    assert (pool.contributing.any(), pool.depth) == (np.False_, 0)
+    assert pool.describe().startswith("No pool was recognised")
+
+
+def test_where_everything_is_judged_the_pool_has_no_end_within_the_lists() -> None:
+    pool = find_pool(np.array([[NAN], [NAN]]), NAMES[:2], deepest=20)
+    assert (pool.contributing.tolist(), pool.depth) == ([True, True], 20)
+
+
+def test_the_three_scenarios() -> None:
+    pool = find_pool(FIRST, NAMES, listed(a=True, b=True, c=False))
+    pairs = np.array([[0, 1], [0, 2], [2, 1]])
+    assert scenarios(pool, pairs, 100).tolist() == [1, 3, 3]
+    assert scenarios(pool, pairs, 101).tolist() == [2, 3, 3]
+
+
+def test_the_pool_of_a_simulated_collection_is_found_with_and_without_its_list() -> None:
+    collection = simulate_collection(topics=30, groups=5, systems=2, pool_depth=20, pooled_runs=1, seed=2)
+    info = {row.run: row for row in collection.info}
+    told = compare_runs(collection.qrels, collection.runs, ["P@5"], info=info).pool
+    guessed = compare_runs(collection.qrels, collection.runs, ["P@5"]).pool
+    assert told is not None
+    assert guessed is not None
+    assert told.depth == guessed.depth == 20
+    assert told.contributing.tolist() == [row.pooled for row in collection.info]
+    assert guessed.contributing[told.contributing].all()

@@ -1,0 +1,300 @@
+"""`sounding compare` as a person uses it: tables, paragraphs, formats, exit status and errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars
+import pytest
+
+from sounding.cli import main
+from sounding.compare.comparison import COLUMNS
+
+Said = tuple[int, str, str]
+Call = Callable[..., Said]
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A simulated collection of 8 runs and 30 topics, judged to depth 10."""
+    folder = tmp_path_factory.mktemp("compare") / "trial"
+    sizes = ["--topics", "30", "--groups", "4", "--systems", "2", "--documents", "500", "--length", "100"]
+    with pytest.raises(SystemExit):
+        main(["sample", str(folder), *sizes, "--pool-depth", "10", "--pooled-runs", "1", "--seed", "4"])
+    return folder
+
+
+@pytest.fixture
+def call(trial: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run `sounding compare` on the collection; t tests unless another is named."""
+    monkeypatch.chdir(trial)
+
+    def run(*arguments: str) -> Said:
+        capsys.readouterr()
+        status = 0
+        test = [] if "--test" in arguments or "--plan" in arguments else ["--test", "t"]
+        try:
+            main(["compare", *arguments, *test])
+        except SystemExit as left:
+            status = int(left.code or 0)
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.stem for path in (folder / "runs").iterdir())
+
+
+# -- pairs -----------------------------------------------------------------------------------------
+
+
+def test_the_table_has_pairs_of_interest_first_and_says_how_it_was_made(call: Call) -> None:
+    status, out, err = call("qrels.txt", "runs", "-m", "P@5", "--top", "3")
+    assert (status, err) == (0, "")
+    head, _, *rows = out.splitlines()
+    assert head.split() == [
+        "run_a", "run_b", "difference", "interval", "p", "assessment", "case", "settled", "advice",
+    ]  # fmt: skip
+    assert all("<0.0001" in row for row in rows[:3])
+    assert rows[3] == ""
+    assert rows[4].startswith("3 of 28 rows, the rest with --top N. P@5: 28 pairs,")
+    assert "Test: paired t test; correction holm." in rows[5]
+    assert rows[-1].startswith("Policies: ties trec, unjudged bounds")
+
+
+def test_csv_has_the_promised_columns_and_a_row_for_every_pair_and_measure(call: Call) -> None:
+    status, out, err = call("qrels.txt", "runs", "-m", "P@5", "-m", "AP", "--format", "csv")
+    lines = out.splitlines()
+    assert status == 0
+    assert lines[0] == ",".join(COLUMNS)
+    assert len(lines) == 1 + 2 * 28
+    assert err.startswith("policies: ties trec")
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "parquet", "md", "latex"])
+def test_other_formats_hold_the_same_pairs(call: Call, tmp_path: Path, form: str) -> None:
+    target = tmp_path / "out"
+    status, _, _ = call("qrels.txt", "runs", "-m", "P@5", "--format", form, "-o", str(target))
+    assert status == 0
+    if form == "parquet":
+        assert polars.read_parquet(target).columns == list(COLUMNS)
+    elif form == "json":
+        body = json.loads(target.read_text())
+        assert list(body["rows"][0]) == list(COLUMNS)
+        assert sum(body["cases"]["P@5"]) == len(body["rows"]) == 28
+        assert body["test"]["correction"] == "holm"
+    elif form == "jsonl":
+        assert len(target.read_text().splitlines()) == 28
+    else:
+        assert "run" in target.read_text()
+
+
+def test_a_baseline_stands_second_in_every_row(call: Call, trial: Path) -> None:
+    first, second, *_ = names(trial)
+    _, out, _ = call(
+        "qrels.txt", "runs", "-m", "P@5", "--baseline", first, "--baseline", second, "--format", "csv"
+    )
+    rows = [line.split(",")[:2] for line in out.splitlines()[1:]]
+    assert len(rows) == 7 + 6
+    assert {row[1] for row in rows} == {first, second}
+
+
+def test_a_margin_adds_equivalence(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--margin", "0.1", "--format", "csv")
+    assert out.splitlines()[0] == ",".join((*COLUMNS, "equivalence_p", "noninferiority_p"))
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--margin", "0.1")
+    assert "equivalent p" in out.splitlines()[0]
+
+
+def test_one_pair_is_explained_in_a_paragraph_for_each_measure(call: Call, trial: Path) -> None:
+    a, *_, b = names(trial)
+    status, out, _ = call("qrels.txt", "runs", "-m", "P@5", "-m", "AP", "--pair", a, b)
+    assert status == 0
+    by_precision, by_average, *_ = out.split("\n\n")
+    for paragraph, measure, k in ((by_precision, "P@5", 5), (by_average, "AP", 100)):
+        assert paragraph.startswith(f"{a} against {b} by {measure}, 30 topics: ")
+        assert f"Of the first {k} documents" in paragraph
+        assert "Case " in paragraph
+        assert "The topics that differ most: " in paragraph
+        assert "whatever the unjudged documents are" in paragraph
+    assert "(document by document)" in by_precision
+    assert "(by the rule for AP)" in by_average
+    assert "judgments would settle it" in by_average
+    assert "The unjudged documents that matter most: " in by_average
+
+
+def test_the_matrix_has_one_sign_for_each_pair_in_the_order_of_the_measure(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--matrix")
+    lines = out.splitlines()
+    assert lines[0] == "P@5: 8 runs against each other"
+    rows = [line.split() for line in lines[4:12]]
+    values = [float(row[2]) for row in rows]
+    assert values == sorted(values, reverse=True)
+    mirrored = str.maketrans("<>‹›", "><›‹")
+    grid = [row[3] for row in rows]
+    for place, row in enumerate(grid):
+        assert row[place] == "·"
+        assert set(row[place + 1 :]) <= set(">=›~")
+        assert row.translate(mirrored) == "".join(other[place] for other in grid)
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--format", "csv")
+    cells = [line.split(",") for line in out.splitlines()[1:]]
+    cases = [row[COLUMNS.index("case")] for row in cells]
+    flat = "".join(row[place + 1 :] for place, row in enumerate(grid))
+    expected = {"1": "=", "2": "~", "3": ">", "4": "›"}
+    assert flat == "".join(expected[case] for case in cases)
+
+
+# -- depths ----------------------------------------------------------------------------------------
+
+
+def test_depths_print_cases_moves_examples_and_scenarios(call: Call) -> None:
+    status, out, _ = call(
+        "qrels.txt", "runs", "-m", "P", "-m", "AP", "--depths", "5,20,100", "--test", "anova",
+        "--info", "info.tsv",
+    )  # fmt: skip
+    assert status == 0
+    assert "P: shares of pairs in cases 1, 2, 3 and 4" in out
+    assert "AP: shares of pairs in cases 1, 2, 3 and 4" in out
+    assert "moves between cases, counted" in out
+    assert "pairs that move" in out
+    assert "an example of each case" in out
+    assert "what the pool can tell" in out
+    assert "runs contributed to the pool (as listed); the first 10 documents" in out
+    assert "F of all runs at once, on 7 and 232 degrees of freedom" in out
+
+
+def test_depths_give_programs_tidy_counts_that_sum_to_the_pairs(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "P", "--depths", "5,20", "--format", "json")
+    body = json.loads(out)
+    assert [row["k"] for row in body["rows"]] == [5] * 4 + [20] * 4
+    assert sum(row["count"] for row in body["rows"][:4]) == 28
+    assert sum(row["share"] for row in body["rows"][:4]) == pytest.approx(1)
+    beside = body["collections"]["qrels"]
+    (step,) = beside["moves"]
+    assert [sum(row) for row in step["counts"]] == [row["count"] for row in body["rows"][:4]]
+    moved = sum(map(sum, step["counts"])) - sum(step["counts"][case][case] for case in range(4))
+    assert len(beside["moved"]) == moved
+    assert set(beside["examples"]) == {"P@5", "P@20"}
+    assert sum(beside["scenarios"]["P@5"].values()) == 28
+    _, rows, _ = call("qrels.txt", "runs", "-m", "P", "--depths", "5,20", "--each-pair", "--format", "csv")
+    assert len(rows.splitlines()) == 1 + 2 * 28
+
+
+def test_collections_are_rows_whose_decisions_are_counted_apart(call: Call) -> None:
+    _, alone, _ = call("qrels.txt", "runs", "-m", "P", "--depths", "5,20", "--format", "csv")
+    _, both, _ = call(
+        "qrels.txt", "runs", "-m", "P", "--depths", "5,20", "--format", "csv",
+        "--collection", "truth", "truth.txt", "runs",
+    )  # fmt: skip
+    lines = both.splitlines()
+    assert lines[:9] == alone.splitlines()
+    assert all(line.startswith("truth,8,30,28,") for line in lines[9:])
+    assert len(lines) == 1 + 2 * 8
+    _, table, _ = call("-m", "P", "--depths", "5", "--collection", "a", "qrels.txt", "runs",
+                       "--collection", "b", "truth.txt", "runs")  # fmt: skip
+    assert [line.split()[0] for line in table.splitlines()[4:6]] == ["a", "b"]
+    assert "a: an example of each case" in table
+
+
+# -- plans, gates, design --------------------------------------------------------------------------
+
+
+def test_a_plan_is_taken_repeated_and_checked(call: Call, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'measures = ["P"]\ndepths = [5, 20]\ntest = "t"\nalpha = 0.01\n[policies]\nties = "file"\n'
+    )
+    status, out, err = call("qrels.txt", "runs", "--plan", str(plan), "--format", "csv")
+    assert status == 0
+    assert ",P@20,20," in out
+    assert "ties file" in err
+    assert f"plan {plan} (sha256 " in err
+    assert "deviates" not in err
+    _, _, err = call("qrels.txt", "runs", "--plan", str(plan), "--alpha", "0.05", "--format", "csv")
+    assert "deviates from the plan: alpha: the plan says 0.01, used is 0.05" in err
+
+
+def test_a_gate_ends_with_the_status_of_what_fails(call: Call, trial: Path) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--matrix", "--format", "csv")
+    ordered = [line.split(",")[1] for line in out.splitlines()[1:]]
+    best, worst = ordered[0], ordered[-1]
+    status, _, err = call("qrels.txt", "runs", "-m", "P@5", "--baseline", best, "--fail-on", "worse")
+    assert status == 3
+    assert f"worse: {worst} against {best}, P@5: significantly worse by" in err
+    status, _, err = call("qrels.txt", "runs", "-m", "P@5", "--baseline", worst, "--fail-on", "worse")
+    assert (status, err) == (0, "passed: 7 comparisons, none worse\n")
+    status, _, _ = call("qrels.txt", "runs", "-m", "AP", "--pair", best, worst, "--fail-on", "unsettled")
+    assert status == 5
+
+
+def test_a_design_says_how_many_topics_are_needed(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--design")
+    assert out.startswith("P@5: how often another set of topics names the other run")
+    assert "smallest difference that these topics detect" in out
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--design", "--format", "csv")
+    assert out.splitlines()[0] == ("measure,topics,required,extrapolated,claims,errors,error_rate,fuzziness")
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "problem"),
+    [
+        ((), 2, "missing QRELS and RUN"),
+        (("qrels.txt",), 2, "missing RUN"),
+        (("qrels.txt", "runs", "--depths", "10,x"), 2, "--depths '10,x': expected whole numbers from 1"),
+        (("qrels.txt", "runs", "--collection", "a", "b", "c"), 2, "give --depths as well"),
+        (("qrels.txt", "runs", "--fail-on", "worse"), 2, "give --baseline or --pair"),
+        (("qrels.txt", "runs", "--fail-on", "bad"), 1, "unknown condition to fail on 'bad'"),
+        (("qrels.txt", "runs", "-m", "P@5", "--baseline", "nobody"), 1, "unknown run 'nobody'"),
+        (("qrels.txt", "runs", "-m", "P@5", "--test", "tt"), 1, "unknown test 'tt'"),
+        (("qrels.txt", "runs", "-m", "P@5", "--correction", "hulm"), 1, "did you mean holm?"),
+        (("qrels.txt", "runs", "-m", "P@5", "--alpha", "2"), 1, "alpha 2.0: expected a number between"),
+        (("qrels.txt", "runs", "-m", "P@5", "--info", "qrels.txt"), 1, "no column 'run'"),
+        (
+            ("qrels.txt", "runs", "--depths", "5", "--matrix", "--collection", "a", "qrels.txt", "runs"), 2,
+            "--matrix is for one collection",
+        ),
+        (
+            ("qrels.txt", "runs", "--depths", "5", "--collection", "qrels", "qrels.txt", "runs"), 2,
+            "two collections are called 'qrels'",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_requests_get_a_sentence(
+    call: Call, arguments: tuple[str, ...], status: int, problem: str
+) -> None:
+    left, out, err = call(*arguments)
+    assert left == status
+    assert out == ""
+    assert problem in err
+    assert "Traceback" not in err
+
+
+def test_one_run_and_one_topic_get_a_sentence(call: Call, trial: Path, tmp_path: Path) -> None:
+    one = f"runs/{names(trial)[0]}.txt"
+    assert "nothing to compare it with" in call("qrels.txt", one, "-m", "P@5")[2]
+    copy = tmp_path / "copy.txt"
+    copy.write_text((trial / one).read_text())
+    status, _, err = call("qrels.txt", one, str(copy), "-m", "P@5")
+    assert status == 1
+    assert "the runs are equal on all 30 topics; nothing to compare" in err
+    lines = (trial / "qrels.txt").read_text().splitlines(keepends=True)
+    (tmp_path / "one.txt").write_text(
+        "".join(line for line in lines if line.split()[0] == lines[0].split()[0])
+    )
+    assert "a comparison needs at least 2 topics" in call(str(tmp_path / "one.txt"), "runs", "-m", "P@5")[2]
+
+
+def test_fewer_than_25_topics_are_warned_of_in_every_format(call: Call, trial: Path, tmp_path: Path) -> None:
+    lines = (trial / "qrels.txt").read_text().splitlines(keepends=True)
+    few = sorted({line.split()[0] for line in lines})[:10]
+    (tmp_path / "few.txt").write_text("".join(line for line in lines if line.split()[0] in few))
+    for form in ("table", "csv", "json"):
+        _, out, err = call(str(tmp_path / "few.txt"), "runs", "-m", "P@5", "--format", form)
+        assert "Only 10 topics, fewer than 25" in out + err

@@ -39,6 +39,9 @@ DOCS = Path(__file__).resolve().parents[1] / "docs" / "formats.md"
         ("qrels", "1\t0\ta\t1\n", "trec"),
         ("prels", "1 a 1 2 0.5\n", "prels"),
         ("qrels", "1 0 a 1 -1\n", "strata"),
+        ("qrels", "1 0 a 1 extra\n", "trec"),
+        ("qrels", "1 a b 1 0.5\n", "trec"),
+        ("prels", "1 a 1 2 1e-3\n", "prels"),
         ("run.csv", "1,a,2\n", "csv"),
         ("run.csv.gz", "1,a,2\n", "csv"),
         ("run.csv", TREC, "trec"),
@@ -114,9 +117,9 @@ def test_dicts_are_checked_like_files() -> None:
 
 
 def test_what_cannot_be_read_is_named() -> None:
-    with pytest.raises(DataError, match="cannot read from a int; expected a file name"):
+    with pytest.raises(DataError, match="cannot read from an object of type int; expected a file name"):
         read_run(7)
-    with pytest.raises(DataError, match="cannot read a qrels from Run"):
+    with pytest.raises(DataError, match="cannot read qrels from Run"):
         read_qrels(read_run({"1": {"a": 1}}))
 
 
@@ -140,6 +143,37 @@ def test_comments_alone_are_no_data(tmp_path: Path) -> None:
     for read in (read_run, read_qrels):
         with pytest.raises(FormatError, match=r"run\.txt:1: no line holds data"):
             read(path)
+
+
+def test_swapped_runs_and_qrels_are_told_apart(tmp_path: Path) -> None:
+    run, qrels, prels = tmp_path / "run", tmp_path / "qrels", tmp_path / "prels"
+    run.write_text("1 Q0 a 1 2.5 x\n1 Q0 b 2 1.5 x\n")
+    qrels.write_text("1 0 a 1\n1 0 b 0\n1 0 c 0\n")
+    prels.write_text("1 a 1 2 0.5\n")
+    with pytest.raises(FormatError) as wrong:
+        read_qrels(run)
+    assert str(wrong.value) == (
+        f"{run}:1: 6 fields; expected 4: topic iteration doc grade (this looks like a run)"
+        " (and 1 more problem)"
+    )
+    with pytest.raises(FormatError) as wrong:
+        read_run(qrels)
+    assert str(wrong.value) == (
+        f"{qrels}:1: 4 fields; expected 6: topic Q0 doc rank score tag (this looks like qrels)"
+        " (and 2 more problems)"
+    )
+    with pytest.raises(FormatError, match=r"5 fields; expected 6: .* \(this looks like qrels\)"):
+        read_run(prels)
+
+
+def test_a_wrong_number_of_fields_alone_does_not_look_like_the_other_kind(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("1 0 a 1 extra\n")
+    with pytest.raises(FormatError, match="5 fields; expected 4: topic iteration doc grade$"):
+        read_qrels(path)
+    path.write_text("1 Q0 a 1 2.5 x\n1 0 b 0\n")
+    with pytest.raises(FormatError, match="4 fields; expected 6: topic Q0 doc rank score tag$"):
+        read_run(path)
 
 
 def test_prels_are_known_by_their_five_columns(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sounding.data.keys import PairTable, pair_keys, repeated_rows
-from sounding.data.tables import Run
+from sounding.data.tables import Run, group_by_topic
 from sounding.data.tokens import Tokens, digests, same_words
 
 # Ids that differ in one byte around the borders of eight-byte words, and ids that begin alike.
@@ -53,7 +53,12 @@ def test_compact_tokens_hold_the_same_texts(texts: list[str]) -> None:
 
 
 def table_of(pairs: list[tuple[str, str]]) -> Run:
-    return Run.from_columns([t for t, _ in pairs], [d for _, d in pairs], [0.0] * len(pairs), name="r")
+    """A table as readers have it before they look for repeated documents."""
+    order, topics, starts = group_by_topic([topic for topic, _ in pairs])
+    docs = Tokens.from_strings([doc for _, doc in pairs])[order]
+    return Run(
+        name="r", tag="r", source="r", topics=topics, starts=starts, docs=docs, scores=np.zeros(len(pairs))
+    )
 
 
 pairs = st.lists(st.tuples(st.sampled_from(["1", "2", "a", "aa"]), ids), max_size=40)

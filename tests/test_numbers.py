@@ -91,3 +91,25 @@ def test_values_at_the_edge_of_the_quick_form_are_exact(text: str) -> None:
 def test_no_texts_give_no_numbers() -> None:
     values, bad = parse_numbers(Tokens.from_strings([]))
     assert len(values) == len(bad) == 0
+
+
+@pytest.mark.parametrize("text", ["1e400", "-1e400", "+2.5E+309", "9" * 400])
+def test_a_number_beyond_double_precision_is_too_large(text: str) -> None:
+    assert is_too_large(text)
+    assert parse_numbers(Tokens.from_strings([text]))[1].tolist() == [True]
+
+
+@pytest.mark.parametrize("text", ["", "x", "inf", "nan", "1e308", "1e-400", "--1", "1e400x"])
+def test_what_is_no_number_or_fits_is_not_too_large(text: str) -> None:
+    assert not is_too_large(text)
+
+
+def test_reading_numbers_does_without_masked_arrays() -> None:
+    code = (
+        "import sys\n"
+        "from sounding.data.numbers import parse_numbers\n"
+        "from sounding.data.tokens import Tokens\n"
+        "parse_numbers(Tokens.from_strings(['1.5', '2.25', '3']))\n"
+        "sys.exit('numpy.ma' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

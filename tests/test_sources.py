@@ -130,6 +130,14 @@ def test_other_encodings_are_named(encoding: str, tmp_path: Path) -> None:
         read_content(stored(tmp_path, TEXT.decode().encode(encoding)))
 
 
+@pytest.mark.parametrize("encoding", ["UTF-16-LE", "UTF-16-BE"])
+def test_two_bytes_a_character_are_named_without_a_byte_order_mark(encoding: str, tmp_path: Path) -> None:
+    for text in (TEXT.decode(), "1 0"):
+        with pytest.raises(FormatError, match=r"the text is in UTF-16 \(every second byte is 0\); save it"):
+            read_content(stored(tmp_path, text.encode(encoding)))
+    assert read_content(stored(tmp_path, b"1\x00")).size == 2  # too short to tell
+
+
 @pytest.mark.parametrize("data", [b"", gzip.compress(b"")], ids=["plain", "gzip"])
 def test_an_empty_file_is_an_error(data: bytes, tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"run\.txt: the file is empty; expected at least one line"):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sounding.data.simulation import simulate_collection
     from sounding.data.tables import Qrels, Run
     from sounding.data.topics import read_topics
+    from sounding.data.writing import write_qrels, write_run
     from sounding.errors import DataError, FormatError, SoundingError, UnknownNameError
     from sounding.evaluation import evaluate
     from sounding.measures import Measure, parse, parse_measures
@@ -48,6 +49,8 @@ _HOME = {
     "read_topics": "data.topics",
     "simulate_collection": "data.simulation",
     "with_assessment": "compare.cases",
+    "write_qrels": "data.writing",
+    "write_run": "data.writing",
 }
 
 __all__ = [
@@ -73,6 +76,8 @@ __all__ = [
     "read_topics",
     "simulate_collection",
     "with_assessment",
+    "write_qrels",
+    "write_run",
 ]
 
 

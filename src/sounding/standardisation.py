@@ -9,8 +9,8 @@ import numpy as np
 
 from sounding.data.problems import Problems
 from sounding.data.sources import read_content
-from sounding.data.text import split_fields
-from sounding.data.trec import checked_numbers
+from sounding.data.text import Fields, split_fields
+from sounding.data.trec import checked_numbers, numbered
 from sounding.measures.trec import trec_name
 from sounding.scores import Scores
 
@@ -29,9 +29,27 @@ def read_references(source: str | Path) -> References:
     topic, measure, mean, deviation = fields.columns
     means = checked_numbers(mean, fields.lines, "mean", problems)
     deviations = checked_numbers(deviation, fields.lines, "deviation", problems)
+    below = (deviations < 0).nonzero()[0]
+    problems.add(
+        numbered(fields.lines, below),
+        lambda i: f"deviation {deviation.text(int(below[i]))!r} is negative; expected 0 or more",
+    )
+    places = list(zip(topic.texts(), measure.texts(), strict=True))
+    _note_repeats(places, fields, problems)
     problems.refuse()
-    places = zip(topic.texts(), measure.texts(), strict=True)
     return dict(zip(places, zip(means.tolist(), deviations.tolist(), strict=True), strict=True))
+
+
+def _note_repeats(places: list[tuple[str, str]], fields: Fields, problems: Problems) -> None:
+    """Note rows whose topic and measure stand in an earlier row."""
+    first: dict[tuple[str, str], int] = {}
+    later = np.array([row for row, place in enumerate(places) if first.setdefault(place, row) != row], int)
+
+    def describe(number: int) -> str:
+        topic, measure = place = places[later[number]]
+        return f"topic {topic} has {measure} already in line {fields.line(first[place])}; expected it once"
+
+    problems.add(numbered(fields.lines, later), describe)
 
 
 def standardised(scores: Scores, references: References, *, level: float = 1) -> Scores:
@@ -47,5 +65,5 @@ def standardised(scores: Scores, references: References, *, level: float = 1) ->
         known = [references.get((topic, name), (np.nan, np.nan)) for topic in scores.topics]
         mean, deviation = np.array(known).reshape(-1, 2).T
         spread = np.where(deviation == 0, np.inf, deviation)
-        values[:, number] = (values[:, number] - mean) / spread
+        values[:, number] = (values[:, number] - mean) / spread + 0.0  # makes -0.0 a plain 0
     return replace(scores, values=values, remarks=(*scores.remarks, "values are z-scores"))

@@ -13,6 +13,7 @@ from tests.compare.tables import around, scores_of
 import sounding
 from sounding.compare.cases import assessment_measure, with_assessment
 from sounding.compare.comparison import COLUMNS, Comparison, compare, find_run
+from sounding.compare.design import topics_needed
 from sounding.compare.procedure import MOST_PERMUTATIONS, Procedure
 from sounding.compare.runs import compare_runs, evaluations
 from sounding.data.simulation import Collection, simulate_collection
@@ -165,6 +166,86 @@ def test_the_package_is_the_function_whichever_was_imported_first() -> None:
     scores = scores_of({"P@10": around(0.4, 0.5), "A_p@10": around(0.9, 0.9, seed=1)})
     assert isinstance(sounding.compare(scores, procedure=T), Comparison)
     assert sounding.compare.compare is compare  # type: ignore[attr-defined]
+
+
+# -- advice ----------------------------------------------------------------------------------------
+
+
+def test_a_situation_tells_assessment_from_the_measures_depth_up() -> None:
+    found = compared("P@20", "AP")
+    for number, depths in ((0, [20, 10, 5]), (1, [100, 50, 20, 10, 5])):
+        situation = found.situation(number, 3)
+        a, b = found.pairs[3].tolist()
+        shares = [situation.shares, *situation.shallower]
+        assert [one.depth for one in shares] == depths
+        assert [one.depth for one in found.evenness] == [5, 10, 20, 50, 100]
+        expected = found.assessment[[a, b], number].mean(axis=1)
+        assert (situation.shares.a, situation.shares.b) == pytest.approx(tuple(expected))
+        assert situation.shares.even is not bool(found.assessment_tests[number].significant[3])
+
+
+def test_a_situation_is_even_where_the_test_at_that_depth_finds_nothing() -> None:
+    found = compared("P@20", "AP")
+    scores = evaluate(collection().qrels, collection().runs, with_assessment(["P@5"]))
+    at_five = compare(scores, procedure=T, baselines=[])
+    pairs = {frozenset(at_five.names(pair)): pair for pair in range(len(at_five.pairs))}
+    for pair in range(len(found.pairs)):
+        there = pairs[frozenset(found.names(pair))]
+        five = found.situation(0, pair).shallower[-1]
+        assert (five.depth, five.even) == (5, not at_five.assessment_tests[0].significant[there])
+
+
+def test_a_situation_knows_short_lists_by_run() -> None:
+    scores = scores_of({"P@100": around(0.4, 0.3), "A_p@100": around(0.5, 0.8, seed=1)}, lengths=(89, 90))
+    situation = compare(scores, procedure=T).situation(0, 0)
+    assert (situation.run_a, situation.frozen_a, situation.frozen_b) == ("r1", True, False)
+
+
+def test_a_pool_that_was_guessed_does_not_say_who_contributed() -> None:
+    assert compared("P@20").situation(0, 0).pooled_a is None
+    info = {row.run: row for row in collection().info}
+    told = compare_runs(collection().qrels, collection().runs, ["P@20"], procedure=T, info=info)
+    for pair in range(len(told.pairs)):
+        situation = told.situation(0, pair)
+        assert situation.pooled_a is info[situation.run_a].pooled
+        assert situation.pooled_b is info[situation.run_b].pooled
+
+
+@pytest.mark.parametrize("correction", ["none", "holm"])
+def test_topics_needed_are_those_of_the_power_of_a_t_test(correction: str) -> None:
+    found = compare_runs(
+        collection().qrels, collection().runs, ["P@5"],
+        procedure=Procedure(test="t", correction=correction),
+    )  # fmt: skip
+    effect = found.performance_tests[0].effect
+    exact = topics_needed(effect, alpha=0.05 if correction == "none" else 0.05 / len(effect))
+    few = exact < 20_000
+    assert np.count_nonzero(few) > 10
+    np.testing.assert_allclose(found.topics_needed[0][few], exact[few], rtol=0.02, atol=2)
+
+
+def test_pairs_that_an_omnibus_test_kept_from_being_tested_get_advice() -> None:
+    scores = assessed(around(0.2, 0.2))
+    assert compare(scores, procedure=Procedure(test="anova")).advice(0, 0).startswith("Add topics:")
+
+
+@pytest.mark.parametrize(("a", "b"), [(0, 5), (5, 0)])
+def test_one_pair_comes_with_the_documents_that_put_one_run_ahead(a: int, b: int) -> None:
+    runs, columns = collection().runs, ("topic", "doc", "grade")
+    found = compare_runs(
+        collection().qrels, runs, ["P@5", "AP"], pair=(runs[a].name, runs[b].name), procedure=T
+    )
+    grades = {(topic, doc): grade for topic, doc, grade in collection().qrels.frame.select(columns).rows()}
+    for number, account in enumerate(found.accounts):
+        gaps = dict(zip(found.topics, found.values[a, number] - found.values[b, number], strict=True))
+        assert list(account.telling) == sorted(account.telling, key=lambda topic: -abs(gaps[topic]))
+        assert all(account.telling.values())
+        for topic, documents in account.telling.items():
+            for one in documents:
+                assert grades[topic, one.doc] >= 1
+                ranks = [rank or 10_000 for rank in (one.rank_a, one.rank_b)]
+                assert (ranks[0] < ranks[1]) == (gaps[topic] > 0)
+    assert found.situation(1, 0).documents_needed == found.accounts[1].settling.needed
 
 
 # -- policies --------------------------------------------------------------------------------------

@@ -47,6 +47,7 @@ def test_measures_without_a_cut_off_get_every_depth() -> None:
 
 def test_other_spellings_get_depths_too() -> None:
     assert at_depths(["map", "RBP(p=0.5)"], [5]) == (parse("AP@5"), parse("RBP(p=0.5)@5"))
+    assert at_depths(["rbp", "A_p"], [10]) == (parse("RBP(p=0.9)@10"), parse("A_p@10"))
     assert at_depths([parse("nDCG")], [5, 7]) == (parse("nDCG@5"), parse("nDCG@7"))
 
 

@@ -29,11 +29,11 @@ def separate_pairs(count: int) -> NDArray[np.intp]:
     return np.arange(2 * count).reshape(count, 2)
 
 
-def experiments(noise: Noise, count: int, seed: int) -> NDArray[np.float64]:
+def experiments(noise: Noise, count: int, seed: int, size: int = TOPICS) -> NDArray[np.float64]:
     """Values of `count` pairs of runs that do not differ but for chance, with topics of their own."""
     rng = np.random.default_rng(seed)
-    topics = np.repeat(rng.random((count, TOPICS)), 2, axis=0)
-    return topics + noise(rng, (2 * count, TOPICS))
+    topics = np.repeat(rng.random((count, size)), 2, axis=0)
+    return topics + noise(rng, (2 * count, size))
 
 
 def false_claims(test: str, noise: Noise, count: int, seed: int = 1) -> float:
@@ -108,7 +108,7 @@ def test_any_false_claim_among_several_runs_is_rare_in_long(
 ) -> None:
     share = joint_false_claims(test, correction, NOISES[noise], 8_000)
     assert share <= allowed(8_000)
-    if test in ("randomised-tukey", "randomisation"):
+    if test in ("randomised-tukey", "randomisation") and noise != TIED:
         assert 0.04 <= share <= 0.06
 
 
@@ -118,9 +118,9 @@ def test_any_false_claim_of_tukeys_test_is_rare() -> None:
     assert 0.05 - 3 * np.sqrt(0.05 * 0.95 / 1_500) <= share <= allowed(1_500)
 
 
-def coverage(test: str, noise: Noise, count: int) -> float:
+def coverage(test: str, noise: Noise, count: int, size: int = TOPICS) -> float:
     """Share of intervals that hold the true difference."""
-    values = experiments(noise, count, 2)
+    values = experiments(noise, count, 2, size)
     values[::2] += 0.03
     result = compare.test_pairs(
         values, separate_pairs(count), test=test, correction="none", permutations=1_999,
@@ -135,10 +135,17 @@ def test_intervals_hold_the_true_difference_as_often_as_they_say(test: str) -> N
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("noise", ["normal", "skewed"])
 @pytest.mark.parametrize("test", PAIRED)
-def test_intervals_hold_the_true_difference_as_often_as_they_say_in_long(test: str, noise: str) -> None:
-    assert 0.93 <= coverage(test, NOISES[noise], 20_000) <= 0.97
+def test_intervals_hold_the_true_difference_as_often_as_the_page_says(test: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "tests.md").read_text()
+    shares = [
+        coverage(test, NOISES[noise], 20_000, size) for size in (30, 50) for noise in ("normal", "skewed")
+    ]
+    # BCa limits lie too close together for 30 differences with long tails; the page says so.
+    least = 0.92 if test == "bootstrap" else 0.93
+    assert all(least <= share <= 0.97 for share in shares)
+    assert min(shares[2:]) >= 0.93
+    assert f"| `{test}` | " + " | ".join(f"{share:.3f}" for share in shares) + " |" in page
 
 
 @pytest.mark.parametrize(

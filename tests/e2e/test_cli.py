@@ -205,10 +205,10 @@ def test_check_lists_every_problem_with_lines_and_counts(call: Call) -> None:
     status, out, _ = call("check", "bad.txt", "mine.txt")
     assert status == 1
     assert out.splitlines()[:4] == [
-        "bad.txt: run, 1 topics, 2 documents, tag t; 4 problems",
+        "bad.txt: run, 1 topic, 2 documents, tag t; 4 problems",
         "  line 2: score 'x' is not a number; expected one such as 12.5",
         "  line 2: topic 1 lists document 'a' already in line 1; expected it once",
-        "  line 3: 2 fields; expected 6: topic Q0 doc rank score tag [2 times; also lines 4]",
+        "  line 3: 2 fields; expected 6: topic Q0 doc rank score tag [2 times; also line 4]",
     ]
     assert "mine.txt: run, 2 topics, 5 documents, tag mine; no problem" in out
 
@@ -217,10 +217,41 @@ def test_check_of_good_files_is_exit_0_and_remarks_what_surprises(call: Call) ->
     Path("odd.txt").write_text("1 Q0 a 1 1 t\n1 Q0 b 1 2 t\n1 Q0 c 2 2 t\n")
     status, out, _ = call("check", "odd.txt", "qrels.txt")
     assert status == 0
-    assert "note: 1 documents score higher than the line above" in out
-    assert "note: 1 documents tie with the line above" in out
+    assert "note: 1 document scores higher than the line above" in out
+    assert "note: 1 document ties with the line above" in out
     assert "qrels.txt: qrels, 3 topics, 5 judgments, 3 relevant; no problem" in out
-    assert "note: 1 topics have no relevant document, first 3" in out
+    assert "note: 1 topic has no relevant document: 3" in out
+
+
+def test_check_takes_folders_and_globs_and_a_name_that_is_wrong(call: Call) -> None:
+    Path("all").mkdir()
+    for name in ("qrels.txt", "mine.txt"):
+        Path("all", name).write_bytes(Path(name).read_bytes())
+    Path("all", "README").write_text("no data\n")
+    both = ["all/mine.txt: run, 2 topics", "all/qrels.txt: qrels, 3 topics"]
+    for given in (["all"], ["all/*.txt"], ["all/mine.txt", "all"]):
+        status, out, _ = call("check", "--quiet", *given)
+        assert status == 0
+        assert [line.split(",")[0] + "," + line.split(",")[1] for line in out.splitlines()] == both
+    status, out, _ = call("check", "--quiet", "all", "zzzzzzzzzz")
+    assert status == 1
+    assert [line.partition(":")[0].strip() for line in out.splitlines()] == [
+        "all/mine.txt", "all/qrels.txt", "zzzzzzzzzz", "no such file; check the name",
+    ]  # fmt: skip
+    status, out, error = call("check", "none/*.txt")
+    assert (status, out) == (1, "")
+    assert "no file matches 'none/*.txt'" in error
+
+
+def test_check_groups_the_mistakes_of_topics_by_their_kind(call: Call) -> None:
+    Path("topics.tsv").write_text("1\tone\n2\n3\n1\tagain\n1\tand again\n4\n")
+    status, out, _ = call("check", "--kind", "topics", "topics.tsv")
+    assert status == 1
+    assert out.splitlines() == [
+        "topics.tsv: topics, 3 topics; 5 problems",
+        "  line 2: '2' where 2 fields are needed: id and text with a tab between [3 times; also lines 3, 6]",
+        "  line 4: topic '1' stands already in line 1; expected it once [2 times; also line 5]",
+    ]
 
 
 def test_measures_are_listed_and_explained(call: Call) -> None:

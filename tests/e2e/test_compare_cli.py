@@ -127,6 +127,16 @@ def test_one_pair_is_explained_in_a_paragraph_for_each_measure(call: Call, trial
     assert "The unjudged documents that matter most: " in by_average
 
 
+def test_the_paragraph_names_the_better_run(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--top", "1", "--format", "csv")
+    row = dict(zip(COLUMNS, out.splitlines()[1].split(","), strict=False))
+    better, other = row["run_a"], row["run_b"]
+    assert float(row["difference"]) > 0
+    for pair in ((better, other), (other, better)):
+        _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--pair", *pair)
+        assert f"Case {row['case']}, {row['strength']}: {better} is significantly better" in out
+
+
 def test_the_matrix_has_one_sign_for_each_pair_in_the_order_of_the_measure(call: Call) -> None:
     _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--matrix")
     lines = out.splitlines()
@@ -165,6 +175,18 @@ def test_depths_print_cases_moves_examples_and_scenarios(call: Call) -> None:
     assert "what the pool can tell" in out
     assert "runs contributed to the pool (as listed); the first 10 documents" in out
     assert "F of all runs at once, on 7 and 232 degrees of freedom" in out
+
+
+def test_pairs_that_go_from_strong_to_weak_are_listed_first(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "P", "--depths", "5,20,100", "--top", "100")
+    start = out.splitlines().index("pairs that move") + 4
+    rows = out.splitlines()[start:]
+    moves = [row.split("  ") for row in rows[: rows.index("")]]
+    cases = [next(cell.strip() for cell in row if " to " in cell and "@" not in cell) for row in moves]
+    weakened = [case[0] in "13" and case[-1] in "24" for case in cases]
+    assert weakened == sorted(weakened, reverse=True)
+    assert any(weakened)
+    assert not all(weakened)
 
 
 def test_depths_give_programs_tidy_counts_that_sum_to_the_pairs(call: Call) -> None:

@@ -11,6 +11,7 @@ from sounding.commands.options import output_options, write_tables, write_text
 
 if TYPE_CHECKING:
     from sounding.data.checking import Checked
+    from sounding.data.problems import Problem
 
 
 @click.command("check", short_help="Every problem of a file.")
@@ -32,13 +33,15 @@ def command(
 ) -> None:
     """List every problem of each FILE (run, qrels or topics), with lines and counts.
 
+    A folder stands for the files in it, and a glob in quotes for those that it matches.
     Nothing is evaluated. Remarks name what is legal and surprises people: ties, lines out of order,
     negative grades. Exit status 1 where a file has a problem.
     """
     from sounding.data.checking import check_file
+    from sounding.data.sources import find_files
     from sounding.report.tables import Column, Table
 
-    checked = [check_file(file, kind) for file in files]  # type: ignore[arg-type]
+    checked = [check_file(file, kind) for file in find_files(files)]  # type: ignore[arg-type]
     if format_name == "table":
         write_text("".join(_lines(file, quiet) for file in checked), output)
     else:
@@ -64,11 +67,17 @@ def _lines(file: Checked, quiet: bool) -> str:
     lines = [f"{file.source}: {about}{verdict}"]
     for problem in file.problems:
         place = f"line {problem.line}: " if problem.line else ""
-        more = ", ".join(map(str, problem.lines[1:])) + (
-            ", ..." if problem.count > len(problem.lines) else ""
-        )
-        often = f" [{problem.count:,} times; also lines {more}]" if problem.count > 1 else ""
-        lines.append(f"  {place}{problem.text}{often}")
+        lines.append(f"  {place}{problem.text}{_repeated(problem)}")
     if not quiet:
         lines += [f"  note: {remark}" for remark in file.remarks]
     return "\n".join(lines) + "\n"
+
+
+def _repeated(problem: Problem) -> str:
+    """How often a problem occurs and in which other lines, where it is more than once."""
+    if problem.count == 1:
+        return ""
+    others = sorted({*problem.lines[1:]} - {problem.line})
+    listed = [*map(str, others), *(["..."] if problem.count > len(problem.lines) else [])]
+    also = f"; also line{'s' * (len(listed) > 1)} {', '.join(listed)}" if others else ""
+    return f" [{problem.count:,} times{also}]"

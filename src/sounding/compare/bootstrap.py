@@ -93,7 +93,9 @@ def draw_weights(topics: int, count: int, rng: np.random.Generator) -> Weights:
 def _weighted(values: Floats, weights: Weights) -> Floats:
     """(row, resample): the means of the values (row, topic) over each resample of topics."""
     means = np.empty((len(values), len(weights)))
-    for rows in blocks(len(weights), weights.itemsize // 8 or weights.shape[1]):
+    # Bytes become floats block by block; floats are used as they are.
+    width = 1 if weights.dtype == np.float64 else weights.shape[1]
+    for rows in blocks(len(weights), width):
         np.matmul(values, weights[rows].astype(np.float64, copy=False).T, out=means[:, rows])
     means /= values.shape[1]
     return means

@@ -29,7 +29,7 @@ MEANING = {
     4: "significantly better, and significantly more assessed",
 }
 
-SHALLOWER = (10, 20, 50, 100, 200, 500)  # depths that are looked at for one where assessment is even
+SHALLOWER = (5, 10, 20, 50, 100, 200, 500)  # depths that are looked at for one where assessment is even
 
 RETRIEVED = Measure.of("NumRet")
 JUDGED = Measure.of("NumJudgedRet")

@@ -18,7 +18,7 @@ from sounding.compare.claims import PairTests
 from sounding.compare.comparison import Comparison
 from sounding.compare.scenarios import SCENARIOS, scenarios
 from sounding.errors import DataError, SoundingError
-from sounding.measures import Measure, parse, parse_measures
+from sounding.measures import Measure, parse_measures
 
 
 def at_depths(texts: Sequence[str | Measure], depths: Sequence[int]) -> tuple[Measure, ...]:
@@ -38,16 +38,20 @@ def at_depths(texts: Sequence[str | Measure], depths: Sequence[int]) -> tuple[Me
 
 def _cut(text: str | Measure, depth: int) -> Measure | None:
     """A measure cut at a depth; None where it has a cut-off of its own, or takes none."""
-    if isinstance(text, Measure):
-        free = text.k is None and text.definition.at == "k" and text.definition.takes("k")
-        return text.replace(k=depth) if free else None
-    if "@" in text:
-        return None
+    measure = _single(text)
+    if measure is None:
+        return _single(f"{text}@{depth}")  # P alone stands for nine measures or none, P@10 for one
+    free = measure.k is None and measure.definition.at == "k" and measure.definition.takes("k")
+    return measure.replace(k=depth) if free else None
+
+
+def _single(text: str | Measure) -> Measure | None:
+    """The one measure that a text names; None: it names several, or none."""
     try:
-        measure = parse(f"{text.strip()}@{depth}")
+        found = parse_measures([text])
     except SoundingError:
         return None
-    return measure if measure.k == depth else None
+    return found[0] if len(found) == 1 else None
 
 
 def families(comparison: Comparison) -> list[tuple[str, list[int]]]:

@@ -82,7 +82,7 @@ def compare_runs(
     )  # fmt: skip
     check_request(scores, chosen)
     pairs = chosen_pairs(scores, chosen, baselines, pair)
-    if not (baselines or pair) or policies.ties == "average":
+    if not (baselines or pair) or policies.ties == "average" or policies.unjudged == "condensed":
         bounds = tuple(separate_bounds(scores, measure, pairs) for measure in chosen)
         return compared(scores, chosen, pairs, bounds, how, info)
     listings = Listings.of(

@@ -51,7 +51,7 @@ def _check_topics(content: Content) -> Checked:
     summary = ""
     try:
         topics = parse_topics(content, problems)
-        summary = f"{len(topics.ids):,} topics"
+        summary = _counted(len(topics.ids), "topic", "topics")
     except FormatError as error:
         problems.note(error.line or 0, error.problem)
     return _checked(content, "topics", summary, problems, [])
@@ -62,7 +62,8 @@ def _check_run(content: Content) -> Checked:
     summary, remarks = "", []
     try:
         run = parse_run(content, problems)
-        summary = f"{len(run.topics):,} topics, {len(run.docs):,} documents, tag {run.tag}"
+        topics = _counted(len(run.topics), "topic", "topics")
+        summary = f"{topics}, {_counted(len(run.docs), 'document', 'documents')}, tag {run.tag}"
         remarks = _run_remarks(run) + _rank_remarks(content)
     except FormatError as error:
         problems.note(error.line or 0, error.problem)
@@ -75,7 +76,8 @@ def _check_qrels(content: Content) -> Checked:
     try:
         qrels = parse_qrels(content, problems)
         relevant = int(np.count_nonzero(qrels.grades >= 1))
-        summary = f"{len(qrels.topics):,} topics, {len(qrels.docs):,} judgments, {relevant:,} relevant"
+        topics = _counted(len(qrels.topics), "topic", "topics")
+        summary = f"{topics}, {_counted(len(qrels.docs), 'judgment', 'judgments')}, {relevant:,} relevant"
         remarks = _qrels_remarks(qrels)
     except FormatError as error:
         problems.note(error.line or 0, error.problem)
@@ -104,14 +106,17 @@ def _run_remarks(run: Run) -> list[str]:
     same = single_precision(below) == single_precision(above)
     single = int(np.count_nonzero((below != above) & same))
     if rising:
-        remarks.append(f"{rising:,} documents score higher than the line above: lines are not in score order")
+        higher = _counted(rising, "document scores", "documents score")
+        remarks.append(f"{higher} higher than the line above: lines are not in score order")
     if tied:
-        remarks.append(f"{tied:,} documents tie with the line above: the tie policy decides their order")
+        ties = _counted(tied, "document ties", "documents tie")
+        remarks.append(f"{ties} with the line above: the tie policy decides the order")
     if single:
-        remarks.append(f"{single:,} scores equal the one above in single precision only (compat trec_eval-9)")
+        equal = _counted(single, "score equals", "scores equal")
+        remarks.append(f"{equal} the one above in single precision only (compat trec_eval-9)")
     short = int(np.count_nonzero(run.sizes < 10))
     if short:
-        remarks.append(f"{short:,} topics have fewer than 10 documents")
+        remarks.append(f"{_counted(short, 'topic has', 'topics have')} fewer than 10 documents")
     return remarks
 
 
@@ -121,13 +126,14 @@ def _rank_remarks(content: Content) -> list[str]:
     run = parse_run(content, strange, with_ranks=True)
     wrong = sum(problem.count for problem in strange.found if problem.text.startswith("rank "))
     if wrong:
-        return [f"{wrong:,} ranks are not numbers: --ties rank will refuse this run"]
+        strange_ranks = _counted(wrong, "rank is not a number", "ranks are not numbers")
+        return [f"{strange_ranks}: --ties rank will refuse this run"]
     if run.ranks is None:
         return []
     inner = np.ones(len(run.ranks), np.bool_)
     inner[run.starts[:-1][run.sizes > 0]] = False
     falling = int(np.count_nonzero(np.diff(run.ranks)[inner[1:]] <= 0))
-    return [f"{falling:,} ranks do not rise from line to line"] if falling else []
+    return [f"{_counted(falling, 'rank does', 'ranks do')} not rise from line to line"] if falling else []
 
 
 def _qrels_remarks(qrels: Qrels) -> list[str]:
@@ -138,12 +144,18 @@ def _qrels_remarks(qrels: Qrels) -> list[str]:
         (int(np.count_nonzero(qrels.grades < -1)), "grade -2 or less: unjudged by default, see --negative"),
     ):
         if count:
-            remarks.append(f"{count:,} judgments have {text}")
+            remarks.append(f"{_counted(count, 'judgment has', 'judgments have')} {text}")
     topic = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
     relevant = np.bincount(topic[qrels.grades >= 1], minlength=len(qrels.topics))
     barren = [name for name, count in zip(qrels.topics, relevant.tolist(), strict=True) if not count]
     if barren:
-        remarks.append(f"{len(barren):,} topics have no relevant document, first {barren[0]}")
+        which = f"first {barren[0]}" if len(barren) > 1 else barren[0]
+        remarks.append(f"{_counted(len(barren), 'topic has', 'topics have')} no relevant document: {which}")
     if not np.count_nonzero(qrels.grades == 0):
         remarks.append("no document is judged non-relevant: judged shares and bpref say little")
     return remarks
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    """A number with what it counts, in the singular or the plural."""
+    return f"{count:,} {one if count == 1 else several}"

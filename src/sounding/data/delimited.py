@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sounding.data.columns import Kind, Records, is_header, recognise
-from sounding.data.numbers import parse_numbers
+from sounding.data.numbers import is_too_large, parse_numbers
 from sounding.data.problems import Problems
 from sounding.data.sources import Content
 from sounding.data.tokens import Bytes, Places, Tokens
@@ -198,7 +198,7 @@ def _places_without_header(grid: Grid, kind: Kind, problems: Problems) -> dict[s
         return {}
     places = recognise(known[width], kind, line, problems)
     value = grid.texts(0)[places["score" if kind == "run" else "grade"]]
-    if parse_numbers(Tokens.from_strings([value]))[1][0]:
+    if parse_numbers(Tokens.from_strings([value]))[1][0] and not is_too_large(value):
         seen = ", ".join(map(repr, grid.texts(0)))
         problems.note(
             line,

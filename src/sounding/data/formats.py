@@ -24,6 +24,7 @@ TABLES = ("csv", "tsv", "json", "jsonl", "parquet")  # with columns that are kno
 FORMATS = ("trec", "prels", "strata", *TABLES)
 IRDS = "irds:"  # how the id of an ir_datasets collection begins
 
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BY_EXTENSION = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".parquet": "parquet", ".parq": "parquet", ".pq": "parquet",
@@ -159,6 +160,7 @@ def parse_run(
         )  # fmt: skip
     else:
         run = read_trec_run(content, problems, name=name, duplicates=duplicates, with_ranks=with_ranks)
+        _note_other_kind(content, problems, "run")
     _note_nothing(len(run.docs), problems)
     return run
 
@@ -185,6 +187,7 @@ def parse_qrels(
         qrels = read_trec_qrels(
             content, problems, duplicates=duplicates, fractional=fractional, groups=groups
         )
+        _note_other_kind(content, problems, "qrels")
     _note_nothing(len(qrels.docs), problems)
     return qrels
 
@@ -248,10 +251,30 @@ def _table_or_trec(line: str) -> str:
 
 
 def _prels_or_strata(words: list[str]) -> str:
-    """Whether the fifth field is a chance or a grade: 0 and 1 are grades where the third is no number."""
-    grade = re.fullmatch(r"-?[0-9]+", words[4]) is not None
-    sure = words[4] not in ("0", "1") or re.fullmatch(r"-?[0-9.]+", words[2]) is None
-    return "strata" if grade and sure else "prels"
+    """Whether the fifth field is a chance or a grade: 0 and 1 are grades where the third is no number.
+
+    Where it is neither, this is a line of four fields with one too many.
+    """
+    graded = _NUMBER.fullmatch(words[2]) is not None
+    if re.fullmatch(r"-?[0-9]+", words[4]) and (words[4] not in ("0", "1") or not graded):
+        return "strata"
+    return "prels" if graded and _NUMBER.fullmatch(words[4]) else "trec"
+
+
+def _note_other_kind(content: Content, problems: Problems, kind: Kind) -> None:
+    """Add to a wrong number of fields that the file looks like the other kind: the two were swapped."""
+    words = first_record(content).split()
+    if kind == "qrels":
+        swapped = len(words) == 6 and all(_NUMBER.fullmatch(word) for word in words[3:5])
+    else:
+        swapped = len(words) in (4, 5) and _NUMBER.fullmatch(words[-1]) is not None
+    if swapped:
+        counted = f"{len(words)} fields; expected "
+        hint = "(this looks like a run)" if kind == "qrels" else "(this looks like qrels)"
+        problems.found = [
+            replace(problem, text=f"{problem.text} {hint}") if problem.text.startswith(counted) else problem
+            for problem in problems.found
+        ]
 
 
 def _known(form: str | None) -> str | None:
@@ -279,7 +302,7 @@ def _path(source: Any) -> str | Path:
     if isinstance(source, str | Path):
         return source
     kind = f"{type(source).__module__}.{type(source).__name__}".removeprefix("builtins.")
-    raise DataError(f"cannot read from a {kind}; expected a file name, a dict of dicts or a frame")
+    raise DataError(f"cannot read from an object of type {kind}; expected a file name, a dict of dicts or a frame")
 
 
 def _records_in_memory(source: Any, kind: Kind, problems: Problems) -> Records:
@@ -289,7 +312,7 @@ def _records_in_memory(source: Any, kind: Kind, problems: Problems) -> Records:
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], value: []}
     if not isinstance(source, Mapping):
         raise DataError(
-            f"cannot read a {kind} from {type(source).__name__}; expected {{topic: {{doc: {value}}}}}"
+            f"cannot read {'a run' if kind == 'run' else kind} from {type(source).__name__}; expected {{topic: {{doc: {value}}}}}"
         )
     for topic, docs in source.items():
         if not isinstance(docs, Mapping):

@@ -34,6 +34,14 @@ def parse_numbers(tokens: Tokens) -> tuple[NDArray[np.float64], NDArray[np.bool_
     return values, ~np.isfinite(values)
 
 
+def is_too_large(text: str) -> bool:
+    """Whether a text is a decimal number, and one beyond what double precision holds."""
+    try:
+        return _plausible(text) and bool(np.isinf(float(text)))
+    except ValueError:
+        return False
+
+
 def _unsigned(tokens: Tokens) -> tuple[NDArray[np.bool_], Tokens]:
     """Where a text starts with a minus, and the texts without their sign."""
     first = tokens.buffer[np.minimum(tokens.start, len(tokens.buffer) - 1)]
@@ -58,7 +66,7 @@ def _decimals(tokens: Tokens) -> NDArray[np.float64]:
     values[~good] = np.nan
     rest = (~good).nonzero()[0]
     dots = _first_dot([word[rest] for word in words])
-    for dot in np.unique(dots).tolist():
+    for dot in np.bincount(dots).nonzero()[0].tolist():  # np.unique would import numpy.ma
         rows = rest[dots == dot]
         rows = rows[_spelled([word[rows] for word in words], tokens.length[rows], dot)]
         values[rows] = _value([word[rows] for word in words], dot)
@@ -131,14 +139,11 @@ def _only_digits(word: NDArray[np.uint64], dot: int) -> NDArray[np.bool_]:
     return ((word + _U64(0x0606060606060606)) | word) & _U64(0xF0F0F0F0F0F0F0F0) == 0
 
 
-def _close_gap(
-    word: NDArray[np.uint64], dot: int, carry: NDArray[np.uint64] | None = None
-) -> NDArray[np.uint64]:
-    """The word with the dot's byte taken out: the bytes before it move up by one, `carry` comes in."""
+def _close_gap(word: NDArray[np.uint64], dot: int) -> NDArray[np.uint64]:
+    """The word with the dot's byte taken out: the bytes before it move up by one."""
     before = _U64((1 << (8 * dot)) - 1)
     behind = _U64(_ALL ^ ((1 << (8 * (dot + 1))) - 1))
-    moved = (word & behind) | ((word & before) << _U64(8))
-    return moved if carry is None else moved | carry
+    return (word & behind) | ((word & before) << _U64(8))
 
 
 def _eight_digits(word: NDArray[np.uint64]) -> NDArray[np.uint64]:

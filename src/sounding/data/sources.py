@@ -35,7 +35,8 @@ EXTENSIONS = (
 Decompressor = Callable[[], Any]  # makes an object with decompress(), eof and unused_data
 
 _PIECE = 1 << 20  # bytes that a decompressor is fed at once
-_NOT_RUNS = (".", "readme", "license", "qrels")  # how names begin that a folder of runs may hold beside them
+_NO_DATA = (".", "readme", "license")  # how names of files begin that a folder may hold beside its data
+_NOT_RUNS = (*_NO_DATA, "qrels")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +75,9 @@ def read_content(source: str | Path) -> Content:
     content = _decompress(raw)
     if not content.size:
         raise FormatError(content.source, None, "the file is empty; expected at least one line")
-    return _without_byte_order_mark(content)
+    content = _without_byte_order_mark(content)
+    _refuse_utf16(content)
+    return content
 
 
 def _read_stdin() -> Content:
@@ -200,6 +203,15 @@ def _without_byte_order_mark(content: Content) -> Content:
     return content
 
 
+def _refuse_utf16(content: Content) -> None:
+    """Refuse text of two bytes a character without a byte-order mark: every second byte is 0."""
+    beginning = content.buffer[: min(content.size, 64) // 2 * 2].reshape(-1, 2)
+    zero = beginning == 0
+    if len(beginning) > 1 and any(zero[:, n].all() and not zero[:, 1 - n].any() for n in (0, 1)):
+        problem = "the text is in UTF-16 (every second byte is 0); save it as UTF-8"
+        raise FormatError(content.source, None, problem)
+
+
 def find_runs(sources: str | Path | Iterable[str | Path]) -> list[str]:
     """The files that files, folders and globs stand for, in the order given; `-` stays.
 
@@ -219,13 +231,30 @@ def find_runs(sources: str | Path | Iterable[str | Path]) -> list[str]:
     return found
 
 
-def _expand(source: str) -> list[str]:
+def find_files(sources: Iterable[str | Path]) -> list[str]:
+    """As `find_runs`, each file once, with the qrels of a folder; a file that does not exist stays."""
+    found = (
+        name
+        for source in map(str, sources)
+        for name in ([source] if _is_missing(source) else _expand(source, _NO_DATA, "files"))
+    )
+    return list(dict.fromkeys(found))
+
+
+def _is_missing(source: str) -> bool:
+    try:
+        return source != STDIN and not glob.has_magic(source) and not Path(source).exists()
+    except (OSError, ValueError):  # a name that is too long, or has a zero byte
+        return True
+
+
+def _expand(source: str, skipped: tuple[str, ...] = _NOT_RUNS, what: str = "runs") -> list[str]:
     try:
         path = Path(source)
         if source == STDIN or path.is_file():
             return [source]
         if path.is_dir():
-            return _files_of_folder(path)
+            return _files_of_folder(path, skipped, what)
         if glob.has_magic(source):
             matches = glob.glob(source, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute pattern
             files = sorted(match for match in matches if Path(match).is_file())
@@ -239,14 +268,14 @@ def _expand(source: str) -> list[str]:
     raise DataError(f"{source!r}: {_no_such_file(path)}")
 
 
-def _files_of_folder(folder: Path) -> list[str]:
+def _files_of_folder(folder: Path, skipped: tuple[str, ...], what: str) -> list[str]:
     files = sorted(
         str(path)
         for path in folder.iterdir()
-        if path.is_file() and not path.name.lower().startswith(_NOT_RUNS)
+        if path.is_file() and not path.name.lower().startswith(skipped)
     )
     if not files:
-        raise DataError(f"the folder {str(folder)!r} holds no runs; expected at least one file")
+        raise DataError(f"the folder {str(folder)!r} holds no {what}; expected at least one file")
     return files
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from sounding.data.columns import NAMES, NumberText, folded, shown
 from sounding.data.delimited import COMMA, TAB, first_record, split_grid
 from sounding.data.problems import Problems
@@ -100,21 +102,44 @@ def parse_topics(content: Content, problems: Problems) -> Topics:
     )
 
 
+class _Mistakes:
+    """Problems by their kind, so that each kind becomes one problem with all of its lines."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, list[tuple[int, str]]] = {}
+
+    def note(self, kind: str, line: int, text: str) -> None:
+        """Note a mistake of a line."""
+        self.kinds.setdefault(kind, []).append((line, text))
+
+    def tell(self, problems: Problems) -> None:
+        """Add all that was noted to the problems of the file."""
+        for found in self.kinds.values():
+            lines, texts = zip(*found, strict=True)
+            problems.add(np.array(lines), texts.__getitem__)
+
+
 def _note_mistakes(topics: list[_Topic], problems: Problems) -> None:
     lines: dict[str, int] = {}
+    mistakes = _Mistakes()
     for topic in topics:
         if not topic.id:
-            problems.note(topic.line, "the topic has no id; expected one, as in <num> Number: 301")
+            mistakes.note("no id", topic.line, "the topic has no id; expected one, as in <num> Number: 301")
         elif topic.id in lines:
             earlier = lines[topic.id]
-            problems.note(
-                topic.line, f"topic {topic.id!r} stands already in line {earlier}; expected it once"
+            mistakes.note(
+                "repeated", topic.line, f"topic {topic.id!r} stands already in line {earlier}; expected it once"
             )
         elif len(topic.id.split()) > 1:
-            problems.note(topic.line, f"topic id {topic.id!r} has blanks in it; expected one word")
+            mistakes.note(
+                "blanks", topic.line, f"topic id {topic.id!r} has blanks in it; expected one word"
+            )
         elif not any(topic[2:]):
-            problems.note(topic.line, f"topic {topic.id!r} has no text; expected a title or a description")
+            mistakes.note(
+                "no text", topic.line, f"topic {topic.id!r} has no text; expected a title or a description"
+            )
         lines.setdefault(topic.id, topic.line)
+    mistakes.tell(problems)
 
 
 def _read_markup(content: Content, problems: Problems) -> list[_Topic]:
@@ -181,20 +206,22 @@ def _plain(text: str) -> str:
 
 def _read_lines_of_json(content: Content, problems: Problems) -> list[_Topic]:
     topics = []
+    mistakes = _Mistakes()
     for line, members in decoded_lines(content, problems):
         places = _places([name for name, _ in members])
         if places is None:
             names = ", ".join(repr(name) for name, _ in members)
-            problems.note(line, f"members {names}; expected an id and a text, as in {_EXAMPLE}")
+            mistakes.note("members", line, f"members {names}; expected an id and a text, as in {_EXAMPLE}")
             continue
         found: dict[str, str] = {}
         for field, place in places.items():
             value: Any = members[place][1]
             number = isinstance(value, NumberText)
             if not isinstance(value, str) or (number and field != "id"):
-                problems.note(line, f"the {field} is {shown(value)}; expected a text")
+                mistakes.note(field, line, f"the {field} is {shown(value)}; expected a text")
             found[field] = " ".join(str(value).split())
         topics.append(_Topic(line, found.pop("id"), **found))
+    mistakes.tell(problems)
     return topics
 
 
@@ -213,13 +240,17 @@ def _read_table(content: Content, problems: Problems) -> list[_Topic]:
         rows = rows[1:]
     width = max(places.values()) + 1
     topics = []
+    mistakes = _Mistakes()
     for line, row in rows:
         if len(row) < width:
             seen = " ".join(row)[:40]
-            problems.note(line, f"{seen!r} where {width} fields are needed: id and text with a tab between")
+            mistakes.note(
+                "fields", line, f"{seen!r} where {width} fields are needed: id and text with a tab between"
+            )
             continue
         found = {field: " ".join(row[place].split()) for field, place in places.items()}
         topics.append(_Topic(line, found.pop("id"), **found))
+    mistakes.tell(problems)
     return topics
 
 

@@ -25,6 +25,7 @@ MEASURES = ("AP", "nDCG@20", "P@10", "RR", "Bpref")
 TREC_MEASURES = {"map": "AP", "ndcg_cut_20": "nDCG@20", "P_10": "P@10", "recip_rank": "RR", "bpref": "Bpref"}
 ONE, TWO = "sounding, 1 process", "sounding, 2 processes"
 PYTREC, IR_MEASURES, TREC_EVAL = "pytrec_eval", "ir_measures", "trec_eval in a loop"
+DECISIONS = "129 runs, 5 depths, 2 measures: cases"
 IMPORT, HELP = "python, import sounding", "sounding --help"
 PLAIN, BOUNDED = "sounding, AP nDCG@20 only", "sounding, AP nDCG@20 with bounds"
 RANX, RANX_WARM, RANX_FIRST = "ranx, cold", "ranx, warm", "ranx, first time ever"
@@ -176,7 +177,7 @@ def ranx_twice(files: Sequence[str], choice: Choice, scratch: Path) -> Iterator[
 
 
 def start_up(scratch: Path) -> list[Command]:
-    """What a process costs before it does anything."""
+    """What a process costs before it does anything; and the decisions about all pairs of runs."""
     scratch.mkdir(parents=True)
     python = sys.executable
     commands = {
@@ -185,10 +186,26 @@ def start_up(scratch: Path) -> list[Command]:
         IMPORT: [python, "-c", "import sounding"],
         HELP: [sounding_program(), "--help"],
     }
-    return [
+    starts = [
         Command(arguments=arguments, parts={label: whole}, stdout=scratch / f"{number}.txt")
         for number, (label, arguments) in enumerate(commands.items())
     ]
+    return [*starts, *decisions(scratch)]
+
+
+def decisions(scratch: Path) -> Iterator[Command]:
+    """Tests and cases of all pairs of 129 runs at five depths, by the clock of the process itself."""
+
+    def told(sample: Sample, stdout: Path) -> Sample:
+        return Sample(float(stdout.read_text().split()[-1]), None, sample.peak_mb)
+
+    for test in ("anova", "t"):
+        yield Command(
+            arguments=[sys.executable, "-m", "benchmarks.decisions", test],
+            parts={f"{DECISIONS}, {test}": told},
+            stdout=scratch / f"decisions-{test}.txt",
+            rounds=3,
+        )
 
 
 def read_values(command: Command) -> Values:
@@ -329,6 +346,7 @@ def targets(
         ),
         Target("seconds for `import sounding`: 0.1 or less", best(begin, IMPORT), at_most=0.1),
         Target("seconds for `sounding --help`: 0.15 or less", best(begin, HELP), at_most=0.15),
+        Target("seconds for all cases, 129 runs: 2 or less", best(begin, f"{DECISIONS}, anova"), at_most=2),
     ]  # fmt: skip
 
 

@@ -169,10 +169,10 @@ def test_swapped_runs_and_qrels_are_told_apart(tmp_path: Path) -> None:
 def test_a_wrong_number_of_fields_alone_does_not_look_like_the_other_kind(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("1 0 a 1 extra\n")
-    with pytest.raises(FormatError, match="5 fields; expected 4: topic iteration doc grade$"):
+    with pytest.raises(FormatError, match=r"5 fields; expected 4: topic iteration doc grade$"):
         read_qrels(path)
     path.write_text("1 Q0 a 1 2.5 x\n1 0 b 0\n")
-    with pytest.raises(FormatError, match="4 fields; expected 6: topic Q0 doc rank score tag$"):
+    with pytest.raises(FormatError, match=r"4 fields; expected 6: topic Q0 doc rank score tag$"):
         read_run(path)
 
 

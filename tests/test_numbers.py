@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sounding.data.numbers import parse_numbers
+from sounding.data.numbers import is_too_large, parse_numbers
 from sounding.data.tokens import Tokens
 
 decimal = st.builds(

@@ -25,9 +25,9 @@ def test_a_number_that_is_not_finite_is_refused_with_its_place(value: float) -> 
 
 def test_a_document_that_a_topic_lists_twice_is_refused_with_its_place() -> None:
     topics, docs = ["2", "1", "2", "2"], ["a", "a", "b", "a"]
-    with pytest.raises(DataError, match="^run 'r': topic 2 lists document 'a' twice; expected it once$"):
+    with pytest.raises(DataError, match=r"^run 'r': topic 2 lists document 'a' twice; expected it once$"):
         Run.from_columns(topics, docs, [4, 3, 2, 1], name="r")
-    with pytest.raises(DataError, match="^qrels: topic 2 lists document 'a' twice; expected it once$"):
+    with pytest.raises(DataError, match=r"^qrels: topic 2 lists document 'a' twice; expected it once$"):
         Qrels.from_columns(topics, docs, [1, 1, 1, 1])
 
 

@@ -604,8 +604,10 @@ def test_five_columns_are_strata_where_the_last_cannot_be_a_chance_or_the_third_
     path = tmp_path / "qrels"
     path.write_text(line + "\n")
     if line == "1 a x 2 0.5":
-        with pytest.raises(FormatError, match="grade 'x'"):
+        with pytest.raises(FormatError, match="5 fields; expected 4"):
             read_qrels(path)
+        with pytest.raises(FormatError, match="grade 'x'"):
+            read_qrels(path, format="prels")
         return
     assert (read_qrels(path).strata is not None) == strata
     assert (read_qrels(path, format="prels" if not strata else "strata").strata is not None) == strata

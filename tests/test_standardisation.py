@@ -19,7 +19,11 @@ def written(path: Path, text: str) -> Path:
 
 def test_references_are_means_and_deviations_by_topic_and_measure(tmp_path: Path) -> None:
     file = written(tmp_path / "z", "1 map 0.5 0.25\n2 map 0.1 0\n1 P_5 0.2 0.1\n")
-    assert read_references(file) == {("1", "map"): (0.5, 0.25), ("2", "map"): (0.1, 0), ("1", "P_5"): (0.2, 0.1)}
+    assert read_references(file) == {
+        ("1", "map"): (0.5, 0.25),
+        ("2", "map"): (0.1, 0),
+        ("1", "P_5"): (0.2, 0.1),
+    }
 
 
 @pytest.mark.parametrize(

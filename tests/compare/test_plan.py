@@ -118,7 +118,7 @@ def test_a_name_that_is_not_utf_8_cannot_be_written(tmp_path: Path) -> None:
         ),
         ("policies.ties = 3", 1, "ties: found 3; expected text in quotation marks"),
         ("policies = {depth = 2.5}", 1, "depth: found 2.5; expected a whole number"),
-        ("[policies]\ndepth = 0", 2, "depth: depth 0 keeps no document; give a whole number from 1"),
+        ("[policies]\ndepth = 0", 2, "depth: depth is 0; give a whole number from 1"),
         (
             "alpha = 0.05\n[policies]\nties = 'average'\ndepth = 10",
             2,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,6 +67,16 @@ def test_the_table_has_pairs_of_interest_first_and_says_how_it_was_made(call: Ca
     assert rows[-1].startswith("Policies: ties trec, unjudged bounds")
 
 
+def test_the_table_says_what_to_do_and_csv_why(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "AP", "--format", "json", "--top", "5")
+    sentences = [row["advice"] for row in json.loads(out)["rows"]]
+    _, out, _ = call("qrels.txt", "runs", "-m", "AP", "--top", "5")
+    for sentence, row in zip(sentences, out.splitlines()[2:7], strict=True):
+        what, _, why = sentence.partition(": ")
+        assert row.endswith(f"  {what}")
+        assert why.endswith(".")
+
+
 def test_csv_has_the_promised_columns_and_a_row_for_every_pair_and_measure(call: Call) -> None:
     status, out, err = call("qrels.txt", "runs", "-m", "P@5", "-m", "AP", "--format", "csv")
     lines = out.splitlines()
@@ -125,6 +136,18 @@ def test_one_pair_is_explained_in_a_paragraph_for_each_measure(call: Call, trial
     assert "(by the rule for AP)" in by_average
     assert "judgments would settle it" in by_average
     assert "The unjudged documents that matter most: " in by_average
+
+
+def test_a_paragraph_is_broken_for_a_terminal(
+    call: Call, trial: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, *_, b = names(trial)
+    _, whole, _ = call("qrels.txt", "runs", "-m", "P@5", "--pair", a, b)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("os.get_terminal_size", lambda *_: os.terminal_size((60, 20)))
+    _, broken, _ = call("qrels.txt", "runs", "-m", "P@5", "--pair", a, b)
+    assert max(map(len, broken.splitlines())) <= 60
+    assert broken.split() == whole.split()
 
 
 def test_the_paragraph_names_the_better_run(call: Call) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +64,12 @@ Options = dict[str, Any]
     metavar="NAME QRELS RUNS",
     help="Another collection, whose decisions are counted beside; may be repeated.",
 )
-@click.option("--info", metavar="FILE", help="Which runs were pooled: run group kind priority pooled.")
+@click.option(
+    "--info",
+    multiple=True,
+    metavar="FILE",
+    help="Which runs were pooled: run group kind priority pooled; may be repeated.",
+)
 @click.option("--top", type=click.IntRange(1), help="Only the first so many rows.")
 @click.option("--matrix", is_flag=True, help="All runs against all, one sign a pair.")
 @click.option("--each-pair", is_flag=True, help="With --depths: a row for every pair, not the counts.")
@@ -95,7 +102,8 @@ def command(context: click.Context, /, qrels: str | None, runs: tuple[str, ...],
     policies = taken_policies(options)
     options["depths"] = _depths(options["depths"])
     named = _collections(qrels, runs, options)
-    options["info"] = None if options["info"] is None else read_run_info(options["info"])
+    listed = [row for source in options["info"] for row in read_run_info(source).items()]
+    options["info"] = dict(listed) or None
     _check_gate(options)
     found = [(name, _compared(source, files, policies, options)) for name, source, files in named]
     _write(found, options)
@@ -180,7 +188,9 @@ def _write(found: list[tuple[str, Comparison]], options: Options) -> None:
     if options["pair"] and options["format_name"] == "table" and not options["design"]:
         from sounding.report.comparison_tables import explain
 
-        write_text(explain(found[0][1]), options["output"])
+        terminal = options["output"] is None and sys.stdout.isatty()
+        width = os.get_terminal_size().columns if terminal else None
+        write_text(explain(found[0][1], width=width), options["output"])
         return
     write_tables(_tables(found, options), options["format_name"], options["output"])
 

@@ -302,7 +302,9 @@ def _path(source: Any) -> str | Path:
     if isinstance(source, str | Path):
         return source
     kind = f"{type(source).__module__}.{type(source).__name__}".removeprefix("builtins.")
-    raise DataError(f"cannot read from an object of type {kind}; expected a file name, a dict of dicts or a frame")
+    raise DataError(
+        f"cannot read from an object of type {kind}; expected a file name, a dict of dicts or a frame"
+    )
 
 
 def _records_in_memory(source: Any, kind: Kind, problems: Problems) -> Records:
@@ -311,8 +313,9 @@ def _records_in_memory(source: Any, kind: Kind, problems: Problems) -> Records:
     value = "score" if kind == "run" else "grade"
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], value: []}
     if not isinstance(source, Mapping):
+        wanted = "a run" if kind == "run" else "qrels"
         raise DataError(
-            f"cannot read {'a run' if kind == 'run' else kind} from {type(source).__name__}; expected {{topic: {{doc: {value}}}}}"
+            f"cannot read {wanted} from {type(source).__name__}; expected {{topic: {{doc: {value}}}}}"
         )
     for topic, docs in source.items():
         if not isinstance(docs, Mapping):

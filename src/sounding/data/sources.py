@@ -270,9 +270,7 @@ def _expand(source: str, skipped: tuple[str, ...] = _NOT_RUNS, what: str = "runs
 
 def _files_of_folder(folder: Path, skipped: tuple[str, ...], what: str) -> list[str]:
     files = sorted(
-        str(path)
-        for path in folder.iterdir()
-        if path.is_file() and not path.name.lower().startswith(skipped)
+        str(path) for path in folder.iterdir() if path.is_file() and not path.name.lower().startswith(skipped)
     )
     if not files:
         raise DataError(f"the folder {str(folder)!r} holds no {what}; expected at least one file")

@@ -128,12 +128,12 @@ def _note_mistakes(topics: list[_Topic], problems: Problems) -> None:
         elif topic.id in lines:
             earlier = lines[topic.id]
             mistakes.note(
-                "repeated", topic.line, f"topic {topic.id!r} stands already in line {earlier}; expected it once"
+                "repeated",
+                topic.line,
+                f"topic {topic.id!r} stands already in line {earlier}; expected it once",
             )
         elif len(topic.id.split()) > 1:
-            mistakes.note(
-                "blanks", topic.line, f"topic id {topic.id!r} has blanks in it; expected one word"
-            )
+            mistakes.note("blanks", topic.line, f"topic id {topic.id!r} has blanks in it; expected one word")
         elif not any(topic[2:]):
             mistakes.note(
                 "no text", topic.line, f"topic {topic.id!r} has no text; expected a title or a description"

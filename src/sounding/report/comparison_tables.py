@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -67,8 +68,8 @@ def people_pairs(comparison: Comparison, top: int | None = None) -> Table:
             shown_p(one.p_adjusted[pair]) for one, (_, pair) in zip(equivalence, rows, strict=True) if one
         ]
         columns.append(Column("equivalent p", cells))
-    if any(found["advice"]):
-        columns.append(Column("advice", found["advice"]))
+    # What to do is enough in a table; why is told where there is room.
+    columns.append(Column("advice", [advice.partition(":")[0] for advice in found["advice"]]))
     shown = "" if len(rows) == len(order) else f"{len(rows)} of {len(order):,} rows, the rest with --top N. "
     return Table(columns, notes=[shown + _summary(comparison), *notes(comparison)])
 
@@ -132,10 +133,14 @@ def facts(comparison: Comparison) -> dict[str, Any]:
 # -- one pair --------------------------------------------------------------------------------------
 
 
-def explain(comparison: Comparison, pair: int = 0) -> str:
-    """One pair in a paragraph for each measure: what was found, by which topics, how far to trust it."""
-    paragraphs = [_paragraph(comparison, number, pair) for number in range(len(comparison.measures))]
-    return "\n\n".join([*paragraphs, *notes(comparison)]) + "\n"
+def explain(comparison: Comparison, pair: int = 0, *, width: int | None = None) -> str:
+    """One pair in a paragraph for each measure: what was found, by which topics, how far to trust it.
+
+    `width` breaks lines for a terminal.
+    """
+    told = [_paragraph(comparison, number, pair) for number in range(len(comparison.measures))]
+    told += notes(comparison)
+    return "\n\n".join(textwrap.fill(text, width) if width else text for text in told) + "\n"
 
 
 def _paragraph(comparison: Comparison, number: int, pair: int) -> str:

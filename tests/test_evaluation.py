@@ -47,7 +47,7 @@ def test_a_missing_topic_counts_zero_is_skipped_or_refused() -> None:
     assert skip.mean()[0, 0] == pytest.approx(1 / 2)
     assert skip.counted()[0, 0] == 2
     with pytest.raises(
-        DataError, match="no documents for 1 of 3 judged topics, first '3'; say what a missing"
+        DataError, match="no documents for 1 of 3 judged topics, first '3'; the policy `missing`"
     ):
         evaluate(QRELS, [RUN], ["P@2"], policies=Policies(missing="error"))
 
@@ -245,7 +245,8 @@ def test_a_residual_collection_loses_topics_that_have_nothing_left() -> None:
     scores = evaluate(QRELS, RUN, ["AP"], residual={"2": {"a": 1}})
     assert scores.topics == ("1", "3")
     assert scores.remarks == (
-        "residual collection: 1 judgments dropped that are in earlier judgments, and 1 topics that have none left",
+        "residual collection: judgments dropped that are in earlier judgments: 1;"
+        " topics left with none, and left out: 1",
     )
 
 
@@ -254,3 +255,23 @@ def test_grades_too_large_for_exponential_gains_are_refused() -> None:
         DataError, match=r"grade 1e\+10 is too large for gains of 2\^grade; expected at most 1000"
     ):
         evaluate({"1": {"a": 10**10}}, RUN, ["ERR"])
+
+
+def test_a_sample_of_judgments_is_said_to_be_one() -> None:
+    collection = sounding.Qrels.from_dict({"1": {"a": 1, "b": 0}})
+    sampled = sounding.Qrels(
+        **{f: getattr(collection, f) for f in collection.__slots__} | {"probabilities": np.array([0.5, 1.0])}
+    )
+    assert evaluate(sampled, RUN, ["AP"]).remarks == (
+        "the judgments are a sample, which only statAP, xinfAP and infNDCG reckon with",
+    )
+    assert evaluate(sampled, RUN, ["statAP", "P@5"]).remarks == ()
+
+
+def test_scores_show_themselves_in_one_line() -> None:
+    assert repr(evaluate(QRELS, RUN, ["AP"])) == "<Scores of 1 runs on 3 topics: AP>"
+
+
+def test_policies_must_be_policies() -> None:
+    with pytest.raises(DataError, match="policies are 'average'; expected Policies"):
+        evaluate(QRELS, RUN, ["AP"], policies="average")  # type: ignore[arg-type]

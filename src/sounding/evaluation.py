@@ -67,6 +67,8 @@ def evaluate(
     they are given. `jobs` processes share the runs; None: as many as there are cores, where the files
     are large.
     """
+    if not isinstance(policies, Policies):
+        raise DataError(f"policies are {policies!r}; expected Policies(ties=..., unjudged=..., ...)")
     settle_memory()
     wanted = parse_measures(measures)
     sources = run_sources(runs)
@@ -84,6 +86,13 @@ def evaluate(
         left = judgments.keep(~_found(judgments, earlier)).without_empty_topics()
         remarks.append(_residual_remark(residual, judgments, left))
         judgments = left
+        if not len(left.docs):
+            raise DataError(
+                "nothing is left to evaluate: the earlier round judged every document of the qrels"
+            )
+    sample = judgments.probabilities is not None or judgments.strata is not None
+    if sample and any(m.definition.basis == "recall" and m.definition.family != "sampled" for m in wanted):
+        remarks.append("the judgments are a sample, which only statAP, xinfAP and infNDCG reckon with")
     sides = [prepare(side, policies) for side in (_by_group(judgments) if groups else [judgments])]
     whole = prepare(_united(judgments), policies) if groups else sides[0]
 
@@ -132,8 +141,8 @@ def _earlier(residual: Any, policies: Policies) -> PairTable:
 def _residual_remark(residual: Any, judgments: Qrels, left: Qrels) -> str:
     source = residual if isinstance(residual, str | Path) else "earlier judgments"
     dropped, emptied = len(judgments.docs) - len(left.docs), len(judgments.topics) - len(left.topics)
-    gone = f", and {emptied} topics that have none left" if emptied else ""
-    return f"residual collection: {dropped} judgments dropped that are in {source}{gone}"
+    gone = f"; topics left with none, and left out: {emptied}" if emptied else ""
+    return f"residual collection: judgments dropped that are in {source}: {dropped}{gone}"
 
 
 def _united(qrels: Qrels) -> Qrels:
@@ -195,6 +204,7 @@ def _evaluate_run(
         treat_unjudged(ranking if side is whole else align(run, side, policies), policies) for side in sides
     ]
     _refuse_missing(run, ranking, policies)
+    _refuse_strangers(run, ranking)
     values = np.full((len(measures), len(ranking.topics)), np.nan)
     texts = {}
     for number, measure in enumerate(measures):
@@ -217,13 +227,22 @@ def _evaluate_run(
     )  # fmt: skip
 
 
+def _refuse_strangers(run: Run, ranking: Ranking) -> None:
+    """A run that shares no topic with the judgments was meant for others."""
+    if ranking.missing.all() and len(run.docs):
+        theirs, ours = ", ".join(ranking.topics[:3]), ", ".join(run.topics[:3])
+        raise DataError(
+            f"{run.source}: no topic in common: the qrels have {theirs}, ..., the run {ours}, ..."
+        )
+
+
 def _refuse_missing(run: Run, ranking: Ranking, policies: Policies) -> None:
     if policies.missing != "error" or not ranking.missing.any():
         return
     lacking = [topic for topic, lost in zip(ranking.topics, ranking.missing, strict=True) if lost]
     raise DataError(
         f"{run.source}: no documents for {len(lacking)} of {len(ranking.topics)} judged topics, first"
-        f" {lacking[0]!r}; say what a missing topic counts: zero or skip"
+        f" {lacking[0]!r}; the policy `missing` may be zero or skip"
     )
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 GEOMETRIC_FLOOR = 1e-5  # trec_eval's: a value of 0 would make every geometric mean 0
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ValueBounds:
     """The least and the most that every value can be, whatever the unjudged documents are."""
 
@@ -30,14 +30,14 @@ class ValueBounds:
     residual_tail: NDArray[np.float64]  # (run, measure, topic) what lies beyond the ranking can add
     kinds: tuple[str, ...]  # (measure,) exact, contains, or none: nothing but the measure's range
 
-    def mean(self) -> ValueBounds:
-        """The same over topics: (run, measure)."""
+    def over_topics(self, measures: Sequence[Measure]) -> ValueBounds:
+        """The bounds of each measure's own summary over topics: (run, measure)."""
         return replace(
             self,
-            lower=mean_over_topics(self.lower),
-            upper=mean_over_topics(self.upper),
-            residual_unjudged=mean_over_topics(self.residual_unjudged),
-            residual_tail=mean_over_topics(self.residual_tail),
+            lower=summaries(self.lower, measures),
+            upper=summaries(self.upper, measures),
+            residual_unjudged=summaries(self.residual_unjudged, measures),
+            residual_tail=summaries(self.residual_tail, measures),
         )
 
     def pick(self, rows: Any) -> ValueBounds:
@@ -46,7 +46,7 @@ class ValueBounds:
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ExpectedValues:
     """Mean and standard deviation of every value when relevance of the unjudged is a matter of chance."""
 
@@ -55,14 +55,20 @@ class ExpectedValues:
     error: NDArray[np.float64]  # (run, measure, topic) of the mean, where it was drawn; 0: exact
     methods: tuple[str, ...]  # (measure,)
 
-    def over_topics(self) -> ExpectedValues:
-        """The same for the mean over topics: (run, measure); topics are independent."""
+    def over_topics(self, measures: Sequence[Measure]) -> ExpectedValues:
+        """The same for each measure's mean or sum over topics, which are independent: (run, measure).
+
+        NaN for geometric means: what is expected of them does not follow from the topics' means.
+        """
         counted = np.maximum(np.count_nonzero(~np.isnan(self.mean), axis=-1), 1)
+        kinds = [measure.definition.aggregate for measure in measures]
+        share = np.where(np.array(kinds) == "sum", 1, counted)
+        blank = np.where(np.isin(kinds, ("geometric", "text")), np.nan, 0.0)
         return replace(
             self,
-            mean=mean_over_topics(self.mean),
-            deviation=np.sqrt(np.nansum(self.deviation**2, axis=-1)) / counted,
-            error=np.sqrt(np.nansum(self.error**2, axis=-1)) / counted,
+            mean=np.nansum(self.mean, axis=-1) / share + blank,
+            deviation=np.sqrt(np.nansum(self.deviation**2, axis=-1)) / share + blank,
+            error=np.sqrt(np.nansum(self.error**2, axis=-1)) / share + blank,
         )
 
     def pick(self, rows: Any) -> ExpectedValues:
@@ -70,7 +76,7 @@ class ExpectedValues:
         return replace(self, mean=self.mean[rows], deviation=self.deviation[rows], error=self.error[rows])
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Scores:
     """The value of every measure for every run and topic, with what was counted on the way."""
 
@@ -96,18 +102,7 @@ class Scores:
 
     def mean(self) -> NDArray[np.float64]:
         """(run, measure): each measure's own summary over topics (mean, sum, geometric mean); NaN: none."""
-        summary = np.full(self.values.shape[:2], np.nan)
-        for number, measure in enumerate(self.measures):
-            values = self.values[:, number, :]
-            kind = measure.definition.aggregate
-            if kind == "sum":
-                summary[:, number] = np.nansum(values, axis=1)
-            elif kind == "geometric":
-                logs = np.log(np.maximum(values, GEOMETRIC_FLOOR))
-                summary[:, number] = np.exp(mean_over_topics(logs))
-            elif kind == "mean":
-                summary[:, number] = mean_over_topics(values)
-        return summary
+        return summaries(self.values, self.measures)
 
     def judged_share(self) -> NDArray[np.float64]:
         """(run, measure): mean share of judged documents down to the measure's depth, where there are any."""
@@ -130,8 +125,8 @@ class Scores:
         """What stands beside every mean over topics: (run, measure) each."""
         whole = replace(
             self,
-            bounds=None if self.bounds is None else self.bounds.mean(),
-            expected=None if self.expected is None else self.expected.over_topics(),
+            bounds=None if self.bounds is None else self.bounds.over_topics(self.measures),
+            expected=None if self.expected is None else self.expected.over_topics(self.measures),
         )
         return whole.beside()
 
@@ -159,6 +154,10 @@ class Scores:
     def geometric_mean(self) -> NDArray[np.float64]:
         """(run, measure): geometric mean over topics; below 1e-5 counts as 1e-5 (trec_eval's rule)."""
         return np.exp(mean_over_topics(np.log(np.maximum(self.values, GEOMETRIC_FLOOR))))
+
+    def __repr__(self) -> str:
+        measures = ", ".join(map(str, self.measures[:5])) + (", ..." if len(self.measures) > 5 else "")
+        return f"<Scores of {len(self.runs)} runs on {len(self.topics)} topics: {measures}>"
 
     def order(self, measures: Sequence[int] | None = None) -> list[int]:
         """The runs from best to worst by the first measure that gives numbers; equal ones by name.
@@ -225,6 +224,22 @@ class Scores:
             | {name: table.ravel() for name, table in self.beside().items()},
             schema_overrides={"run": polars.String, "measure": polars.String, "topic": polars.String},
         )
+
+
+def summaries(values: NDArray[np.float64], measures: Sequence[Measure]) -> NDArray[np.float64]:
+    """(run, measure): values summarised over topics as each measure wants it; NaN: no summary."""
+    summary = np.full(values.shape[:2], np.nan)
+    for number, measure in enumerate(measures):
+        kind = measure.definition.aggregate
+        if kind == "sum":
+            known = ~np.isnan(values[:, number]).all(axis=1)
+            summary[known, number] = np.nansum(values[known, number], axis=1)
+        elif kind == "geometric":
+            logs = np.log(np.maximum(values[:, number], GEOMETRIC_FLOOR))
+            summary[:, number] = np.exp(mean_over_topics(logs))
+        elif kind == "mean":
+            summary[:, number] = mean_over_topics(values[:, number])
+    return summary
 
 
 def mean_over_topics(values: NDArray[np.float64]) -> NDArray[np.float64]:

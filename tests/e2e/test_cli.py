@@ -54,7 +54,7 @@ def test_the_table_has_runs_best_first_with_judged_shares(call: Call) -> None:
         "2 runs, 3 judged topics.\n"
         "1 topic (3) without a relevant document: recall measures are 0 there.\n"
         "1 run lacks judged topics (mine: 1); counted as 0.\n"
-        "Fewer than 25 topics: differences between runs are mostly chance.\n"
+        "Fewer than 25 topics: differences between runs may well be chance.\n"
         "Policies: ties trec, unjudged nonrelevant, missing zero, negative trec, fractional refuse,"
         " duplicates error, compat trec_eval-10.\n"
     )
@@ -347,7 +347,7 @@ def test_bounds_and_groups_do_not_go_together(call: Call) -> None:
 def test_lengths_of_condensed_runs_are_reported(call: Call) -> None:
     _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "other.txt", "-m", "P@2", "--unjudged", "condensed")
     # mine keeps 2 + 1 + 0 documents of three topics, other 2 + 1 + 1
-    assert "Condensed lists hold 1.2 documents a topic, those of mine 1.0." in out
+    assert "Condensed lists hold 1.2 documents a topic; mine has the fewest, 1.0." in out
     _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "--unjudged", "condensed", "--format", "json")
     assert json.loads(out)["mean_lengths"] == {"mine": 1.0}
 
@@ -410,8 +410,8 @@ def test_slices_say_which_topics_are_in_none_and_json_speaks_of_all(call: Call) 
     Path("kinds.tsv").write_text("topic\tlanguage\n1\ten\n2\tde\n77\ten\n")
     arguments = ("evaluate", "qrels.txt", "mine.txt", "-m", "RR", "--by", "kinds.tsv")
     _, out, _ = call(*arguments)
-    assert "1 judged topics have no attribute in kinds.tsv and are in no slice." in out
-    assert "1 topics of kinds.tsv were not judged." in out
+    assert "Judged topics without an attribute in kinds.tsv, which are in no slice: 1." in out
+    assert "Topics of kinds.tsv that were not judged: 1." in out
     _, out, _ = call(*arguments, "--format", "json")
     assert json.loads(out)["topics"] == 3
     assert json.loads(out)["topics_without_relevant"] == ["3"]
@@ -434,9 +434,9 @@ def test_what_was_done_to_the_values_is_repeated(call: Call) -> None:
     _, out, _ = call(*arguments)
     assert "Z RR" in out.splitlines()[0]
     assert "Values are z-scores." in out
-    assert "Residual collection: 1 judgments dropped that are in earlier.txt" in out
+    assert "Residual collection: judgments dropped that are in earlier.txt: 1" in out
     _, _, err = call(*arguments, "--format", "csv")
-    assert "; residual collection: 1 judgments" in err
+    assert "; residual collection: judgments dropped" in err
 
 
 def test_ids_that_are_not_utf_8_survive_every_format(call: Call) -> None:
@@ -478,3 +478,96 @@ def test_sampling_errors_have_rows_only_where_they_are_known(call: Call) -> None
         "evaluate", "qrels.txt", "mine.txt", "-m", "AP", "-m", "infAP", "--stats", "--format", "csv"
     )
     assert [line.split(",")[1] for line in out.splitlines() if line.endswith("sampling error")] == ["infAP"]
+
+
+def test_a_blank_within_an_id_is_named_and_not_misread(call: Call) -> None:
+    Path("blank.txt").write_text("1 Q0 my doc 3 2.0 t\n1 Q0 a 1 2 t more words\n1 Q0 b x 1 t\n")
+    status, _, err = call("evaluate", "qrels.txt", "blank.txt")
+    assert status == 1
+    assert (
+        err
+        == "Error: blank.txt:1: 7 fields, and the rank is 'doc'; expected 6 fields: topic Q0 doc rank score tag\n"
+    )
+
+
+def test_no_topic_in_common_is_an_error(call: Call) -> None:
+    Path("foreign.txt").write_text("401 Q0 a 1 2 t\n402 Q0 a 1 2 t\n")
+    status, _, err = call("evaluate", "qrels.txt", "mine.txt", "foreign.txt")
+    assert status == 1
+    assert (
+        err == "Error: foreign.txt: no topic in common: the qrels have 1, 2, 3, ..., the run 401, 402, ...\n"
+    )
+
+
+def test_bounds_and_expectations_have_each_measures_own_summary(call: Call) -> None:
+    arguments = (
+        "evaluate",
+        "qrels.txt",
+        "mine.txt",
+        "-m",
+        "NumRelRet",
+        "-m",
+        "GMAP",
+        "-m",
+        "AP",
+        "--format",
+        "csv",
+    )
+    _, out, _ = call(*arguments, "--unjudged", "bounds", "--universe", "run")
+    rows = {
+        line.split(",")[1]: [float(x) if x else None for x in line.split(",")[3:6]]
+        for line in out.splitlines()[1:]
+    }
+    assert rows["NumRelRet"] == [3.0, 3.0, 5.0]  # u and b may be relevant: summed over topics, as the value
+    value, lower, upper = rows["GMAP"]
+    assert value is not None
+    assert lower is not None
+    assert upper is not None
+    assert lower <= value <= upper
+    _, out, _ = call(*arguments, "--unjudged", "expected", "--universe", "run", "--prior", "0.5")
+    told = {line.split(",")[1]: line.split(",")[4] for line in out.splitlines()[1:]}
+    assert float(told["NumRelRet"]) == 4.0
+    assert told["GMAP"] == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--prior", "0.5"), "--prior changes nothing without --unjudged expected"),
+        (("--universe", "+9"), "--universe changes nothing without --unjudged bounds or expected"),
+        (("--unjudged", "expected", "--at-most", "3"), "--at-most changes nothing without --unjudged bounds"),
+        (
+            ("--unjudged", "bounds", "--format", "trec"),
+            "--unjudged bounds has no place in trec_eval's layout",
+        ),
+        (("--unjudged", "bounds", "--stats"), "--stats and --unjudged bounds do not fit one output"),
+        (("--residual", "qrels.txt"), "nothing is left to evaluate: the earlier round judged every document"),
+    ],
+)
+def test_options_without_effect_are_refused(call: Call, options: tuple[str, ...], message: str) -> None:
+    status, _, err = call("evaluate", "qrels.txt", "mine.txt", *options)
+    assert status == 1
+    assert message in err
+
+
+def test_the_suffix_of_the_output_decides_the_format(call: Call) -> None:
+    call("evaluate", "qrels.txt", "mine.txt", "-m", "RR", "-o", "out.csv")
+    assert Path("out.csv").read_text().startswith("run,measure,topic,value\n")
+    call("evaluate", "qrels.txt", "mine.txt", "-m", "RR", "-o", "out.csv", "--format", "jsonl")
+    assert Path("out.csv").read_text().startswith("{")
+
+
+def test_one_run_with_many_measures_has_a_row_a_measure(call: Call) -> None:
+    _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "-m", "official")
+    lines = out.splitlines()
+    assert lines[0].split() == ["mine", "value", "judged"]
+    assert ["AP", "0.4444", "58%"] in [line.split() for line in lines]
+    assert ["NumRet", "5", "–"] in [line.split() for line in lines]
+
+
+def test_runs_that_share_a_tag_are_told_apart_in_trec_format(call: Call) -> None:
+    Path("twin.txt").write_text(RUN)
+    _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "twin.txt", "-m", "runid", "--format", "trec")
+    assert [line.split()[-1] for line in out.splitlines()] == ["mine", "twin"]
+    _, _, err = call("evaluate", "qrels.txt", "mine.txt", "twin.txt", "-m", "map", "--format", "trec")
+    assert "runs, in this order: mine, twin" in err

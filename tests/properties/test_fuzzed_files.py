@@ -73,7 +73,7 @@ def test_any_file_gives_values_or_one_clear_line(folder: Path, run: bytes, qrels
         message = str(error)
         assert "\n" not in message
         assert "run.txt" in message or "qrels.txt" in message
-        assert problems
+        assert problems or "no topic in common" in message
     else:
         assert not problems
         assert ((scores.values >= 0) & (scores.values <= 1)).all()

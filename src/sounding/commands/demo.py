@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import shlex
+import shutil
+import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,8 +73,19 @@ def command(folder: Path, seed: int) -> None:
     for sentence in observations(evidence):
         click.echo(_paragraph(sentence, bullet="- "))
     click.echo("\nWhat to try next\n")
+    if activation := activate_first():
+        click.echo(f"  # first, so that the shell finds the command sounding\n  {activation}")
     for purpose, line in next_commands(evidence, folder):
         click.echo(f"  # {purpose}\n  {line}")
+
+
+def activate_first() -> str | None:
+    """The line that puts `sounding` on the path of the shell, where it is not and there is one."""
+    script = Path(sys.prefix) / "bin" / "activate"
+    if shutil.which("sounding") or not script.exists():
+        return None
+    here = Path.cwd()
+    return f". {shlex.quote(str(script.relative_to(here) if script.is_relative_to(here) else script))}"
 
 
 def small_collection(seed: int) -> Collection:
@@ -187,15 +200,20 @@ def depth(evidence: Evidence) -> str | None:
 
 def next_commands(evidence: Evidence, folder: Path) -> list[tuple[str, str]]:
     """Commands that work on the files just written, each with what it is good for."""
-    best = evidence.by_judgments.runs[evidence.by_judgments.order()[0]]
+    order = [evidence.by_judgments.runs[place] for place in evidence.by_judgments.order()]
+    best, second = order[:2]
     qrels, truth, runs, one = (
         shlex.quote(str(folder / part)) for part in ("qrels.txt", "truth.txt", "runs", f"runs/{best}.txt")
     )
     return [
         ("the same runs by the complete truth", f"sounding evaluate {truth} {runs} -m {LEADING} -m AP"),
         (
-            "unjudged documents removed instead of counted as not relevant",
-            f"sounding evaluate {qrels} {runs} -m {LEADING} -m AP --unjudged condensed",
+            "the least and the most that each value can be, whatever the unjudged documents are",
+            f"sounding evaluate {qrels} {runs} -m {LEADING} -m AP --unjudged bounds",
+        ),
+        (
+            f"is {best} better than {second}, and can this collection tell?",
+            f"sounding compare {qrels} {runs} -m {LEADING} --pair {best} {second}",
         ),
         (f"every topic of {best}, for a spreadsheet", f"sounding evaluate {qrels} {one} -q --format csv"),
         ("all problems of a file at once", f"sounding check {one}"),

@@ -69,7 +69,7 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
 
     policies = taken_policies(options)
     format_name, quiet = options["format_name"], options["quiet"]
-    _refuse_together(options)
+    _refuse_together(options, policies.unjudged)
     default = ("official",) if format_name == "trec" else DEFAULT_MEASURES
     level = options["level"]
     measures = tuple(with_level(m, level) for m in parse_measures(options["measures"] or default))
@@ -85,7 +85,7 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
         scores = standardised(scores, references, level=level)
     evaluated = len(scores.runs)
     if options["top"]:
-        scores = scores.of_runs(scores.order()[: options["top"]])
+        scores = scores.of_runs(scores.order(score_tables.leading_order(scores))[: options["top"]])
     layout = score_tables.Layout(
         per_topic=options["per_topic"], stats=options["stats"], level=level, groups=options["groups"],
         standardised=references is not None, of_runs=evaluated,
@@ -102,12 +102,19 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
         write_tables(tables, format_name, options["output"])
     if format_name in ("trec", "csv", "jsonl", "parquet"):
         remark("; ".join([f"policies: {policies.describe()}", *scores.remarks]), quiet=quiet)
+    if format_name == "trec" and len(scores.runs) > 1 and "RunID" not in {m.name for m in measures}:
+        remark(f"runs, in this order: {', '.join(scores.runs)}", quiet=quiet)
 
 
-def _refuse_together(options: dict[str, Any]) -> None:
+def _refuse_together(options: dict[str, Any], unjudged: str) -> None:
     """Options that have no place in the same output."""
-    for one, other in (("by", "trec"), ("stats", "trec")):
-        if options[one] and options["format_name"] == other:
-            raise DataError(f"--{one} has no place in trec_eval's layout; use another --format")
+    for name in ("by", "stats"):
+        if options[name] and options["format_name"] == "trec":
+            raise DataError(f"--{name} has no place in trec_eval's layout; use another --format")
+    if unjudged in ("bounds", "expected"):
+        if options["format_name"] == "trec":
+            raise DataError(f"--unjudged {unjudged} has no place in trec_eval's layout; use another --format")
+        if options["stats"]:
+            raise DataError(f"--stats and --unjudged {unjudged} do not fit one output; leave one out")
     if options["stats"] and options["per_topic"] and options["format_name"] in ("table", "md", "latex"):
         raise DataError("--stats and --per-topic do not fit one table; leave one out, or use --format csv")

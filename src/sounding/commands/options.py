@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import click
+from click.core import ParameterSource
 
 from sounding import policies as names
 from sounding.errors import DataError
@@ -38,6 +39,12 @@ _POLICIES: Sequence[tuple[str, Any, str]] = (
     ("moments", names.Moments, "How expected values are found: exact where known, drawn, or approximated."),
     ("compat", names.Compat, "Which trec_eval to agree with: 9 compares scores in single precision."),
 )
+
+
+_ONLY_WITH = {
+    "universe": ("bounds", "expected"), "at_most": ("bounds",), "prior": ("expected",),
+    "moments": ("expected",), "draws": ("expected",),
+}  # fmt: skip
 
 
 def policy_options(command: Command) -> Command:
@@ -74,6 +81,17 @@ def policy_options(command: Command) -> Command:
     return command
 
 
+_SUFFIXES = {
+    ".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".md": "md", ".tex": "latex", ".parquet": "parquet",
+}  # fmt: skip
+
+
+def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) -> str:
+    """The format that was asked for, or the one that the name of the output promises."""
+    output = context.params.get("output")
+    return value or _SUFFIXES.get(output.suffix.lower() if output else "", "table")
+
+
 def output_options(*more_formats: str) -> Callable[[Command], Command]:
     """Add --format, --output and --quiet."""
 
@@ -81,11 +99,12 @@ def output_options(*more_formats: str) -> Callable[[Command], Command]:
         formats = [*FORMATS, "parquet", *more_formats]
         quiet = click.option("--quiet", is_flag=True, help="No progress bar, no remarks.")
         output = click.option(
-            "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file."
-        )
+            "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), is_eager=True,
+            help="Write to this file.",
+        )  # fmt: skip
         layout = click.option(
-            "--format", "format_name", type=click.Choice(formats), default="table", show_default=True,
-            help="Layout of the output.",
+            "--format", "format_name", type=click.Choice(formats), callback=_by_suffix,
+            help="Layout of the output; default: by the suffix of -o, otherwise a table.",
         )  # fmt: skip
         return layout(output(quiet(command)))
 
@@ -95,6 +114,12 @@ def output_options(*more_formats: str) -> Callable[[Command], Command]:
 def taken_policies(options: dict[str, Any]) -> names.Policies:
     """The policies among a command's options, taken out of them."""
     chosen = {field.name: options.pop(field.name) for field in fields(names.Policies)}
+    context = click.get_current_context()
+    for name, needed in _ONLY_WITH.items():
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and chosen["unjudged"] not in needed:
+            option = "--" + name.replace("_", "-")
+            raise DataError(f"{option} changes nothing without --unjudged {' or '.join(needed)}")
     return names.Policies(**chosen)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sounding.data.keys import pair_keys, repeated_rows
-from sounding.data.numbers import parse_numbers
+from sounding.data.numbers import is_too_large, parse_numbers
 from sounding.data.problems import Problems
 from sounding.data.sources import Content
 from sounding.data.tables import Qrels, Run, byte_order
@@ -17,6 +18,8 @@ from sounding.data.tokens import Places, Tokens, digests
 from sounding.policies import Duplicates, Fractional
 
 RUN_SHAPE = "topic Q0 doc rank score tag"
+NUMBER_STARTS = np.array([chr(byte) in "0123456789+-." for byte in range(256)])
+EXAMPLES = {"score": "12.5", "probability": "0.25"}  # of other columns a whole number is expected
 QRELS_SHAPE = "topic iteration doc grade"
 PRELS_SHAPE = "topic doc grade method probability"
 STRATA_SHAPE = "topic iteration doc stratum grade"
@@ -31,13 +34,13 @@ def read_trec_run(
     with_ranks: bool = False,
 ) -> Run:
     """A run: one retrieved document a line. What stands behind the tag is ignored, as in trec_eval."""
-    wanted = (0, 2, 3, 4) if with_ranks else (0, 2, 4)
     fields = split_fields(
-        content.buffer, content.size, wanted=wanted, least=6, shape=RUN_SHAPE, problems=problems
+        content.buffer, content.size, wanted=(0, 2, 3, 4), least=6, shape=RUN_SHAPE, problems=problems
     )
-    topic, doc, score = fields.columns[0], fields.columns[1], fields.columns[-1]
+    topic, doc, rank, score = fields.columns
+    _note_blanks_within_ids(content, topic, rank, fields.lines, problems)
     scores = checked_numbers(score, fields.lines, "score", problems)
-    ranks = checked_numbers(fields.columns[2], fields.lines, "rank", problems) if with_ranks else None
+    ranks = checked_numbers(rank, fields.lines, "rank", problems) if with_ranks else None
     tag = _last_tag(content, topic)
     return group_run(
         topic, doc, scores, lines=fields.lines, ranks=ranks,
@@ -114,8 +117,30 @@ def _last_tag(content: Content, topic: Tokens) -> str:
     """The sixth field of the last record: trec_eval names a run by it."""
     if not len(topic):
         return "run"
-    line = bytes(content.view[int(topic.start[-1]) :]).split(b"\n", 1)[0]
-    return line.split()[5].decode("utf-8", "surrogateescape")  # bytes are split where fields are
+    return _fields_from(content, int(topic.start[-1]))[5].decode("utf-8", "surrogateescape")
+
+
+def _fields_from(content: Content, place: int) -> list[bytes]:
+    """The fields of one line from a field's start, split where the tokeniser splits."""
+    line = bytes(content.view[place : place + 100_000]).split(b"\n", 1)[0]
+    return re.split(rb"[\x00-\x20]+", line.rstrip(b"\r"))
+
+
+def _note_blanks_within_ids(
+    content: Content, topic: Tokens, rank: Tokens, lines: Places | None, problems: Problems
+) -> None:
+    """Lines of more than six fields whose fourth is no number: a blank within an id moved the others."""
+    first = rank.buffer[rank.start]
+    suspects = (~NUMBER_STARTS[first]).nonzero()[0]
+    wrong, texts = [], []
+    for row in suspects.tolist():
+        fields = [field for field in _fields_from(content, int(topic.start[row])) if field]
+        if len(fields) > 6:
+            wrong.append(row)
+            texts.append(
+                f"{len(fields)} fields, and the rank is {rank.text(row)!r}; expected 6 fields: {RUN_SHAPE}"
+            )
+    problems.add(numbered(lines, np.array(wrong, np.int64)), lambda i: texts[i])
 
 
 def numbered(lines: Places | None, rows: Places) -> Places:
@@ -129,10 +154,14 @@ def checked_numbers(
     """The numbers that a column spells; what is no finite number is noted."""
     values, bad = parse_numbers(tokens)
     rows = bad.nonzero()[0]
-    problems.add(
-        numbered(lines, rows),
-        lambda i: f"{what} {tokens.text(int(rows[i]))!r} is not a number; expected one such as 12.5",
-    )
+
+    def describe(number: int) -> str:
+        text = tokens.text(int(rows[number]))
+        if is_too_large(text):
+            return f"{what} {text!r} is too large; expected a number below 1.8e308"
+        return f"{what} {text!r} is not a number; expected one such as {EXAMPLES.get(what, '1')}"
+
+    problems.add(numbered(lines, rows), describe)
     return values
 
 
@@ -162,7 +191,7 @@ def checked_grades(
             numbered(lines, rows),
             lambda i: (
                 f"grade {tokens.text(int(rows[i]))!r} is not a whole number;"
-                " say what to do with fractional grades: accept or round"
+                " the policy `fractional` may accept or round such grades"
             ),
         )
     elif fractional == "round":

@@ -12,13 +12,18 @@ from sounding.data.attributes import read_attributes
 from sounding.errors import DataError
 from sounding.measures.registry import Measure
 from sounding.measures.trec import trec_format, trec_name, trec_order
-from sounding.report.tables import Cell, Column, Table
+from sounding.report.tables import UNKNOWN, Cell, Column, Table
 from sounding.scores import Scores
 
+MANY_MEASURES = 6  # so many columns are hard to read for one run: the table is turned
 ALL = "all"  # what trec_eval calls the summary over topics
 FEW_TOPICS = 25  # Voorhees (2002): fewer topics do not carry a comparison
 NO_REFERENCE = -1_000_000.0  # what trec_eval prints where a z-score has no reference
 SHORT = {"residual_unjudged": "unjudged", "residual_tail": "tail"}  # column names that people see
+BOUND_KINDS = {
+    "contains": "the bounds contain the truth and may be wider than need be",
+    "none": "no bounds are known but the range of the measure",
+}
 STATISTICS = ("mean", "deviation", "standard error", "geometric mean", "sampling error")
 
 
@@ -41,11 +46,11 @@ def slices(scores: Scores, source: str | Path) -> list[tuple[str, Scores]]:
         parts.setdefault(label, []).append(topic)
     known, listed = set(scores.topics), {topic for topics in parts.values() for topic in topics}
     for count, remark in (
-        (len(known - listed), f"judged topics have no attribute in {source} and are in no slice"),
-        (len(listed - known), f"topics of {source} were not judged"),
+        (len(known - listed), f"judged topics without an attribute in {source}, which are in no slice"),
+        (len(listed - known), f"topics of {source} that were not judged"),
     ):
         if count:
-            scores = replace(scores, remarks=(*scores.remarks, f"{count} {remark}"))
+            scores = replace(scores, remarks=(*scores.remarks, f"{remark}: {count}"))
     kept = {label: topics for label, topics in sorted(parts.items()) if known & set(topics)}
     if not kept:
         raise DataError(f"{source}: none of its topics was judged; expected ids such as {scores.topics[0]!r}")
@@ -62,6 +67,8 @@ def wide_table(scores: Scores, layout: Layout, label: str | None = None) -> Tabl
         columns = _topic_columns(scores, layout)
     elif layout.stats:
         columns = _statistic_columns(scores)
+    elif len(scores.runs) == 1 and len(scores.measures) > MANY_MEASURES:
+        columns = _measure_rows(scores, layout)
     else:
         columns = _run_columns(scores, layout)
     notes = _notes(scores)
@@ -95,6 +102,29 @@ def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
     return columns
 
 
+def _measure_rows(scores: Scores, layout: Layout) -> list[Column]:
+    """One run with many measures: a row a measure."""
+    means, judged, beside = scores.mean()[0], scores.judged_share()[0], scores.beside_mean()
+    numbers = [n for n in leading_order(scores) if scores.measures[n].definition.shown != "topics"]
+    values: list[Cell] = []
+    for number in numbers:
+        measure = scores.measures[number]
+        if measure.definition.aggregate == "text":
+            values.append(str(scores.texts[measure][0, 0]))
+        else:
+            whole = measure.definition.basis == "count" and not layout.standardised
+            value = _whole(float(means[number])) if whole else f"{means[number]:.4f}"
+            values.append(UNKNOWN if np.isnan(means[number]) else value)
+    columns = [
+        Column(scores.runs[0], [_headed(scores.measures[number], layout) for number in numbers]),
+        Column("value", list(map(str, values)), right=True),
+    ]
+    for name, table in beside.items():
+        columns.append(Column(SHORT.get(name, name), [float(table[0, number]) for number in numbers]))
+    shown = [np.nan if scores.measures[n].definition.basis == "count" else float(judged[n]) for n in numbers]
+    return [*columns, Column("judged", shown, percent=True)]
+
+
 def leading_order(scores: Scores) -> list[int]:
     """The order in which measures are shown: where the bounds of a recall measure say nothing, those last."""
     silent = {number for number, _, _ in silent_bounds(scores)}
@@ -102,18 +132,16 @@ def leading_order(scores: Scores) -> list[int]:
 
 
 def silent_bounds(scores: Scores) -> list[tuple[int, float, float]]:
-    """Recall measures whose bounds are wider than the runs differ: (measure, mean width, difference)."""
+    """Recall measures whose bounds tell no two runs apart: (measure, mean width, largest difference)."""
     if scores.bounds is None or len(scores.runs) < 2:
         return []
-    means, bounds = scores.mean(), scores.bounds.mean()
+    means, bounds = scores.mean(), scores.bounds.over_topics(scores.measures)
     found = []
     for number, measure in enumerate(scores.measures):
-        if measure.definition.basis != "recall":
-            continue
-        width = float(np.mean(bounds.upper[:, number] - bounds.lower[:, number]))
-        spread = float(means[:, number].max() - means[:, number].min())
-        if width > spread:
-            found.append((number, width, spread))
+        lower, upper = bounds.lower[:, number], bounds.upper[:, number]
+        if measure.definition.basis == "recall" and lower.max() <= upper.min():
+            spread = float(means[:, number].max() - means[:, number].min())
+            found.append((number, float(np.mean(upper - lower)), spread))
     return found
 
 
@@ -208,16 +236,16 @@ def _notes(scores: Scores) -> list[str]:
     if runs:
         verb = "has" if runs == 1 else "have"
         most = max(scores.ignored)
-        notes.append(f"{_counted('run', runs)} {verb} topics that nobody judged (at most {most}): ignored.")
+        notes.append(f"{_counted('run', runs)} {verb} topics that nobody judged (up to {most}): ignored.")
     if topics < FEW_TOPICS and len(scores.runs) > 1:
-        notes.append(f"Fewer than {FEW_TOPICS} topics: differences between runs are mostly chance.")
+        notes.append(f"Fewer than {FEW_TOPICS} topics: differences between runs may well be chance.")
     if scores.policies.unjudged == "condensed":
         lengths = scores.lengths.mean(axis=1)
         shortest = int(lengths.argmin())
-        notes.append(
-            f"Condensed lists hold {lengths.mean():.1f} documents a topic, those of"
-            f" {scores.runs[shortest]} {lengths[shortest]:.1f}."
+        least = (
+            f"; {scores.runs[shortest]} has the fewest, {lengths[shortest]:.1f}" if len(lengths) > 1 else ""
         )
+        notes.append(f"Condensed lists hold {lengths.mean():.1f} documents a topic{least}.")
     notes += [*_uncounted_notes(scores), *_unknown_notes(scores)]
     notes += [f"{remark[0].upper()}{remark[1:]}." for remark in scores.remarks]
     notes.append(f"Policies: {scores.policies.describe()}.")
@@ -245,16 +273,21 @@ def _unknown_notes(scores: Scores) -> list[str]:
     notes = []
     for number, width, spread in silent_bounds(scores):
         notes.append(
-            f"{scores.measures[number]}: bounds {width:.3f} wide say nothing about runs that differ by"
-            f" {spread:.3f} at most; look at a utility measure (P, RBP, ERR) first."
+            f"{scores.measures[number]}: the bounds, {width:.3f} wide, tell no two runs apart (they differ by"
+            f" {spread:.3f} at most); look at a utility measure (P, RBP, ERR) first."
         )
+    if scores.bounds is not None:
+        for kind, words in BOUND_KINDS.items():
+            named = [str(m) for m, k in zip(scores.measures, scores.bounds.kinds, strict=True) if k == kind]
+            if named:
+                notes.append(f"{', '.join(named)}: {words}.")
     if scores.expected is not None:
         notes.append(
             "Deviations suppose that the prior is right and that documents are relevant independently of each"
             " other: they are no confidence intervals."
         )
     if scores.bounds is not None:
-        means, bounds = scores.mean(), scores.bounds.mean()
+        means, bounds = scores.mean(), scores.bounds.over_topics(scores.measures)
         residuals = np.nan_to_num(bounds.residual_unjudged) + np.nan_to_num(bounds.residual_tail)
         for number, measure in enumerate(scores.measures):
             largest = float(residuals[:, number].max())
@@ -295,6 +328,13 @@ def facts(scores: Scores) -> dict[str, object]:
         "topics": len(scores.topics),
         "topics_without_relevant": list(scores.without_relevant),
         "mean_lengths": dict(zip(scores.runs, scores.lengths.mean(axis=1).tolist(), strict=True)),
+        "judged": {
+            run: {
+                str(m): None if share != share else share
+                for m, share in zip(scores.measures, row, strict=True)
+            }
+            for run, row in zip(scores.runs, scores.judged_share().tolist(), strict=True)
+        },
         "topics_missing": {
             run: [t for t, lost in zip(scores.topics, row, strict=True) if lost]
             for run, row in zip(scores.runs, scores.missing, strict=True)
@@ -352,7 +392,10 @@ def trec_text(scores: Scores, layout: Layout) -> str:
             lines += _trec_topics(scores, run, ordered, place, names, layout)
         for measure in ordered:
             if measure.name == "RunID":
-                lines.append(f"{trec_name(measure):<22}\t{ALL}\t{scores.tags[run]}")
+                # Where several runs share a tag, only the name that was made for them tells them apart.
+                shared = scores.tags.count(scores.tags[run]) > 1
+                name = scores.runs[run] if shared else scores.tags[run]
+                lines.append(f"{trec_name(measure):<22}\t{ALL}\t{name}")
             elif measure.definition.aggregate != "text":
                 value = _printed(means[run, place[measure]], measure, layout)
                 lines.append(f"{names[measure]}\t{ALL}\t{value}")

@@ -32,6 +32,7 @@ class Column:
     digits: int | None = None
     percent: bool = False
     best: frozenset[int] = frozenset()
+    right: bool = False  # text that stands to the right, such as numbers that are written already
     joined: bool = False  # belongs to the column before it: kept together when a table is folded
 
 
@@ -115,7 +116,8 @@ def _shown(cell: Cell, column: Column) -> str:
 
 
 def _is_text(column: Column) -> bool:
-    return any(isinstance(cell, str) for cell in column.cells)
+    """Whether a column stands to the left."""
+    return not column.right and any(isinstance(cell, str) for cell in column.cells)
 
 
 def _text(table: Table, width: int | None, marks: bool) -> str:

@@ -275,3 +275,18 @@ def test_scores_show_themselves_in_one_line() -> None:
 def test_policies_must_be_policies() -> None:
     with pytest.raises(DataError, match="policies are 'average'; expected Policies"):
         evaluate(QRELS, RUN, ["AP"], policies="average")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("unjudged", ["bounds", "expected"])
+def test_a_skipped_topic_has_no_part_in_bounds_and_expectations(unjudged: str) -> None:
+    policies = Policies(missing="skip", unjudged=unjudged, universe="run", prior="0.5")  # type: ignore[arg-type]
+    skipped = evaluate(QRELS, RUN, ["AP", "P@2"], policies=policies)
+    alone = evaluate({t: QRELS[t] for t in ("1", "2")}, RUN, ["AP", "P@2"], policies=policies)
+    for name, table in skipped.beside_mean().items():
+        np.testing.assert_allclose(table, alone.beside_mean()[name])
+
+
+def test_errors_of_sums_are_those_of_the_sum() -> None:
+    scores = evaluate(QRELS, RUN, ["NumRet", "AP"])
+    counts = scores.values[0, 0]
+    assert scores.standard_error()[0, 0] == pytest.approx(counts.std(ddof=1) / np.sqrt(3) * 3)

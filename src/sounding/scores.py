@@ -142,14 +142,20 @@ class Scores:
         return np.sqrt(np.divide(squares, counted - 1, out=np.full(squares.shape, np.nan), where=counted > 1))
 
     def standard_error(self) -> NDArray[np.float64]:
-        """(run, measure): standard error of the mean over topics; NaN for fewer than two."""
-        return self.deviation() / np.sqrt(np.maximum(self.counted(), 1))
+        """(run, measure): standard error of the mean, or sum, over topics; NaN for fewer than two."""
+        counted = np.maximum(self.counted(), 1)
+        return self.deviation() / np.sqrt(counted) * np.where(self._summed(), counted, 1)
+
+    def _summed(self) -> NDArray[np.bool_]:
+        """(measure,): whose summary is the sum over topics."""
+        return np.array([measure.definition.aggregate == "sum" for measure in self.measures])
 
     def sampling_error(self) -> NDArray[np.float64]:
-        """(run, measure): standard error of the mean that comes from judging a sample; NaN: no such error."""
+        """(run, measure): standard error of the summary from judging a sample only; NaN: no such error."""
         known = np.count_nonzero(~np.isnan(self.sampling_errors), axis=-1)
         total = np.sqrt(np.nansum(self.sampling_errors**2, axis=-1))
-        return np.divide(total, known, out=np.full(total.shape, np.nan), where=known > 0)
+        share = np.where(self._summed(), 1, known)
+        return np.divide(total, share, out=np.full(total.shape, np.nan), where=known > 0)
 
     def geometric_mean(self) -> NDArray[np.float64]:
         """(run, measure): geometric mean over topics; below 1e-5 counts as 1e-5 (trec_eval's rule)."""

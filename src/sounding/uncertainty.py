@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,17 +38,24 @@ def value_bounds(
         return [bounds(m, ranking, Unknowns(others, most)) for m, most in zip(measures, caps, strict=True)]
 
     found = map_items(work, list(zip(rankings, outside, strict=True)), processes=processes)
-    unknown = np.full(len(rankings[0].topics), np.nan)
-
-    def table(name: str) -> NDArray[np.float64]:
-        parts = [[getattr(one, name) for one in row] for row in found]
-        return np.array([[unknown if part is None else part for part in row] for row in parts])
-
+    names = ("lower", "upper", "residual_unjudged", "residual_tail")
     return ValueBounds(
-        lower=table("lower"), upper=table("upper"),
-        residual_unjudged=table("residual_unjudged"), residual_tail=table("residual_tail"),
+        **{name: _table(found, name, rankings, policies) for name in names},
         kinds=tuple(one.kind for one in found[0]),
-    )  # fmt: skip
+    )
+
+
+def _table(
+    found: Sequence[Sequence[Any]], name: str, rankings: Sequence[Ranking], policies: Policies
+) -> NDArray[np.float64]:
+    """(run, measure, topic): one field of what was found; NaN where it is lacking or the topic is skipped."""
+    unknown = np.full(len(rankings[0].topics), np.nan)
+    parts = [[None if one is None else getattr(one, name) for one in row] for row in found]
+    table = np.array([[unknown if part is None else part for part in row] for row in parts])
+    if policies.missing == "skip":
+        for run, ranking in enumerate(rankings):
+            table[run][:, ranking.missing] = np.nan
+    return table
 
 
 def _method(measure: Measure, policies: Policies) -> Moments:
@@ -89,12 +97,7 @@ def expected_values(
         ]  # fmt: skip
 
     found = map_items(work, range(len(rankings)), processes=processes)
-    unknown = np.full(len(judged.judgments.topics), np.nan)
-
-    def table(name: str) -> NDArray[np.float64]:
-        return np.array([[unknown if one is None else getattr(one, name) for one in row] for row in found])
-
     return ExpectedValues(
-        mean=table("mean"), deviation=table("deviation"), error=table("error"),
+        **{name: _table(found, name, rankings, policies) for name in ("mean", "deviation", "error")},
         methods=tuple("none" if one is None else one.method for one in found[0]),
-    )  # fmt: skip
+    )

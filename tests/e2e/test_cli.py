@@ -571,3 +571,17 @@ def test_runs_that_share_a_tag_are_told_apart_in_trec_format(call: Call) -> None
     assert [line.split()[-1] for line in out.splitlines()] == ["mine", "twin"]
     _, _, err = call("evaluate", "qrels.txt", "mine.txt", "twin.txt", "-m", "map", "--format", "trec")
     assert "runs, in this order: mine, twin" in err
+
+
+def test_warnings_reach_those_who_take_csv(call: Call) -> None:
+    _, _, err = call(
+        "evaluate", "qrels.txt", "mine.txt", "other.txt", "-m", "AP", "--unjudged", "bounds", "--universe", "+50",
+        "--format", "csv",
+    )  # fmt: skip
+    assert "AP: the bounds, " in err
+    assert "tell no two runs apart" in err
+
+
+def test_bounds_below_zero_are_shown(call: Call) -> None:
+    _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "-m", "Yaap", "--unjudged", "bounds")
+    assert out.splitlines()[0].split() == ["run", "Yaap", "lower", "upper", "judged"]

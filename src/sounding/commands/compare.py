@@ -99,7 +99,7 @@ def command(context: click.Context, /, qrels: str | None, runs: tuple[str, ...],
     from sounding.data.run_info import read_run_info
 
     plan = None if options["plan"] is None else _taken_plan(context, options)
-    policies = taken_policies(options)
+    policies = taken_policies(options, always_bounds=True)
     options["depths"] = _depths(options["depths"])
     named = _collections(qrels, runs, options)
     listed = [row for source in options["info"] for row in read_run_info(source).items()]

@@ -102,6 +102,8 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
         write_tables(tables, format_name, options["output"])
     if format_name in ("trec", "csv", "jsonl", "parquet"):
         remark("; ".join([f"policies: {policies.describe()}", *scores.remarks]), quiet=quiet)
+        for warning in score_tables.warnings(scores):
+            remark(warning, quiet=quiet)
     if format_name == "trec" and len(scores.runs) > 1 and "RunID" not in {m.name for m in measures}:
         remark(f"runs, in this order: {', '.join(scores.runs)}", quiet=quiet)
 

@@ -111,13 +111,18 @@ def output_options(*more_formats: str) -> Callable[[Command], Command]:
     return add
 
 
-def taken_policies(options: dict[str, Any]) -> names.Policies:
-    """The policies among a command's options, taken out of them."""
+def taken_policies(options: dict[str, Any], *, always_bounds: bool = False) -> names.Policies:
+    """The policies among a command's options, taken out of them.
+
+    An option that could change nothing is refused; `always_bounds`: the command computes bounds whatever
+    the policy for unjudged documents.
+    """
     chosen = {field.name: options.pop(field.name) for field in fields(names.Policies)}
     context = click.get_current_context()
     for name, needed in _ONLY_WITH.items():
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and chosen["unjudged"] not in needed:
+        idle = chosen["unjudged"] not in needed and not (always_bounds and "bounds" in needed)
+        if given and idle:
             option = "--" + name.replace("_", "-")
             raise DataError(f"{option} changes nothing without --unjudged {' or '.join(needed)}")
     return names.Policies(**chosen)

@@ -95,8 +95,8 @@ def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
             continue
         columns.append(Column(_headed(measure, layout), cells, best=_best(cells)))
         for name, table in beside.items():
-            told = np.nan_to_num(table[:, number], nan=-1.0)
-            if (told >= (5e-5 if name == "error" else 0)).any():  # an error of 0 needs no column
+            told = table[~np.isnan(table[:, number]), number]
+            if len(told) and (name != "error" or (told >= 5e-5).any()):  # an error of 0 needs no column
                 columns.append(Column(SHORT.get(name, name), table[:, number].tolist(), joined=True))
         columns.append(Column("judged", judged[:, number].tolist(), percent=True, joined=True))
     return columns
@@ -139,7 +139,8 @@ def silent_bounds(scores: Scores) -> list[tuple[int, float, float]]:
     found = []
     for number, measure in enumerate(scores.measures):
         lower, upper = bounds.lower[:, number], bounds.upper[:, number]
-        if measure.definition.basis == "recall" and lower.max() <= upper.min():
+        informed = measure.definition.basis == "recall" and scores.bounds.kinds[number] != "none"
+        if informed and lower.max() <= upper.min():
             spread = float(means[:, number].max() - means[:, number].min())
             found.append((number, float(np.mean(upper - lower)), spread))
     return found
@@ -246,7 +247,7 @@ def _notes(scores: Scores) -> list[str]:
             f"; {scores.runs[shortest]} has the fewest, {lengths[shortest]:.1f}" if len(lengths) > 1 else ""
         )
         notes.append(f"Condensed lists hold {lengths.mean():.1f} documents a topic{least}.")
-    notes += [*_uncounted_notes(scores), *_unknown_notes(scores)]
+    notes += warnings(scores)
     notes += [f"{remark[0].upper()}{remark[1:]}." for remark in scores.remarks]
     notes.append(f"Policies: {scores.policies.describe()}.")
     return notes
@@ -266,6 +267,11 @@ def _uncounted_notes(scores: Scores) -> list[str]:
                 f" ({run}); the mean is over the others."
             )
     return notes
+
+
+def warnings(scores: Scores) -> list[str]:
+    """What people should hear beside a format that has no room for it."""
+    return [*_uncounted_notes(scores), *_unknown_notes(scores)]
 
 
 def _unknown_notes(scores: Scores) -> list[str]:
@@ -323,7 +329,7 @@ def facts(scores: Scores) -> dict[str, object]:
     """What JSON says beside the rows."""
     return {
         "policies": asdict(scores.policies),
-        "remarks": list(scores.remarks),
+        "remarks": [*scores.remarks, *warnings(scores)],
         "level": scores.level,
         "topics": len(scores.topics),
         "topics_without_relevant": list(scores.without_relevant),

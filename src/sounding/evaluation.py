@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -272,11 +273,16 @@ def _over_groups(values: list[NDArray[np.float64]], sides: Sequence[Judged]) -> 
     return np.divide(total, counts.sum(axis=0), out=np.zeros(len(total)), where=counts.any(axis=0))
 
 
+@cache
+def _judged_at(k: int | None) -> Measure:
+    return Measure.of("Judged", k=k)
+
+
 def _judged_shares(ranking: Ranking, measures: Sequence[Measure]) -> NDArray[np.float64]:
     """Share of judged documents down to each measure's depth; NaN where a topic has no documents."""
     shares: dict[int | None, NDArray[np.float64]] = {}
     for k in {measure.k for measure in measures}:
-        shares[k] = np.where(ranking.retrieved > 0, Measure.of("Judged", k=k)(ranking), np.nan)
+        shares[k] = np.where(ranking.retrieved > 0, _judged_at(k)(ranking), np.nan)
     return np.array([shares[measure.k] for measure in measures])
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import polars
 
 GEOMETRIC_FLOOR = 1e-5  # trec_eval's: a value of 0 would make every geometric mean 0
+FEW_TOPICS = 25  # Voorhees (2002): fewer topics do not carry a comparison
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)

@@ -43,7 +43,7 @@ def seriousness(verdict: Verdict) -> int:
 @pytest.mark.parametrize(
     ("row", "condition", "code", "sentence"),
     [
-        (WORSE, "worse", 3, "significantly worse by 0.0200 (adjusted p 0.01, alpha 0.05)"),
+        (WORSE, "worse", 3, "significantly worse by 0.0200 (adjusted p = 0.0100, alpha 0.05)"),
         (WEAK, "weak", 4, "a weak case: significantly better, and significantly more assessed"),
         (OPEN, "unsettled", 5, "the unjudged documents could turn the order round"),
         (replace(WEAK, strength=None), "weak", 4, "not known whether the case is strong or weak"),
@@ -90,7 +90,7 @@ def test_with_a_margin_the_candidate_must_be_shown_non_inferior() -> None:
     assert verdict.exit_code == 3
     assert str(verdict) == (
         "worse: new against old, AP: not shown to be less than 0.05 worse:"
-        " difference +0.0200 (adjusted p 0.06, alpha 0.05)"
+        " difference +0.0200 (adjusted p = 0.0600, alpha 0.05)"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,15 +22,21 @@ from sounding.commands.options import (
 if TYPE_CHECKING:
     from sounding.compare.comparison import Comparison
     from sounding.compare.gate import Verdict
-    from sounding.compare.plan import Plan
+    from sounding.compare.plan import Choices, Plan
     from sounding.policies import Policies
     from sounding.report.tables import Table
 
 PEOPLE = ("table", "md", "latex")  # formats that people read
+NO_NOTES = ("csv", "jsonl", "parquet")  # formats that hold rows alone
 DEFAULT_MEASURES = ("AP", "P@10")
 DEFAULT_FAMILIES = ("P", "AP")  # with --depths
 
+# Views, and the options that each has no use for.
+VIEWS = {"matrix": ("pair", "design", "each_pair", "top"), "design": ("each_pair", "top")}
+
 Options = dict[str, Any]
+Found = list[tuple[str, "Comparison"]]  # by the name of the collection
+Echo = tuple["Plan", "Choices"]  # what was planned, and what was done
 
 
 @click.command("compare", short_help="Which differences between runs are more than chance.")
@@ -68,7 +74,7 @@ Options = dict[str, Any]
     "--info",
     multiple=True,
     metavar="FILE",
-    help="Which runs were pooled: run group kind priority pooled; may be repeated.",
+    help="Which runs were pooled, of QRELS alone: run group kind priority pooled; may be repeated.",
 )
 @click.option("--top", type=click.IntRange(1), help="Only the first so many rows.")
 @click.option("--matrix", is_flag=True, help="All runs against all, one sign a pair.")
@@ -102,14 +108,17 @@ def command(context: click.Context, /, qrels: str | None, runs: tuple[str, ...],
     policies = taken_policies(options, always_bounds=True)
     options["depths"] = _depths(options["depths"])
     named = _collections(qrels, runs, options)
-    listed = [row for source in options["info"] for row in read_run_info(source).items()]
-    options["info"] = dict(listed) or None
+    _check_view(options)
     _check_gate(options)
-    found = [(name, _compared(source, files, policies, options)) for name, source, files in named]
-    _write(found, options)
-    _say(found, options)
-    if plan is not None:
-        _say_plan(plan, found[0][1], policies, options)
+    listed = dict(row for source in options["info"] for row in read_run_info(source).items())
+    found = []
+    for place, (name, source, files) in enumerate(named):
+        # Runs of other collections may have the same names, and were pooled elsewhere.
+        options["info"] = None if place else listed or None
+        found.append((name, _compared(source, files, policies, options)))
+    echo = None if plan is None else (plan, _used(found[0][1], policies, options))
+    tables = _write(found, echo, options)
+    _say(found, tables, echo, options)
     if not options["fail_on"]:
         return 0
     verdict = _verdict(found[0][1], options)
@@ -135,14 +144,26 @@ def _collections(
         raise click.UsageError("--collection counts decisions by depth; give --depths as well")
     single = [name for name in ("pair", "matrix", "design", "fail_on") if options[name]]
     if others and single:
-        raise click.UsageError(
-            f"--{single[0].replace('_', '-')} is for one collection; leave --collection out"
-        )
+        raise click.UsageError(f"{_spelt(single[0])} is for one collection; leave --collection out")
     first = [] if qrels is None else [(plain_name(qrels), qrels, runs)]
     names = [name for name, _, _ in (*first, *others)]
     if len(set(names)) < len(names):
         raise click.UsageError(f"two collections are called {max(names, key=names.count)!r}")
     return [*first, *others]
+
+
+def _check_view(options: Options) -> None:
+    """Refuse options that the chosen view would pass over."""
+    for view, others in VIEWS.items():
+        for other in others:
+            if options[view] and options[other]:
+                raise click.UsageError(f"{_spelt(view)} and {_spelt(other)} do not go together; give one")
+    if options["each_pair"] and not options["depths"]:
+        raise click.UsageError("--each-pair changes nothing without --depths; every pair is shown anyway")
+
+
+def _spelt(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _depths(text: str | None) -> tuple[int, ...]:
@@ -170,7 +191,7 @@ def _compared(qrels: str, runs: tuple[str, ...], policies: Policies, options: Op
     chosen = ("test", "correction", "alpha", "margin", "permutations")
     files = find_runs(runs)
     with progress_bar(len(files), quiet=options["quiet"], label="evaluating runs") as progress:
-        return compare_runs(
+        found = compare_runs(
             qrels, files, at_depths(asked, depths) if depths else parse_measures(asked),
             baselines=options["baselines"], pair=options["pair"], info=options["info"], policies=policies,
             procedure=Procedure(**{name: options[name] for name in chosen}, seed=policies.seed),
@@ -179,23 +200,33 @@ def _compared(qrels: str, runs: tuple[str, ...], policies: Policies, options: Op
                 jobs=options["jobs"], progress=progress,
             ),
         )  # fmt: skip
+    # Bounds were computed beside the values; what is repeated is what was chosen.
+    return replace(found, policies=policies)
 
 
 # -- what is shown ---------------------------------------------------------------------------------
 
 
-def _write(found: list[tuple[str, Comparison]], options: Options) -> None:
+def _write(found: Found, echo: Echo | None, options: Options) -> list[Table]:
+    """Print or write what was found; gives the tables, none for a paragraph."""
+    told = [] if echo is None else _plan_notes(*echo)
     if options["pair"] and options["format_name"] == "table" and not options["design"]:
         from sounding.report.comparison_tables import explain
 
         terminal = options["output"] is None and sys.stdout.isatty()
         width = os.get_terminal_size().columns if terminal else None
-        write_text(explain(found[0][1], width=width), options["output"])
-        return
-    write_tables(_tables(found, options), options["format_name"], options["output"])
+        write_text(explain(found[0][1], width=width, more=told), options["output"])
+        return []
+    tables = _tables(found, options)
+    if echo is not None:
+        plan, used = echo
+        tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *told])
+        tables[0] = replace(tables[0], facts={"plan": plan.facts(used), **tables[0].facts})
+    write_tables(tables, options["format_name"], options["output"])
+    return tables
 
 
-def _tables(found: list[tuple[str, Comparison]], options: Options) -> list[Table]:
+def _tables(found: Found, options: Options) -> list[Table]:
     from sounding.report import comparison_tables as tables
     from sounding.report import design_tables
 
@@ -203,13 +234,18 @@ def _tables(found: list[tuple[str, Comparison]], options: Options) -> list[Table
     several, first = len(found) > 1, found[0][1]
     if options["design"]:
         made = design_tables.designs(first)
-        return design_tables.people_designs(made) if people else [design_tables.tidy_designs(made)]
+        if people:
+            return design_tables.people_designs(made, first)
+        return [design_tables.tidy_designs(made, first)]
     if options["matrix"]:
-        return [tables.matrix_table(first, number) for number in range(len(first.measures))]
+        return tables.matrix_tables(first) if people else [tables.tidy_matrix(first)]
     if not options["depths"] or options["each_pair"] or options["pair"]:
-        if people and not several:
-            return [tables.people_pairs(first, top)]
-        return [tables.tidy_pairs(comparison, name if several else None, top) for name, comparison in found]
+        if not people:
+            return tables.tidy_pairs_of(found, top)
+        full = options["format_name"] != "table"
+        return [
+            tables.people_pairs(one, top, title=name if several else None, full=full) for name, one in found
+        ]
     if not people:
         return [tables.tidy_cases(found)]
     shown = tables.case_tables(found)
@@ -219,14 +255,23 @@ def _tables(found: list[tuple[str, Comparison]], options: Options) -> list[Table
     return shown
 
 
-def _say(found: list[tuple[str, Comparison]], options: Options) -> None:
-    """Beside formats that have no room for notes: what to beware of, and the policies."""
-    if options["format_name"] not in ("csv", "jsonl", "parquet"):
-        return
-    for name, comparison in found:
-        for note in comparison.notes:
-            remark(f"{name}: {note}" if len(found) > 1 else note, quiet=options["quiet"])
-    remark(f"policies: {found[0][1].policies.describe()}", quiet=options["quiet"])
+def _say(found: Found, tables: list[Table], echo: Echo | None, options: Options) -> None:
+    """Beside formats that have no room for notes: what to beware of, the policies and the plan.
+
+    Deviations from a plan are said beside all formats: the output may be a file that nobody looks at.
+    """
+    from sounding.report.comparison_tables import how_valued
+
+    quiet = options["quiet"]
+    if options["format_name"] in NO_NOTES:
+        notes = [f"{name}: {note}" for name, one in found for note in one.notes]
+        if len(found) == 1:
+            notes = list(tables[0].facts.get("notes", found[0][1].notes))
+        valued = [text[0].lower() + text[1:-1] for text in how_valued(found[0][1])]
+        for text in [*notes, *valued, *([] if echo is None else [echo[0].describe()])]:
+            remark(text, quiet=quiet)
+    for deviation in [] if echo is None else echo[0].check(echo[1]):
+        click.echo(f"deviates from the plan: {deviation}", err=True)
 
 
 # -- plans and gates -------------------------------------------------------------------------------
@@ -240,25 +285,31 @@ def _taken_plan(context: click.Context, options: Options) -> Plan:
     names = {"measures": "measures", "baseline": "baselines"}
     for key, value in plan.choices.made().items():
         name = names.get(key, key)
+        if key == "baseline" and options["pair"]:
+            continue  # one pair was asked for: a deviation, which is named
         if context.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
             options[name] = ",".join(map(str, value)) if key == "depths" else value
     return plan
 
 
-def _say_plan(plan: Plan, comparison: Comparison, policies: Policies, options: Options) -> None:
-    """Repeat the plan, and every choice that deviates from it."""
+def _used(comparison: Comparison, policies: Policies, options: Options) -> Choices:
+    """The choices that were made in the end, to be held against a plan."""
     from sounding.compare.claims import OWN
     from sounding.compare.plan import Choices
 
     correction = comparison.performance_tests[0].correction
-    used = Choices(
+    return Choices(
         measures=tuple(_asked(options)), depths=options["depths"] or None, test=options["test"],
         correction=None if correction == OWN else correction, alpha=options["alpha"],
         margin=options["margin"], baseline=tuple(options["baselines"]) or None, policies=asdict(policies),
     )  # fmt: skip
-    remark(plan.describe(), quiet=options["quiet"])
-    for deviation in plan.check(used):
-        click.echo(f"deviates from the plan: {deviation}", err=True)
+
+
+def _plan_notes(plan: Plan, used: Choices) -> list[str]:
+    """The plan and every choice that deviates from it, as sentences for people."""
+    text = plan.describe()
+    deviations = [f"Deviates from the plan: {deviation}." for deviation in plan.check(used)]
+    return [f"{text[0].upper()}{text[1:]}.", *(deviations or ["The plan is followed."])]
 
 
 def _check_gate(options: Options) -> None:

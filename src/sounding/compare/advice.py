@@ -52,8 +52,8 @@ class Situation:
     frozen_b: bool = False
     p: float  # of the difference, adjusted
     topics: int
-    topics_needed: int | None = None  # for a difference like this one to be significant; None: not known
-    documents_needed: int | None = None  # judgments that settle it in the best case; None: none do
+    topics_needed: int | None = None  # for a difference like this one to be significant; None: not told
+    documents_needed: int | None = None  # judgments that settle it in the best case; None: no number
 
     def __post_init__(self) -> None:
         if self.case not in range(5):
@@ -138,7 +138,7 @@ def _only_significance_lacks(s: Situation) -> str | None:
         "no judgment can reverse the order" if s.closed else f"both are equally assessed to {s.shares.depth}"
     )
     lacks = f"{why}, but the difference is not significant ({_p(s.p)}) over {_count(s.topics, 'topic')}"
-    if s.topics_needed is None:
+    if s.topics_needed is None or s.topics_needed <= s.topics:
         return f"Add topics: {lacks}."
     return f"Add topics: {lacks}; about {s.topics_needed:,} would be needed for a difference of this size."
 
@@ -198,6 +198,15 @@ def _weak_and_condensed(s: Situation) -> str | None:
     )
 
 
+def _open(s: Situation) -> str | None:
+    if s.closed or s.settled is not False:
+        return None
+    return (
+        f"Judge more documents of both runs: the difference is significant ({_p(s.p)}), but judgments could"
+        " still reverse the order."
+    )
+
+
 def _strong(s: Situation) -> str | None:
     return (
         f"Nothing to do: the difference is significant ({_p(s.p)}), and the run ahead is not the more"
@@ -218,6 +227,7 @@ RULES: tuple[tuple[Action, Callable[[Situation], str | None]], ...] = (
     ("judge documents", _many_judgments),
     ("use another measure", _weak_otherwise),
     ("judge documents", _weak_and_condensed),
+    ("judge documents", _open),
     ("nothing to do", _strong),
 )
 

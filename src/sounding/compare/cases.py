@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sounding.bounds import depth_for_residual
 from sounding.compare.claims import PairTests
 from sounding.errors import DataError
 from sounding.measures import Measure, parse_measures
@@ -30,6 +31,9 @@ MEANING = {
 }
 
 SHALLOWER = (5, 10, 20, 50, 100, 200, 500)  # depths that are looked at for one where assessment is even
+
+WEIGHTED = ("RBP", "ERR")  # without a cut-off their weight fades, and lies near the top
+FADED = 0.01  # of their weight lies beyond the depth where assessment is looked at
 
 RETRIEVED = Measure.of("NumRet")
 JUDGED = Measure.of("NumJudgedRet")
@@ -65,6 +69,13 @@ def assessment_measure(k: int) -> Measure:
     return Measure.of("P", k=k, assessed=True)
 
 
+def assessment_depth(measure: Measure) -> int | None:
+    """Where assessment is looked at: the cut-off, or where 99% of a fading weight lies; None: whole lists."""
+    if measure.k is None and measure.name in WEIGHTED:
+        return depth_for_residual(measure, FADED)
+    return measure.k
+
+
 def with_assessment(measures: Sequence[str | Measure]) -> tuple[Measure, ...]:
     """The measures, and what a comparison by them needs beside: A_p at their depths, lengths of lists."""
     chosen = parse_measures(measures)
@@ -73,7 +84,7 @@ def with_assessment(measures: Sequence[str | Measure]) -> tuple[Measure, ...]:
 
 def assessment_measures(measures: Sequence[Measure]) -> list[Measure]:
     """A_p at the depths of the measures and above them, and the counts that A_p of whole lists is made of."""
-    cuts = [measure.k for measure in measures if measure.k is not None]
+    cuts = [depth for depth in map(assessment_depth, measures) if depth is not None]
     deepest_cut = max(cuts) if len(cuts) == len(measures) else max([*cuts, *SHALLOWER]) + 1
     depths = sorted({*cuts, *(depth for depth in SHALLOWER if depth < deepest_cut)})
     return [*map(assessment_measure, depths), RETRIEVED, JUDGED]
@@ -106,9 +117,10 @@ def deepest(scores: Scores) -> int:
 
 
 def assessment_values(scores: Scores, measure: Measure) -> tuple[int, NDArray[np.float64]]:
-    """The depth k of a measure and A_p@k, (run, topic); without a cut-off, the deepest rank of any run."""
-    if measure.k is not None:
-        return measure.k, values_of(scores, assessment_measure(measure.k))
+    """The depth k of a measure and A_p@k, (run, topic); without a depth, the deepest rank of any run."""
+    k = assessment_depth(measure)
+    if k is not None and (measure.k is not None or k <= deepest(scores)):
+        return k, values_of(scores, assessment_measure(k))
     k = deepest(scores)
     return k, values_of(scores, JUDGED) / k
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,8 +70,7 @@ def test_pairs(
     test. A pair that cannot be tested has p = 1 and a reason.
     """
     chosen = find_test(test)
-    used = _correction(chosen, correction)
-    _check_numbers(alpha, margin, permutations)
+    used = check_choices(test, correction, alpha, margin, permutations)
     table, dropped = _check_values(np.asarray(values, np.float64), chosen)
     request = Request(
         values=table, pairs=_check_pairs(np.asarray(pairs, np.intp), table), correction=used,
@@ -111,6 +111,24 @@ class _Seen:
     effect: Floats
 
 
+def check_choices(
+    test: str, correction: str | None, alpha: float, margin: float | None, permutations: int | None
+) -> str:
+    """The correction that is used; an error where a choice is none, or two do not go together."""
+    used = _correction(find_test(test), correction)
+    if not _is_number(alpha) or not 0 < alpha < 1:
+        raise DataError(f"alpha {alpha}: expected a number between 0 and 1, such as 0.05")
+    if permutations is not None and not (isinstance(permutations, Integral) and permutations >= 1):
+        raise DataError(f"{permutations} permutations: expected at least 1, better 10,000")
+    if margin is not None and (not _is_number(margin) or not 0 < margin < np.inf):
+        raise DataError(f"margin {margin}: expected a difference above 0 that would not matter, such as 0.01")
+    return used
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def _correction(test: PairTest, asked: str | None) -> str:
     if asked is None:
         return test.correction
@@ -122,15 +140,6 @@ def _correction(test: PairTest, asked: str | None) -> str:
             f"correction {MAX_T} comes from sign flips: use it with the test randomisation, not {test.name}"
         )
     return asked
-
-
-def _check_numbers(alpha: float, margin: float | None, permutations: int) -> None:
-    if not 0 < alpha < 1:
-        raise DataError(f"alpha {alpha}: expected a number between 0 and 1, such as 0.05")
-    if permutations < 1:
-        raise DataError(f"{permutations} permutations: expected at least 1, better 10,000")
-    if margin is not None and not 0 < margin < np.inf:
-        raise DataError(f"margin {margin}: expected a difference above 0 that would not matter, such as 0.01")
 
 
 def _check_values(values: Floats, test: PairTest) -> tuple[Floats, int]:
@@ -215,12 +224,15 @@ def _notes(request: Request, outcome: Outcome) -> Iterator[str]:
     tests = len(request.pairs) if request.correction in ("bonferroni", "holm") else 1
     if outcome.least * tests <= request.alpha:
         return
-    needed = int(np.ceil(tests / request.alpha)) - 1
     times = f" times {tests:,} pairs ({request.correction})" if tests > 1 else ""
     other = " or correction max-t" if tests > 1 and request.values.shape[1] > 5 else ""
+    # A test that draws reaches 1 / (1 + drawn); any other has done all that these topics allow.
+    drawn = bool(np.isclose(outcome.least, 1 / (1 + request.permutations)))
+    needed = int(np.ceil(tests / request.alpha)) - 1
+    takes = f"at least {needed:,} permutations" if drawn else "more topics"
     yield (
         f"no pair can be significant at {request.alpha:g}: the least p is {outcome.least:.3g}{times};"
-        f" it takes more topics, at least {needed:,} permutations,{other}".rstrip(",")
+        f" it takes {takes}{other}"
     )
 
 

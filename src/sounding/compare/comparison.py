@@ -14,6 +14,7 @@ from sounding.compare.anova import NO_ERROR
 from sounding.compare.cases import (
     FIRST_UNJUDGED,
     RETRIEVED,
+    UNTESTED,
     Cases,
     assessed_depths,
     assessment_measure,
@@ -26,24 +27,23 @@ from sounding.compare.cases import (
     values_of,
 )
 from sounding.compare.claims import PairTests
+from sounding.compare.design import topics_needed
 from sounding.compare.documents import Settling
 from sounding.compare.pairs import Pairs, all_pairs, baseline_pairs
 from sounding.compare.procedure import DRAWN, Procedure
 from sounding.compare.scenarios import Pool, find_pool
-from sounding.compare.settled import CLOSE, PairBounds
+from sounding.compare.settled import PairBounds, counted_topics, separate_bounds
 from sounding.compare.telling import TellingDocument
 from sounding.data.simulation import RunInfo
 from sounding.errors import DataError, UnknownNameError
 from sounding.measures import Measure, parse_measures
 from sounding.policies import Policies
-from sounding.scores import Scores, mean_over_topics
+from sounding.scores import FEW_TOPICS, Scores, mean_over_topics
 
 if TYPE_CHECKING:
     import polars
 
-FEW_TOPICS = 25  # Voorhees (2002): fewer topics do not carry a comparison
-SHORT = 0.9  # lists that end, on average, before this part of a depth are short for it
-POWER = 0.8  # chance of finding a difference that topics are counted for
+ONE_BY_ONE = ("none", "bh")  # corrections under which a pair may be significant at alpha itself
 
 COLUMNS = (
     "run_a", "run_b", "measure", "k", "topics", "difference", "ci_low", "ci_high", "p", "p_adjusted",
@@ -55,7 +55,7 @@ COLUMNS = (
 class Account:
     """Which documents matter for one pair by one measure."""
 
-    settling: Settling  # unjudged ones that could turn or settle the order
+    settling: Settling | None  # unjudged ones that could turn or settle the order; None: no bounds known
     telling: Mapping[str, tuple[TellingDocument, ...]]  # topic -> relevant ones that made the difference
 
 
@@ -75,7 +75,7 @@ class Comparison:
     runs: tuple[str, ...]
     measures: tuple[Measure, ...]
     topics: tuple[str, ...]
-    depths: tuple[int, ...]  # (measure,) where assessment was taken: the cut-off, or the deepest rank
+    depths: tuple[int, ...]  # (measure,) where assessment was taken: see `assessment_depth`
     values: NDArray[np.float64]  # (run, measure, topic)
     assessment: NDArray[np.float64]  # (run, measure, topic): A_p at that depth
     pairs: Pairs  # (pair, 2): run_a, run_b; differences are run_a - run_b
@@ -85,12 +85,21 @@ class Comparison:
     bounds: tuple[PairBounds | None, ...]  # (measure,) of the differences over completions; None: not known
     accounts: tuple[Account, ...]  # (measure,) for one pair, which documents matter; empty: not looked for
     evenness: tuple[Evenness, ...]  # at every depth where assessment was looked at, the shallowest first
-    topics_needed: NDArray[np.float64]  # (measure, pair) for the difference seen; infinite: there is none
     lengths: NDArray[np.float64]  # (run,) mean length of its lists
     pool: Pool | None  # None: not known
     notes: tuple[str, ...]  # what a reader should be warned of
     procedure: Procedure
     policies: Policies
+
+    @property
+    def alpha(self) -> float:
+        """The level of both tests, which adjusted p are held against."""
+        return self.procedure.alpha
+
+    @property
+    def same_topics(self) -> bool:
+        """Every pair was compared on the same number of topics, by every measure."""
+        return len({count for tests in self.performance_tests for count in tests.topics.tolist()}) == 1
 
     @property
     def strong(self) -> NDArray[np.bool_]:
@@ -105,7 +114,34 @@ class Comparison:
     def settled(self, measure: int, pair: int) -> bool | None:
         """Whether no completion of the judgments turns the order of the two runs; None: not known."""
         bounds = self.bounds[measure]
-        return None if bounds is None else bool(bounds.settled[pair])
+        if bounds is None or np.isnan(bounds.lower[pair]):
+            return None
+        return bool(bounds.settled[pair])
+
+    def frozen_runs(self, from_depth: int, to_depth: int) -> NDArray[np.bool_]:
+        """(run,): lists that end, on average, in the first half of the way from a depth to the next.
+
+        Such a run can hardly find anything more: it is frozen while the others go on.
+        """
+        return self.lengths < (from_depth + to_depth) / 2
+
+    def topics_needed(self, rows: Sequence[tuple[int, int]]) -> list[int | None]:
+        """Topics with which a paired t test finds the difference seen four times out of five.
+
+        (row,) for (measure, pair) rows; None: there is no such number, or no more than there are. The
+        level is that of a single pair under the correction.
+        """
+        tests = self.performance_tests
+        effect = np.array([tests[number].effect[pair] for number, pair in rows])
+        topics = [int(tests[number].topics[pair]) for number, pair in rows]
+        family = 1 if tests[0].correction in ONE_BY_ONE else len(self.pairs)
+        known = np.isfinite(effect) & (effect != 0)
+        needed = np.full(len(rows), np.inf)
+        needed[known] = topics_needed(effect[known], alpha=self.alpha / family)
+        return [
+            int(number) if np.isfinite(number) and number > present else None
+            for number, present in zip(needed.tolist(), topics, strict=True)
+        ]
 
     def counts(self) -> NDArray[np.int64]:
         """(measure, 4): pairs in cases 1 to 4."""
@@ -119,7 +155,7 @@ class Comparison:
     def interesting(self) -> list[tuple[int, int]]:
         """(measure, pair) of every row: significant ones first, then weak, then unsettled, then the rest.
 
-        Within each the smallest adjusted p, then the largest difference comes first.
+        Pairs that could not be tested come last. Within each the smallest adjusted p, then the largest difference comes first.
         """
         rows = []
         for number, tests in enumerate(self.performance_tests):
@@ -127,6 +163,7 @@ class Comparison:
             bounds = self.bounds[number]
             unsettled = np.False_ if bounds is None else ~bounds.settled
             group = np.where(tests.significant, 0, np.where(weak, 1, np.where(unsettled, 2, 3)))
+            group = np.where(self.cases[number] == UNTESTED, 4, group)
             gaps = -np.nan_to_num(np.abs(tests.difference))
             keys = zip(
                 group.tolist(), tests.p_adjusted.tolist(), tests.p.tolist(), gaps.tolist(), strict=True
@@ -170,23 +207,36 @@ class Comparison:
             "case": [case or None for case in cases],
             "strength": [strength(case) for case in cases],
             "settled": [self.settled(*row) for row in rows],
-            "advice": [self.advice(*row) for row in rows],
+            "advice": [
+                self._advice(*row, needed) for row, needed in zip(rows, self._needed(rows), strict=True)
+            ],
         }
         return found
 
     def advice(self, measure: int, pair: int) -> str:
         """What to do about one pair, in a sentence; where there was nothing to test, why."""
+        return self._advice(measure, pair, *self._needed([(measure, pair)]))
+
+    def _needed(self, rows: Sequence[tuple[int, int]]) -> list[int | None]:
+        """`topics_needed` where the advice may ask for topics: of pairs without a significant difference."""
+        asking = [row for row in rows if not self.performance_tests[row[0]].significant[row[1]]]
+        found = dict(zip(asking, self.topics_needed(asking), strict=True))
+        return [found.get(row) for row in rows]
+
+    def _advice(self, measure: int, pair: int, needed: int | None) -> str:
         tests = self.performance_tests[measure]
         reason = tests.reasons[pair]
         if reason and tests.omnibus is None:
             return f"{reason[0].upper()}{reason[1:]}."
-        return str(advise(self.situation(measure, pair)))
+        return str(advise(self._situation(measure, pair, needed)))
 
     def situation(self, measure: int, pair: int) -> Situation:
         """What is known of one pair, as rules for advice ask for it."""
+        return self._situation(measure, pair, *self._needed([(measure, pair)]))
+
+    def _situation(self, measure: int, pair: int, needed: int | None) -> Situation:
         a, b = self.pairs[pair].tolist()
         tests, depth = self.performance_tests[measure], self.depths[measure]
-        needed = float(self.topics_needed[measure, pair])
         pooled = [None, None]
         if self.pool is not None and not self.pool.guessed:
             pooled = self.pool.contributing[[a, b]].tolist()
@@ -197,6 +247,8 @@ class Comparison:
             for one in reversed(self.evenness)
             if one.depth <= depth
         ]  # fmt: skip
+        frozen = self.frozen_runs(shallower[0].depth if shallower else 0, depth)
+        settling = self.accounts[measure].settling if self.accounts else None
         return Situation(
             run_a=self.runs[a], run_b=self.runs[b],
             measure=str(self.measures[measure]), basis=_basis(self.measures[measure]),
@@ -204,10 +256,9 @@ class Comparison:
             case=int(self.cases[measure, pair]), settled=self.settled(measure, pair),
             shares=here, shallower=tuple(shallower),
             pooled_a=pooled[0], pooled_b=pooled[1],
-            frozen_a=bool(self.lengths[a] < SHORT * depth), frozen_b=bool(self.lengths[b] < SHORT * depth),
+            frozen_a=bool(frozen[a]), frozen_b=bool(frozen[b]),
             p=float(tests.p_adjusted[pair]), topics=int(tests.topics[pair]),
-            topics_needed=int(needed) if np.isfinite(needed) else None,
-            documents_needed=self.accounts[measure].settling.needed if self.accounts else None,
+            topics_needed=needed, documents_needed=None if settling is None else settling.needed,
         )  # fmt: skip
 
     @property
@@ -232,7 +283,8 @@ def compare(
     """Test all pairs of runs, all against baselines, or one pair; by all measures, or by some.
 
     Scores need A_p beside every measure: evaluate `with_assessment(measures)`. They tell which pairs are
-    settled if they were evaluated with bounds.
+    settled if they were evaluated with bounds over the universe `runs`; over another, only for measures
+    that do not ask how many relevant documents there are.
     """
     if scores.policies.unjudged == "condensed":
         raise DataError(
@@ -242,7 +294,10 @@ def compare(
     how = Procedure(seed=scores.policies.seed) if procedure is None else procedure
     check_request(scores, chosen)
     pairs = chosen_pairs(scores, chosen, baselines, pair)
-    bounds = tuple(separate_bounds(scores, measure, pairs) for measure in chosen)
+    bounds = tuple(
+        bounds_of_scores(scores, measure, pairs) if _same_universe(scores, measure) else None
+        for measure in chosen
+    )
     return compared(scores, chosen, pairs, bounds, how, info)
 
 
@@ -254,13 +309,19 @@ def compared(
     procedure: Procedure,
     info: Mapping[str, RunInfo] | None,
 ) -> Comparison:
-    """Test the pairs by every measure, and put down what belongs to them; the request was checked."""
+    """Test the pairs by every measure, and put down what belongs to them; the request was checked.
+
+    Measures by which no pair can be tested are left out, with a note, unless that is all of them.
+    """
+    attempts = [_tested(values_of(scores, one), one, pairs, scores.runs, procedure) for one in measures]
+    problems = [one for one in attempts if isinstance(one, str)]
+    if len(problems) == len(attempts):
+        raise DataError(problems[0])
+    kept = [place for place, one in enumerate(attempts) if not isinstance(one, str)]
+    measures, bounds = (tuple(part[place] for place in kept) for part in (measures, bounds))
+    performance = tuple(one for one in attempts if not isinstance(one, str))
     tables = [values_of(scores, measure) for measure in measures]
     depths, assessed = zip(*(assessment_values(scores, measure) for measure in measures), strict=True)
-    performance = tuple(
-        _tested(table, measure, pairs, scores.runs, procedure)
-        for measure, table in zip(measures, tables, strict=True)
-    )
     once = dict(zip(depths, assessed, strict=True))
     by_depth = {k: procedure.apply(table, pairs) for k, table in once.items()}
     assessments = tuple(by_depth[k] for k in depths)
@@ -273,9 +334,11 @@ def compared(
         performance_tests=performance, assessment_tests=assessments,
         cases=np.array([decide(*both) for both in zip(performance, assessments, strict=True)]),
         bounds=bounds, accounts=(), evenness=tuple(sorted(evenness, key=lambda one: one.depth)),
-        topics_needed=np.array([_topics_needed(tests) for tests in performance]), lengths=_lengths(scores),
-        pool=_pool(scores, info),
-        notes=tuple(_notes(scores, values, performance, pairs)),
+        lengths=_lengths(scores), pool=_pool(scores, info),
+        notes=(
+            *_notes(scores, values, performance, pairs),
+            *(f"Left out: {problem}." for problem in problems),
+        ),
         procedure=procedure, policies=scores.policies,
     )  # fmt: skip
 
@@ -298,22 +361,6 @@ def _shallower(
             yield _evenness(depth, table, quick.apply(table, pairs))
 
 
-def _topics_needed(tests: PairTests) -> NDArray[np.float64]:
-    """(pair,): topics with which a paired t test would find the difference seen four times out of five.
-
-    By the normal distribution with Guenther's correction, which is right to a topic or so.
-    """
-    from scipy.special import ndtri
-
-    alone = tests.correction in ("none", "bh")
-    reach = float(ndtri(1 - tests.alpha / (1 if alone else len(tests.pairs)) / 2))
-    effect = np.abs(tests.effect)
-    squares = np.divide(
-        (reach + float(ndtri(POWER))) ** 2, effect**2, out=np.full(len(effect), np.inf), where=effect > 0
-    )
-    return np.maximum(np.ceil(squares + reach**2 / 2), 2.0)
-
-
 def _judged_only(measure: Measure) -> bool:
     return bool(measure.get("judged_only")) or measure.name == "Bpref"
 
@@ -322,13 +369,33 @@ def _basis(measure: Measure) -> Basis:
     return "utility" if measure.definition.basis == "utility" else "recall"
 
 
-def check_request(scores: Scores, measures: Sequence[Measure]) -> None:
-    """An error where there is too little to compare: runs, topics, numbers."""
+def check_choices(measures: Sequence[Measure], policies: Policies) -> None:
+    """An error where runs cannot be compared by these measures, or under these policies."""
     if not measures:
         raise DataError("nothing to compare by: give at least one measure that is no count and no text")
     for measure in measures:
         if measure.definition.aggregate == "text":
             raise DataError(f"{measure} gives text, and runs are compared by numbers; leave it out")
+        if measure.definition.aggregate == "geometric":
+            raise DataError(
+                f"{measure} is a geometric mean over topics, and tests compare arithmetic means of the"
+                f" topics' values; use {measure.name.removeprefix('GM')}"
+            )
+        if measure.definition.aggregate != "mean":
+            raise DataError(
+                f"{measure} is a sum over topics, and tests compare means of the topics' values;"
+                " use a measure that has a mean, such as AP or P@10"
+            )
+    if policies.unjudged == "expected":
+        raise DataError(
+            "unjudged expected: runs are compared by their values, not by what is expected of them;"
+            " use unjudged nonrelevant, condensed or bounds"
+        )
+
+
+def check_request(scores: Scores, measures: Sequence[Measure]) -> None:
+    """An error where there is too little to compare: runs, topics, numbers."""
+    check_choices(measures, scores.policies)
     if len(scores.runs) < 2:
         raise DataError(f"one run, {scores.runs[0]!r}, and nothing to compare it with; give at least two")
     topics = len(scores.topics)
@@ -370,33 +437,34 @@ def find_run(scores: Scores, name: str) -> int:
 
 def _tested(
     values: NDArray[np.float64], measure: Measure, pairs: Pairs, runs: Sequence[str], procedure: Procedure
-) -> PairTests:
+) -> PairTests | str:
     """The test of performance; a sentence where there is nothing that it could say of any pair."""
     try:
         tests = procedure.apply(values, pairs, procedure.margin)
-    except UnknownNameError:
-        raise
     except DataError as problem:
-        raise DataError(f"{measure}: {problem}") from None
+        return f"{measure}: {problem}"
     differ = bool((tests.ties < tests.topics).any())
     omnibus_alone = tests.omnibus is not None and NO_ERROR not in tests.reasons and differ
     if all(tests.reasons) and not omnibus_alone:
         a, b = (runs[place] for place in pairs[0].tolist())
         others = f" (and {len(pairs) - 1:,} more pairs without a test)" if len(pairs) > 1 else ""
-        raise DataError(f"{measure}, {a} and {b}: {tests.reasons[0]}{others}; nothing to compare")
+        return f"{measure}, {a} and {b}: {tests.reasons[0]}{others}; nothing to compare"
     return tests
 
 
-def separate_bounds(scores: Scores, measure: Measure, pairs: Pairs) -> PairBounds | None:
+def _same_universe(scores: Scores, measure: Measure) -> bool:
+    """Whether bounds suppose the same documents for all runs, or do not depend on those not retrieved."""
+    return scores.policies.universe == "runs" or measure.definition.basis == "utility"
+
+
+def bounds_of_scores(scores: Scores, measure: Measure, pairs: Pairs) -> PairBounds | None:
     """Bounds of differences from the bounds of each run by itself; None where the scores have none."""
     number = scores.measures.index(measure)
     if scores.bounds is None or scores.bounds.kinds[number] == "none":
         return None
-    a, b = pairs.T
+    counted = counted_topics(scores.missing, pairs, scores.policies)
     low, high = scores.bounds.lower[:, number], scores.bounds.upper[:, number]
-    lower, upper = (mean_over_topics(side) for side in (low[a] - high[b], high[a] - low[b]))
-    slack = CLOSE * float(np.nanmax(np.abs([low, high]), initial=1.0))
-    return PairBounds(lower=lower, upper=upper, kind="separate", settled=(lower > slack) | (upper < -slack))
+    return separate_bounds(measure, low, high, pairs, counted)
 
 
 def _lengths(scores: Scores) -> NDArray[np.float64]:

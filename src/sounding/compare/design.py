@@ -21,6 +21,7 @@ MANY = 1e6  # topics from which Student's t is the normal distribution to six di
 REQUIRED = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1)
 WANTED = (0.01, 0.02, 0.05, 0.1)
 SIZES = 5  # topic set sizes looked at unless others are given
+LEAST_SPLIT = 10  # topics, two sets of 5: rates of smaller ones foretell nothing
 LEAST_FITTED = 3  # sizes: a curve with two parameters through two points always fits
 
 

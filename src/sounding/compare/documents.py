@@ -38,8 +38,11 @@ class Settling:
     open: int  # how many unjudged documents have any weight
     needed: int | None  # judgments that settle the order in the best case; None: all together do not
     least: bool  # no fewer can; otherwise so many suffice, and fewer might
+    capped: bool = False  # only so many documents may be relevant: `needed` is not known
 
     def __str__(self) -> str:
+        if self.capped:
+            return "How few judgments would settle it is not known under a cap on relevant documents."
         if self.needed is None:
             return "Cannot be settled by judging documents of these two runs."
         if self.needed == 0:
@@ -56,26 +59,28 @@ def what_would_settle(
 
     In the best case every judgment turns out in favour of the run that is ahead. Documents are judged in
     the order of their weights. For sums over documents that gives the least number; for other measures
-    the weight is that of a document which turns relevant alone, and fewer might do. A cap on new relevant
-    documents is left out of account.
+    the weight is that of a document which turns relevant alone, and fewer might do. Under a cap on new
+    relevant documents the weights are the same, and the number is not known.
     """
     if limit < 0:
         raise DataError(f"{limit} documents cannot be shown; give a number from 0")
     measure = as_asked(measure, listings.policies)
-    uncapped = replace(listings.policies, at_most=None)
-    two = replace(listings.pick(pair), policies=uncapped)
+    capped = listings.policies.at_most is not None
+    two = listings.pick(pair)
     open_docs = _OpenDocuments.of(measure, two)
     values = [measure(ranking) for ranking in two.rankings]
     counted = open_docs.counted
     difference = float((values[0] - values[1])[counted].sum() / max(np.count_nonzero(counted), 1))
-    if is_additive(measure, two):
+    needed: int | None = None
+    least = False
+    if not capped and is_additive(measure, two):
         size = max(float(np.abs(values).max(initial=0.0)), 1.0)
         needed, least = _least_number(difference, open_docs.weight, CLOSE * size), True
-    else:
-        needed, least = _greedy_number(measure, two, open_docs, difference), False
+    elif not capped:
+        needed = _greedy_number(measure, two, open_docs, difference)
     return Settling(
         difference=difference, documents=tuple(open_docs.named(two, limit)),
-        open=len(open_docs.doc), needed=needed, least=least,
+        open=len(open_docs.doc), needed=needed, least=least, capped=capped,
     )  # fmt: skip
 
 

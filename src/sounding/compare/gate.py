@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sounding.compare.cases import MEANING
+from sounding.compare.p_values import p_is
 from sounding.errors import DataError, UnknownNameError
 
 Condition = Literal["worse", "weak", "unsettled"]
@@ -114,7 +115,9 @@ def _worse(row: GateRow, alpha: float) -> str | None:
     _check(row, row.p_adjusted)
     if row.difference >= 0 or row.p_adjusted > alpha:
         return None
-    return f"significantly worse by {-row.difference:.4f} (adjusted p {row.p_adjusted:.3g}, alpha {alpha:g})"
+    return (
+        f"significantly worse by {-row.difference:.4f} (adjusted p {p_is(row.p_adjusted)}, alpha {alpha:g})"
+    )
 
 
 def _inferior(row: GateRow, alpha: float, margin: float) -> str | None:
@@ -125,7 +128,7 @@ def _inferior(row: GateRow, alpha: float, margin: float) -> str | None:
         return None
     return (
         f"not shown to be less than {margin:g} worse: difference {row.difference:+.4f}"
-        f" (adjusted p {row.noninferior_p_adjusted:.3g}, alpha {alpha:g})"
+        f" (adjusted p {p_is(row.noninferior_p_adjusted)}, alpha {alpha:g})"
     )
 
 

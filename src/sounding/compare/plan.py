@@ -75,6 +75,13 @@ class Plan:
             for deviation in _deviations(name, planned, used.get(name))
         ]
 
+    def facts(self, choices: Choices) -> dict[str, Any]:
+        """The plan and every deviation from it, as JSON repeats them."""
+        return {
+            "source": self.source, "sha256": self.sha256, "choices": self.choices.made(),
+            "deviations": self.check(choices),
+        }  # fmt: skip
+
     def describe(self) -> str:
         """The plan in one line, as outputs repeat it: file, hash, what is fixed and what is left open."""
         made = self.choices.made()

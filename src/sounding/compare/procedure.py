@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.compare.claims import PairTests, test_pairs
+from sounding.compare.claims import PairTests, check_choices, test_pairs
 from sounding.compare.pairs import Pairs
 from sounding.compare.registry import find_test
 
@@ -28,6 +28,9 @@ class Procedure:
     permutations: int | None = None  # None: 10,000, or as many as the correction needs to reach alpha
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        check_choices(self.test, self.correction, self.alpha, self.margin, self.permutations)
+
     def draws(self, pairs: int) -> int:
         """How many permutations or resamples are made for so many pairs."""
         if self.permutations is not None:
@@ -37,7 +40,7 @@ class Procedure:
     def needed(self, pairs: int) -> int:
         """How many draws it takes until a pair can be significant at all; 0: any number does."""
         correction = self.correction or find_test(self.test).correction
-        if self.test not in DRAWN or correction not in MULTIPLIED or not 0 < self.alpha < 1:
+        if self.test not in DRAWN or correction not in MULTIPLIED:
             return 0
         return int(np.ceil(pairs / self.alpha - 1e-9)) - 1
 

@@ -13,10 +13,11 @@ from sounding.compare.cases import FIRST_UNJUDGED, assessment_measures
 from sounding.compare.comparison import (
     Account,
     Comparison,
+    bounds_of_scores,
+    check_choices,
     check_request,
     chosen_pairs,
     compared,
-    separate_bounds,
 )
 from sounding.compare.documents import what_would_settle
 from sounding.compare.listings import Listings
@@ -31,6 +32,7 @@ from sounding.evaluation import evaluate
 from sounding.measures import Measure, parse_measures
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.scores import Scores
+from sounding.uncertainty import value_bounds
 from sounding.workers import Progress
 
 TOPICS = 5  # whose documents are looked at where one pair is explained
@@ -61,9 +63,13 @@ def compare_runs(
     """Evaluate runs with all that a comparison needs, and compare them.
 
     For one pair, and against baselines, bounds are those of the difference: the two runs' documents are
-    set against each other. For all pairs they are the runs' own.
+    set against each other. For all pairs they are the runs' own. In any case what may be relevant is the
+    same for all runs: whatever one of them retrieved, and the N further documents of the universe `+N`.
     """
     chosen = parse_measures(measures)
+    check_choices(chosen, policies)
+    if policies.universe == "run":
+        policies = replace(policies, universe="runs")
     how = Procedure(seed=policies.seed) if procedure is None else procedure
     files = Reading() if reading is None else reading
     # Standard input can be read once, and runs may be read again.
@@ -82,15 +88,24 @@ def compare_runs(
     )  # fmt: skip
     check_request(scores, chosen)
     pairs = chosen_pairs(scores, chosen, baselines, pair)
-    if not (baselines or pair) or policies.ties == "average" or policies.unjudged == "condensed":
-        bounds = tuple(separate_bounds(scores, measure, pairs) for measure in chosen)
+    apart = not (baselines or pair)
+    if scores.bounds is None or (apart and policies.universe == "runs"):
+        bounds = tuple(bounds_of_scores(scores, measure, pairs) for measure in chosen)
         return compared(scores, chosen, pairs, bounds, how, info)
     listings = Listings.of(
         [_read(source, policies, files) for source in sources],
         prepare(judgments, scores.policies),
         scores.policies,
     )
-    bounds = tuple(bounds_of_pairs(measure, listings, pairs) for measure in chosen)
+    if apart:
+        shared = value_bounds(listings.rankings, listings.outside(), scores.measures, scores.policies)
+        again = replace(scores, bounds=shared)
+        bounds = tuple(bounds_of_scores(again, measure, pairs) for measure in chosen)
+        return compared(scores, chosen, pairs, bounds, how, info)
+    kinds = dict(zip(scores.measures, scores.bounds.kinds, strict=True))
+    bounds = tuple(
+        None if kinds[measure] == "none" else bounds_of_pairs(measure, listings, pairs) for measure in chosen
+    )
     found = compared(scores, chosen, pairs, bounds, how, info)
     if pair is None:
         return found
@@ -154,4 +169,6 @@ def _accounts(comparison: Comparison, listings: Listings) -> Iterator[Account]:
             )
             for place in leading
         }
-        yield Account(settling=what_would_settle(measure, listings, (a, b)), telling=telling)
+        known = comparison.bounds[number] is not None
+        settling = what_would_settle(measure, listings, (a, b)) if known else None
+        yield Account(settling=settling, telling=telling)

@@ -81,7 +81,7 @@ def bounds_of_pairs(
     own = _own_bounds(measure, listings, value_bounds)
     if _has_rule(measure):
         return _by_rule(measure, listings, pairs, own)
-    return _separately(measure, listings, pairs, own)
+    return separate_bounds(measure, own.lower, own.upper, pairs, _known(listings, pairs))
 
 
 def as_asked(measure: Measure, policies: Policies) -> Measure:
@@ -250,19 +250,26 @@ def _own_bounds(measure: Measure, listings: Listings, given: ValueBounds | None)
     return _OwnBounds(given.lower[:, 0], given.upper[:, 0])
 
 
-def _separately(measure: Measure, listings: Listings, pairs: Pairs, own: _OwnBounds) -> PairBounds:
-    """The least of one run less the most of the other, and the reverse."""
+def separate_bounds(
+    measure: Measure, low: Table, high: Table, pairs: Pairs, counted: NDArray[np.bool_]
+) -> PairBounds:
+    """The least of one run less the most of the other, and the reverse.
+
+    `low` and `high` bound the values, (run, topic), NaN where a run has none; both runs' must be over the
+    same universe. `counted` says which topics count for both runs, (pair, topic).
+    """
     first, second = pairs[:, 0], pairs[:, 1]
-    known = _known(listings, pairs) & ~np.isnan(own.lower[first] + own.lower[second])
-    whole = np.concatenate([own.lower, own.upper])
+    valued = ~np.isnan(low) & ~np.isnan(high)
+    known = counted & valued[first] & valued[second]
+    whole = np.concatenate([low, high])
     size = float(np.abs(whole[np.isfinite(whole)]).max(initial=0.0))
     if measure.definition.aggregate == "geometric":
-        lows, highs = (np.log(np.maximum(side, GEOMETRIC_FLOOR)) for side in (own.lower, own.upper))
+        lows, highs = (np.log(np.maximum(side, GEOMETRIC_FLOOR)) for side in (low, high))
         low_a, low_b = (np.exp(_mean(lows[side], known)) for side in (first, second))
         high_a, high_b = (np.exp(_mean(highs[side], known)) for side in (first, second))
         return _pair_bounds(low_a - high_b, high_a - low_b, "separate", size)
-    lower = _mean(own.lower[first] - own.upper[second], known)
-    upper = _mean(own.upper[first] - own.lower[second], known)
+    lower = _mean(low[first] - high[second], known)
+    upper = _mean(high[first] - low[second], known)
     return _pair_bounds(lower, upper, "separate", size)
 
 
@@ -271,9 +278,14 @@ def _separately(measure: Measure, listings: Listings, pairs: Pairs, own: _OwnBou
 
 def _known(listings: Listings, pairs: Pairs) -> NDArray[np.bool_]:
     """(pair, topic): the topic counts for both runs."""
-    if listings.policies.missing != "skip":
-        return np.ones((len(pairs), len(listings.judgments.topics)), np.bool_)
     missing = np.array([ranking.missing for ranking in listings.rankings])
+    return counted_topics(missing, pairs, listings.policies)
+
+
+def counted_topics(missing: NDArray[np.bool_], pairs: Pairs, policies: Policies) -> NDArray[np.bool_]:
+    """(pair, topic): the topic counts for both runs, where these topics are missing, (run, topic)."""
+    if policies.missing != "skip":
+        return np.ones((len(pairs), missing.shape[1]), np.bool_)
     return ~(missing[pairs[:, 0]] | missing[pairs[:, 1]])
 
 

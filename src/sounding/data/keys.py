@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sounding.data.tokens import Places, Tokens, Words, digests, same_words
 
 _U64 = np.uint64
-_SLOTS_A_KEY = 8  # a sparse table: most look-ups end at the first slot
+_SLOTS_A_KEY = 16  # a sparse table: most look-ups end at the first slot
 
 
 def pair_keys(topics: tuple[str, ...], sizes: Places, doc_words: Words) -> Words:

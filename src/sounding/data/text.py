@@ -34,6 +34,7 @@ class Fields:
 
     columns: tuple[Tokens, ...]
     lines: Places | None  # the line of every record, from 1; None: record i stands in line i + 1
+    longer: bool  # whether a line may have more fields than were asked for at least
 
     def line(self, record: int) -> int:
         """The line of a record."""
@@ -90,7 +91,9 @@ def _quick_fields(
     columns = []
     for field in wanted:
         columns.append(Tokens(buffer, begin + start[field], (end[field] - start[field]).astype(np.int64)))
-    return Fields(tuple(columns), None)
+    # One byte of white space behind each of the fields asked for, and no more: no line is longer.
+    longer = int(np.bitwise_count(white).sum()) > least * len(begin)
+    return Fields(tuple(columns), None, longer)
 
 
 def _places(
@@ -204,7 +207,7 @@ def _plain_fields(
     for field in wanted:
         token = first[records] + field
         columns.append(Tokens(buffer, starts[token], ends[token] - starts[token]))
-    return Fields(tuple(columns), records + 1)
+    return Fields(tuple(columns), records + 1, bool((fields[records] > least).any()))
 
 
 def _note_control_characters(text: Bytes, newlines: Places, problems: Problems) -> None:

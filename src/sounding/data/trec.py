@@ -34,13 +34,15 @@ def read_trec_run(
     with_ranks: bool = False,
 ) -> Run:
     """A run: one retrieved document a line. What stands behind the tag is ignored, as in trec_eval."""
-    fields = split_fields(
-        content.buffer, content.size, wanted=(0, 2, 3, 4), least=6, shape=RUN_SHAPE, problems=problems
-    )
-    topic, doc, rank, score = fields.columns
-    _note_blanks_within_ids(content, topic, rank, fields.lines, problems)
+    fields = _run_fields(content, (0, 2, 4), problems)
+    topic, doc, score = fields.columns
+    rank = None
+    if with_ranks or fields.longer:
+        rank = _run_fields(content, (3,), Problems(content.source)).columns[0]
+    if rank is not None and fields.longer:
+        _note_blanks_within_ids(content, topic, rank, fields.lines, problems)
     scores = checked_numbers(score, fields.lines, "score", problems)
-    ranks = checked_numbers(rank, fields.lines, "rank", problems) if with_ranks else None
+    ranks = checked_numbers(rank, fields.lines, "rank", problems) if with_ranks and rank is not None else None
     tag = _last_tag(content, topic)
     return group_run(
         topic, doc, scores, lines=fields.lines, ranks=ranks,
@@ -105,6 +107,12 @@ def read_strata(
         lines=fields.lines, strata=checked_whole(stratum, fields.lines, "stratum", problems),
         source=content.source, duplicates=duplicates, problems=problems,
     )  # fmt: skip
+
+
+def _run_fields(content: Content, wanted: tuple[int, ...], problems: Problems) -> Fields:
+    return split_fields(
+        content.buffer, content.size, wanted=wanted, least=6, shape=RUN_SHAPE, problems=problems
+    )
 
 
 def _exactly(content: Content, wanted: tuple[int, ...], count: int, shape: str, problems: Problems) -> Fields:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -153,6 +152,8 @@ def interval(measure: Measure, ranking: Ranking, *, confidence: float = 0.95) ->
     Symmetric on a log scale, for the estimates are skewed. Not a number where the estimate is 0: what
     was not found tells no spread.
     """
+    from statistics import NormalDist
+
     value, error = measure(ranking), standard_error(measure, ranking)
     reach = np.full(len(value), np.nan)
     np.divide(NormalDist().inv_cdf((1 + confidence) / 2) * error, value, out=reach, where=value > 0)

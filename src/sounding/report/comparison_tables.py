@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 
 from sounding.compare.cases import CASES, MEANING, strength
+from sounding.compare.claims import PairTests
 from sounding.compare.comparison import Comparison
 from sounding.compare.depths import CAUSES, Move, count_scenarios, examples, families, moved_pairs, moves
 from sounding.compare.documents import OpenDocument
+from sounding.compare.p_values import p_is, shown_p
 from sounding.compare.runs import TOPICS
 from sounding.compare.scenarios import SCENARIOS
 from sounding.compare.telling import TellingDocument
-from sounding.report.tables import UNKNOWN, Cell, Column, Table
+from sounding.report.tables import UNKNOWN, Cell, Column, Table, decimal
 
 SHOWN = 20  # pairs that people see without asking for more
-SMALL = 5e-5  # a p below it is shown as such: four decimals cannot hold it
 
 Named = Sequence[tuple[str, Comparison]]  # collections by name
 
@@ -45,19 +46,37 @@ def tidy_pairs(comparison: Comparison, collection: str | None = None, top: int |
     return Table(columns, facts=facts(comparison))
 
 
-def people_pairs(comparison: Comparison, top: int | None = None) -> Table:
-    """Pairs of interest first, as people read them."""
+def tidy_pairs_of(collections: Named, top: int | None = None) -> list[Table]:
+    """The pairs of every collection for programs; what json says beside them by collection, if several."""
+    if len(collections) == 1:
+        return [tidy_pairs(collections[0][1], None, top)]
+    first, *others = [tidy_pairs(comparison, name, top) for name, comparison in collections]
+    beside = {name: facts(comparison) for name, comparison in collections}
+    return [replace(first, facts={"collections": beside}), *others]
+
+
+def people_pairs(
+    comparison: Comparison, top: int | None = None, *, title: str | None = None, full: bool = False
+) -> Table:
+    """Pairs of interest first, as people read them; `full`: for print, with topics and both p."""
     order = comparison.interesting()
     rows = order[: SHOWN if top is None else top]
     found = comparison.columns(rows)
-    columns = [Column("run_a", found["run_a"]), Column("run_b", found["run_b"], joined=True)]
+    columns = [Column("run_a", found["run_a"]), Column("run_b", found["run_b"])]
     if len(comparison.measures) > 1:
-        columns.append(Column("measure", found["measure"], joined=True))
-    limits = zip(found["ci_low"], found["ci_high"], strict=True)
+        columns.append(Column("measure", found["measure"]))
+    keys = len(columns)
+    if full or _topics_differ(comparison):
+        columns.append(Column("topics", found["topics"]))
     columns += [
         Column("difference", found["difference"]),
-        Column("interval", [f"{_limit(low)} to {_limit(high)}" for low, high in limits], joined=True),
-        Column("p", [shown_p(p) for p in found["p_adjusted"]]),
+        Column("interval", list(map(shown_interval, found["ci_low"], found["ci_high"])), joined=True),
+    ]
+    if full:
+        columns.append(Column("p", [shown_p(p) for p in found["p"]]))
+    adjusted = "adjusted p" if full else _p_name(comparison.performance_tests[0])
+    columns += [
+        Column(adjusted, [shown_p(p) for p in found["p_adjusted"]]),
         Column("assessment", found["assessment_difference"]),
         Column("case", [_case(case) for case in found["case"]]),
         Column("settled", [_yes(cell) for cell in found["settled"]]),
@@ -71,7 +90,12 @@ def people_pairs(comparison: Comparison, top: int | None = None) -> Table:
     # What to do is enough in a table; why is told where there is room.
     columns.append(Column("advice", [advice.partition(":")[0] for advice in found["advice"]]))
     shown = "" if len(rows) == len(order) else f"{len(rows)} of {len(order):,} rows, the rest with --top N. "
-    return Table(columns, notes=[shown + _summary(comparison), *notes(comparison)])
+    told = [shown + _summary(comparison), *notes(comparison)]
+    return Table(columns, title=title, notes=told, keys=keys)
+
+
+def _topics_differ(comparison: Comparison) -> bool:
+    return len({count for tests in comparison.performance_tests for count in tests.topics.tolist()}) > 1
 
 
 def _summary(comparison: Comparison) -> str:
@@ -92,10 +116,10 @@ def _summary(comparison: Comparison) -> str:
 def notes(comparison: Comparison) -> list[str]:
     """What was tested and how, what to beware of, and the policies."""
     first = comparison.performance_tests[0]
-    told = [f"{len(comparison.runs)} runs, {len(comparison.topics)} judged topics. Test: {first.method}."]
-    told[0] += f" Interval: {first.interval}."
+    told = [f"{len(comparison.runs)} runs, {len(comparison.topics)} judged topics."]
+    told[0] += f" Test: {first.method}; alpha {first.alpha:g}. Interval: {first.interval}."
     omnibus = [
-        f"{measure} {tests.omnibus.f:.4g} (p {_is(tests.omnibus.p)})"
+        f"{measure} {tests.omnibus.f:.4g} (p {p_is(tests.omnibus.p)})"
         for measure, tests in zip(comparison.measures, comparison.performance_tests, strict=True)
         if tests.omnibus is not None
     ]
@@ -104,8 +128,28 @@ def notes(comparison: Comparison) -> list[str]:
         degrees = f"{f.df_runs} and {f.df_error} degrees of freedom"
         told.append(f"F of all runs at once, on {degrees}: {', '.join(omnibus)}.")
     told += comparison.notes
-    told.append(f"Policies: {comparison.policies.describe()}.")
+    return [*told, *how_valued(comparison)]
+
+
+def how_valued(comparison: Comparison) -> list[str]:
+    """The policies behind the values, and what is behind the word settled."""
+    told = [f"Policies: {comparison.policies.describe()}."]
+    basis = _settled_basis(comparison)
+    if basis is not None:
+        capped = "" if basis["at_most"] is None else f", at most {basis['at_most']} new relevant documents"
+        told.append(f"Settled: by bounds over universe {basis['universe']}{capped}.")
     return told
+
+
+def _settled_basis(comparison: Comparison) -> dict[str, str | None] | None:
+    """What settled rests on: which unjudged documents may be relevant; None where nothing is known."""
+    if all(bounds is None for bounds in comparison.bounds):
+        return None
+    policies = comparison.policies
+    return {
+        "by": "bounds", "universe": policies.universe,
+        "at_most": policies.at_most if policies.unjudged == "bounds" else None,
+    }  # fmt: skip
 
 
 def facts(comparison: Comparison) -> dict[str, Any]:
@@ -113,6 +157,7 @@ def facts(comparison: Comparison) -> dict[str, Any]:
     first = comparison.performance_tests[0]
     return {
         "policies": asdict(comparison.policies),
+        "settled": _settled_basis(comparison),
         "test": {"name": first.test, "correction": first.correction, "alpha": first.alpha,
                  "method": first.method, "interval": first.interval},
         "omnibus": {
@@ -133,13 +178,15 @@ def facts(comparison: Comparison) -> dict[str, Any]:
 # -- one pair --------------------------------------------------------------------------------------
 
 
-def explain(comparison: Comparison, pair: int = 0, *, width: int | None = None) -> str:
+def explain(
+    comparison: Comparison, pair: int = 0, *, width: int | None = None, more: Sequence[str] = ()
+) -> str:
     """One pair in a paragraph for each measure: what was found, by which topics, how far to trust it.
 
-    `width` breaks lines for a terminal.
+    `width` breaks lines for a terminal; `more` are notes below.
     """
     told = [_paragraph(comparison, number, pair) for number in range(len(comparison.measures))]
-    told += notes(comparison)
+    told += [*notes(comparison), *more]
     return "\n\n".join(textwrap.fill(text, width) if width else text for text in told) + "\n"
 
 
@@ -155,14 +202,14 @@ def _paragraph(comparison: Comparison, number: int, pair: int) -> str:
     level = f"{100 * (1 - tests.alpha):g}%"
     sentences = [
         f"{a} against {b} by {comparison.measures[number]}, {tests.topics[pair]} topics:"
-        f" {means[0]:.4f} against {means[1]:.4f}, a difference of {tests.difference[pair]:+.4f}"
-        f" ({level} interval {_limit(tests.ci_low[pair])} to {_limit(tests.ci_high[pair])}),"
-        f" {'' if tests.significant[pair] else 'not '}significant (p {_is(tests.p_adjusted[pair])}).",
+        f" {means[0]:.4f} against {means[1]:.4f}, a difference of {_signed(tests.difference[pair])}"
+        f" ({level} interval {shown_interval(tests.ci_low[pair], tests.ci_high[pair])}),"
+        f" {'' if tests.significant[pair] else 'not '}significant ({_p_name(tests)} {p_is(tests.p_adjusted[pair])}).",
         f"Topics on which {a} is better: {tests.wins[pair]}, worse: {tests.losses[pair]},"
         f" equal: {tests.ties[pair]}.",
         f"Of the first {k} documents {100 * shares[0]:.0f}% of {a}'s and {100 * shares[1]:.0f}% of {b}'s were"
         f" judged, {'' if assessed.significant[pair] else 'not '}significantly different"
-        f" (p {_is(assessed.p_adjusted[pair])}).",
+        f" ({_p_name(assessed)} {p_is(assessed.p_adjusted[pair])}).",
     ]
     if case:
         better = f"{a if tests.difference[pair] > 0 else b} is " if tests.significant[pair] else ""
@@ -170,8 +217,8 @@ def _paragraph(comparison: Comparison, number: int, pair: int) -> str:
     if tests.equivalence is not None:
         margin = tests.equivalence
         sentences.append(
-            f"Equivalent within {margin.margin:g}: p {_is(margin.p_adjusted[pair])};"
-            f" {a} not worse by that much: p {_is(margin.noninferior_p_adjusted[pair])}."
+            f"Equivalent within {margin.margin:g}: {_p_name(tests)} {p_is(margin.p_adjusted[pair])};"
+            f" {a} not worse by that much: {_p_name(tests)} {p_is(margin.noninferior_p_adjusted[pair])}."
         )
     sentences += [*_topics(comparison, number, values, known), _settled(comparison, number, pair)]
     sentences.append(comparison.advice(number, pair))
@@ -202,7 +249,7 @@ def _settled(comparison: Comparison, number: int, pair: int) -> str:
     bounds = comparison.bounds[number]
     if bounds is None:
         return "Whether unjudged documents could turn the order round is not known."
-    limits = f"the difference lies between {bounds.lower[pair]:+.4f} and {bounds.upper[pair]:+.4f}"
+    limits = f"the difference lies between {_signed(bounds.lower[pair])} and {_signed(bounds.upper[pair])}"
     told = f"{limits} whatever the unjudged documents are ({HOW_BOUNDED[bounds.kind]})"
     if bounds.settled[pair]:
         return f"Settled: {told}."
@@ -342,7 +389,7 @@ def _step_table(comparison: Comparison) -> Table:
             for case, counts in zip(CASES, step.counts.tolist(), strict=True)
         ]
     names = ["measure", "depths", "from", *(f"to {case}" for case in CASES)]
-    return Table(_columns(names, rows), title="moves between cases, counted")
+    return Table(_columns(names, rows), title="moves between cases, counted", keys=3)
 
 
 def _moved_table(comparison: Comparison, top: int | None) -> Table:
@@ -359,7 +406,7 @@ def _moved_table(comparison: Comparison, top: int | None) -> Table:
     causes = Counter(move.cause for move in found)
     told = "; ".join(f"{causes[cause]:,} {text}" for cause, text in CAUSES.items() if causes[cause])
     shown = "" if len(rows) == len(found) else f"{len(rows)} of {len(found):,} moves. "
-    return Table(_columns(names, rows), title="pairs that move", notes=[f"{shown}Causes: {told}."])
+    return Table(_columns(names, rows), title="pairs that move", notes=[f"{shown}Causes: {told}."], keys=3)
 
 
 def _move_interest(move: Move) -> tuple[bool, bool, int]:
@@ -382,9 +429,10 @@ def _example_table(comparison: Comparison) -> Table:
                     float(assessed.difference[pair]), shown_p(assessed.p_adjusted[pair]),
                 )
             )  # fmt: skip
-    names = ["measure", "case", "run_a", "run_b", "difference", "p", "assessment", "assessment p"]
+    p = _p_name(comparison.performance_tests[0])
+    names = ["measure", "case", "run_a", "run_b", "difference", p, "assessment", f"assessment {p}"]
     rule = "For each case the pair whose less clear claim, by p against alpha, is clearest."
-    return Table(_columns(names, rows), title="an example of each case", notes=[rule])
+    return Table(_columns(names, rows), title="an example of each case", notes=[rule], keys=4)
 
 
 def _scenario_table(comparison: Comparison) -> Table:
@@ -418,8 +466,31 @@ LEGEND = (
 )
 
 
-def matrix_table(comparison: Comparison, number: int) -> Table:
-    """All runs against all, one sign a pair, in the order of the measure."""
+def matrix_tables(comparison: Comparison) -> list[Table]:
+    """For each measure all runs against all, one sign a pair, in the order of the measure: for people."""
+    tables = []
+    for number, measure in enumerate(comparison.measures):
+        rows = _matrix_rows(comparison, number)
+        columns = _columns(["rank", "run", str(measure), "against"], rows)
+        title = f"{measure}: {len(rows)} runs against each other"
+        tables.append(Table(columns, title=title, keys=2))
+    tables[-1] = with_notes(tables[-1], [LEGEND, _summary(comparison), *notes(comparison)])
+    return tables
+
+
+def tidy_matrix(comparison: Comparison) -> Table:
+    """One row a measure and run, with its signs against all runs in the order of the rows: for programs."""
+    rows = [
+        (str(measure), *row)
+        for number, measure in enumerate(comparison.measures)
+        for row in _matrix_rows(comparison, number)
+    ]
+    names = ["measure", "rank", "run", "value", "against"]
+    return Table(_columns(names, rows), facts=facts(comparison) | {"legend": LEGEND})
+
+
+def _matrix_rows(comparison: Comparison, number: int) -> list[tuple[int, str, float, str]]:
+    """Rank, run, mean and signs against all runs, the best run first."""
     means = np.nanmean(comparison.values[:, number], axis=1)
     order = sorted(range(len(means)), key=lambda run: (-means[run], comparison.runs[run]))
     place = {run: row for row, run in enumerate(order)}
@@ -432,34 +503,35 @@ def matrix_table(comparison: Comparison, number: int) -> Table:
             strong, sign = bool(comparison.strong[number, pair]), int(signs[pair])
             grid[place[a], place[b]] = SIGNS[strong, sign]
             grid[place[b], place[a]] = SIGNS[strong, -sign]
-    return Table(
-        [
-            Column("rank", list(range(1, len(order) + 1))),
-            Column("run", [comparison.runs[run] for run in order], joined=True),
-            Column(str(comparison.measures[number]), [float(means[run]) for run in order], joined=True),
-            Column("against", ["".join(row) for row in grid.tolist()]),
-        ],
-        title=f"{comparison.measures[number]}: {len(order)} runs against each other",
-        notes=[LEGEND, _summary(comparison), *notes(comparison)],
-    )
+    return [
+        (rank, comparison.runs[run], float(means[run]), "".join(row))
+        for rank, (run, row) in enumerate(zip(order, grid.tolist(), strict=True), 1)
+    ]
 
 
 # -- cells -----------------------------------------------------------------------------------------
 
 
-def shown_p(p: float) -> str:
-    """A p-value to four decimals; what is smaller as such, never as 0."""
-    return f"{p:.4f}" if p >= SMALL else "<0.0001"
+def _p_name(tests: PairTests) -> str:
+    """What the adjusted p is called: plain p where there was nothing to adjust for."""
+    return "p" if tests.correction == "none" or len(tests.pairs) == 1 else "adjusted p"
 
 
-def _is(p: float) -> str:
-    return f"= {p:.4f}" if p >= SMALL else "< 0.0001"
+def shown_interval(low: float, high: float) -> str:
+    """An interval in words; one without a limit says so, and one that is not known is a dash."""
+    if np.isnan(low) or np.isnan(high):
+        return UNKNOWN
+    if np.isinf(low) and np.isinf(high):
+        return "unlimited"
+    if np.isinf(low):
+        return f"up to {decimal(high)}"
+    return f"from {decimal(low)}" if np.isinf(high) else f"{decimal(low)} to {decimal(high)}"
 
 
-def _limit(value: float) -> str:
-    if np.isfinite(value):
-        return f"{value:.4f}"
-    return "any" if np.isinf(value) else "–"
+def _signed(value: float) -> str:
+    """A difference with its sign; 0 to four decimals has none."""
+    text = decimal(value)
+    return f"+{text}" if float(text) > 0 else text
 
 
 def _case(case: int | None) -> str | None:

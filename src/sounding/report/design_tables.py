@@ -1,17 +1,21 @@
-"""How large an experiment must be, as tables: power in sentences, error rates by topics and difference."""
+"""How large an experiment must be, as tables: power by pair, error rates by topics and difference."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 
 from sounding.compare.comparison import Comparison
-from sounding.compare.design import Design, design
+from sounding.compare.design import LEAST_SPLIT, Design, SwapRates, design
 from sounding.measures import Measure
-from sounding.report.tables import Cell, Column, Table
+from sounding.report.comparison_tables import SHOWN, how_valued
+from sounding.report.tables import UNKNOWN, Cell, Column, Table
 
-SHOWN = (0.0, 0.01, 0.02, 0.05, 0.1)  # differences required that people see
+REQUIRED = (0.0, 0.01, 0.02, 0.05, 0.1)  # differences required that people see
 DIGITS = 3
 
 Designs = Mapping[Measure, Design]
@@ -30,38 +34,112 @@ def designs(comparison: Comparison) -> Designs:
     }  # fmt: skip
 
 
-def people_designs(found: Designs) -> list[Table]:
-    """For each measure: error rates and fuzziness by topics, what is extrapolated, and power below."""
+def people_designs(found: Designs, comparison: Comparison) -> list[Table]:
+    """For each measure: power and topics needed by pair, then error rates and ties by topics."""
     tables = []
-    for measure, one in found.items():
-        swaps, beyond = one.swaps, one.extrapolation
-        sizes = [*swaps.sizes.tolist(), *beyond.topics.tolist()]
-        columns = [
-            Column("topics", sizes),
-            Column("seen", ["yes"] * len(swaps.sizes) + ["extrapolated"] * len(beyond.topics), joined=True),
-        ]
-        places = [place for place, size in enumerate(swaps.required.tolist()) if size in SHOWN]
-        for place in places:
-            rates = [*swaps.error_rate[:, place].tolist(), *beyond.error_rate[:, place].tolist()]
-            columns.append(Column(f"errors from {swaps.required[place]:g}", rates, digits=DIGITS))
-        for place in places:
-            ties: list[Cell] = [*swaps.fuzziness[:, place].tolist(), *[None] * len(beyond.topics)]
-            columns.append(Column(f"ties below {swaps.required[place]:g}", ties, digits=DIGITS))
-        power = "; ".join(one.power.describe())
-        rule = (
-            f"Two disjoint sets of so many topics, {swaps.splits} splits: share of claims that the other set"
-            " reverses, and of pairs too close for a claim, by the difference that is required."
-        )
-        title = f"{measure}: how often another set of topics names the other run"
-        tables.append(Table(columns, title=title, notes=[f"Power: {power}.", rule]))
+    for number, (measure, one) in enumerate(found.items()):
+        power = _power_table(measure, one, comparison, number)
+        if too_few(one.swaps):
+            tables.append(replace(power, notes=[*power.notes, _too_few(one.swaps)]))
+        else:
+            tables += [power, _error_table(measure, one), _tie_table(measure, one)]
+    told = [f"{len(comparison.runs)} runs, {len(comparison.topics)} judged topics."]
+    told += [*comparison.notes, *how_valued(comparison)[:1]]
+    tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *told])
     return tables
 
 
-def tidy_designs(found: Designs) -> Table:
-    """One row a measure, number of topics and difference required: for programs."""
+def too_few(swaps: SwapRates) -> bool:
+    """Whether halves of the topics are too small for their error rates to mean anything."""
+    return swaps.topics < LEAST_SPLIT
+
+
+def _too_few(swaps: SwapRates) -> str:
+    return (
+        f"{swaps.topics} topics on which all runs have a value are too few to split: error rates need"
+        f" at least {LEAST_SPLIT}."
+    )
+
+
+def _power_table(measure: Measure, one: Design, comparison: Comparison, number: int) -> Table:
+    """Pairs of interest first: the power at the difference seen, and the topics that it needs."""
+    power = one.power
+    order = [pair for place, pair in comparison.interesting() if place == number]
+    shown = order[:SHOWN]
+    names = [comparison.names(pair) for pair in shown]
+    columns = [
+        Column("run_a", [a for a, _ in names]),
+        Column("run_b", [b for _, b in names]),
+        Column("topics", power.topics[shown].tolist()),
+        Column("difference", power.difference[shown].tolist()),
+        Column("power", power.power[shown].tolist(), digits=DIGITS),
+        Column("topics needed", [_many(count) for count in power.topics_needed[shown].tolist()], right=True),
+    ]
+    rest = "" if len(shown) == len(order) else f"{len(shown)} of {len(order):,} pairs; json has all. "
+    rule = "Power: chance to find the difference seen, were it the true one; topics needed for it."
+    lines = power.describe()
+    notes = [f"{rest}{rule}", *(f"{line[0].upper()}{line[1:]}." for line in lines)]
+    title = f"{measure}: power at the differences seen"
+    return Table(columns, title=title, notes=notes, keys=2)
+
+
+def _many(count: float) -> str:
+    """A number of topics, which may be without end."""
+    if math.isnan(count):
+        return UNKNOWN
+    return "no number" if math.isinf(count) else f"{count:,.0f}"
+
+
+def _error_table(measure: Measure, one: Design) -> Table:
+    swaps, beyond = one.swaps, one.extrapolation
+    columns = [
+        Column("topics", [*swaps.sizes.tolist(), *beyond.topics.tolist()]),
+        Column("seen", ["yes"] * len(swaps.sizes) + ["extrapolated"] * len(beyond.topics)),
+    ]
+    for place in _places(swaps):
+        rates = [*swaps.error_rate[:, place].tolist(), *beyond.error_rate[:, place].tolist()]
+        columns.append(Column(f"from {swaps.required[place]:g}", _rates(rates), right=True))
+    rule = (
+        f"Two disjoint sets of so many topics, {swaps.splits} splits: share of claims that the other set"
+        " reverses, by the difference that a claim requires."
+    )
+    title = f"{measure}: how often another set of topics names the other run"
+    return Table(columns, title=title, notes=[rule], keys=2)
+
+
+def _tie_table(measure: Measure, one: Design) -> Table:
+    swaps = one.swaps
+    columns = [Column("topics", swaps.sizes.tolist())]
+    for place in _places(swaps):
+        shares = swaps.fuzziness[:, place].tolist()
+        columns.append(Column(f"below {swaps.required[place]:g}", shares, digits=DIGITS))
+    rule = "Share of pairs without a claim: equal, or closer than the difference required."
+    return Table(columns, title=f"{measure}: how often no run is named", notes=[rule])
+
+
+def _places(swaps: SwapRates) -> list[int]:
+    return [place for place, size in enumerate(swaps.required.tolist()) if size in REQUIRED]
+
+
+def _rates(rates: Sequence[float]) -> list[str]:
+    """Rates as people read them: what is not 0 is never shown as 0."""
+    least = 10**-DIGITS
+    return [
+        UNKNOWN if math.isnan(rate) else f"<{least:g}" if 0 < rate < least / 2 else f"{rate:.{DIGITS}f}"
+        for rate in rates
+    ]
+
+
+def tidy_designs(found: Designs, comparison: Comparison) -> Table:
+    """One row a measure, number of topics and difference required, for programs; json has the pairs beside.
+
+    Measures with too few topics to split have no rows.
+    """
     rows: list[tuple[Cell, ...]] = []
     for measure, one in found.items():
         swaps, beyond = one.swaps, one.extrapolation
+        if too_few(swaps):
+            continue
         for size, required in np.ndindex(swaps.claims.shape):
             rows.append(
                 (
@@ -80,8 +158,39 @@ def tidy_designs(found: Designs) -> Table:
     names = (
         "measure", "topics", "required", "extrapolated", "claims", "errors", "error_rate", "fuzziness",
     )  # fmt: skip
-    power = {str(measure): list(one.power.describe()) for measure, one in found.items()}
+    facts = {
+        "policies": asdict(comparison.policies),
+        "runs": list(comparison.runs),
+        "topics": len(comparison.topics),
+        "power": {str(measure): list(one.power.describe()) for measure, one in found.items()},
+        "pairs": {str(measure): _pair_facts(one, comparison) for measure, one in found.items()},
+        "notes": [*comparison.notes, *split_notes(found)],
+    }
     return Table(
-        [Column(name, [row[place] for row in rows]) for place, name in enumerate(names)],
-        facts={"power": power},
+        [Column(name, [row[place] for row in rows]) for place, name in enumerate(names)], facts=facts
     )
+
+
+def split_notes(found: Designs) -> list[str]:
+    """A sentence for each measure whose topics are too few to split."""
+    return [f"{measure}: {_too_few(one.swaps)}" for measure, one in found.items() if too_few(one.swaps)]
+
+
+def _pair_facts(one: Design, comparison: Comparison) -> list[dict[str, Any]]:
+    """Every pair with its power and the topics it needs; None: not known, or without end."""
+    power = one.power
+    found = []
+    for pair in range(len(power.pairs)):
+        a, b = comparison.names(pair)
+        needed = float(power.topics_needed[pair])
+        numbers = {
+            name: value if math.isfinite(value) else None
+            for name in ("difference", "deviation", "power", "detectable")
+            for value in [float(getattr(power, name)[pair])]
+        }
+        found.append(
+            {"run_a": a, "run_b": b, "topics": int(power.topics[pair])}
+            | numbers
+            | {"topics_needed": int(needed) if math.isfinite(needed) else None}
+        )
+    return found

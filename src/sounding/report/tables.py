@@ -44,6 +44,7 @@ class Table:
     title: str | None = None
     notes: Sequence[str] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)  # what json repeats beside the rows
+    keys: int = 1  # first columns that name a row: every part of a folded table repeats them
 
     @property
     def height(self) -> int:
@@ -57,8 +58,13 @@ class Table:
         return [dict(zip(names, map(_known, row), strict=True)) for row in cells]
 
 
+def _is_said(cell: Cell) -> bool:
+    """Whether a cell holds something that is known."""
+    return not isinstance(cell, float) or math.isfinite(cell)
+
+
 def _known(cell: Cell) -> Cell:
-    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+    return cell if _is_said(cell) else None
 
 
 def render(
@@ -111,8 +117,14 @@ def _shown(cell: Cell, column: Column) -> str:
     if isinstance(cell, float):
         if column.percent:
             return f"{100 * cell:.0f}%"
-        return f"{cell:.{4 if column.digits is None else column.digits}f}"
+        return decimal(cell, 4 if column.digits is None else column.digits)
     return str(cell)
+
+
+def decimal(value: float, digits: int = 4) -> str:
+    """A number with so many decimals, and no sign where they are all 0."""
+    # Adding 0 turns the negative zero, which rounding may leave, into the usual one.
+    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def _is_text(column: Column) -> bool:
@@ -122,7 +134,7 @@ def _is_text(column: Column) -> bool:
 
 def _text(table: Table, width: int | None, marks: bool) -> str:
     lines = [table.title, ""] if table.title else []
-    for number, columns in enumerate(_folded(table.columns, width)):
+    for number, columns in enumerate(_folded(table.columns, width, table.keys)):
         lines += [""] if number else []
         lines += _aligned(columns, table.height, marks)
     if table.notes:
@@ -155,21 +167,21 @@ def _padded(text: str, width: int, left: bool) -> str:
     return text + blanks if left else blanks + text
 
 
-def _folded(columns: Sequence[Column], width: int | None) -> list[list[Column]]:
-    """Columns in blocks that fit the width, each led by the first column; joined ones stay together."""
+def _folded(columns: Sequence[Column], width: int | None, keys: int) -> list[list[Column]]:
+    """Columns in blocks that fit the width, each led by the key columns; joined ones stay together."""
     if width is None or not columns:
         return [list(columns)]
-    first, *others = columns
+    leading, others = columns[:keys], columns[keys:]
     units: list[list[Column]] = []
     for column in others:
         if column.joined and units:
             units[-1].append(column)
         else:
             units.append([column])
-    blocks: list[list[Column]] = [[first]]
+    blocks: list[list[Column]] = [[*leading]]
     for unit in units:
-        if _breadth([*blocks[-1], *unit]) > width and len(blocks[-1]) > 1:
-            blocks.append([first])
+        if _breadth([*blocks[-1], *unit]) > width and len(blocks[-1]) > len(leading):
+            blocks.append([*leading])
         blocks[-1].extend(unit)
     return blocks
 
@@ -243,16 +255,10 @@ def _csv(tables: Sequence[Table]) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(column.name for column in tables[0].columns)
     for table in tables:
-        columns = ([_plain(cell) for cell in column.cells] for column in table.columns)
+        # The csv module writes None as nothing and floats so that they read back the same.
+        columns = [[cell if _is_said(cell) else None for cell in column.cells] for column in table.columns]
         writer.writerows(zip(*columns, strict=True))
     return stream.getvalue()
-
-
-def _plain(cell: Cell) -> str:
-    cell = _known(cell)
-    if cell is None:
-        return ""
-    return repr(float(cell)) if isinstance(cell, float) else str(cell)
 
 
 def _json(tables: Sequence[Table]) -> str:

@@ -1,0 +1,15 @@
+"""How a p-value is written, wherever people read one."""
+
+from __future__ import annotations
+
+SMALL = 0.001  # a p below it is shown as such, never as 0
+
+
+def shown_p(p: float) -> str:
+    """A p-value as a cell: four decimals, or `<0.001`."""
+    return f"{p:.4f}" if p >= SMALL else f"<{SMALL}"
+
+
+def p_is(p: float) -> str:
+    """A p-value as a sentence goes on after the letter: `= 0.0123`, or `< 0.001`."""
+    return f"= {p:.4f}" if p >= SMALL else f"< {SMALL}"

@@ -531,7 +531,7 @@ def test_full_judgments_lie_within_the_bounds_of_a_shallow_pool(collections: Pat
         run = read_run(path)
         names.append(path.name.removeprefix("input.").removesuffix(".gz"))
         position, _ = order_documents(run, np.arange(len(run.docs)), DEFAULT_POLICIES)
-        topic = np.repeat([judged.place.get(text, -1) for text in run.topics], run.sizes)
+        topic = np.repeat(judged.table.numbers(run.topics), run.sizes)
         keys.append(run.pair_keys()[topic >= 0])
         ranks.append((position - np.repeat(run.starts[:-1], run.sizes) + 1)[topic >= 0])
         topics.append(topic[topic >= 0])

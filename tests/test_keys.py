@@ -71,8 +71,9 @@ def test_a_table_finds_exactly_the_pairs_it_holds(
 ) -> None:
     held = list(dict.fromkeys(held))
     left, right = table_of(held), table_of(asked)
-    table = PairTable.build(left.pair_keys(), left.docs.words())
-    rows, places = table.find(right.pair_keys(), right.docs)
+    table = PairTable.build(left.topics, left.sizes, left.pair_keys(), left.docs)
+    numbers = np.repeat(table.numbers(right.topics), right.sizes)
+    rows, places = table.find(numbers, right.pair_keys(), right.docs)
     topics = np.repeat(np.array(right.topics, object), right.sizes)
     wanted = [(t, d) in set(held) for t, d in zip(topics, right.docs.texts(), strict=True)]
     assert rows.tolist() == np.flatnonzero(wanted).tolist()
@@ -83,9 +84,11 @@ def test_a_table_finds_exactly_the_pairs_it_holds(
 
 def test_equal_keys_of_different_ids_never_match() -> None:
     held = table_of([("1", "a"), ("1", "b")])
-    table = PairTable.build(held.pair_keys(), held.docs.words())
+    table = PairTable.build(held.topics, held.sizes, held.pair_keys(), held.docs)
     asked = Tokens.from_strings(["zz", "b"])
-    rows, _ = table.find(held.pair_keys(), asked)  # the key of "a" with the text "zz": a forged collision
+    rows, _ = table.find(
+        np.zeros(2, np.int64), held.pair_keys(), asked
+    )  # the key of "a" with the text "zz": a forged collision
     assert rows.tolist() == [1]
 
 

@@ -11,7 +11,7 @@ import polars
 import pytest
 
 from sounding.errors import UnknownNameError
-from sounding.report.tables import Column, Table, display_width, parquet, render
+from sounding.report.tables import Column, Table, decimal, display_width, parquet, render
 
 NAN = math.nan
 
@@ -62,6 +62,22 @@ def test_a_wide_table_is_folded_and_every_part_names_its_rows() -> None:
     assert sum(line.startswith("run") for line in text.splitlines()) == 4
     for pair in range(4):
         assert any(f"measure-{2 * pair}  measure-{2 * pair + 1}" in line for line in text.splitlines())
+
+
+def test_every_part_of_a_folded_table_repeats_all_the_columns_that_name_its_rows() -> None:
+    keys = [Column("run_a", ["a", "a"]), Column("run_b", ["b", "c"]), Column("measure", ["P@5", "P@5"])]
+    table = Table([*keys, *(Column(f"number-{n}", [0.1, 0.2]) for n in range(4))], keys=3)
+    parts = render([table], "table", width=45).split("\n\n")
+    assert len(parts) == 2
+    for part in parts:
+        assert part.startswith("run_a  run_b  measure  number-")
+        assert "\na      c      P@5      " in part
+
+
+@pytest.mark.parametrize(("value", "shown"), [(-0.00001, "0.0000"), (-0.0, "0.0000"), (-0.00006, "-0.0001")])
+def test_no_number_is_shown_as_minus_zero(value: float, shown: str) -> None:
+    assert decimal(value) == shown
+    assert render([Table([Column("x", [value])])], "table").splitlines()[2].strip() == shown
 
 
 def test_a_column_wider_than_the_terminal_is_shown_whole() -> None:

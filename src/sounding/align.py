@@ -28,7 +28,6 @@ class Judged:
     table: PairTable
     grades: NDArray[np.float64]  # (table row,) at least 0, or POOLED
     topic: Places  # (table row,)
-    place: dict[str, int]  # topic id -> number
     judgment: Places | None = None  # (table row,) its place in `judgments`; where these were sampled
     strata: Places | None = None  # (table row,) where there are strata
 
@@ -37,17 +36,16 @@ def prepare(qrels: Qrels, policies: Policies = DEFAULT_POLICIES) -> Judged:
     """Qrels under the policy for negative grades, with their hash table."""
     grades = settled_grades(qrels.grades, policies.negative)
     topic = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
-    table = PairTable.build(qrels.pair_keys(), qrels.docs.words())
-    place = {text: number for number, text in enumerate(qrels.topics)}
+    table = PairTable.build(qrels.topics, qrels.sizes, qrels.pair_keys(), qrels.docs)
     best_first = _best_first(grades, topic)
     judgments = _judgments(qrels, grades, topic, best_first)
     if qrels.strata is None and qrels.probabilities is None:
-        return Judged(judgments, table, grades, topic, place)
+        return Judged(judgments, table, grades, topic)
     judgment = np.full(len(grades), -1)
     judgment[best_first] = np.arange(len(best_first))
     strata = None if qrels.strata is None else _numbered_strata(qrels.strata, topic)
     judgments = replace(judgments, sampling=_sampling(qrels, topic, strata, best_first))
-    return Judged(judgments, table, grades, topic, place, judgment, strata)
+    return Judged(judgments, table, grades, topic, judgment, strata)
 
 
 def settled_grades(grades: NDArray[np.float64], negative: Negative) -> NDArray[np.float64]:
@@ -111,15 +109,16 @@ def _by_topic_and_grade(topic: Places, grades: NDArray[np.float64]) -> Places:
 
 def matches(run: Run, judged: Judged) -> tuple[Places, Places]:
     """Rows of a run that the qrels list, ascending, and the row of the qrels for each."""
-    here, there = judged.table.find(run.pair_keys(), run.docs)
+    topic = np.repeat(topic_rows(run, judged), run.sizes)
+    here, there = judged.table.find(topic, run.pair_keys(), run.docs)
     # The doc ids were compared; that the topics agree as well makes a false match impossible.
-    sure = topic_rows(run, judged)[_topic_of(run, here)] == judged.topic[there]
-    return here[sure], there[sure]
+    sure = topic[here] == judged.topic[there]
+    return (here, there) if sure.all() else (here[sure], there[sure])
 
 
 def topic_rows(run: Run, judged: Judged) -> Places:
     """The number among the judged topics of each of the run's topics; -1: not judged."""
-    return np.array([judged.place.get(text, -1) for text in run.topics], np.int64)
+    return judged.table.numbers(run.topics)
 
 
 def _topic_of(run: Run, rows: Places) -> Places:

@@ -136,7 +136,7 @@ def _refuse_with_groups(measures: Sequence[Measure], policies: Policies) -> None
 def _earlier(residual: Any, policies: Policies) -> PairTable:
     """The documents that an earlier round judged."""
     seen = read_qrels(residual, duplicates=policies.duplicates, fractional=policies.fractional)
-    return PairTable.build(seen.pair_keys(), seen.docs.words())
+    return PairTable.build(seen.topics, seen.sizes, seen.pair_keys(), seen.docs)
 
 
 def _residual_remark(residual: Any, judgments: Qrels, left: Qrels) -> str:
@@ -173,7 +173,8 @@ def _outside_each(
 
 def _found(table: Run | Qrels, earlier: PairTable) -> NDArray[np.bool_]:
     """Which rows of a table the earlier judgments hold."""
-    rows, _ = earlier.find(table.pair_keys(), table.docs)
+    topic = np.repeat(earlier.numbers(table.topics), table.sizes)
+    rows, _ = earlier.find(topic, table.pair_keys(), table.docs)
     found = np.zeros(len(table.docs), np.bool_)
     found[rows] = True
     return found
@@ -221,7 +222,7 @@ def _evaluate_run(
         name=run.name, tag=run.tag, source=run.source, values=values, texts=texts,
         judged=_judged_shares(ranking, measures), errors=errors,
         lengths=treat_unjudged(ranking, policies).retrieved, missing=ranking.missing,
-        ignored=sum(topic not in whole.place for topic in run.topics),
+        ignored=sum(topic not in whole.table.topics for topic in run.topics),
         # Judgments are the same for all runs: they need not travel between processes.
         ranking=replace(ranking, judgments=NO_JUDGMENTS) if uncertain else None,
         marks=unjudged_marks(run, whole, found) if counts_others(policies) else None,

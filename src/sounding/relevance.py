@@ -409,7 +409,7 @@ class FromFile:
         """The file as a table to find documents in."""
         _check_level(level)
         listed = read_probabilities(self.source)
-        number_of = np.array([judged.place.get(text, -1) for text in listed.topics], np.int64)
+        number_of = judged.table.numbers(listed.topics)
         topic = np.repeat(np.arange(len(listed.topics)), listed.sizes)
         any_document = _texts_that_are(listed, _ANY)
         otherwise = np.full(len(judged.judgments.topics), np.nan)
@@ -418,11 +418,12 @@ class FromFile:
                 otherwise[:] = listed.grades[row]
             elif number_of[topic[row]] >= 0:
                 otherwise[number_of[topic[row]]] = listed.grades[row]
-        here, there = judged.table.find(listed.pair_keys(), listed.docs)
+        here, there = judged.table.find(number_of[topic], listed.pair_keys(), listed.docs)
         known = np.zeros(len(listed.docs), np.bool_)
         known[here] = judged.grades[there] >= 0
         return _Listed(
-            self.name, level, listed, PairTable.build(listed.pair_keys(), listed.docs.words()),
+            self.name, level, listed,
+            PairTable.build(listed.topics, listed.sizes, listed.pair_keys(), listed.docs),
             number_of[topic], known | any_document, otherwise,
         )  # fmt: skip
 
@@ -445,7 +446,8 @@ class _Listed:
     def probabilities(self, documents: Unjudged, outside: Counts) -> tuple[Values, Outside]:
         run = documents.run
         rows = documents.rows()
-        here, there = self.table.find(run.pair_keys()[rows], run.docs[rows])
+        number_of = self.table.numbers(documents.ranking.topics)
+        here, there = self.table.find(number_of[documents.topic], run.pair_keys()[rows], run.docs[rows])
         # The ids were compared; that the topics agree as well makes a false match impossible.
         sure = self.topic[there] == documents.topic[here]
         here, there = here[sure], there[sure]

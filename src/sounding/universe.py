@@ -37,7 +37,7 @@ def unjudged_marks(run: Run, judged: Judged, found: tuple[Counts, Counts]) -> Ma
     unjudged[here[judged.grades[there] >= 0]] = False
     keys = run.pair_keys()[unjudged]
     kept = np.concatenate([[0], np.cumsum(unjudged)])[run.starts]
-    sizes = np.zeros(len(judged.place), np.int64)
+    sizes = np.zeros(len(judged.judgments.topics), np.int64)
     sizes[rows[rows >= 0]] = np.diff(kept)[rows >= 0]
     if (np.diff(rows[rows >= 0]) < 0).any():
         topic = np.repeat(rows, np.diff(kept))

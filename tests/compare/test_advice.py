@@ -142,9 +142,21 @@ def test_a_measure_that_is_condensed_already_is_not_advised_again() -> None:
 
 
 def test_a_strong_difference_that_nothing_more_is_known_of_is_left_alone() -> None:
-    advice = advise(STRONG)
+    advice = advise(replace(STRONG, settled=None))
     assert advice.action == "nothing to do"
     assert str(advice).endswith("and the run ahead is not the more assessed one.")
+
+
+@pytest.mark.parametrize("needed", [None, 5, 5000])
+def test_an_open_pair_is_never_done_whether_or_not_its_documents_were_looked_at(needed: int | None) -> None:
+    advice = advise(replace(STRONG, settled=False, documents_needed=needed))
+    assert advice.action == "judge documents"
+
+
+def test_topics_are_counted_only_where_more_are_needed_than_there_are() -> None:
+    lacking = replace(STRONG, case=1, p=0.2, topics=50)
+    assert "about 51 would be needed" in str(advise(replace(lacking, topics_needed=51)))
+    assert str(advise(replace(lacking, topics_needed=50))).endswith("over 50 topics.")
 
 
 def test_every_situation_has_one_sentence_of_advice() -> None:

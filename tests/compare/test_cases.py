@@ -107,6 +107,16 @@ def test_without_a_cut_off_assessment_is_taken_at_the_deepest_rank_of_any_run() 
     np.testing.assert_allclose(values, expected, rtol=1e-15)
 
 
+def test_measures_whose_weight_fades_are_assessed_where_nearly_all_of_it_lies() -> None:
+    long = {"1": {f"d{rank:03}": -float(rank) for rank in range(120)}}
+    measures = ["RBP(p=0.8)", "RBP(p=0.5)@40", "ERR", "RBP(p=0.99)"]
+    scores = evaluate({"1": {"d001": 1}}, [long], with_assessment(measures))
+    depths = [assessment_values(scores, parse(measure))[0] for measure in measures]
+    assert depths == [21, 40, 99, 120]  # .99 ** 459 is the first below .01, and no list is that long
+    for measure, k in zip(measures, depths, strict=True):
+        assert assessment_values(scores, parse(measure))[1].tolist() == [[pytest.approx(1 / k)]]
+
+
 def test_with_assessment_adds_a_p_at_the_depths_and_at_shallower_ones() -> None:
     measures = with_assessment(["P@30", "nDCG@5"])
     assert measures[:2] == (parse("P@30"), parse("nDCG@5"))

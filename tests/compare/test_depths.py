@@ -13,7 +13,6 @@ from sounding.compare.depths import (
     count_scenarios,
     examples,
     families,
-    frozen_runs,
     moved_pairs,
     moves,
 )
@@ -131,7 +130,7 @@ def test_a_run_with_short_lists_is_frozen_whatever_else_changed() -> None:
 
 def test_a_list_must_end_in_the_first_half_of_a_step_to_be_frozen() -> None:
     found = two_runs({10: (0.5, 0.5), 100: (0.5, 0.5)}, {10: (0.9, 0.9), 100: (0.5, 0.8)}, lengths=(54, 56))
-    assert frozen_runs(found, 10, 100).tolist() == [True, False]
+    assert found.frozen_runs(10, 100).tolist() == [True, False]
 
 
 @pytest.mark.parametrize(

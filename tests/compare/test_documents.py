@@ -181,13 +181,15 @@ def test_topics_that_one_run_lacks_and_that_are_skipped_have_no_documents_that_m
 
 
 @pytest.mark.parametrize("measure", ["RBP", "AP"])
-def test_a_cap_is_left_out_of_account(measure: str) -> None:
+def test_under_a_cap_weights_are_the_same_and_no_number_is_given(measure: str) -> None:
     collection = Collection([{"t": ["r", "x"]}, {"t": ["y", "r"]}], {"t": {"r": 1.0}})
     free, capped = (
         what_would_settle(parse(measure), listings_of(collection, policies), (0, 1))
         for policies in (Policies(), Policies(at_most="0"))
     )
-    assert free.needed == capped.needed == 1
+    assert free.documents == capped.documents
+    assert (free.needed, capped.needed) == (1, None)
+    assert str(capped).startswith("How few judgments would settle it is not known: only so many")
 
 
 def test_documents_are_weighed_in_batches_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:

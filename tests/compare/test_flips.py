@@ -195,6 +195,13 @@ def test_max_t_compares_with_the_largest_t_of_the_pairs_that_are_left(missing: i
         assert result.p_adjusted.tolist() == pytest.approx(plain_max_t(values, result.pairs), abs=1e-12)
 
 
+def test_where_all_flips_were_made_only_topics_can_help() -> None:
+    (note,) = run(table(3, 5), correction="holm").notes
+    assert note.endswith("the least p is 0.0625 times 3 pairs (holm); it takes more topics")
+    (note,) = run(table(3, 6), correction="holm").notes
+    assert note.endswith("it takes more topics or correction max-t")
+
+
 def test_max_t_rejects_where_holm_cannot() -> None:
     values = table(12, 30)
     values[0] += 0.3
@@ -205,6 +212,6 @@ def test_max_t_rejects_where_holm_cannot() -> None:
     assert (
         "no pair can be significant at 0.05: the least p is 0.001 times 66 pairs (holm)" in stepwise.notes[0]
     )
-    assert "at least 1,319 permutations" in stepwise.notes[0]
+    assert stepwise.notes[0].endswith("it takes at least 1,319 permutations or correction max-t")
     assert joint.notes == ()
     assert run(values, correction="holm", permutations=1_319).notes == ()

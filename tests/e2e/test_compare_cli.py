@@ -12,6 +12,8 @@ import pytest
 
 from sounding.cli import main
 from sounding.compare.comparison import COLUMNS
+from sounding.compare.p_values import p_is, shown_p
+from sounding.report.comparison_tables import shown_interval
 
 Said = tuple[int, str, str]
 Call = Callable[..., Said]
@@ -58,13 +60,100 @@ def test_the_table_has_pairs_of_interest_first_and_says_how_it_was_made(call: Ca
     assert (status, err) == (0, "")
     head, _, *rows = out.splitlines()
     assert head.split() == [
-        "run_a", "run_b", "difference", "interval", "p", "assessment", "case", "settled", "advice",
+        "run_a", "run_b", "difference", "interval", "adjusted", "p", "assessment", "case", "settled", "advice",
     ]  # fmt: skip
-    assert all("<0.0001" in row for row in rows[:3])
+    assert all("<0.001" in row for row in rows[:3])
     assert rows[3] == ""
     assert rows[4].startswith("3 of 28 rows, the rest with --top N. P@5: 28 pairs,")
-    assert "Test: paired t test; correction holm." in rows[5]
-    assert rows[-1].startswith("Policies: ties trec, unjudged bounds")
+    assert (
+        "Test: paired t test; correction holm; alpha 0.05. Interval: t interval of the mean, 95%." in rows[5]
+    )
+    assert rows[-2].startswith("Policies: ties trec, unjudged nonrelevant, missing zero")
+    assert rows[-1] == "Settled: by bounds over universe runs."
+
+
+@pytest.mark.parametrize("policy", ["nonrelevant", "bounds", "condensed"])
+@pytest.mark.parametrize("view", [(), ("--matrix",), ("--design",), ("--depths", "5")])
+def test_policies_are_repeated_as_they_were_chosen(call: Call, policy: str, view: tuple[str, ...]) -> None:
+    asked = ("qrels.txt", "runs", "-m", "P" if "--depths" in view else "P@5", "--unjudged", policy, *view)
+    _, out, _ = call(*asked)
+    assert f"Policies: ties trec, unjudged {policy}," in out
+    _, out, _ = call(*asked, "--format", "json")
+    body = json.loads(out)
+    body = body["collections"]["qrels"] if "collections" in body else body
+    assert body["policies"]["unjudged"] == policy
+    if "--design" not in view:
+        known = {"by": "bounds", "universe": "runs", "at_most": None}
+        assert body["settled"] == (None if policy == "condensed" else known)
+
+
+def test_topics_stand_in_the_table_where_pairs_differ_in_them(
+    call: Call, trial: Path, tmp_path: Path
+) -> None:
+    whole = [f"runs/{name}.txt" for name in names(trial)[:2]]
+    lines = (trial / "runs" / f"{names(trial)[2]}.txt").read_text().splitlines(keepends=True)
+    (tmp_path / "short.txt").write_text(
+        "".join(line for line in lines if line.split()[0] != lines[0].split()[0])
+    )
+    asked = ("qrels.txt", *whole, str(tmp_path / "short.txt"), "-m", "P@5", "--missing", "skip")
+    _, out, _ = call(*asked)
+    head, _, *rows = out.splitlines()
+    place = head.index("topics")
+    assert sorted(row[place : place + 6].strip() for row in rows[:3]) == ["29", "29", "30"]
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5")
+    assert "topics" not in out.splitlines()[0]
+
+
+@pytest.mark.parametrize("form", ["md", "latex"])
+def test_print_has_topics_and_both_p(call: Call, form: str) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--format", form)
+    head = next(line for line in out.splitlines() if "difference" in line).replace("\\_", "_")
+    cells = [cell.strip(" \\") for cell in head.replace("&", "|").strip("| ").split("|")]
+    assert cells == [
+        "run_a", "run_b", "topics", "difference", "interval", "p", "adjusted p", "assessment", "case",
+        "settled", "advice",
+    ]  # fmt: skip
+
+
+def test_p_is_called_adjusted_only_where_it_is(call: Call, trial: Path) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--correction", "none")
+    assert "adjusted" not in out.splitlines()[0]
+    a, *_, b = names(trial)
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--pair", a, b)
+    assert "adjusted" not in out
+
+
+def test_a_narrow_terminal_names_the_pair_and_the_measure_in_every_part(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("os.get_terminal_size", lambda *_: os.terminal_size((80, 20)))
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "-m", "AP", "--top", "3")
+    heads = [line.split()[:3] for line in out.splitlines() if line.startswith("run_a")]
+    assert len(heads) > 1
+    assert all(head == ["run_a", "run_b", "measure"] for head in heads)
+
+
+def test_an_interval_without_limits_says_so_and_minus_zero_is_zero() -> None:
+    inf, nan = float("inf"), float("nan")
+    assert shown_interval(-inf, inf) == "unlimited"
+    assert shown_interval(-inf, 0.5) == "up to 0.5000"
+    assert shown_interval(0.5, inf) == "from 0.5000"
+    assert shown_interval(-0.00001, 0.5) == "0.0000 to 0.5000"
+    assert shown_interval(nan, nan) == "–"
+
+
+@pytest.mark.parametrize(
+    ("p", "cell", "rest"),
+    [
+        (0.0, "<0.001", "< 0.001"),
+        (0.00099, "<0.001", "< 0.001"),
+        (0.001, "0.0010", "= 0.0010"),
+        (1, "1.0000", "= 1.0000"),
+    ],
+)
+def test_p_is_written_one_way(p: float, cell: str, rest: str) -> None:
+    assert (shown_p(p), p_is(p)) == (cell, rest)
 
 
 def test_the_table_says_what_to_do_and_csv_why(call: Call) -> None:
@@ -181,6 +270,27 @@ def test_the_matrix_has_one_sign_for_each_pair_in_the_order_of_the_measure(call:
     assert flat == "".join(expected[case] for case in cases)
 
 
+def test_the_matrix_of_several_measures_is_one_tidy_table_for_programs(call: Call, tmp_path: Path) -> None:
+    asked = ("qrels.txt", "runs", "-m", "AP", "-m", "P@5", "--matrix")
+    _, out, _ = call(*asked, "--format", "csv")
+    head, *rows = out.splitlines()
+    assert head == "measure,rank,run,value,against"
+    cells = [row.split(",") for row in rows]
+    assert [row[:2] for row in cells] == [[name, str(n)] for name in ("AP", "P@5") for n in range(1, 9)]
+    status, _, _ = call(*asked, "-o", str(tmp_path / "matrix.parquet"))
+    assert status == 0
+    frame = polars.read_parquet(tmp_path / "matrix.parquet")
+    assert [list(map(str, row)) for row in frame.rows()] == cells
+    _, out, _ = call(*asked, "--format", "json")
+    body = json.loads(out)
+    assert [row["against"] for row in body["rows"]] == [row[4] for row in cells]
+    assert body["test"]["alpha"] == 0.05
+    _, out, _ = call(*asked)
+    assert out.count("Policies: ") == 1
+    assert "AP: 8 runs against each other" in out
+    assert "P@5: 8 runs against each other" in out
+
+
 # -- depths ----------------------------------------------------------------------------------------
 
 
@@ -245,6 +355,35 @@ def test_collections_are_rows_whose_decisions_are_counted_apart(call: Call) -> N
     assert "a: an example of each case" in table
 
 
+def test_each_pair_of_several_collections_is_a_table_of_people_for_each(call: Call) -> None:
+    asked = (
+        "qrels.txt", "runs", "-m", "P", "--depths", "5", "--each-pair", "--top", "2",
+        "--collection", "truth", "truth.txt", "runs",
+    )  # fmt: skip
+    _, out, _ = call(*asked)
+    lines = out.splitlines()
+    assert [line for line in lines if line in ("qrels", "truth")] == ["qrels", "truth"]
+    assert sum(line.startswith("run_a") for line in lines) == 2
+    assert "ci_low" not in out
+    _, out, _ = call(*asked, "--format", "json")
+    body = json.loads(out)
+    assert [row["collection"] for row in body["rows"]] == ["qrels"] * 2 + ["truth"] * 2
+    assert body["collections"]["truth"]["policies"]["unjudged"] == "nonrelevant"
+
+
+def test_info_is_about_the_runs_of_the_arguments_alone(call: Call, trial: Path, tmp_path: Path) -> None:
+    for path in sorted((trial / "runs").iterdir()):
+        tag = path.stem
+        (tmp_path / f"other-{path.name}").write_text(path.read_text().replace(tag, f"other-{tag}"))
+    asked = ("qrels.txt", "runs", "-m", "P", "--depths", "5,20", "--info", "info.tsv", "--format", "json")
+    for runs in (str(tmp_path), "runs"):
+        status, out, err = call(*asked, "--collection", "truth", "truth.txt", runs)
+        assert status == 0, err
+        beside = json.loads(out)["collections"]
+        assert not beside["qrels"]["pool"]["guessed"]
+        assert beside["truth"]["pool"]["guessed"]
+
+
 # -- plans, gates, design --------------------------------------------------------------------------
 
 
@@ -263,9 +402,42 @@ def test_a_plan_is_taken_repeated_and_checked(call: Call, tmp_path: Path) -> Non
     assert "deviates from the plan: alpha: the plan says 0.01, used is 0.05" in err
 
 
+def test_a_plan_stands_in_the_output_itself(call: Call, trial: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('measures = ["P@5"]\ntest = "t"\nalpha = 0.01\n')
+    asked = ("qrels.txt", "runs", "--plan", str(plan))
+    a, *_, b = names(trial)
+    for view in ((), ("--matrix",), ("--design",), ("--pair", a, b), ("--format", "md")):
+        _, out, err = call(*asked, *view)
+        said = out.replace("\\_", "_")
+        assert f"Plan {plan} (sha256 " in said
+        assert "The plan is followed." in said
+        assert err == ""
+    _, out, err = call(*asked, "--alpha", "0.05")
+    assert "Deviates from the plan: alpha: the plan says 0.01, used is 0.05." in out
+    assert err == "deviates from the plan: alpha: the plan says 0.01, used is 0.05\n"
+    _, out, _ = call(*asked, "--alpha", "0.05", "--format", "json")
+    echo = json.loads(out)["plan"]
+    assert echo["choices"] == {"measures": ["P@5"], "test": "t", "alpha": 0.01}
+    assert echo["deviations"] == ["alpha: the plan says 0.01, used is 0.05"]
+    assert len(echo["sha256"]) == 64
+
+
+def test_a_pair_wins_over_a_planned_baseline_and_the_deviation_is_named(
+    call: Call, trial: Path, tmp_path: Path
+) -> None:
+    a, b, *_ = names(trial)
+    plan = tmp_path / "plan.toml"
+    plan.write_text(f'measures = ["P@5"]\ntest = "t"\nbaseline = ["{b}"]\n')
+    status, out, err = call("qrels.txt", "runs", "--plan", str(plan), "--pair", a, b)
+    assert status == 0
+    assert out.startswith(f"{a} against {b} by P@5")
+    assert err == f"deviates from the plan: baseline: {b} is in the plan and not used\n"
+
+
 def test_a_gate_ends_with_the_status_of_what_fails(call: Call, trial: Path) -> None:
     _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--matrix", "--format", "csv")
-    ordered = [line.split(",")[1] for line in out.splitlines()[1:]]
+    ordered = [line.split(",")[2] for line in out.splitlines()[1:]]
     best, worst = ordered[0], ordered[-1]
     status, _, err = call("qrels.txt", "runs", "-m", "P@5", "--baseline", best, "--fail-on", "worse")
     assert status == 3
@@ -278,10 +450,50 @@ def test_a_gate_ends_with_the_status_of_what_fails(call: Call, trial: Path) -> N
 
 def test_a_design_says_how_many_topics_are_needed(call: Call) -> None:
     _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--design")
-    assert out.startswith("P@5: how often another set of topics names the other run")
-    assert "smallest difference that these topics detect" in out
+    assert out.startswith("P@5: power at the differences seen")
+    assert "P@5: how often another set of topics names the other run" in out
+    assert "Smallest difference that these topics detect" in out
+    assert "8 runs, 30 judged topics." in out
+    tables = [line for line in out.splitlines() if not line.endswith(".")]
+    assert max(map(len, tables)) <= 100
     _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--design", "--format", "csv")
     assert out.splitlines()[0] == ("measure,topics,required,extrapolated,claims,errors,error_rate,fuzziness")
+
+
+def test_a_design_has_power_and_topics_needed_of_every_pair(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--design", "--format", "json")
+    body = json.loads(out)
+    pairs = body["pairs"]["P@5"]
+    assert len(pairs) == 28
+    assert len(body["runs"]) == 8
+    assert body["topics"] == 30
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--design")
+    head, _, *rows = out.splitlines()[2:24]
+    assert head.split() == ["run_a", "run_b", "topics", "difference", "power", "topics", "needed"]
+    needed = {(pair["run_a"], pair["run_b"]): pair for pair in pairs}
+    for row in rows:
+        a, b, _, _, power, topics = row.split()
+        assert power == f"{needed[a, b]['power']:.3f}"
+        assert topics == f"{needed[a, b]['topics_needed']:,}"
+        enough = needed[a, b]["power"] >= 0.8
+        assert (needed[a, b]["topics_needed"] <= 30) == enough
+
+
+def test_a_design_with_too_few_topics_to_split_says_so(call: Call, trial: Path, tmp_path: Path) -> None:
+    lines = (trial / "qrels.txt").read_text().splitlines(keepends=True)
+    few = sorted({line.split()[0] for line in lines})[:8]
+    (tmp_path / "few.txt").write_text("".join(line for line in lines if line.split()[0] in few))
+    asked = (str(tmp_path / "few.txt"), "runs", "-m", "P@5", "--design")
+    told = "8 topics on which all runs have a value are too few to split: error rates need at least 10."
+    _, out, _ = call(*asked)
+    assert told in out
+    assert "Only 8 topics, fewer than 25" in out
+    assert "how often another set" not in out
+    status, out, err = call(*asked, "--format", "csv")
+    assert (status, len(out.splitlines())) == (0, 1)
+    assert f"P@5: {told}" in err
+    assert "Only 8 topics, fewer than 25" in err
+    assert call(*asked, "-o", str(tmp_path / "few.parquet"))[0] == 0
 
 
 # -- errors ----------------------------------------------------------------------------------------
@@ -301,6 +513,11 @@ def test_a_design_says_how_many_topics_are_needed(call: Call) -> None:
         (("qrels.txt", "runs", "-m", "P@5", "--correction", "hulm"), 1, "did you mean holm?"),
         (("qrels.txt", "runs", "-m", "P@5", "--alpha", "2"), 1, "alpha 2.0: expected a number between"),
         (("qrels.txt", "runs", "-m", "P@5", "--info", "qrels.txt"), 1, "no column 'run'"),
+        (("qrels.txt", "runs", "--matrix", "--pair", "a", "b"), 2, "--matrix and --pair do not go together"),
+        (("qrels.txt", "runs", "--matrix", "--design"), 2, "--matrix and --design do not go together"),
+        (("qrels.txt", "runs", "--matrix", "--top", "3"), 2, "--matrix and --top do not go together"),
+        (("qrels.txt", "runs", "--design", "--top", "3"), 2, "--design and --top do not go together"),
+        (("qrels.txt", "runs", "--each-pair"), 2, "--each-pair changes nothing without --depths"),
         (
             ("qrels.txt", "runs", "--depths", "5", "--matrix", "--collection", "a", "qrels.txt", "runs"), 2,
             "--matrix is for one collection",

@@ -267,7 +267,9 @@ def _say(found: Found, tables: list[Table], echo: Echo | None, options: Options)
         notes = [f"{name}: {note}" for name, one in found for note in one.notes]
         if len(found) == 1:
             notes = list(tables[0].facts.get("notes", found[0][1].notes))
-        valued = [text[0].lower() + text[1:-1] for text in how_valued(found[0][1])]
+        # A design says nothing of what is settled.
+        valued = how_valued(found[0][1])[: 1 if options["design"] else None]
+        valued = [text[0].lower() + text[1:-1] for text in valued]
         for text in [*notes, *valued, *([] if echo is None else [echo[0].describe()])]:
             remark(text, quiet=quiet)
     for deviation in [] if echo is None else echo[0].check(echo[1]):

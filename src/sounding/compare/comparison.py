@@ -55,7 +55,7 @@ COLUMNS = (
 class Account:
     """Which documents matter for one pair by one measure."""
 
-    settling: Settling | None  # unjudged ones that could turn or settle the order; None: no bounds known
+    settling: Settling  # unjudged ones that could turn or settle the order
     telling: Mapping[str, tuple[TellingDocument, ...]]  # topic -> relevant ones that made the difference
 
 
@@ -155,7 +155,8 @@ class Comparison:
     def interesting(self) -> list[tuple[int, int]]:
         """(measure, pair) of every row: significant ones first, then weak, then unsettled, then the rest.
 
-        Pairs that could not be tested come last. Within each the smallest adjusted p, then the largest difference comes first.
+        Pairs that could not be tested come last. Within each the smallest adjusted p, then the largest
+        difference comes first.
         """
         rows = []
         for number, tests in enumerate(self.performance_tests):
@@ -248,7 +249,6 @@ class Comparison:
             if one.depth <= depth
         ]  # fmt: skip
         frozen = self.frozen_runs(shallower[0].depth if shallower else 0, depth)
-        settling = self.accounts[measure].settling if self.accounts else None
         return Situation(
             run_a=self.runs[a], run_b=self.runs[b],
             measure=str(self.measures[measure]), basis=_basis(self.measures[measure]),
@@ -258,7 +258,8 @@ class Comparison:
             pooled_a=pooled[0], pooled_b=pooled[1],
             frozen_a=bool(frozen[a]), frozen_b=bool(frozen[b]),
             p=float(tests.p_adjusted[pair]), topics=int(tests.topics[pair]),
-            topics_needed=needed, documents_needed=None if settling is None else settling.needed,
+            topics_needed=needed,
+            documents_needed=self.accounts[measure].settling.needed if self.accounts else None,
         )  # fmt: skip
 
     @property
@@ -318,7 +319,7 @@ def compared(
     if len(problems) == len(attempts):
         raise DataError(problems[0])
     kept = [place for place, one in enumerate(attempts) if not isinstance(one, str)]
-    measures, bounds = (tuple(part[place] for place in kept) for part in (measures, bounds))
+    measures, bounds = tuple(measures[place] for place in kept), tuple(bounds[place] for place in kept)
     performance = tuple(one for one in attempts if not isinstance(one, str))
     tables = [values_of(scores, measure) for measure in measures]
     depths, assessed = zip(*(assessment_values(scores, measure) for measure in measures), strict=True)

@@ -131,19 +131,11 @@ def moved_pairs(comparison: Comparison) -> Iterator[Move]:
             )  # fmt: skip
 
 
-def frozen_runs(comparison: Comparison, from_depth: int, to_depth: int) -> NDArray[np.bool_]:
-    """(run,): lists that end, on average, in the first half of the way from a depth to the next.
-
-    Such a run can hardly find anything more: it is frozen while the others go on.
-    """
-    return comparison.lengths < (from_depth + to_depth) / 2
-
-
 def _cause(comparison: Comparison, shallow: int, deep: int, pair: int) -> tuple[str, str]:
     """Why a pair moved: a frozen run; assessment after the pool; else which of the two tests changed."""
     from_depth, to_depth = comparison.depths[shallow], comparison.depths[deep]
     runs = comparison.pairs[pair].tolist()
-    frozen = frozen_runs(comparison, from_depth, to_depth)
+    frozen = comparison.frozen_runs(from_depth, to_depth)
     performance = _performance_change(comparison, shallow, deep, pair)
     assessment, fell_behind = _assessment_change(comparison, shallow, deep, pair)
     pool = comparison.pool

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sounding.bounds import Unknowns, bounds
 from sounding.compare.listings import Listings, Numbers
 from sounding.compare.settled import CLOSE, as_asked, bounds_of_pairs, is_additive, worth_of_ranks
 from sounding.errors import DataError
@@ -38,11 +39,11 @@ class Settling:
     open: int  # how many unjudged documents have any weight
     needed: int | None  # judgments that settle the order in the best case; None: all together do not
     least: bool  # no fewer can; otherwise so many suffice, and fewer might
-    capped: bool = False  # only so many documents may be relevant: `needed` is not known
+    unknown: str = ""  # why `needed` is not known, where it is not
 
     def __str__(self) -> str:
-        if self.capped:
-            return "How few judgments would settle it is not known under a cap on relevant documents."
+        if self.unknown:
+            return f"How few judgments would settle it is not known: {self.unknown}."
         if self.needed is None:
             return "Cannot be settled by judging documents of these two runs."
         if self.needed == 0:
@@ -60,27 +61,34 @@ def what_would_settle(
     In the best case every judgment turns out in favour of the run that is ahead. Documents are judged in
     the order of their weights. For sums over documents that gives the least number; for other measures
     the weight is that of a document which turns relevant alone, and fewer might do. Under a cap on new
-    relevant documents the weights are the same, and the number is not known.
+    relevant documents the weights are the same, and the number is not known; for a measure without bounds
+    neither is known.
     """
     if limit < 0:
         raise DataError(f"{limit} documents cannot be shown; give a number from 0")
     measure = as_asked(measure, listings.policies)
-    capped = listings.policies.at_most is not None
     two = listings.pick(pair)
-    open_docs = _OpenDocuments.of(measure, two)
     values = [measure(ranking) for ranking in two.rankings]
-    counted = open_docs.counted
+    counted = _counted(two)
     difference = float((values[0] - values[1])[counted].sum() / max(np.count_nonzero(counted), 1))
+    nothing = Unknowns(np.zeros(len(counted), np.int64))
+    if bounds(measure, two.rankings[0], nothing).kind == "none":
+        return Settling(
+            difference=difference, documents=(), open=0, needed=None, least=False,
+            unknown=f"{measure} has no bounds",
+        )  # fmt: skip
+    open_docs = _OpenDocuments.of(measure, two)
+    unknown = "" if two.policies.at_most is None else "only so many documents may be relevant"
     needed: int | None = None
     least = False
-    if not capped and is_additive(measure, two):
+    if not unknown and is_additive(measure, two):
         size = max(float(np.abs(values).max(initial=0.0)), 1.0)
         needed, least = _least_number(difference, open_docs.weight, CLOSE * size), True
-    elif not capped:
+    elif not unknown:
         needed = _greedy_number(measure, two, open_docs, difference)
     return Settling(
         difference=difference, documents=tuple(open_docs.named(two, limit)),
-        open=len(open_docs.doc), needed=needed, least=least, capped=capped,
+        open=len(open_docs.doc), needed=needed, least=least, unknown=unknown,
     )  # fmt: skip
 
 

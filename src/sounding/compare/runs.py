@@ -169,6 +169,4 @@ def _accounts(comparison: Comparison, listings: Listings) -> Iterator[Account]:
             )
             for place in leading
         }
-        known = comparison.bounds[number] is not None
-        settling = what_would_settle(measure, listings, (a, b)) if known else None
-        yield Account(settling=settling, telling=telling)
+        yield Account(settling=what_would_settle(measure, listings, (a, b)), telling=telling)

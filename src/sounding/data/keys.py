@@ -59,21 +59,29 @@ def _suspects(keys: Words) -> Places:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairTable:
-    """Looks up thousands of pairs at once: open addressing with linear probing over sorted bits."""
+    """Looks up thousands of pairs at once: open addressing with linear probing.
 
+    Every topic has a stretch of slots of its own. Rows come topic by topic, so that look-ups stay within
+    a stretch that fits the cache.
+    """
+
+    topics: dict[str, int]  # topic id -> number
     keys: Words
     words: Words  # of the docs, to make sure
     slots: NDArray[np.int32]  # the row that stands in a slot; -1: empty
-    shift: np.uint64  # the upper bits of a key are its slot
+    first: Places  # (topic,) where its stretch begins
+    shift: Words  # (topic,) the upper bits of a key are its slot within the stretch
 
     @staticmethod
-    def build(keys: Words, doc_words: Words) -> PairTable:
-        """A table over distinct pairs."""
-        bits = max(1, (_SLOTS_A_KEY * len(keys)).bit_length())
-        slots = np.full((1 << bits) + 64, -1, np.int32)
-        shift = _U64(64 - bits)
+    def build(topics: tuple[str, ...], sizes: Places, keys: Words, docs: Tokens) -> PairTable:
+        """A table over distinct pairs that are grouped by topic."""
+        bits = [max(1, (_SLOTS_A_KEY * size).bit_length()) for size in sizes.tolist()]
+        widths = np.array([1 << count for count in bits], np.int64)
+        first = np.cumsum(widths) - widths
+        shift = np.array([64 - count for count in bits], _U64)
+        slots = np.full(int(widths.sum()) + 64, -1, np.int32)
         row = np.arange(len(keys))
-        slot = (keys >> shift).view(np.int64)
+        slot = np.repeat(first, sizes) + (keys >> np.repeat(shift, sizes)).view(np.int64)
         while len(row):
             if slot.max(initial=0) >= len(slots):
                 slots = np.concatenate([slots, np.full(len(row) + 64, -1, np.int32)])
@@ -81,15 +89,25 @@ class PairTable:
             slots[slot[free]] = row[free]  # of several rows for one slot, one stays
             left = slots[slot] != row
             row, slot = row[left], slot[left] + 1
-        return PairTable(keys, doc_words, slots, shift)
+        places = {text: number for number, text in enumerate(topics)}
+        return PairTable(places, keys, docs.words(), slots, first, shift)
 
-    def find(self, keys: Words, docs: Tokens) -> tuple[Places, Places]:
-        """Rows of `keys` that the table holds, ascending, and the table's row for each."""
-        slot = (keys >> self.shift).view(np.int64)
-        rows = self.slots.take(slot)
-        live = (rows >= 0).nonzero()[0]
-        rows = rows[live]
+    def numbers(self, topics: tuple[str, ...]) -> Places:
+        """The number of each topic in this table; -1: it has none."""
+        return np.array([self.topics.get(text, -1) for text in topics], np.int64)
+
+    def find(self, topic: Places, keys: Words, docs: Tokens) -> tuple[Places, Places]:
+        """Rows of `keys` that the table holds, ascending, and the table's row for each.
+
+        `topic` is the number of each row's topic, as `numbers` gives it.
+        """
         held = np.full(len(keys), -1)
+        if not len(self.keys):
+            return held[:0], held[:0]
+        slot = self.first[topic] + (keys >> self.shift[topic]).view(np.int64)
+        rows = self.slots.take(slot)
+        live = ((rows >= 0) & (topic >= 0)).nonzero()[0]
+        rows = rows[live]
         step = 0
         while len(live):
             same = self.keys[rows] == keys[live]

@@ -117,7 +117,8 @@ def notes(comparison: Comparison) -> list[str]:
     """What was tested and how, what to beware of, and the policies."""
     first = comparison.performance_tests[0]
     told = [f"{len(comparison.runs)} runs, {len(comparison.topics)} judged topics."]
-    told[0] += f" Test: {first.method}; alpha {first.alpha:g}. Interval: {first.interval}."
+    told[0] += f" Test: {first.method}; alpha {first.alpha:g}."
+    told[0] += f" Interval: {first.interval}, {100 * (1 - first.alpha):g}%."
     omnibus = [
         f"{measure} {tests.omnibus.f:.4g} (p {p_is(tests.omnibus.p)})"
         for measure, tests in zip(comparison.measures, comparison.performance_tests, strict=True)
@@ -204,7 +205,8 @@ def _paragraph(comparison: Comparison, number: int, pair: int) -> str:
         f"{a} against {b} by {comparison.measures[number]}, {tests.topics[pair]} topics:"
         f" {means[0]:.4f} against {means[1]:.4f}, a difference of {_signed(tests.difference[pair])}"
         f" ({level} interval {shown_interval(tests.ci_low[pair], tests.ci_high[pair])}),"
-        f" {'' if tests.significant[pair] else 'not '}significant ({_p_name(tests)} {p_is(tests.p_adjusted[pair])}).",
+        f" {'' if tests.significant[pair] else 'not '}significant"
+        f" ({_p_name(tests)} {p_is(tests.p_adjusted[pair])}).",
         f"Topics on which {a} is better: {tests.wins[pair]}, worse: {tests.losses[pair]},"
         f" equal: {tests.ties[pair]}.",
         f"Of the first {k} documents {100 * shares[0]:.0f}% of {a}'s and {100 * shares[1]:.0f}% of {b}'s were"
@@ -258,9 +260,9 @@ def _settled(comparison: Comparison, number: int, pair: int) -> str:
 
 def _settling(comparison: Comparison, number: int, documents: int = 5) -> list[str]:
     """What would settle an open pair, and the unjudged documents that matter most for it."""
-    if not comparison.accounts:
+    found = comparison.accounts[number].settling if comparison.accounts else None
+    if found is None:
         return []
-    found = comparison.accounts[number].settling
     how_many = str(found).removeprefix("Open: ")
     told = [
         f"{one.doc} (topic {one.topic}, {_ranks(one)}, {one.weight:+.4f})"

@@ -228,7 +228,7 @@ def test_topics_needed_are_those_of_the_power_of_a_t_test(correction: str) -> No
 
 
 def test_no_fewer_topics_are_asked_for_than_there_are() -> None:
-    # Wilcoxon's test does not find what a t test would: 23 topics of 30 would do for that one.
+    # The sign test does not find what a t test would with fewer topics.
     gaps = np.r_[np.full(14, -0.01), np.full(16, 0.06)]
     values = np.stack([0.3 + gaps, np.full(30, 0.3)])
     found = compare(assessed(values), procedure=Procedure(test="sign"))

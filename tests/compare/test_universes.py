@@ -28,7 +28,7 @@ ASKED = [(universe, missing) for universe in UNIVERSES for missing in ("zero", "
 
 @cache
 def drawn(seed: int) -> Collection:
-    """Three runs over three topics, the first of which only two of them have."""
+    """Three runs over four topics, the first of which only two of them have."""
     found = draw_collection(seed, open_docs=3, topics=4)
     lists = [dict(one) for one in found.lists]
     del lists[seed % 3]["t0"]

@@ -13,11 +13,10 @@ from sounding.errors import DataError
 from sounding.measures.registry import Measure
 from sounding.measures.trec import trec_format, trec_name, trec_order
 from sounding.report.tables import UNKNOWN, Cell, Column, Table
-from sounding.scores import Scores
+from sounding.scores import FEW_TOPICS, Scores
 
 MANY_MEASURES = 6  # so many columns are hard to read for one run: the table is turned
 ALL = "all"  # what trec_eval calls the summary over topics
-FEW_TOPICS = 25  # Voorhees (2002): fewer topics do not carry a comparison
 NO_REFERENCE = -1_000_000.0  # what trec_eval prints where a z-score has no reference
 SHORT = {"residual_unjudged": "unjudged", "residual_tail": "tail"}  # column names that people see
 BOUND_KINDS = {

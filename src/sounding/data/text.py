@@ -150,8 +150,8 @@ def _has_control_characters(block: Bytes) -> bool:
 
 def _has_lone_returns(buffer: Bytes, begin: int, length: int) -> bool:
     """Whether a carriage return stands anywhere but before a newline."""
-    returns = (buffer[begin : begin + length] == RETURN).nonzero()[0]
-    return bool(len(returns)) and bool((buffer[begin + returns + 1] != NEWLINE).any())
+    returns = buffer[begin : begin + length] == RETURN
+    return bool(returns.any()) and bool((buffer[begin + returns.nonzero()[0] + 1] != NEWLINE).any())
 
 
 def _set_bits(bitmap: NDArray[np.uint64], word: Places, shift: NDArray[np.uint64], keep: set[int]) -> Starts:

@@ -1,5 +1,5 @@
 """`python -m sounding`: the same as the command `sounding`."""
 
-from sounding.cli import main
+from sounding.cli import run
 
-main()
+run()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from sounding.align import Judged, align
 from sounding.bounds import Bounds, Unknowns, bounds
 from sounding.data.tables import Run
-from sounding.expectation import Expected, expected, level_of
-from sounding.expectation.ratio import is_ratio
 from sounding.measures import Measure
 from sounding.policies import Moments, Policies
 from sounding.ranking import Counts, Ranking
-from sounding.relevance import chances, parse_prior
 from sounding.scores import ExpectedValues, ValueBounds
 from sounding.universe import cap
 from sounding.workers import map_items
+
+if TYPE_CHECKING:
+    from sounding.expectation import Expected
 
 
 def value_bounds(
@@ -60,6 +60,8 @@ def _table(
 
 def _method(measure: Measure, policies: Policies) -> Moments:
     """How a measure's moments are found; the approximations are of ratios only, such as AP and recall."""
+    from sounding.expectation.ratio import is_ratio
+
     approximate = policies.moments in ("ratio", "paper")
     return "best" if approximate and not is_ratio(measure) else policies.moments
 
@@ -77,6 +79,10 @@ def expected_values(
 
     Draws depend on the seed, the run's place and the measure's place, not on the number of processes.
     """
+    # Bounds need none of this, and are asked for more often.
+    from sounding.expectation import expected, level_of
+    from sounding.relevance import chances, parse_prior
+
     prior = parse_prior(policies.prior)
     numeric = [measure for measure in measures if measure.definition.aggregate != "text"]
     likelihoods = {level: prior.fitted(judged, rankings, level) for level in {level_of(m) for m in numeric}}

@@ -491,7 +491,7 @@ def _notes(
     """What a reader should be warned of."""
     topics = len(scores.topics)
     if topics < FEW_TOPICS:
-        yield f"Only {topics} topics, fewer than {FEW_TOPICS}: differences are mostly chance."
+        yield f"Only {topics} topics, fewer than {FEW_TOPICS}: differences may well be chance."
     known = ~np.isnan(values)
     if (known != known[:1]).any():
         yield (

@@ -18,10 +18,10 @@ settings.load_profile("untimed")
 
 
 def lacking(what: str) -> None:
-    """Skip a test, or fail it where every optional part is required."""
+    """Skip a test or a whole module, or fail it where every optional part is required."""
     if os.environ.get(REQUIRE_ALL):
         pytest.fail(what)
-    pytest.skip(what)
+    pytest.skip(what, allow_module_level=True)
 
 
 def require(package: str) -> Any:

@@ -13,9 +13,10 @@ from tests.compare.tables import around, scores_of
 
 import sounding
 from sounding.compare.cases import assessment_measure, with_assessment
-from sounding.compare.comparison import COLUMNS, Comparison, compare, find_run
+from sounding.compare.comparison import COLUMNS, Comparison, compare
 from sounding.compare.design import topics_needed
 from sounding.compare.procedure import MOST_PERMUTATIONS, Procedure
+from sounding.compare.requests import find_run
 from sounding.compare.runs import compare_runs, evaluations
 from sounding.data.simulation import Collection, simulate_collection
 from sounding.errors import DataError, SoundingError, UnknownNameError

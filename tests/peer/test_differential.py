@@ -7,8 +7,6 @@ any other reason fails, and so does a line of that list which excuses nothing.
 from __future__ import annotations
 
 import csv
-import importlib
-import os
 import random
 import shutil
 from collections import Counter
@@ -17,37 +15,22 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.conftest import lacking, require
 
 from sounding.evaluation import evaluate
 from sounding.measures import Measure, parse_measures
 from sounding.measures.trec import trec_name, with_level
 from sounding.policies import Policies
 
-
-def missing(part: str) -> NoReturn:
-    """Skip this module for lack of a part, or fail where all parts have to be there."""
-    text = f"{part} is not installed, and the comparison with the peers needs it"
-    if os.environ.get("SOUNDING_REQUIRE_ALL"):
-        pytest.fail(text, pytrace=False)
-    pytest.skip(text, allow_module_level=True)
-
-
-def peer(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        missing(name)
-
-
-pytrec_eval = peer("pytrec_eval")
-ir_measures = peer("ir_measures")
-peer("cwl")  # what ir_measures computes RBP, INST and others with
+pytrec_eval = require("pytrec_eval")
+ir_measures = require("ir_measures")
+require("cwl")  # what ir_measures computes RBP, INST and others with
 if shutil.which("perl") is None:
-    missing("perl")  # what ir_measures runs gdeval with
+    lacking("perl is not installed, and ir_measures runs gdeval with it")
 
 TOLERANCE = 1e-9
 COLLECTIONS = 16

@@ -228,6 +228,7 @@ def _write(found: Found, echo: Echo | None, options: Options) -> list[Table]:
 
 def _tables(found: Found, options: Options) -> list[Table]:
     from sounding.report import comparison_tables as tables
+    from sounding.report import depth_tables as by_depth
     from sounding.report import design_tables
 
     people, top = options["format_name"] in PEOPLE, options["top"]
@@ -247,10 +248,10 @@ def _tables(found: Found, options: Options) -> list[Table]:
             tables.people_pairs(one, top, title=name if several else None, full=full) for name, one in found
         ]
     if not people:
-        return [tables.tidy_cases(found)]
-    shown = tables.case_tables(found)
+        return [by_depth.tidy_cases(found)]
+    shown = by_depth.case_tables(found)
     for name, comparison in found:
-        shown += tables.depth_tables(comparison, name if several else None, top)
+        shown += by_depth.depth_tables(comparison, name if several else None, top)
     shown[-1] = tables.with_notes(shown[-1], [note for _, one in found for note in tables.notes(one)])
     return shown
 

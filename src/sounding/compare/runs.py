@@ -10,18 +10,11 @@ import numpy as np
 
 from sounding.align import prepare
 from sounding.compare.cases import FIRST_UNJUDGED, assessment_measures
-from sounding.compare.comparison import (
-    Account,
-    Comparison,
-    bounds_of_scores,
-    check_choices,
-    check_request,
-    chosen_pairs,
-    compared,
-)
+from sounding.compare.comparison import Account, Comparison, bounds_of_scores, compared
 from sounding.compare.documents import what_would_settle
 from sounding.compare.listings import Listings
 from sounding.compare.procedure import Procedure
+from sounding.compare.requests import check_choices, check_request, chosen_pairs
 from sounding.compare.settled import bounds_of_pairs
 from sounding.compare.telling import telling_documents
 from sounding.data.formats import read_qrels, read_run

@@ -1,9 +1,8 @@
-"""Comparisons as tables: pairs of interest, cases by depth, moves between them, and the matrix of runs."""
+"""Comparisons as tables: pairs of interest, one pair in words, and the matrix of runs."""
 
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -13,11 +12,9 @@ import numpy as np
 from sounding.compare.cases import CASES, MEANING, strength
 from sounding.compare.claims import PairTests
 from sounding.compare.comparison import Comparison
-from sounding.compare.depths import CAUSES, Move, count_scenarios, examples, families, moved_pairs, moves
 from sounding.compare.documents import OpenDocument
 from sounding.compare.p_values import p_is, shown_p
 from sounding.compare.runs import TOPICS
-from sounding.compare.scenarios import SCENARIOS
 from sounding.compare.telling import TellingDocument
 from sounding.report.tables import UNKNOWN, Cell, Column, Table, decimal
 
@@ -74,11 +71,11 @@ def people_pairs(
     ]
     if full:
         columns.append(Column("p", [shown_p(p) for p in found["p"]]))
-    adjusted = "adjusted p" if full else _p_name(comparison.performance_tests[0])
+    adjusted = "adjusted p" if full else p_name(comparison.performance_tests[0])
     columns += [
         Column(adjusted, [shown_p(p) for p in found["p_adjusted"]]),
         Column("assessment", found["assessment_difference"]),
-        Column("case", [_case(case) for case in found["case"]]),
+        Column("case", [shown_case(case) for case in found["case"]]),
         Column("settled", [_yes(cell) for cell in found["settled"]]),
     ]
     equivalence = [comparison.performance_tests[number].equivalence for number, _ in rows]
@@ -206,12 +203,12 @@ def _paragraph(comparison: Comparison, number: int, pair: int) -> str:
         f" {means[0]:.4f} against {means[1]:.4f}, a difference of {_signed(tests.difference[pair])}"
         f" ({level} interval {shown_interval(tests.ci_low[pair], tests.ci_high[pair])}),"
         f" {'' if tests.significant[pair] else 'not '}significant"
-        f" ({_p_name(tests)} {p_is(tests.p_adjusted[pair])}).",
+        f" ({p_name(tests)} {p_is(tests.p_adjusted[pair])}).",
         f"Topics on which {a} is better: {tests.wins[pair]}, worse: {tests.losses[pair]},"
         f" equal: {tests.ties[pair]}.",
         f"Of the first {k} documents {100 * shares[0]:.0f}% of {a}'s and {100 * shares[1]:.0f}% of {b}'s were"
         f" judged, {'' if assessed.significant[pair] else 'not '}significantly different"
-        f" ({_p_name(assessed)} {p_is(assessed.p_adjusted[pair])}).",
+        f" ({p_name(assessed)} {p_is(assessed.p_adjusted[pair])}).",
     ]
     if case:
         better = f"{a if tests.difference[pair] > 0 else b} is " if tests.significant[pair] else ""
@@ -219,8 +216,8 @@ def _paragraph(comparison: Comparison, number: int, pair: int) -> str:
     if tests.equivalence is not None:
         margin = tests.equivalence
         sentences.append(
-            f"Equivalent within {margin.margin:g}: {_p_name(tests)} {p_is(margin.p_adjusted[pair])};"
-            f" {a} not worse by that much: {_p_name(tests)} {p_is(margin.noninferior_p_adjusted[pair])}."
+            f"Equivalent within {margin.margin:g}: {p_name(tests)} {p_is(margin.p_adjusted[pair])};"
+            f" {a} not worse by that much: {p_name(tests)} {p_is(margin.noninferior_p_adjusted[pair])}."
         )
     sentences += [*_topics(comparison, number, values, known), _settled(comparison, number, pair)]
     sentences.append(comparison.advice(number, pair))
@@ -286,167 +283,8 @@ HOW_BOUNDED = {
 }
 
 
-# -- cases by depth --------------------------------------------------------------------------------
-
-
-def case_tables(collections: Named) -> list[Table]:
-    """For each measure, collections in rows and depths in columns: shares of cases 1 to 4 in each cell."""
-    names = dict.fromkeys(name for _, comparison in collections for name, _ in families(comparison))
-    tables = []
-    for name in names:
-        cells: dict[int, dict[int, str]] = {}
-        for row, (_, comparison) in enumerate(collections):
-            shares = comparison.shares()
-            for place in dict(families(comparison)).get(name, []):
-                text = " ".join(f"{share:.2f}" for share in shares[place].tolist())
-                cells.setdefault(comparison.depths[place], {})[row] = text
-        columns = [
-            Column("collection", [label for label, _ in collections]),
-            Column("runs", [len(comparison.runs) for _, comparison in collections], joined=True),
-            Column("pairs", [len(comparison.pairs) for _, comparison in collections], joined=True),
-        ]
-        columns += [
-            Column(f"@{depth}", [cells[depth].get(row) for row in range(len(collections))])
-            for depth in sorted(cells)
-        ]
-        tables.append(Table(columns, title=f"{name}: shares of pairs in cases 1, 2, 3 and 4"))
-    return tables
-
-
-def tidy_cases(collections: Named) -> Table:
-    """One row a collection, measure, depth and case: for programs."""
-    rows: list[dict[str, Cell]] = []
-    for label, comparison in collections:
-        counts, shares = comparison.counts(), comparison.shares()
-        for number, measure in enumerate(comparison.measures):
-            for place, case in enumerate(CASES):
-                rows.append(
-                    {
-                        "collection": label, "runs": len(comparison.runs),
-                        "topics": len(comparison.topics), "pairs": len(comparison.pairs),
-                        "measure": str(measure), "k": comparison.depths[number],
-                        "case": case, "strength": strength(case),
-                        "count": int(counts[number, place]), "share": float(shares[number, place]),
-                    }
-                )  # fmt: skip
-    columns = [Column(name, [row[name] for row in rows]) for name in rows[0]]
-    beside = {label: facts(comparison) | _depth_facts(comparison) for label, comparison in collections}
-    return Table(columns, facts={"collections": beside})
-
-
-def _depth_facts(comparison: Comparison) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "moves": [
-            {
-                "measure": step.measure, "from": comparison.depths[step.shallow],
-                "to": comparison.depths[step.deep], "counts": step.counts.tolist(),
-            }
-            for step in moves(comparison)
-        ],
-        "moved": [_moved(comparison, move) for move in moved_pairs(comparison)],
-        "examples": {
-            str(measure): {
-                case: comparison.names(pair) for case, pair in examples(comparison, number).items()
-            }
-            for number, measure in enumerate(comparison.measures)
-        },
-    }  # fmt: skip
-    if comparison.pool is not None:
-        found["pool"] = {
-            "depth": comparison.pool.depth, "guessed": comparison.pool.guessed,
-            "contributing": [
-                run for run, own in zip(comparison.runs, comparison.pool.contributing, strict=True) if own
-            ],
-        }  # fmt: skip
-        found["scenarios"] = {
-            str(measure): count_scenarios(comparison, number)
-            for number, measure in enumerate(comparison.measures)
-        }
-    return found
-
-
-def _moved(comparison: Comparison, move: Move) -> dict[str, Any]:
-    a, b = comparison.names(move.pair)
-    rest = {name: value for name, value in asdict(move).items() if name != "pair"}
-    return {"run_a": a, "run_b": b} | rest
-
-
-def depth_tables(comparison: Comparison, label: str | None = None, top: int | None = None) -> list[Table]:
-    """Moves between cases, pairs that move, an example for each case, and scenarios: for people."""
-    tables = [_step_table(comparison), _moved_table(comparison, top), _example_table(comparison)]
-    if comparison.pool is not None:
-        tables.append(_scenario_table(comparison))
-    if label is not None:
-        tables = [replace(table, title=f"{label}: {table.title}") for table in tables]
-    return [table for table in tables if table.height]
-
-
-def _step_table(comparison: Comparison) -> Table:
-    """The count matrices as rows: one for each step and case that pairs come from."""
-    rows: list[tuple[Cell, ...]] = []
-    for step in moves(comparison):
-        steps = f"@{comparison.depths[step.shallow]} to @{comparison.depths[step.deep]}"
-        rows += [
-            (step.measure, steps, f"case {case}", *counts)
-            for case, counts in zip(CASES, step.counts.tolist(), strict=True)
-        ]
-    names = ["measure", "depths", "from", *(f"to {case}" for case in CASES)]
-    return Table(_columns(names, rows), title="moves between cases, counted", keys=3)
-
-
-def _moved_table(comparison: Comparison, top: int | None) -> Table:
-    """The pairs that move, causes counted below; strong to weak first."""
-    found = sorted(moved_pairs(comparison), key=lambda move: _move_interest(move))
-    rows: list[tuple[Cell, ...]] = [
-        (
-            *comparison.names(move.pair), move.measure, f"@{move.from_depth} to @{move.to_depth}",
-            f"{move.from_case} to {move.to_case}", move.why,
-        )
-        for move in found[: SHOWN if top is None else top]
-    ]  # fmt: skip
-    names = ["run_a", "run_b", "measure", "depths", "cases", "why"]
-    causes = Counter(move.cause for move in found)
-    told = "; ".join(f"{causes[cause]:,} {text}" for cause, text in CAUSES.items() if causes[cause])
-    shown = "" if len(rows) == len(found) else f"{len(rows)} of {len(found):,} moves. "
-    return Table(_columns(names, rows), title="pairs that move", notes=[f"{shown}Causes: {told}."], keys=3)
-
-
-def _move_interest(move: Move) -> tuple[bool, bool, int]:
-    """Strong to weak first, those with a named cause before the others; the pairs as they come."""
-    weakened = strength(move.from_case) == "strong" and strength(move.to_case) == "weak"
-    return not weakened, move.cause not in ("frozen", "pool"), move.pair
-
-
-def _example_table(comparison: Comparison) -> Table:
-    """One pair for each case at the deepest depth of each measure."""
-    rows: list[tuple[Cell, ...]] = []
-    for _, places in families(comparison):
-        number = places[-1]
-        tests, assessed = comparison.performance_tests[number], comparison.assessment_tests[number]
-        for case, pair in examples(comparison, number).items():
-            rows.append(
-                (
-                    str(comparison.measures[number]), _case(case), *comparison.names(pair),
-                    float(tests.difference[pair]), shown_p(tests.p_adjusted[pair]),
-                    float(assessed.difference[pair]), shown_p(assessed.p_adjusted[pair]),
-                )
-            )  # fmt: skip
-    p = _p_name(comparison.performance_tests[0])
-    names = ["measure", "case", "run_a", "run_b", "difference", p, "assessment", f"assessment {p}"]
-    rule = "For each case the pair whose less clear claim, by p against alpha, is clearest."
-    return Table(_columns(names, rows), title="an example of each case", notes=[rule], keys=4)
-
-
-def _scenario_table(comparison: Comparison) -> Table:
-    """Pairs in each of Lu's three scenarios, by measure."""
-    counts = [count_scenarios(comparison, number) for number in range(len(comparison.measures))]
-    columns = [Column("measure", [str(measure) for measure in comparison.measures])]
-    columns += [Column(text, [count[scenario] for count in counts]) for scenario, text in SCENARIOS.items()]
-    told = [] if comparison.pool is None else [comparison.pool.describe()]
-    return Table(columns, title="what the pool can tell (scenarios of Lu et al.)", notes=told)
-
-
-def _columns(names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[Column]:
+def columns_of(names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[Column]:
+    """Rows turned into named columns."""
     return [Column(name, [row[place] for row in rows]) for place, name in enumerate(names)]
 
 
@@ -473,7 +311,7 @@ def matrix_tables(comparison: Comparison) -> list[Table]:
     tables = []
     for number, measure in enumerate(comparison.measures):
         rows = _matrix_rows(comparison, number)
-        columns = _columns(["rank", "run", str(measure), "against"], rows)
+        columns = columns_of(["rank", "run", str(measure), "against"], rows)
         title = f"{measure}: {len(rows)} runs against each other"
         tables.append(Table(columns, title=title, keys=2))
     tables[-1] = with_notes(tables[-1], [LEGEND, _summary(comparison), *notes(comparison)])
@@ -488,7 +326,7 @@ def tidy_matrix(comparison: Comparison) -> Table:
         for row in _matrix_rows(comparison, number)
     ]
     names = ["measure", "rank", "run", "value", "against"]
-    return Table(_columns(names, rows), facts=facts(comparison) | {"legend": LEGEND})
+    return Table(columns_of(names, rows), facts=facts(comparison) | {"legend": LEGEND})
 
 
 def _matrix_rows(comparison: Comparison, number: int) -> list[tuple[int, str, float, str]]:
@@ -514,7 +352,7 @@ def _matrix_rows(comparison: Comparison, number: int) -> list[tuple[int, str, fl
 # -- cells -----------------------------------------------------------------------------------------
 
 
-def _p_name(tests: PairTests) -> str:
+def p_name(tests: PairTests) -> str:
     """What the adjusted p is called: plain p where there was nothing to adjust for."""
     return "p" if tests.correction == "none" or len(tests.pairs) == 1 else "adjusted p"
 
@@ -536,7 +374,8 @@ def _signed(value: float) -> str:
     return f"+{text}" if float(text) > 0 else text
 
 
-def _case(case: int | None) -> str | None:
+def shown_case(case: int | None) -> str | None:
+    """A case with its strength."""
     return None if not case else f"{case} {strength(case)}"
 
 

@@ -1,0 +1,79 @@
+"""What was asked for: which runs, which pairs, and whether they can be compared at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sounding.compare.pairs import Pairs, all_pairs, baseline_pairs
+from sounding.errors import DataError, UnknownNameError
+from sounding.measures import Measure
+from sounding.policies import Policies
+from sounding.scores import FEW_TOPICS, Scores
+
+
+def check_choices(measures: Sequence[Measure], policies: Policies) -> None:
+    """An error where runs cannot be compared by these measures, or under these policies."""
+    if not measures:
+        raise DataError("nothing to compare by: give at least one measure that is no count and no text")
+    for measure in measures:
+        if measure.definition.aggregate == "text":
+            raise DataError(f"{measure} gives text, and runs are compared by numbers; leave it out")
+        if measure.definition.aggregate == "geometric":
+            raise DataError(
+                f"{measure} is a geometric mean over topics, and tests compare arithmetic means of the"
+                f" topics' values; use {measure.name.removeprefix('GM')}"
+            )
+        if measure.definition.aggregate != "mean":
+            raise DataError(
+                f"{measure} is a sum over topics, and tests compare means of the topics' values;"
+                " use a measure that has a mean, such as AP or P@10"
+            )
+    if policies.unjudged == "expected":
+        raise DataError(
+            "unjudged expected: runs are compared by their values, not by what is expected of them;"
+            " use unjudged nonrelevant, condensed or bounds"
+        )
+
+
+def check_request(scores: Scores, measures: Sequence[Measure]) -> None:
+    """An error where there is too little to compare: runs, topics, numbers."""
+    check_choices(measures, scores.policies)
+    if len(scores.runs) < 2:
+        raise DataError(f"one run, {scores.runs[0]!r}, and nothing to compare it with; give at least two")
+    topics = len(scores.topics)
+    if topics < 2:
+        named = f", {scores.topics[0]!r}" if topics else ""
+        raise DataError(
+            f"{topics} judged topic{'s' * (topics != 1)}{named}: a comparison needs at least 2 topics,"
+            f" and {FEW_TOPICS} to mean much"
+        )
+
+
+def chosen_pairs(
+    scores: Scores, measures: Sequence[Measure], baselines: Sequence[str], pair: tuple[str, str] | None
+) -> Pairs:
+    """One pair as it is named; runs against baselines, which stand second; or all, better runs first."""
+    if pair is not None:
+        if baselines:
+            raise DataError("one pair, and baselines as well: give one of the two")
+        a, b = (find_run(scores, name) for name in pair)
+        if a == b:
+            raise DataError(f"run {pair[0]!r} against itself: name two different runs")
+        return np.array([[a, b]], np.intp)
+    order = scores.order([scores.measures.index(measures[0])])
+    if baselines:
+        # Measured from the best run down, so that rows come in that order.
+        places = [order.index(find_run(scores, name)) for name in baselines]
+        return np.array(order, np.intp)[baseline_pairs(len(order), places)]
+    return np.array(order, np.intp)[all_pairs(len(order))]
+
+
+def find_run(scores: Scores, name: str) -> int:
+    """The place of a run, by its name or by a tag that only it has."""
+    if name in scores.runs:
+        return scores.runs.index(name)
+    if scores.tags.count(name) == 1:
+        return scores.tags.index(name)
+    raise UnknownNameError("run", name, scores.runs)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sounding.align import Judged, align, matches, prepare, treat_unjudged
 from sounding.data.formats import read_qrels, read_run, run_sources
 from sounding.data.keys import PairTable, pair_keys, repeated_rows
-from sounding.data.sources import run_names
+from sounding.data.sources import bytes_to_read, run_names
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
 from sounding.measures import Measure, parse_measures
@@ -107,7 +107,7 @@ def evaluate(
     def work(place: tuple[Any, str | None]) -> _RunValues:
         return _evaluate_run(read(place), sides, whole, wanted, policies)
 
-    processes = processes_for(_bytes([source for source, _ in sources]), len(sources), jobs)
+    processes = processes_for(bytes_to_read(source for source, _ in sources), len(sources), jobs)
     rows = map_items(work, sources, processes=processes, progress=progress)
     scores = _scores(rows, wanted, judgments, sides, policies, remarks)
     if policies.unjudged not in ("bounds", "expected"):
@@ -188,12 +188,6 @@ def _by_group(qrels: Qrels) -> list[Qrels]:
         )
     names = np.array(qrels.groups.texts(), object)
     return [qrels.keep(names == name) for name in sorted(set(names))]
-
-
-def _bytes(sources: Sequence[Any]) -> int:
-    """How much there is to read, as far as files tell."""
-    paths = (Path(source) for source in sources if isinstance(source, str | Path))
-    return sum(path.stat().st_size for path in paths if path.is_file())
 
 
 def _evaluate_run(

@@ -128,6 +128,21 @@ def test_top_keeps_the_best_and_says_of_how_many(call: Call) -> None:
     assert "The best 1 of 2 runs" in out
 
 
+def test_a_shallower_pool_keeps_fewer_judgments_and_says_so(call: Call) -> None:
+    Path("info.tsv").write_text(
+        "run\tgroup\tkind\tpriority\tpooled\nmine\tg\tmanual\t1\tyes\nother\th\tmanual\t1\tno\n"
+    )
+    asked = ("evaluate", "qrels.txt", "mine.txt", "other.txt", "-m", "AP", "--format", "csv")
+    status, out, err = call(*asked, "--pool-depth", "1", "--info", "info.tsv")
+    # Only a of topic 1 is judged now: the first document of topic 2 in the pooled run was never judged.
+    assert status == 0
+    assert "mine,AP,,0.3333" in out
+    assert "other,AP,,0.0" in out
+    assert "pool cut to depth 1 (of 1 contributing runs, listed): 1 of 5 judgments kept" in err
+    assert call(*asked, "--info", "info.tsv")[0] == 2
+    assert call(*asked, "--pool-depth", "1", "--groups")[0] == 2
+
+
 def test_a_level_holds_for_all_binary_measures_that_name_none(call: Call) -> None:
     _, out, _ = call(
         "evaluate", "qrels.txt", "mine.txt", "-m", "P@3", "-m", "P(rel=3)@3", "-l", "2", "--format", "csv"

@@ -10,8 +10,10 @@ import click
 from sounding.commands.options import (
     output_options,
     policy_options,
+    pool_options,
     progress_bar,
     remark,
+    taken_judgments,
     taken_policies,
     write_tables,
     write_text,
@@ -47,6 +49,7 @@ from sounding.errors import DataError
 @click.option(
     "--jobs", type=click.IntRange(1), help="Processes; default: all cores when the files are large."
 )
+@pool_options
 @policy_options
 @output_options("trec")
 def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
@@ -75,12 +78,15 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     measures = tuple(with_level(m, level) for m in parse_measures(options["measures"] or default))
     files = find_runs(runs)
     references = None if options["z_scores"] is None else read_references(options["z_scores"])
+    judgments, cut = taken_judgments(qrels, files, options, policies)
     with progress_bar(len(files), quiet=quiet, label="evaluating runs") as progress:
         scores = evaluate(
-            qrels, files, measures, policies=policies, residual=options["residual"],
+            judgments, files, measures, policies=policies, residual=options["residual"],
             groups=options["groups"], qrels_format=options["qrels_format"], run_format=options["run_format"],
             jobs=options["jobs"], progress=progress,
         )  # fmt: skip
+    if cut is not None:
+        scores = replace(scores, remarks=(cut, *scores.remarks))
     if references is not None:
         scores = standardised(scores, references, level=level)
     evaluated = len(scores.runs)
@@ -110,6 +116,10 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
 
 def _refuse_together(options: dict[str, Any], unjudged: str) -> None:
     """Options that have no place in the same output."""
+    if options["info"] and options["pool_depth"] is None:
+        raise click.UsageError("--info changes nothing here without --pool-depth")
+    if options["groups"] and options["pool_depth"] is not None:
+        raise click.UsageError("--pool-depth and --groups do not go together; give one")
     for name in ("by", "stats"):
         if options[name] and options["format_name"] == "trec":
             raise DataError(f"--{name} has no place in trec_eval's layout; use another --format")

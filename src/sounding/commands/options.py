@@ -81,6 +81,40 @@ def policy_options(command: Command) -> Command:
     return command
 
 
+def pool_options(command: Command) -> Command:
+    """Add --pool-depth and --info."""
+    depth = click.option(
+        "--pool-depth", type=click.IntRange(1), metavar="D",
+        help="Only judgments that a pool of this depth would have had.",
+    )  # fmt: skip
+    info = click.option(
+        "--info", multiple=True, metavar="FILE",
+        help="Table of run, group, kind, priority, pooled: which runs made the pool.",
+    )  # fmt: skip
+    return depth(info(command))
+
+
+def taken_judgments(
+    qrels: Any, runs: Sequence[str], options: dict[str, Any], policies: names.Policies
+) -> tuple[Any, str | None]:
+    """The judgments, cut where --pool-depth asks for it, and a sentence that says so."""
+    if options["pool_depth"] is None:
+        return qrels, None
+    from sounding.collection.contributors import judgments_at_depth
+    from sounding.data.formats import read_qrels
+    from sounding.data.run_info import read_run_info
+
+    whole = read_qrels(
+        qrels, format=options["qrels_format"], duplicates=policies.duplicates, fractional=policies.fractional
+    )
+    listed = dict(row for source in options["info"] for row in read_run_info(source).items())
+    with progress_bar(len(runs), quiet=options["quiet"], label="cutting the pool") as progress:
+        return judgments_at_depth(
+            whole, runs, options["pool_depth"], info=listed or None, policies=policies,
+            run_format=options["run_format"], jobs=options["jobs"], progress=progress,
+        )  # fmt: skip
+
+
 _SUFFIXES = {
     ".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".md": "md", ".tex": "latex", ".parquet": "parquet",
 }  # fmt: skip

@@ -277,6 +277,12 @@ def _files_of_folder(folder: Path, skipped: tuple[str, ...], what: str) -> list[
     return files
 
 
+def bytes_to_read(sources: Iterable[Any]) -> int:
+    """How much there is to read, as far as files tell."""
+    paths = (Path(source) for source in sources if isinstance(source, str | Path))
+    return sum(path.stat().st_size for path in paths if path.is_file())
+
+
 def extension(source: str | Path) -> str:
     """How a file's name ends before its compression suffix, in lower case: .csv for a.CSV.gz."""
     path = Path(source)

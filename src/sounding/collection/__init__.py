@@ -1,0 +1,1 @@
+"""The collection itself: how its pool was made, what it holds, and how far it can be trusted."""

@@ -1,0 +1,86 @@
+"""Which runs the pool was made of, and the judgments that a shallower pool of them would have had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sounding.compare.scenarios import Pool, find_pool
+from sounding.data.simulation import RunInfo
+from sounding.data.tables import Qrels
+from sounding.errors import DataError
+from sounding.policies import DEFAULT_POLICIES, Policies
+from sounding.ranking import Values
+from sounding.retrieved import NONE, Retrieved, cut_pool, read_retrieved
+from sounding.workers import Progress
+
+
+def first_unjudged(retrieved: Retrieved, grades: Values) -> Values:
+    """(run, topic): the rank of the first document that was not judged; NaN: all of them were.
+
+    `grades` are what `Retrieved.grades` gives.
+    """
+    judged = np.append(np.isfinite(grades), True)  # the last place is what NONE points to
+    unjudged = ~judged[retrieved.lists]
+    rank = unjudged.argmax(axis=2) + 1.0
+    return np.where(unjudged.any(axis=2), rank, np.nan)
+
+
+def contributing_runs(
+    retrieved: Retrieved, grades: Values, info: Mapping[str, RunInfo] | None = None
+) -> Pool:
+    """Which of the runs contributed to the judgments and how deep: as listed in `info`, or guessed."""
+    names = [
+        sorted({name, tag}, key=[name, tag].index)
+        for name, tag in zip(retrieved.runs, retrieved.tags, strict=True)
+    ]
+    known = (retrieved.lists != NONE).any(axis=(0, 2))  # topics that some run has
+    deepest = int(retrieved.lengths.max(initial=0))
+    return find_pool(first_unjudged(retrieved, grades)[:, known], names, info, deepest=deepest)
+
+
+def judgments_at_depth(
+    qrels: Qrels,
+    runs: Any,
+    depth: int,
+    *,
+    info: Mapping[str, RunInfo] | None = None,
+    policies: Policies = DEFAULT_POLICIES,
+    run_format: str | None = None,
+    jobs: int | None = 1,
+    progress: Progress | None = None,
+) -> tuple[Qrels, str]:
+    """The judgments that a pool of this depth would have had, and a sentence that says so.
+
+    Judgments that know their pool ranks are cut by these. Otherwise the pool is that of the runs which
+    contributed: those that `info` lists as pooled, or else those whose documents show it.
+    """
+    if qrels.pool_ranks is not None and info is None:
+        kept = qrels.keep((qrels.pool_ranks > 0) & (qrels.pool_ranks <= depth))
+        return kept, _sentence(qrels, kept, depth, "by the pool ranks of the qrels")
+    reach = None if info is None else depth
+    retrieved = read_retrieved(
+        runs, depth=reach, topics=qrels.topics, policies=replace(policies, depth=None), run_format=run_format,
+        jobs=jobs, progress=progress,
+    )  # fmt: skip
+    pool = contributing_runs(retrieved, retrieved.grades(qrels, policies), info)
+    if not pool.contributing.any():
+        raise DataError(
+            "a pool can be cut only where it is known which runs it was made of, and none of these"
+            " contributed; list them with --info"
+        )
+    if pool.guessed and depth > pool.depth:
+        raise DataError(f"the pool of these runs is {pool.depth} deep; cut it to at most that, not {depth}")
+    kept = cut_pool(qrels, retrieved.pick(pool.contributing), depth)
+    given = int(np.count_nonzero(pool.contributing))
+    listed = given if info is None else sum(run.pooled for run in info.values())
+    count = f"{given}" if given == listed else f"only {given} of the {listed}"
+    how = "guessed" if pool.guessed else "listed"
+    return kept, _sentence(qrels, kept, depth, f"of {count} contributing runs, {how}")
+
+
+def _sentence(whole: Qrels, kept: Qrels, depth: int, how: str) -> str:
+    return f"pool cut to depth {depth} ({how}): {len(kept.docs)} of {len(whole.docs)} judgments kept"

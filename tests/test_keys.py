@@ -74,6 +74,12 @@ def test_a_table_finds_exactly_the_pairs_it_holds(
     table = PairTable.build(left.topics, left.sizes, left.pair_keys(), left.docs)
     numbers = np.repeat(table.numbers(right.topics), right.sizes)
     rows, places = table.find(numbers, right.pair_keys(), right.docs)
+    for one, other in zip(
+        (rows, places),
+        table.find(table.numbers(right.topics), right.pair_keys(), right.docs, right.sizes),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)
     topics = np.repeat(np.array(right.topics, object), right.sizes)
     wanted = [(t, d) in set(held) for t, d in zip(topics, right.docs.texts(), strict=True)]
     assert rows.tolist() == np.flatnonzero(wanted).tolist()
@@ -82,14 +88,54 @@ def test_a_table_finds_exactly_the_pairs_it_holds(
         assert (left_topics[place], left.docs.text(place)) == (topics[row], right.docs.text(row))
 
 
-def test_equal_keys_of_different_ids_never_match() -> None:
-    held = table_of([("1", "a"), ("1", "b")])
-    table = PairTable.build(held.topics, held.sizes, held.pair_keys(), held.docs)
-    asked = Tokens.from_strings(["zz", "b"])
-    rows, _ = table.find(
-        np.zeros(2, np.int64), held.pair_keys(), asked
-    )  # the key of "a" with the text "zz": a forged collision
-    assert rows.tolist() == [1]
+MASK = (1 << 64) - 1
+FACTORS = [pow(0x9E3779B97F4A7C15, 2 * number + 1, 1 << 64) for number in range(2)]
+
+
+def mixed(word: int, number: int) -> int:
+    """What one word adds to a digest."""
+    word = (word ^ (word >> 32)) * FACTORS[number] & MASK
+    return word ^ (word >> 29)
+
+
+def unmixed(total: int, number: int) -> int:
+    """The word that adds so much."""
+    total ^= (total >> 29) ^ (total >> 58)
+    total = total * pow(FACTORS[number], -1, 1 << 64) & MASK
+    return total ^ (total >> 32)
+
+
+def tokens_of(*texts: bytes) -> Tokens:
+    length = np.array([len(text) for text in texts])
+    return Tokens(np.frombuffer(b"".join(texts) + bytes(64), np.uint8), np.cumsum(length) - length, length)
+
+
+def test_ids_that_share_a_key_never_match() -> None:
+    mine = b"an id of two wds"
+    first, second = (int.from_bytes(mine[place : place + 8], "little") for place in (0, 8))
+    other = int.from_bytes(b"Anothers", "little")
+    forged = unmixed((mixed(first, 0) + mixed(second, 1) - mixed(other, 0)) & MASK, 1)
+    theirs = b"Anothers" + forged.to_bytes(8, "little")
+    docs = tokens_of(mine, theirs)
+    keys = pair_keys(("1",), np.array([2]), docs.words())
+    assert keys[0] == keys[1]  # a real collision
+    table = PairTable.build(("1",), np.array([1]), keys[:1], tokens_of(mine))
+    rows, _ = table.find(np.zeros(2, np.int64), keys, docs)
+    assert rows.tolist() == [0]
+
+
+@given(st.binary(min_size=8, max_size=8), st.binary(min_size=8, max_size=8), st.binary(max_size=16))
+def test_texts_that_differ_in_one_word_have_different_digests(left: bytes, right: bytes, around: bytes) -> None:
+    for before, after in ((b"", around), (around[:8].ljust(8, b"x"), around[8:])):
+        texts = tokens_of(before + left + after, before + right + after)
+        one, other = digests(texts.words()).tolist()
+        assert (one == other) == (left == right)
+
+
+@given(st.lists(ids, min_size=1), st.integers(0, 4))
+def test_the_first_words_are_those_of_all(texts: list[str], most: int) -> None:
+    tokens = Tokens.from_strings(texts)
+    np.testing.assert_array_equal(tokens.words(most), tokens.words()[:most])
 
 
 @given(pairs)

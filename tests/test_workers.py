@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 import pytest
 
@@ -19,7 +20,7 @@ def square(number: int) -> int:
 
 @linux
 @pytest.mark.parametrize("processes", [1, 2, 3])
-@pytest.mark.parametrize("count", [3, 4, 7, 50])
+@pytest.mark.parametrize("count", [3, 4, 7, 50, 4097, 9001])
 def test_results_come_in_the_order_of_the_items(processes: int, count: int) -> None:
     assert map_items(square, range(count), processes=processes) == [square(n) for n in range(count)]
 
@@ -44,22 +45,42 @@ def test_the_first_failing_item_is_the_one_that_is_reported(processes: int) -> N
 
 
 @linux
+def test_whoever_is_done_takes_the_next_item() -> None:
+    parent = os.getpid()
+
+    def work(number: int) -> int:
+        time.sleep(0.001 if os.getpid() == parent else 0.05)
+        return os.getpid()
+
+    made = map_items(work, range(20), processes=2)
+    assert made.count(parent) > 10
+
+
+@linux
 def test_a_child_that_dies_is_an_error_and_not_a_lost_result() -> None:
     parent = os.getpid()
 
     def work(number: int) -> int:
         if os.getpid() != parent:
             os._exit(3)
+        time.sleep(0.05)  # leaves something for the child
         return number
 
     with pytest.raises(SoundingError, match="a worker process ended with status"):
-        map_items(work, range(4), processes=2)
+        map_items(work, range(20), processes=2)
 
 
 def test_progress_counts_every_item_on_one_process() -> None:
     steps: list[int] = []
     map_items(square, range(5), progress=steps.append)
     assert steps == [1] * 5
+
+
+@linux
+def test_progress_ends_with_all_items_on_two_processes() -> None:
+    steps: list[int] = []
+    map_items(lambda number: time.sleep(0.002), range(50), processes=2, progress=steps.append)
+    assert 40 < sum(steps) <= 50
 
 
 @linux

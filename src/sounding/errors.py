@@ -9,7 +9,6 @@ SoundingError
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import Any
 
@@ -48,14 +47,17 @@ class DataError(SoundingError):
 class UnknownNameError(SoundingError):
     """A name nobody knows, with the nearest that somebody does."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, meant: str | None = None) -> None:
+        """`meant`: the name that is surely meant, however little the two look alike."""
+        import difflib
+
         names = sorted(set(known))
         folded = {other.lower(): other for other in names}
         near = difflib.get_close_matches(name.lower(), list(folded), n=3, cutoff=0.6)
-        hint = " or ".join(folded[other] for other in near)
         self.kind = kind
         self.name = name
-        self.suggestions = tuple(folded[other] for other in near)
+        self.suggestions = (meant,) if meant is not None else tuple(folded[other] for other in near)
+        hint = " or ".join(self.suggestions)
         text = f"did you mean {hint}?" if hint else f"known: {', '.join(names)}"
         super().__init__(f"unknown {kind} {name!r}; {text}")
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import pickle
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from sounding.errors import SoundingError
@@ -47,54 +46,86 @@ def map_items(
 ) -> list[Result]:
     """[work(item) for item in items]. Where several items fail, the first one's error is raised.
 
-    Children are forked: they share what is in memory, and hand back what they made when done.
+    Children are forked: they share what is in memory, take the next item when they are done with one,
+    and hand back what they made at the end.
     """
-    children = [_start(work, items[number::processes]) for number in range(1, processes)]
-    shares: list[list[Any]] = [_outcomes(work, items[0::processes], progress, processes)]
+    numbers: Iterable[int] = range(len(items))
+    children = []
+    if processes > 1:
+        queue = _queue_of(len(items))
+        children = [_start(work, items, _taken_from(queue, len(items))) for _ in range(1, processes)]
+        numbers = _taken_from(queue, len(items))
+    outcomes = _outcomes(work, items, numbers, progress)
+    if children:
+        os.close(queue)
     for child in children:
-        shares.append(_collect(*child))
-    failed = [
-        (number + processes * (len(share) - 1), share[-1])
-        for number, share in enumerate(shares)
-        if share and isinstance(share[-1], SoundingError)
-    ]
-    if failed:
-        raise min(failed, key=lambda failure: failure[0])[1]
-    return [shares[number % processes][number // processes] for number in range(len(items))]
+        outcomes |= _collect(*child)
+    # Items are taken in order, so none before the first that failed is missing.
+    for _, outcome in sorted(outcomes.items()):
+        if isinstance(outcome, SoundingError):
+            raise outcome
+    return [outcomes[number] for number in range(len(items))]
 
 
 def _outcomes(
-    work: Callable[[Item], Result], items: Sequence[Item], progress: Progress | None, processes: int = 1
-) -> list[Result | SoundingError]:
-    """What `work` made of each item; the last one is the error where it met one."""
-    outcomes: list[Result | SoundingError] = []
-    for item in items:
+    work: Callable[[Item], Result], items: Sequence[Item], numbers: Iterable[int], progress: Progress | None
+) -> dict[int, Any]:
+    """Item -> what `work` made of it; where it meets an error, that is the last one."""
+    outcomes: dict[int, Any] = {}
+    told = 0
+    for number in numbers:
         try:
-            outcomes.append(work(item))
+            outcomes[number] = work(items[number])
         except SoundingError as error:
-            return [*outcomes, error]
+            return {**outcomes, number: error}
         if progress:
-            progress(processes)  # the others are as far, as near as one can tell
+            progress(number + 1 - told)  # those before it are done as well, or nearly
+            told = number + 1
     return outcomes
 
 
-def _start(work: Callable[[Item], Result], items: Sequence[Item]) -> tuple[int, int]:
+def _stretch(count: int) -> int:
+    """How many items are taken at a time: a pipe holds the beginnings of so many stretches at once."""
+    return max(1, -(-count // 4096))
+
+
+def _queue_of(count: int) -> int:
+    """A pipe that holds the number of the first item of every stretch, for whoever reads it first."""
+    ours, theirs = os.pipe()
+    beginnings = range(0, count, _stretch(count))
+    os.write(theirs, b"".join(number.to_bytes(8, "little") for number in beginnings))
+    os.close(theirs)
+    return ours
+
+
+def _taken_from(queue: int, count: int) -> Iterator[int]:
+    """The numbers of the items that this process takes."""
+    while begin := os.read(queue, 8):
+        first = int.from_bytes(begin, "little")
+        yield from range(first, min(first + _stretch(count), count))
+
+
+def _start(work: Callable[[Item], Result], items: Sequence[Item], numbers: Iterable[int]) -> tuple[int, int]:
     """A forked child at work on the items: its process id and the pipe that will hold its outcomes."""
     sys.stdout.flush()
     sys.stderr.flush()
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
-        _work_and_leave(work, items, theirs)
+        _work_and_leave(work, items, numbers, theirs)
     os.close(theirs)
     return child, ours
 
 
-def _work_and_leave(work: Callable[[Item], Result], items: Sequence[Item], pipe: int) -> NoReturn:
+def _work_and_leave(
+    work: Callable[[Item], Result], items: Sequence[Item], numbers: Iterable[int], pipe: int
+) -> NoReturn:
+    import pickle
+
     status = 1
     try:
         # Written at the end and in one go: a full pipe would stall the work.
-        answer = pickle.dumps(_outcomes(work, items, None))
+        answer = pickle.dumps(_outcomes(work, items, numbers, None))
         with os.fdopen(pipe, "wb") as stream:
             stream.write(answer)
         status = 0
@@ -102,7 +133,9 @@ def _work_and_leave(work: Callable[[Item], Result], items: Sequence[Item], pipe:
         os._exit(status)
 
 
-def _collect(child: int, pipe: int) -> list[Any]:
+def _collect(child: int, pipe: int) -> dict[int, Any]:
+    import pickle
+
     with os.fdopen(pipe, "rb") as stream:
         answer = stream.read()
     _, status = os.waitpid(child, 0)

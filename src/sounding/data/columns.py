@@ -35,7 +35,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rank": ("rank",),
     "tag": ("tag", "run", "run_id", "system"),
     "grade": ("grade", "rel", "relevance", "label"),
-    "group": ("iteration", "iter", "group", "assessor"),
+    "group": ("iteration", "iter", "group", "assessor", "reviewer", "annotator", "judge", "worker", "rater"),
     "pool_rank": ("pool_rank",),
     "probability": ("probability",),
     "method": ("method",),

@@ -6,7 +6,6 @@ through the csv module, which also allows separators and line ends inside a fiel
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 
 import numpy as np
@@ -159,6 +158,8 @@ def _trimmed(buffer: Bytes, starts: Places, ends: Places) -> Tokens:
 
 
 def _split_quoted(content: Content, separator: str, problems: Problems) -> Grid:
+    import csv
+
     text = bytes(content.view).decode("utf-8", "surrogateescape")
     lines = text.replace("\0", " ").split("\n")  # not splitlines, which knows line ends of its own
     reader = csv.reader(

@@ -96,28 +96,45 @@ class PairTable:
         """The number of each topic in this table; -1: it has none."""
         return np.array([self.topics.get(text, -1) for text in topics], np.int64)
 
-    def find(self, topic: Places, keys: Words, docs: Tokens) -> tuple[Places, Places]:
+    def find(
+        self, topic: Places, keys: Words, docs: Tokens, sizes: Places | None = None
+    ) -> tuple[Places, Places]:
         """Rows of `keys` that the table holds, ascending, and the table's row for each.
 
-        `topic` is the number of each row's topic, as `numbers` gives it.
+        `topic` is the number of each row's topic, as `numbers` gives it; with `sizes`, that of each of
+        the stretches into which rows of one topic fall.
         """
         held = np.full(len(keys), -1)
         if not len(self.keys):
             return held[:0], held[:0]
-        slot = self.first[topic] + (keys >> self.shift[topic]).view(np.int64)
+        first, shift, strange = self.first[topic], self.shift[topic], topic < 0
+        if sizes is not None:  # repeating is far quicker than looking up
+            first, shift = np.repeat(first, sizes), np.repeat(shift, sizes)
+            strange = np.repeat(strange, sizes)
+        slot = (keys >> shift).view(np.int64)
+        slot += first
         rows = self.slots.take(slot)
-        live = ((rows >= 0) & (topic >= 0)).nonzero()[0]
+        rows[strange] = -1
+        live = (rows >= 0).nonzero()[0]
         rows = rows[live]
         step = 0
         while len(live):
-            same = self.keys[rows] == keys[live]
+            same = self.keys.take(rows) == keys.take(live)
             held[live[same]] = rows[same]
             step += 1
             live = live[~same]
-            rows = self.slots[slot[live] + step]
+            rows = self.slots.take(slot[live] + step)
             going = rows >= 0
             live, rows = live[going], rows[going]
         here = (held >= 0).nonzero()[0]
         there = held[here]
-        certain = same_words(docs[here].words(), self.words, there)
+        certain = self._same_texts(docs[here], there)
         return (here, there) if certain.all() else (here[certain], there[certain])
+
+    def _same_texts(self, docs: Tokens, rows: Places) -> NDArray[np.bool_]:
+        """Where texts whose keys are equal are equal themselves.
+
+        A digest tells texts apart that differ in one word only, so the last word need not be compared.
+        """
+        count = max(len(self.words), docs.word_count) - 1
+        return same_words(docs.words(count), self.words[:count], rows)

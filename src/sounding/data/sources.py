@@ -6,7 +6,6 @@ runs are called when several share a tag.
 
 from __future__ import annotations
 
-import difflib
 import glob
 import importlib
 import os
@@ -116,6 +115,8 @@ def _no_such_file(path: Path) -> str:
         beside = [other.name for other in path.parent.iterdir()]
     except OSError:
         return f"no such file; the folder {str(path.parent)!r} does not exist"
+    import difflib
+
     near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.7)
     return f"no such file; did you mean {near[0]!r}?" if near else "no such file; check the name"
 

@@ -68,11 +68,19 @@ class Tokens:
         buffer[:total] = self.buffer[source]
         return Tokens(buffer, start, self.length)
 
-    def words(self) -> Words:
-        """Every text as 64-bit words, first byte lowest, zeros behind the end: equal iff the texts are."""
-        if not len(self.start):
-            return np.zeros((1, 0), _U64)
-        count = max(1, (int(self.length.max()) + 7) >> 3)
+    @property
+    def word_count(self) -> int:
+        """How many words the longest text takes, at least 1."""
+        return max(1, (int(self.length.max(initial=0)) + 7) >> 3)
+
+    def words(self, most: int | None = None) -> Words:
+        """Every text as 64-bit words, first byte lowest, zeros behind the end: equal iff the texts are.
+
+        `most`: only the first so many.
+        """
+        count = self.word_count if most is None else min(most, self.word_count)
+        if not len(self.start) or not count:
+            return np.zeros((count, len(self.start)), _U64)
         buffer = self.buffer
         lacking = int(self.start.max()) + 8 * count - len(buffer)
         if lacking > 0:

@@ -11,7 +11,6 @@ from sounding.measures import (  # isort: skip
     utility,
     overlap,
     sampled,
-    tied,
 )
 from sounding.measures.grammar import parse, parse_measures
 from sounding.measures.registry import Definition, Measure, definition, definitions, has_expectation
@@ -32,6 +31,5 @@ __all__ = [
     "parse_measures",
     "sampled",
     "sets",
-    "tied",
     "utility",
 ]

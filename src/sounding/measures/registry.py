@@ -99,7 +99,14 @@ def expectation(name: str) -> Callable[[Kernel], Kernel]:
 
 def has_expectation(name: str) -> bool:
     """Whether ties can be averaged for this measure."""
-    return name in _EXPECTED
+    return name in _averages()
+
+
+def _averages() -> Mapping[str, Kernel]:
+    """The means over all orders of tied documents; few evaluations need them, so they are loaded here."""
+    from sounding.measures import tied  # noqa: F401 - registers them
+
+    return _EXPECTED
 
 
 def definition(name: str) -> Definition:
@@ -180,15 +187,17 @@ class Measure:
             ranking = ranking.assessed()
         if parameters.pop("judged_only", False):
             ranking = ranking.condensed()
-        order_counts = self.definition.basis != "count" or has_expectation(self.name)
-        if ranking.ties is None or not order_counts:
+        if ranking.ties is None:
             return self.definition.kernel(ranking, **parameters)
-        if not has_expectation(self.name):
+        expected = _averages().get(self.name)
+        if expected is None and self.definition.basis == "count":  # the order of documents changes nothing
+            return self.definition.kernel(ranking, **parameters)
+        if expected is None:
             raise DataError(
                 f"{self}: the average over tied documents is not available for this measure;"
                 " use ties trec, file or rank"
             )
-        return _EXPECTED[self.name](ranking, **parameters)
+        return expected(ranking, **parameters)
 
     def __str__(self) -> str:
         inside = [f"{key}={_literal(v)}" for key, v in self.parameters if key != self.definition.at]

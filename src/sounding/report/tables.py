@@ -7,9 +7,7 @@ empty cell or null for programs.
 
 from __future__ import annotations
 
-import json
 import math
-import textwrap
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,13 +56,9 @@ class Table:
         return [dict(zip(names, map(_known, row), strict=True)) for row in cells]
 
 
-def _is_said(cell: Cell) -> bool:
-    """Whether a cell holds something that is known."""
-    return not isinstance(cell, float) or math.isfinite(cell)
-
-
 def _known(cell: Cell) -> Cell:
-    return cell if _is_said(cell) else None
+    """What a cell holds; None where that is not known."""
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
 def render(
@@ -133,6 +127,8 @@ def _is_text(column: Column) -> bool:
 
 
 def _text(table: Table, width: int | None, marks: bool) -> str:
+    import textwrap
+
     lines = [table.title, ""] if table.title else []
     for number, columns in enumerate(_folded(table.columns, width, table.keys)):
         lines += [""] if number else []
@@ -256,7 +252,7 @@ def _csv(tables: Sequence[Table]) -> str:
     writer.writerow(column.name for column in tables[0].columns)
     for table in tables:
         # The csv module writes None as nothing and floats so that they read back the same.
-        columns = [[cell if _is_said(cell) else None for cell in column.cells] for column in table.columns]
+        columns = [list(map(_known, column.cells)) for column in table.columns]
         writer.writerows(zip(*columns, strict=True))
     return stream.getvalue()
 
@@ -273,6 +269,8 @@ def _jsonl(tables: Sequence[Table]) -> str:
 
 def _dumped(body: Any, indent: int | None = None) -> str:
     """JSON with letters as they are; ids that are not UTF-8 as escapes, for raw bytes would be no JSON."""
+    import json
+
     text = json.dumps(body, ensure_ascii=False, indent=indent)
     if not text.isascii() and _printable(text) != text:
         text = json.dumps(body, indent=indent)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sounding.data.keys import PairTable, pair_keys, repeated_rows
+from sounding.data.keys import PairTable, distinct_keys, pair_keys, repeated_rows
 from sounding.data.tables import Run, group_by_topic
 from sounding.data.tokens import Tokens, digests, same_words
 
@@ -149,6 +149,12 @@ def test_repeated_pairs_are_found_with_their_first_row(listed: list[tuple[str, s
             expected.append((row, first[pair]))
     later, earlier = repeated_rows(pair_keys(run.topics, run.sizes, run.docs.words()), run.docs)
     assert list(zip(later.tolist(), earlier.tolist(), strict=True)) == expected
+
+
+@given(st.lists(st.one_of(st.integers(0, 9), st.integers(0, 2**64 - 1)), max_size=300), st.integers(0, 63))
+def test_distinct_keys_are_counted_whatever_slots_they_share(numbers: list[int], shift: int) -> None:
+    keys = np.array([number << shift & MASK for number in numbers], np.uint64)
+    assert distinct_keys(keys) == len(set(keys.tolist()))
 
 
 def test_a_topic_and_a_doc_of_one_name_do_not_cancel() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sounding.align import Judged, topic_rows
+from sounding.data.keys import distinct_keys
 from sounding.data.tables import Run
 from sounding.data.tokens import Words
 from sounding.growth import new_relevant
@@ -33,14 +34,17 @@ def unjudged_marks(run: Run, judged: Judged, found: tuple[Counts, Counts]) -> Ma
     """The keys of a run's unjudged documents by judged topic; `found` is what `matches` gives."""
     rows = topic_rows(run, judged)
     here, there = found
+    if judged.judgments.pooled.any():
+        here = here[judged.grades[there] >= 0]
     unjudged = np.repeat(rows >= 0, run.sizes)
-    unjudged[here[judged.grades[there] >= 0]] = False
+    unjudged[here] = False
     keys = run.pair_keys()[unjudged]
-    kept = np.concatenate([[0], np.cumsum(unjudged)])[run.starts]
+    known = rows >= 0
+    kept = (run.sizes - np.diff(np.searchsorted(here, run.starts)))[known]
     sizes = np.zeros(len(judged.judgments.topics), np.int64)
-    sizes[rows[rows >= 0]] = np.diff(kept)[rows >= 0]
-    if (np.diff(rows[rows >= 0]) < 0).any():
-        topic = np.repeat(rows, np.diff(kept))
+    sizes[rows[known]] = kept
+    if (np.diff(rows[known]) < 0).any():
+        topic = np.repeat(rows[known], kept)
         keys = keys[np.argsort(topic, kind="stable")]
     return Marks(np.concatenate([[0], np.cumsum(sizes)]), keys)
 
@@ -48,10 +52,9 @@ def unjudged_marks(run: Run, judged: Judged, found: tuple[Counts, Counts]) -> Ma
 def count_distinct(marks: Sequence[Marks], topics: int) -> Counts:
     """How many different documents the marks of several runs name, for each topic."""
     counts = np.zeros(topics, np.int64)
-    for topic in range(topics):  # a topic's keys fit the cache: that many small sorts are faster than one
+    for topic in range(topics if marks else 0):
         slices = [mark.keys[mark.starts[topic] : mark.starts[topic + 1]] for mark in marks]
-        keys = np.sort(np.concatenate(slices)) if slices else np.empty(0, np.uint64)
-        counts[topic] = np.count_nonzero(keys[1:] != keys[:-1]) + (len(keys) > 0)
+        counts[topic] = distinct_keys(np.concatenate(slices))
     return counts
 
 

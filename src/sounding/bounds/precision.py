@@ -102,14 +102,15 @@ class Gaps:
         before[1:] = rank[:-1]
         before[first] = 0
 
+        topic_of = np.repeat(topics, judged + 1)
         hit = relevant.nonzero()[0]
-        hit_topic = np.searchsorted(ends, hit)
+        hit_topic = topic_of[hit]
         hit_starts = np.searchsorted(hit, np.append(first, len(rank)))
         nth = np.arange(1, len(hit) + 1) - hit_starts[hit_topic]
         down_to, whole = running_sums(1 / rank[hit], hit_starts)
 
         gap = (rank - before > 1).nonzero()[0]
-        topic = np.searchsorted(ends, gap)
+        topic = topic_of[gap]
         hits_before: Counts = (np.cumsum(relevant) - relevant)[gap]
         above = hits_before > hit_starts[topic]
         return Gaps(

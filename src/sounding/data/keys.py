@@ -57,6 +57,20 @@ def _suspects(keys: Words) -> Places:
     return np.isin(keys, twins).nonzero()[0] if len(twins) else np.empty(0, np.int64)
 
 
+def distinct_keys(keys: Words) -> int:
+    """How many different keys there are: as in `_suspects`, only those that share a slot are sorted."""
+    bits = max(4, (2 * len(keys)).bit_length())
+    slot = (keys >> _U64(64 - bits)).view(np.int64)
+    row = np.arange(len(keys), dtype=np.int32)
+    table = np.empty(1 << bits, np.int32)
+    table[slot] = row
+    winner = table.take(slot)
+    losers = (winner != row).nonzero()[0]
+    lost = keys.take(losers)
+    others = np.sort(lost[keys.take(winner.take(losers)) != lost])
+    return len(keys) - len(losers) + np.count_nonzero(others[1:] != others[:-1]) + (len(others) > 0)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PairTable:
     """Looks up thousands of pairs at once: open addressing with linear probing.

@@ -199,8 +199,8 @@ def _evaluate_run(
     seen = [
         treat_unjudged(ranking if side is whole else align(run, side, policies), policies) for side in sides
     ]
-    _refuse_missing(run, ranking, policies)
-    _refuse_strangers(run, ranking)
+    refuse_missing(run, ranking, policies)
+    refuse_strangers(run, ranking)
     values = np.full((len(measures), len(ranking.topics)), np.nan)
     texts = {}
     for number, measure in enumerate(measures):
@@ -223,7 +223,7 @@ def _evaluate_run(
     )  # fmt: skip
 
 
-def _refuse_strangers(run: Run, ranking: Ranking) -> None:
+def refuse_strangers(run: Run, ranking: Ranking) -> None:
     """A run that shares no topic with the judgments was meant for others."""
     if ranking.missing.all() and len(run.docs):
         theirs, ours = ", ".join(ranking.topics[:3]), ", ".join(run.topics[:3])
@@ -232,7 +232,7 @@ def _refuse_strangers(run: Run, ranking: Ranking) -> None:
         )
 
 
-def _refuse_missing(run: Run, ranking: Ranking, policies: Policies) -> None:
+def refuse_missing(run: Run, ranking: Ranking, policies: Policies) -> None:
     if policies.missing != "error" or not ranking.missing.any():
         return
     lacking = [topic for topic, lost in zip(ranking.topics, ranking.missing, strict=True) if lost]

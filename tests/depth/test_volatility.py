@@ -1,0 +1,91 @@
+"""Volatility matrices against one coefficient at a time, and the depth from which they are calm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from sounding.depth.volatility import stable_from, volatility
+from sounding.errors import DataError
+
+KS = (1, 2, 5, 10)
+VALUES = np.random.default_rng(5).random((4, 7)).round(1)
+OTHERS = np.random.default_rng(6).random((3, 7)).round(1)
+
+
+def test_a_cell_is_the_tau_between_the_orderings_at_two_depths() -> None:
+    found = volatility(VALUES, KS, measure="AP")
+    expected = [[stats.kendalltau(row, column).statistic for column in VALUES] for row in VALUES]
+    np.testing.assert_allclose(found.matrix, expected)
+    assert (found.measure, found.other, found.ks, found.other_ks) == ("AP", "AP", KS, KS)
+
+
+def test_two_measures_are_set_against_each_other_by_any_coefficient() -> None:
+    found = volatility(
+        VALUES, KS, others=OTHERS, other_ks=(1, 2, 3), measure="AP", other="P", coefficient="pearson"
+    )
+    expected = [[np.corrcoef(row, column)[0, 1] for column in OTHERS] for row in VALUES]
+    np.testing.assert_allclose(found.matrix, expected)
+
+
+def test_the_frame_has_one_row_a_cell() -> None:
+    found = volatility(VALUES, KS, others=OTHERS, other_ks=(1, 2, 3), measure="AP", other="P")
+    frame = found.frame
+    assert frame.columns == ["measure", "k", "other_measure", "other_k", "coefficient", "agreement"]
+    row = frame.row(7, named=True)  # 3 columns: the 8th cell is row 2, column 1
+    assert (row["measure"], row["k"], row["other_measure"], row["other_k"]) == ("AP", 5, "P", 2)
+    assert row["coefficient"] == "tau_b"
+    assert row["agreement"] == found.matrix[2, 1]
+    assert len(frame) == 12
+
+
+@pytest.mark.parametrize(
+    ("matrix", "expected"),
+    [
+        # 1 agrees with 2 but not with 5; 2, 5 and 10 agree each with each.
+        ([[1, 0.95, 0.8, 0.9], [0.95, 1, 0.92, 0.91], [0.8, 0.92, 1, 0.97], [0.9, 0.91, 0.97, 1]], 2),
+        (np.ones((4, 4)), 1),
+        # What happens above the depth does not count, wherever it stands.
+        ([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0.9], [0, 0, 0.9, 1]], 5),
+        # The two deepest do not agree: that the deepest agrees with itself says nothing.
+        ([[1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 0.89], [1, 1, 0.89, 1]], None),
+        # Between two measures only one of the two triangles may disagree.
+        ([[1, 1, 1, 1], [1, 1, 1, 1], [1, 0.5, 1, 1], [1, 1, 1, 1]], 5),
+        # Nor need a measure agree with another at the same depth.
+        ([[1, 1, 1, 1], [1, 0.5, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]], 5),
+        ([[1, 1, 1, 1], [1, 1, np.nan, 1], [1, np.nan, 1, 1], [1, 1, 1, 1]], 5),
+    ],
+)
+def test_orderings_are_stable_from_the_depth_beyond_which_all_agree(
+    matrix: list[list[float]], expected: int | None
+) -> None:
+    assert stable_from(np.array(matrix, float), KS) == expected
+
+
+def test_the_threshold_is_reached_by_what_equals_it() -> None:
+    matrix = np.array([[1, 0.8], [0.8, 1]])
+    assert stable_from(matrix, (1, 2), threshold=0.8) == 1
+    assert stable_from(matrix, (1, 2), threshold=0.81) is None
+    assert stable_from(np.ones((1, 1)), (3,)) is None
+
+
+def test_a_volatility_knows_where_it_becomes_stable() -> None:
+    calm = np.vstack([[1, 2, 3], [3, 2, 1], [1, 2, 3], [1, 2, 4]])
+    assert volatility(calm, KS).stable_from() == 5
+    assert volatility(calm, KS).stable_from(threshold=-1) == 1
+
+
+def test_bad_requests_are_refused_in_one_line() -> None:
+    with pytest.raises(DataError, match=r"values of shape \(4, 7\) for 2 depths; expected \(k, run\)"):
+        volatility(VALUES, (1, 2))
+    with pytest.raises(DataError, match=r"others of shape \(3, 7\) for 4 depths"):
+        volatility(VALUES, KS, others=OTHERS)
+    with pytest.raises(DataError, match="rmse is a distance, and a threshold is for what grows; use tau_b"):
+        volatility(VALUES, KS, coefficient="rmse").stable_from()
+    with pytest.raises(DataError, match="rows and columns have different depths"):
+        volatility(VALUES, KS, others=VALUES, other_ks=(1, 2, 3, 4)).stable_from()
+    with pytest.raises(DataError, match=r"matrix of shape \(2, 2\) for 3 depths"):
+        stable_from(np.ones((2, 2)), (1, 2, 3))
+    with pytest.raises(DataError, match="ascending order"):
+        stable_from(np.ones((2, 2)), (2, 1))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sounding.compare.advice import FEW, LOW, RULES, Basis, Shares, Situation, advise
+from sounding.compare.advice import LOW, RULES, Basis, Shares, Situation, advise
 from sounding.errors import DataError
 
 PAGE = Path(__file__).parents[2] / "docs" / "settled.md"
@@ -35,13 +35,15 @@ def test_settled_and_significant_is_done_even_where_the_case_is_weak(case: int) 
     advice = advise(replace(WEAK, case=case, settled=True, p=1e-6))
     assert advice.action == "nothing to do"
     assert str(advice) == (
-        "Nothing to do: the difference is significant (p < 0.001), and no judgment of further documents"
-        " can reverse the order."
+        "Nothing to do: by itself the difference is significant (p < 0.001), and no judgment of further"
+        " documents can reverse the order."
     )
 
 
-def test_no_judgments_needed_is_as_good_as_settled() -> None:
-    assert advise(replace(WEAK, settled=None, documents_needed=0)).action == "nothing to do"
+def test_a_pair_whose_documents_might_settle_it_is_to_be_asked_for() -> None:
+    advice = advise(replace(WEAK, settled=None, undecided=True))
+    assert advice.action == "look at the pair"
+    assert str(advice).startswith("Ask for this pair (--pair new old): ")
 
 
 def test_low_assessment_at_every_depth_calls_for_another_collection() -> None:
@@ -59,13 +61,13 @@ def test_low_assessment_at_every_depth_calls_for_another_collection() -> None:
 
 
 def test_an_even_comparison_without_significance_needs_topics() -> None:
-    advice = advise(replace(STRONG, case=1, p=0.2, topics_needed=1200, documents_needed=1))
+    advice = advise(replace(STRONG, case=1, p=0.2, topics_needed=1200))
     assert advice.action == "add topics"
     assert str(advice) == (
-        "Add topics: both are equally assessed to 100, but the difference is not significant (p = 0.200) over"
-        " 50 topics; about 1,200 would be needed for a difference of this size."
+        "Add topics: both are equally assessed to 100, but by itself the difference is not significant"
+        " (p = 0.2000) over 50 topics; about 1,200 would be needed for a difference of this size."
     )
-    assert str(advise(replace(STRONG, case=1, p=0.2))).endswith("(p = 0.200) over 50 topics.")
+    assert str(advise(replace(STRONG, case=1, p=0.2))).endswith("(p = 0.2000) over 50 topics.")
 
 
 def test_an_uneven_comparison_whose_order_is_settled_needs_topics_too() -> None:
@@ -76,7 +78,7 @@ def test_an_uneven_comparison_whose_order_is_settled_needs_topics_too() -> None:
 
 def test_a_weak_case_is_compared_at_the_deepest_depth_where_assessment_is_even() -> None:
     depths = (replace(EVEN, depth=10), replace(EVEN, depth=30), replace(UNEVEN, depth=100))
-    situation = replace(WEAK, shallower=depths, pooled_a=False, documents_needed=3)
+    situation = replace(WEAK, shallower=depths, pooled_a=False)
     advice = advise(situation)
     assert advice.action == "compare at a shallower depth"
     assert str(advice) == (
@@ -89,7 +91,7 @@ def test_a_weak_case_is_compared_at_the_deepest_depth_where_assessment_is_even()
 
 
 def test_a_less_assessed_run_that_did_not_contribute_belongs_into_the_pool() -> None:
-    advice = advise(replace(WEAK, pooled_a=False, pooled_b=True, documents_needed=3))
+    advice = advise(replace(WEAK, pooled_a=False, pooled_b=True))
     assert advice.action == "put the run into the pool"
     assert str(advice) == (
         "Put new into the pool: it did not contribute, and less of it was judged"
@@ -102,41 +104,39 @@ def test_a_less_assessed_run_that_did_not_contribute_belongs_into_the_pool() -> 
     assert advise(replace(STRONG, pooled_b=False)).action != "put the run into the pool"
 
 
-@pytest.mark.parametrize("situation", [WEAK, STRONG])
-def test_few_judgments_are_to_be_made(situation: Situation) -> None:
-    advice = advise(replace(situation, documents_needed=FEW))
-    assert advice.action == "judge documents"
-    assert str(advice) == (
-        "Judge the documents of the largest weight: in the best case 100 judgments would settle the order."
-    )
-    assert "1 judgment would" in str(advise(replace(situation, documents_needed=1)))
-
-
-def test_recall_measures_give_way_to_others_where_too_many_judgments_would_be_needed() -> None:
-    advice = advise(replace(WEAK, documents_needed=FEW + 1))
+def test_recall_measures_give_way_to_others_and_the_advice_can_be_typed() -> None:
+    advice = advise(replace(WEAK, condensed_as="AP(judged_only=True)@1000"))
     assert advice.action == "use another measure"
     assert str(advice) == (
-        "Use a utility measure (P, RBP), a condensed one (judged_only=True) or Bpref: AP@1000 rests on how"
-        " many relevant documents were found (judged to 1000: 30% and 60%)."
+        "Use a utility or a condensed measure: -m P@10, -m RBP, -m 'AP(judged_only=True)@1000', -m Bpref;"
+        " AP@1000 asks how many relevant documents there are, and that is not known"
+        " (judged to 1000: 30% and 60%)."
     )
+    assert "judged_only" not in str(advise(WEAK))
     assert advise(replace(STRONG, basis="recall")).action == "use another measure"
     assert advise(replace(STRONG, basis="recall", settled=None)).action == "nothing to do"
 
 
-def test_many_judgments_are_the_way_for_utility_measures() -> None:
-    advice = advise(replace(WEAK, basis="utility", documents_needed=12345))
+@pytest.mark.parametrize("situation", [replace(WEAK, basis="utility"), STRONG])
+def test_documents_of_an_open_pair_are_to_be_judged_and_the_advice_says_who_lists_them(
+    situation: Situation,
+) -> None:
+    advice = advise(situation)
     assert advice.action == "judge documents"
-    assert "12,345 judgments" in str(advice)
+    assert str(advice).startswith(
+        "Judge documents (--pair new old lists them): judgments could still reverse the order"
+    )
 
 
-def test_a_weak_case_of_a_utility_measure_without_a_way_to_settle_it_is_condensed() -> None:
-    advice = advise(replace(WEAK, basis="utility"))
-    assert advice.action == "use another measure"
-    assert str(advice).startswith("Use a condensed measure (judged_only=True) or Bpref:")
+def test_a_weak_case_of_a_utility_measure_without_bounds_is_condensed() -> None:
+    situation = replace(WEAK, basis="utility", settled=None)
+    assert str(advise(situation)).startswith("Use a condensed measure: -m Bpref; one run is more assessed")
+    typed = str(advise(replace(situation, condensed_as="P(judged_only=True)@10")))
+    assert typed.startswith("Use a condensed measure: -m 'P(judged_only=True)@10' or -m Bpref; ")
 
 
 def test_a_measure_that_is_condensed_already_is_not_advised_again() -> None:
-    advice = advise(replace(WEAK, condensed=True))
+    advice = advise(replace(WEAK, condensed=True, settled=None))
     assert advice.action == "judge documents"
     assert str(advice).startswith("Judge more documents of new: the other run is significantly more assessed")
 
@@ -145,12 +145,6 @@ def test_a_strong_difference_that_nothing_more_is_known_of_is_left_alone() -> No
     advice = advise(replace(STRONG, settled=None))
     assert advice.action == "nothing to do"
     assert str(advice).endswith("and the run ahead is not the more assessed one.")
-
-
-@pytest.mark.parametrize("needed", [None, 5, 5000])
-def test_an_open_pair_is_never_done_whether_or_not_its_documents_were_looked_at(needed: int | None) -> None:
-    advice = advise(replace(STRONG, settled=False, documents_needed=needed))
-    assert advice.action == "judge documents"
 
 
 def test_topics_are_counted_only_where_more_are_needed_than_there_are() -> None:
@@ -164,13 +158,13 @@ def test_every_situation_has_one_sentence_of_advice() -> None:
     bases: tuple[Basis, ...] = ("recall", "utility")
     facts = itertools.product(
         range(5), (True, False, None), bases, (True, False), ((), (EVEN,), (low,)),
-        (True, False, None), (None, 5, 5000), (UNEVEN, EVEN, low),
+        (True, False, None), (True, False), (UNEVEN, EVEN, low),
     )  # fmt: skip
     seen = set()
-    for case, settled, basis, condensed, shallower, pooled, needed, shares in facts:
+    for case, settled, basis, condensed, shallower, pooled, undecided, shares in facts:
         situation = replace(
             WEAK, case=case, settled=settled, basis=basis, condensed=condensed, shallower=shallower,
-            pooled_a=pooled, pooled_b=pooled, documents_needed=needed, shares=shares,
+            pooled_a=pooled, pooled_b=pooled, undecided=undecided, shares=shares,
         )  # fmt: skip
         advice = advise(situation)
         assert re.fullmatch(r"[A-Z].*\.", str(advice))
@@ -182,7 +176,6 @@ def test_every_situation_has_one_sentence_of_advice() -> None:
 def test_the_page_lists_the_rules_in_their_order() -> None:
     table = PAGE.read_text().partition("## Advice")[2]
     assert re.findall(r"^\| \d+ \|.*\| ([a-z ]+) \|$", table, re.MULTILINE) == [action for action, _ in RULES]
-    assert f"at most {FEW}" in table
 
 
 def test_a_case_that_does_not_exist_is_refused() -> None:

@@ -156,3 +156,10 @@ def test_values_that_are_all_the_same_show_no_difference(test: str) -> None:
     assert set(result.reasons) == {"the runs are equal on all 6 topics"}
     if result.omnibus is not None:
         assert (result.omnibus.f, result.omnibus.p) == (0.0, 1.0)
+
+
+def test_an_interval_of_one_pair_is_not_said_to_be_of_all() -> None:
+    values = np.random.default_rng(2).random((3, 20))
+    for pairs, said in ((compare.all_pairs(3), ", for all 3 pairs at once"), (np.array([[0, 1]]), "")):
+        found = compare.test_pairs(values, pairs, test="anova", rng=np.random.default_rng(0))
+        assert found.interval == f"of the mean, by t with the pooled error{said}"

@@ -14,6 +14,7 @@ from sounding.compare.cases import (
     JUDGED,
     RETRIEVED,
     assessed_depths,
+    assessment_depth,
     assessment_values,
     compared_measures,
     count_cases,
@@ -136,3 +137,22 @@ def test_scores_without_assessment_are_refused_with_what_to_do() -> None:
     scores = scores_of({"P@10": around(0.1, 0.2)})
     with pytest.raises(DataError, match=r"lack P\(assessed=True\)@10.*with_assessment"):
         values_of(scores, parse("A_p@10"))
+
+
+@pytest.mark.parametrize("measure", ["INSQ", "INST", "INSQ(T=3)"])
+def test_measures_of_patient_readers_are_assessed_where_99_percent_of_their_weight_lies(measure: str) -> None:
+    wanted = parse(measure).get("T")
+    weights = [(2 * wanted / (rank + 2 * wanted - 1)) ** 2 for rank in range(1, 1001)]
+    depth = assessment_depth(parse(measure))
+    assert depth is not None
+    assert sum(weights[: depth - 1]) < 0.99 * sum(weights) <= sum(weights[:depth])
+    assert assessment_depth(parse(f"{measure}@20")) == 20
+
+
+def test_a_patient_reader_of_short_lists_is_assessed_to_their_end() -> None:
+    assessed = np.full((2, 30), 40.0)
+    scores = scores_of(
+        {"INSQ": around(0.2, 0.4), "A_p@133": around(0.2, 0.2), "NumJudgedRet": assessed}, lengths=[50, 50]
+    )
+    k, shares = assessment_values(scores, parse("INSQ"))
+    assert (k, shares.max()) == (50, 0.8)

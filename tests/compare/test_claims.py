@@ -273,3 +273,79 @@ def test_values_are_left_as_they_were() -> None:
     for test in TESTS:
         run(values, test)
     assert np.array_equal(values, before, equal_nan=True)
+
+
+# -- p at the floor --------------------------------------------------------------------------------
+
+ONE_SIGN = np.array(
+    [[0.9, 0.8, 0.7, 0.9, 0.6, 0.9], [0.1, 0.2, 0.1, 0.3, 0.1, 0.2], [0.2, 0.3, 0.1, 0.1, 0.2, 0.1]]
+)
+
+
+@pytest.mark.parametrize("test", ["sign", "wilcoxon", "wilcoxon-pratt", "randomisation"])
+def test_p_is_at_the_floor_where_all_differences_have_one_sign(test: str) -> None:
+    found = run(ONE_SIGN, test, correction="none")
+    assert found.floor.tolist() == [True, True, False]  # runs 1 and 2 win on some topics each
+    assert found.p[:2] == pytest.approx(2 / 2**6)
+    assert found.least == pytest.approx(2 / 2**6)
+
+
+@pytest.mark.parametrize("test", ["sign", "wilcoxon", "randomisation"])
+def test_topics_without_a_difference_raise_the_floor(test: str) -> None:
+    values = ONE_SIGN.copy()
+    values[1, 0] = values[0, 0]
+    found = run(values, test, correction="none")
+    assert found.p[0] == pytest.approx(2 / 2**5)
+    assert found.floor[0]
+
+
+def test_p_is_at_the_floor_where_no_drawn_arrangement_reaches_the_observed_one() -> None:
+    values = table(3, 40)
+    values[0] += 3
+    found = run(values, "randomisation", permutations=99)
+    assert found.floor.tolist() == [True, True, False]
+    assert (found.p[:2] == 0.01).all()
+    assert found.floor_adjusted.tolist() == [True, True, False]
+    stepped = run(values, "randomisation", permutations=99, correction="max-t")
+    assert stepped.floor_adjusted.tolist() == (stepped.p_adjusted <= 0.01).tolist()
+
+
+@pytest.mark.parametrize("test", ["t", "anova", "anova2", "tukey"])
+def test_tests_that_do_not_count_have_no_floor(test: str) -> None:
+    values = table(3, 40)
+    values[0] += 3
+    found = run(values, test)
+    assert not found.floor.any()
+    assert not found.floor_adjusted.any()
+
+
+@pytest.mark.parametrize("test", ["sign", "wilcoxon"])
+def test_too_few_topics_for_a_correction_are_told(test: str) -> None:
+    (note,) = run(ONE_SIGN, test).notes  # 3 x 2 / 64 is more than .05
+    assert note == (
+        "no pair can be significant at 0.05: the least p is 0.0312 times 3 pairs (holm); it takes more topics"
+    )
+    assert run(ONE_SIGN, test, correction="none").notes == ()
+
+
+def test_a_pair_is_significant_alone_by_its_own_p_whatever_the_correction() -> None:
+    values = table(6, 30)
+    values[0] += 0.1
+    found = [run(values, "t", correction=correction) for correction in ("none", "bonferroni")]
+    assert np.array_equal(found[0].significant_alone, found[1].significant_alone)
+    assert found[0].significant_alone.any()
+    assert np.array_equal(found[0].significant_alone, found[0].significant)
+    for test in ("tukey", "randomised-tukey"):
+        every, one = (run(values, test, pairs=pairs) for pairs in (None, np.array([[0, 1]], np.intp)))
+        assert np.array_equal(every.significant_alone, every.significant)
+        assert every.p_alone[0] == one.p_alone[0] == one.p_adjusted[0] > one.p[0]
+    silent = run(np.random.default_rng(3).random((3, 40)), "anova", alpha=1e-6)
+    assert all(silent.reasons)
+    assert not silent.significant_alone.any()
+
+
+@pytest.mark.parametrize("name", ["ttest", "T-Test", "paired_t", "student"])
+def test_a_test_by_another_name_is_recognised(name: str) -> None:
+    with pytest.raises(UnknownNameError, match=r"did you mean t\?$") as raised:
+        run(table(2, 5), name)
+    assert raised.value.suggestions == ("t",)

@@ -15,6 +15,7 @@ import sounding
 from sounding.compare.cases import assessment_measure, with_assessment
 from sounding.compare.comparison import COLUMNS, Comparison, compare
 from sounding.compare.design import topics_needed
+from sounding.compare.notes import short_lists, topic_notes
 from sounding.compare.procedure import MOST_PERMUTATIONS, Procedure
 from sounding.compare.requests import find_run
 from sounding.compare.runs import compare_runs, evaluations
@@ -38,6 +39,11 @@ def collection() -> Collection:
 @cache
 def compared(*measures: str) -> Comparison:
     return compare_runs(collection().qrels, collection().runs, measures, procedure=T)
+
+
+def rows(found: Comparison) -> list[tuple[int, int]]:
+    """(measure, pair) of every row, measure by measure."""
+    return [(number, pair) for number in range(len(found.measures)) for pair in range(len(found.pairs))]
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -115,7 +121,7 @@ def test_rows_of_interest_are_significant_then_weak_then_unsettled() -> None:
         else:
             group.append(3 if found.settled(number, pair) else 2)
     assert group == sorted(group)
-    assert len(set(found.interesting())) == len(found.in_order())
+    assert sorted(found.interesting()) == rows(found)
 
 
 def test_settled_pairs_have_the_order_of_the_truth() -> None:
@@ -128,7 +134,7 @@ def test_settled_pairs_have_the_order_of_the_truth() -> None:
             baselines=[run.name for run in collection().runs], procedure=T,
         ),
     ):  # fmt: skip
-        for number, pair in found.in_order():
+        for number, pair in rows(found):
             if found.settled(number, pair):
                 settled += 1
                 a, b = found.pairs[pair].tolist()
@@ -137,16 +143,63 @@ def test_settled_pairs_have_the_order_of_the_truth() -> None:
     assert settled > 30
 
 
-def test_baselines_have_bounds_of_the_difference_which_settle_no_fewer_pairs() -> None:
-    every = [run.name for run in collection().runs]
-    apart = compared("P@5")
-    together = compare_runs(collection().qrels, collection().runs, ["P@5"], baselines=every, procedure=T)
-    assert apart.bounds[0] is not None
-    assert together.bounds[0] is not None
-    assert (apart.bounds[0].kind, together.bounds[0].kind) == ("separate", "difference")
-    held = {frozenset(apart.names(pair)) for _, pair in apart.in_order() if apart.settled(0, pair)}
-    now = {frozenset(together.names(pair)) for _, pair in together.in_order() if together.settled(0, pair)}
-    assert held <= now
+def test_where_documents_are_too_many_what_the_runs_own_bounds_leave_open_is_not_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    measures = ("P@5", "AP@5", "nDCG@5")
+    near = compared(*measures)
+    monkeypatch.setattr("sounding.compare.runs.MOST_MEETINGS", 10)
+    far = compare_runs(collection().qrels, collection().runs, measures, procedure=T)
+    assert near.bounds[0] is not None
+    assert far.bounds[0] is not None
+    assert (near.bounds[0].kind, far.bounds[0].kind) == ("difference", "separate")
+    answers = {(near.settled(*row), far.settled(*row)) for row in rows(far) if row[0] < 2}
+    assert answers == {(True, True), (True, None), (False, None)}
+    for pair in range(28):
+        asks = f"Ask for this pair (--pair {' '.join(far.names(pair))})"
+        assert far.advice(0, pair).startswith(asks) == (far.settled(0, pair) is None)
+        # No closer bounds are known of nDCG: open is open.
+        assert far.settled(2, pair) is near.settled(2, pair) is not None
+    against = compare_runs(
+        collection().qrels, collection().runs, ["P@5"], baselines=[collection().runs[0].name], procedure=T
+    )
+    assert against.bounds[0] is not None
+    assert against.bounds[0].kind == "difference"
+
+
+VIEWS = [
+    Procedure(test="t"),
+    Procedure(test="randomisation", alpha=0.001),  # Holm needs more draws for 28 pairs than for one
+    Procedure(test="bootstrap", permutations=500),
+    Procedure(test="anova"),
+    Procedure(test="tukey"),
+    Procedure(test="randomisation", correction="max-t", permutations=999),
+]
+
+
+@pytest.mark.parametrize("procedure", VIEWS, ids=lambda one: f"{one.test}-{one.correction}")
+def test_advice_and_what_is_settled_are_the_same_in_every_view(procedure: Procedure) -> None:
+    asked = (collection().qrels, collection().runs, ["P@5", "AP", "RBP(p=0.5)"])
+    everything = compare_runs(*asked, procedure=procedure)
+    seen = set()
+    for pair in (0, 5, 11, 17, 26, 27):
+        a, b = everything.names(pair)
+        alone = compare_runs(*asked, procedure=procedure, pair=(a, b))
+        against = compare_runs(*asked, procedure=procedure, baselines=[b])
+        place = next(place for place in range(len(against.pairs)) if against.names(place) == (a, b))
+        for number in range(3):
+            told = everything.advice(number, pair)
+            assert told == alone.advice(number, 0) == against.advice(number, place)
+            assert everything.settled(number, pair) is alone.settled(number, 0)
+            assert everything.settled(number, pair) is against.settled(number, place)
+            seen.add(told.partition(" ")[0])
+    assert len(seen) > 1
+
+
+def test_without_bounds_wanted_nothing_is_said_of_what_is_settled() -> None:
+    found = compare_runs(collection().qrels, collection().runs, ["P@5"], procedure=T, settled=False)
+    assert found.bounds == (None,)
+    assert np.array_equal(found.cases, compared("P@5").cases)
 
 
 def test_scores_without_bounds_do_not_say_what_is_settled() -> None:
@@ -161,7 +214,14 @@ def test_scores_with_bounds_give_the_same_as_runs() -> None:
         collection().qrels, collection().runs, with_assessment(["P@5", "AP"]),
         policies=Policies(unjudged="bounds"),
     )  # fmt: skip
-    assert compare(scores, measures=["P@5", "AP"], procedure=T).frame.equals(compared("P@5", "AP").frame)
+    by_scores, by_runs = compare(scores, measures=["P@5", "AP"], procedure=T), compared("P@5", "AP")
+    other = ["settled", "advice"]  # scores have no documents, and know less of these
+    order = ["measure", "run_a", "run_b"]
+    frames = [found.frame.sort(order) for found in (by_scores, by_runs)]
+    assert frames[0].drop(other).equals(frames[1].drop(other))
+    known = [pair for pair in rows(by_scores) if by_scores.settled(*pair) is not None]
+    assert known
+    assert all(by_scores.settled(*pair) == by_runs.settled(*pair) for pair in known)
 
 
 def test_the_package_is_the_function_whichever_was_imported_first() -> None:
@@ -194,7 +254,7 @@ def test_a_situation_is_even_where_the_test_at_that_depth_finds_nothing() -> Non
     for pair in range(len(found.pairs)):
         there = pairs[frozenset(found.names(pair))]
         five = found.situation(0, pair).shallower[-1]
-        assert (five.depth, five.even) == (5, not at_five.assessment_tests[0].significant[there])
+        assert (five.depth, five.even) == (5, not at_five.assessment_tests[0].significant_alone[there])
 
 
 def test_a_situation_knows_short_lists_by_run() -> None:
@@ -220,11 +280,11 @@ def test_topics_needed_are_those_of_the_power_of_a_t_test(correction: str) -> No
         procedure=Procedure(test="t", correction=correction),
     )  # fmt: skip
     effect = found.performance_tests[0].effect
-    exact = topics_needed(effect, alpha=0.05 if correction == "none" else 0.05 / len(effect))
+    exact = topics_needed(effect, alpha=0.05)
     expected = [int(number) if 30 < number < np.inf else None for number in exact.tolist()]
-    assert found.topics_needed(found.in_order()) == expected
-    assert sum(number is not None for number in expected) > 5
-    asked = [pair for pair in range(len(effect)) if not found.significant[0, pair]]
+    assert found.topics_needed(rows(found)) == expected
+    assert sum(number is not None for number in expected) > 2
+    asked = [pair for pair in range(len(effect)) if found.performance_tests[0].p[pair] > 0.05]
     assert [found.situation(0, pair).topics_needed for pair in asked] == [expected[pair] for pair in asked]
 
 
@@ -260,7 +320,6 @@ def test_one_pair_comes_with_the_documents_that_put_one_run_ahead(a: int, b: int
                 assert grades[topic, one.doc] >= 1
                 ranks = [rank or 10_000 for rank in (one.rank_a, one.rank_b)]
                 assert (ranks[0] < ranks[1]) == (gaps[topic] > 0)
-    assert found.situation(1, 0).documents_needed == found.accounts[1].settling.needed
 
 
 # -- policies --------------------------------------------------------------------------------------
@@ -338,13 +397,13 @@ def test_judged_documents_alone_settle_nothing_in_any_mode() -> None:
 
 
 def test_as_many_flips_are_drawn_as_the_correction_needs_for_a_pair_to_be_significant() -> None:
-    assert Procedure().draws(10) == 10_000
-    assert Procedure().draws(1_000) == 19_999
-    assert 1_000 / (Procedure().draws(1_000) + 1) <= 0.05
-    assert Procedure(correction="max-t").draws(1_000) == 10_000
-    assert Procedure(test="t").draws(1_000) == 10_000
-    assert Procedure().draws(1_000_000) == MOST_PERMUTATIONS
-    assert Procedure(permutations=500).draws(1_000) == 500
+    assert Procedure().draws(5) == 10_000
+    assert Procedure().draws(46) == 20_699  # 46 x 45 / 2 = 1,035 pairs, each at .05 / 1,035
+    assert 1_035 / (Procedure().draws(46) + 1) <= 0.05
+    assert Procedure(correction="max-t").draws(46) == 10_000
+    assert Procedure(test="t").draws(46) == 10_000
+    assert Procedure().draws(2_000) == MOST_PERMUTATIONS
+    assert Procedure(permutations=500).draws(46) == 500
 
 
 def test_with_too_few_flips_a_reader_is_told() -> None:
@@ -541,3 +600,64 @@ def test_an_unknown_test_and_a_bad_alpha_are_refused() -> None:
         compare(scores, procedure=Procedure(test="wilcox"))
     with pytest.raises(DataError, match="alpha 5: expected a number between 0 and 1"):
         compare(scores, procedure=Procedure(alpha=5))
+
+
+# -- notes -----------------------------------------------------------------------------------------
+
+
+def test_runs_that_lack_topics_are_named_up_to_five() -> None:
+    scores = scores_of({"P@5": around(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7), "A_p@5": around(*[0.5] * 7)})
+    missing = scores.missing.copy()
+    missing[:2, 0] = True
+    (note,) = topic_notes(replace(scores, missing=missing), scores.values)
+    assert note == "2 runs (r1, r2) lack judged topics, which count as 0."
+    missing[:, 1] = True
+    (note,) = topic_notes(replace(scores, missing=missing), scores.values)
+    assert note == "7 runs (r1, r2, r3, r4, r5 and 2 more) lack judged topics, which count as 0."
+
+
+def test_depths_beyond_the_lists_are_counted_by_run_and_those_alike_said_together() -> None:
+    measures = [parse(name) for name in ("P@5", "P@20", "AP@30", "AP", "INSQ", "P@100")]
+    assert list(short_lists([10, 50, 200], measures)) == [
+        "Depth 20 and 30: 1 of 3 runs has no list that long; what is missing counts as neither relevant"
+        " nor judged.",
+        "Depth 100: 2 of 3 runs have no list that long; what is missing counts as neither relevant"
+        " nor judged.",
+    ]
+    found = compare_runs(collection().qrels, collection().runs, ["P@5", "P@200"], procedure=T)
+    assert any(note.startswith("Depth 200: 8 of 8 runs have no list") for note in found.notes)
+    assert not any("Depth" in note for note in compared("P@5", "AP").notes)
+
+
+def test_a_measure_that_is_left_out_is_kept_in_mind() -> None:
+    scores = scores_of({"P@5": around(0.2, 0.4), "AP": np.full((2, 30), 0.5), "A_p@5": around(0.5, 0.5)})
+    found = compare(scores, measures=["P@5", "AP"], procedure=T)
+    (problem,) = found.left_out
+    assert problem.startswith("AP, r2 and r1: the runs are equal")
+    assert f"Left out: {problem}." in found.notes
+
+
+def test_p_at_the_floor_are_counted_once_for_all_measures() -> None:
+    better = around(0.2, 0.9, topics=6, spread=0.01)
+    scores = scores_of({"P@5": better, "P@10": better, "A_p@5": better, "A_p@10": better})
+    found = compare(scores, measures=["P@5", "P@10"], procedure=Procedure(test="sign"))
+    (note,) = [note for note in found.notes if "least that" in note]
+    assert note == "2 of 2 p are the least that these topics can give: marked with ≤, or p_at_floor."
+    drawn = compare(scores_of({"P@5": around(0.2, 0.9), "A_p@5": around(0.5, 0.5)}), measures=["P@5"],
+                    procedure=Procedure(permutations=99))  # fmt: skip
+    assert "1 of 1 p are the least that 99 draws can give: marked with ≤, or p_at_floor." in drawn.notes
+
+
+@pytest.mark.parametrize(
+    ("measure", "typed"),
+    [
+        ("P@5", "P(judged_only=True)@5"),
+        ("AP", "AP(judged_only=True)"),
+        ("Bpref", None),
+        ("P(judged_only=True)@5", None),
+    ],
+)
+def test_a_situation_knows_how_the_condensed_measure_is_typed(measure: str, typed: str | None) -> None:
+    assert compared(measure).situation(0, 0).condensed_as == typed
+    if typed is not None:
+        assert parse(typed).get("judged_only")

@@ -18,7 +18,7 @@ from sounding.compare.depths import (
 )
 from sounding.compare.procedure import Procedure
 from sounding.errors import DataError
-from sounding.measures import parse
+from sounding.measures import Measure, parse
 
 T = Procedure(test="t", correction="none")
 
@@ -50,15 +50,26 @@ def test_other_spellings_get_depths_too() -> None:
     assert at_depths([parse("nDCG")], [5, 7]) == (parse("nDCG@5"), parse("nDCG@7"))
 
 
-def test_measures_with_a_cut_off_or_without_one_to_give_stay_as_they_are() -> None:
-    found = at_depths(["AP", "P@20", "Rprec", "P_15", "IPrec@0.1", parse("P@3")], [5])
-    names = ("AP@5", "P@20", "Rprec", "P@15", "IPrec@0.1", "P@3")
-    assert found == tuple(map(parse, names))
+@pytest.mark.parametrize(
+    ("measure", "problem"),
+    [
+        ("P@20", "P@20 has the cut-off 20, which depths do not change; write P"),
+        ("P_15", "P_15 has the cut-off 15, which depths do not change; write P"),
+        (
+            "RBP(p=0.5)@10",
+            r"RBP\(p=0.5\)@10 has the cut-off 10, which depths do not change; write RBP\(p=0.5\)$",
+        ),
+        (parse("P@3"), "P@3 has the cut-off 3, which"),
+        ("Rprec", "Rprec takes no depth; leave it out, or compare by it without depths"),
+        ("IPrec@0.1", "IPrec@0.1 takes no depth"),
+    ],
+)
+def test_measures_that_depths_would_not_change_are_refused(measure: str | Measure, problem: str) -> None:
+    with pytest.raises(DataError, match=problem):
+        at_depths(["AP", measure], [5])
 
 
-def test_depths_that_no_measure_takes_are_refused() -> None:
-    with pytest.raises(DataError, match="P@20: no measure takes a depth"):
-        at_depths(["P@20"], [5])
+def test_depths_that_are_none_are_refused() -> None:
     with pytest.raises(DataError, match="depths 0, 5: expected whole numbers from 1"):
         at_depths(["AP"], [0, 5])
     with pytest.raises(DataError, match="depths none"):
@@ -105,8 +116,10 @@ def test_assessment_that_falls_behind_across_the_pool_depth_is_the_pools_doing()
     (move,) = moved_pairs(found)
     assert (move.from_case, move.to_case, move.cause) == (1, 2, "pool")
     assert (move.from_depth, move.to_depth) == (10, 100)
-    assert move.why.startswith("assessment of r1 falls behind (A_p 0.50 against 0.80)")
-    assert move.why.endswith("after the pool depth 50")
+    assert move.why.startswith(
+        "assessment of r1 falls behind (50% of its first 100 judged, 80% of the other's)"
+    )
+    assert move.why.endswith("below the pool depth 50")
 
 
 @pytest.mark.parametrize("pool", [5, 100, None])
@@ -114,7 +127,7 @@ def test_assessment_that_falls_behind_elsewhere_is_not(pool: float | None) -> No
     found = two_runs({10: (0.5, 0.5), 100: (0.5, 0.5)}, {10: (0.9, 0.9), 100: (0.8, 0.5)}, pool=pool)
     (move,) = moved_pairs(found)
     assert move.cause == "assessment"
-    assert move.why == "assessment of r2 falls behind (A_p 0.50 against 0.80)"
+    assert move.why == "assessment of r2 falls behind (50% of its first 100 judged, 80% of the other's)"
 
 
 def test_a_run_with_short_lists_is_frozen_whatever_else_changed() -> None:

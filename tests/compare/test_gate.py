@@ -44,7 +44,7 @@ def seriousness(verdict: Verdict) -> int:
     ("row", "condition", "code", "sentence"),
     [
         (WORSE, "worse", 3, "significantly worse by 0.0200 (adjusted p = 0.0100, alpha 0.05)"),
-        (WEAK, "weak", 4, "a weak case: significantly better, and significantly more assessed"),
+        (WEAK, "weak", 4, "a weak case: new is significantly better, and significantly more assessed"),
         (OPEN, "unsettled", 5, "the unjudged documents could turn the order round"),
         (replace(WEAK, strength=None), "weak", 4, "not known whether the case is strong or weak"),
         (
@@ -90,7 +90,7 @@ def test_with_a_margin_the_candidate_must_be_shown_non_inferior() -> None:
     assert verdict.exit_code == 3
     assert str(verdict) == (
         "worse: new against old, AP: not shown to be less than 0.05 worse:"
-        " difference +0.0200 (adjusted p = 0.0600, alpha 0.05)"
+        " difference +0.0200 (non-inferiority p = 0.0600, alpha 0.05)"
     )
 
 
@@ -149,3 +149,24 @@ def test_a_gate_without_conditions_rows_or_numbers_is_an_error_not_a_pass() -> N
         gate([replace(GOOD, p_adjusted=float("nan"))], ["worse"])
     with pytest.raises(DataError, match=r"no test against the margin 0\.05; compare with that margin"):
         gate([replace(GOOD, noninferior_p_adjusted=None)], ["worse"], margin=0.05)
+
+
+@pytest.mark.parametrize(("difference", "better"), [(0.02, "new"), (-0.02, "old")])
+def test_a_weak_case_names_the_run_that_is_better(difference: float, better: str) -> None:
+    verdict = gate([replace(WEAK, difference=difference)], ["weak"])
+    assert verdict.failures[0].sentence.endswith(
+        f": a weak case: {better} is significantly better, and significantly more assessed"
+    )
+    other = gate([replace(WEAK, case=2, difference=difference)], ["weak"])
+    assert other.failures[0].sentence.endswith(": a weak case: no significant difference, but one run is"
+                                               " significantly more assessed")  # fmt: skip
+
+
+def test_a_worse_run_that_could_not_be_tested_does_not_pass() -> None:
+    reason = "the difference is the same on all 30 topics: no error to test against"
+    row = replace(WORSE, p_adjusted=1.0, untested=reason)
+    verdict = gate([row], ["worse"])
+    assert verdict.exit_code == 3
+    assert verdict.failures[0].sentence.endswith(f"worse by 0.0200, and not tested: {reason}")
+    assert gate([replace(row, difference=0.02)], ["worse"]).passed
+    assert gate([replace(row, untested="")], ["worse"]).passed

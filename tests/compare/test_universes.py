@@ -107,7 +107,7 @@ def test_runs_that_are_equal_on_their_common_topics_are_not_settled_by_a_topic_t
     )  # fmt: skip
     settled = {
         (str(found.measures[number]), frozenset(found.names(pair))): found.settled(number, pair)
-        for number, pair in found.in_order()
+        for number, pair in found.interesting()
     }
     for measure in ("P@1", "AP"):
         assert settled[measure, frozenset({"whole", "part"})] is False

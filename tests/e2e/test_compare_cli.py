@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import polars
 import pytest
 
 from sounding.cli import main
+from sounding.compare import TESTS
 from sounding.compare.comparison import COLUMNS
 from sounding.compare.p_values import p_is, shown_p
+from sounding.evaluation import evaluate
 from sounding.report.comparison_tables import shown_interval
 
 Said = tuple[int, str, str]
@@ -33,6 +36,7 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def call(trial: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """Run `sounding compare` on the collection; t tests unless another is named."""
     monkeypatch.chdir(trial)
+    monkeypatch.setenv("COLUMNS", "400")  # tables in one piece
 
     def run(*arguments: str) -> Said:
         capsys.readouterr()
@@ -65,11 +69,11 @@ def test_the_table_has_pairs_of_interest_first_and_says_how_it_was_made(call: Ca
     assert all("<0.001" in row for row in rows[:3])
     assert rows[3] == ""
     assert rows[4].startswith("3 of 28 rows, the rest with --top N. P@5: 28 pairs,")
-    assert (
-        "Test: paired t test; correction holm; alpha 0.05. Interval: t interval of the mean, 95%." in rows[5]
-    )
+    assert "Test: paired t test; correction holm; alpha 0.05. Intervals (95%): of the mean, by t." in rows[-3]
     assert rows[-2].startswith("Policies: ties trec, unjudged nonrelevant, missing zero")
-    assert rows[-1] == "Settled: by bounds over universe runs."
+    assert rows[-1] == (
+        "Settled: no judgments of the unjudged documents that any of these runs retrieved could turn the order."
+    )
 
 
 @pytest.mark.parametrize("policy", ["nonrelevant", "bounds", "condensed"])
@@ -82,7 +86,7 @@ def test_policies_are_repeated_as_they_were_chosen(call: Call, policy: str, view
     body = json.loads(out)
     body = body["collections"]["qrels"] if "collections" in body else body
     assert body["policies"]["unjudged"] == policy
-    if "--design" not in view:
+    if not view:
         known = {"by": "bounds", "universe": "runs", "at_most": None}
         assert body["settled"] == (None if policy == "condensed" else known)
 
@@ -110,9 +114,10 @@ def test_print_has_topics_and_both_p(call: Call, form: str) -> None:
     head = next(line for line in out.splitlines() if "difference" in line).replace("\\_", "_")
     cells = [cell.strip(" \\") for cell in head.replace("&", "|").strip("| ").split("|")]
     assert cells == [
-        "run_a", "run_b", "topics", "difference", "interval", "p", "adjusted p", "assessment", "case",
-        "settled", "advice",
+        "run_a", "run_b", "topics", "difference", "interval", "effect size", "p", "adjusted p", "assessment",
+        "case", "settled", "advice",
     ]  # fmt: skip
+    assert "Effect size: Cohen's d" in out
 
 
 def test_p_is_called_adjusted_only_where_it_is(call: Call, trial: Path) -> None:
@@ -121,6 +126,8 @@ def test_p_is_called_adjusted_only_where_it_is(call: Call, trial: Path) -> None:
     a, *_, b = names(trial)
     _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--pair", a, b)
     assert "adjusted" not in out
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--pair", a, b, "--test", "tukey")
+    assert "(adjusted p " in out  # for all runs, whichever pair is asked for
 
 
 def test_a_narrow_terminal_names_the_pair_and_the_measure_in_every_part(
@@ -172,7 +179,74 @@ def test_csv_has_the_promised_columns_and_a_row_for_every_pair_and_measure(call:
     assert status == 0
     assert lines[0] == ",".join(COLUMNS)
     assert len(lines) == 1 + 2 * 28
-    assert err.startswith("policies: ties trec")
+    assert "test: paired t test; correction holm; alpha 0.05; seed 0\n" in err
+    assert "intervals, ci_low to ci_high: of the mean, by t\n" in err
+    assert "policies: ties trec" in err
+
+
+def test_the_columns_of_the_issue_come_first_and_in_its_order() -> None:
+    assert COLUMNS == (
+        "run_a", "run_b", "measure", "k", "topics", "difference", "ci_low", "ci_high", "p", "p_adjusted",
+        "assessment_difference", "assessment_p", "case", "strength", "settled", "advice",
+        "effect_size", "wins", "ties", "losses", "p_at_floor",
+    )  # fmt: skip
+
+
+def test_programs_see_the_rows_in_the_order_of_people_and_top_cuts_all_alike(call: Call) -> None:
+    asked = ("qrels.txt", "runs", "-m", "P@5", "-m", "AP")
+    _, table, _ = call(*asked, "--top", "56")
+    people = [line.split()[:3] for line in table.splitlines()[2:58]]
+    for form in ("csv", "json", "jsonl"):
+        for top in (None, 7):
+            cut = () if top is None else ("--top", str(top))
+            _, out, _ = call(*asked, "--format", form, *cut)
+            if form == "csv":
+                rows = [line.split(",")[:3] for line in out.splitlines()[1:]]
+            else:
+                dicts = (
+                    json.loads(out)["rows"] if form == "json" else map(json.loads, out.splitlines())
+                )  # fmt: skip
+                rows = [[row["run_a"], row["run_b"], row["measure"]] for row in dicts]
+            assert rows == people[:top]
+
+
+def test_effect_sizes_wins_and_losses_are_those_of_the_topics(call: Call, trial: Path) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--format", "json")
+    row = json.loads(out)["rows"][3]
+    scores = evaluate(str(trial / "qrels.txt"), [str(trial / "runs" / f"{row[key]}.txt") for key in
+                                                 ("run_a", "run_b")], ["P@5"])  # fmt: skip
+    gaps = scores.values[0, 0] - scores.values[1, 0]
+    assert row["effect_size"] == pytest.approx(gaps.mean() / gaps.std(ddof=1))
+    assert [row["wins"], row["ties"], row["losses"]] == [
+        int((gaps > 1e-9).sum()), int((abs(gaps) < 1e-9).sum()), int((gaps < -1e-9).sum()),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("test", "centre"), [("sign", "median"), ("wilcoxon", "pseudomedian")])
+def test_an_interval_that_is_not_of_the_mean_says_what_it_is_of(
+    call: Call, trial: Path, test: str, centre: str
+) -> None:
+    asked = ("qrels.txt", "runs", "-m", "P@5", "--test", test)
+    _, out, _ = call(*asked)
+    assert f"interval ({centre})" in out.splitlines()[0]
+    assert f"Intervals (95%): of the {centre}" in out
+    a, *_, b = names(trial)
+    _, out, _ = call(*asked, "--pair", a, b)
+    assert f"95% interval of the {centre} " in out
+    _, _, err = call(*asked, "--format", "csv")
+    assert f"intervals, ci_low to ci_high: of the {centre}" in err
+
+
+def test_p_at_the_floor_is_marked_and_what_it_would_take_is_said_once(call: Call) -> None:
+    asked = ("qrels.txt", "runs", "-m", "P@5", "-m", "AP", "--test", "randomisation", "--permutations", "99")
+    _, out, _ = call(*asked, "--top", "3")
+    assert all("≤0.2800" in row for row in out.splitlines()[2:5])  # 28 pairs at 1 / 100
+    assert out.count("No pair can be significant at 0.05: the least p is 0.01 times 28 pairs (holm)") == 1
+    assert "p are the least that 99 draws can give: marked with ≤" in out
+    _, out, _ = call(*asked, "--format", "json", "--correction", "none")
+    rows = json.loads(out)["rows"]
+    assert {row["p_at_floor"] for row in rows} == {True, False}
+    assert all((row["p"] == 0.01) == row["p_at_floor"] for row in rows)
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl", "parquet", "md", "latex"])
@@ -206,47 +280,92 @@ def test_a_baseline_stands_second_in_every_row(call: Call, trial: Path) -> None:
 def test_a_margin_adds_equivalence(call: Call) -> None:
     _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--margin", "0.1", "--format", "csv")
     assert out.splitlines()[0] == ",".join((*COLUMNS, "equivalence_p", "noninferiority_p"))
-    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--margin", "0.1")
-    assert "equivalent p" in out.splitlines()[0]
+    cells = [line.rsplit(",", 2)[1:] for line in out.splitlines()[1:]]
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--margin", "0.1", "--top", "28")
+    head, _, *rows = out.splitlines()
+    places = [(name, head.index(name)) for name in ("equivalence p", "non-inferiority p")]
+    shown = [[row[place:].split()[0] for _, place in places] for row in rows[:28]]
+    assert shown == [[shown_p(float(cell)) for cell in row] for row in cells]
+    assert "two one-sided paired t tests, margin 0.1; correction holm" in out
 
 
-def test_one_pair_is_explained_in_a_paragraph_for_each_measure(call: Call, trial: Path) -> None:
+def test_one_pair_is_explained_verdict_and_advice_first_then_lists(call: Call, trial: Path) -> None:
     a, *_, b = names(trial)
     status, out, _ = call("qrels.txt", "runs", "-m", "P@5", "-m", "AP", "--pair", a, b)
     assert status == 0
-    by_precision, by_average, *_ = out.split("\n\n")
-    for paragraph, measure, k in ((by_precision, "P@5", 5), (by_average, "AP", 100)):
-        assert paragraph.startswith(f"{a} against {b} by {measure}, 30 topics: ")
-        assert f"Of the first {k} documents" in paragraph
-        assert "Case " in paragraph
-        assert "The topics that differ most: " in paragraph
-        assert "whatever the unjudged documents are" in paragraph
-    assert "(document by document)" in by_precision
-    assert "(by the rule for AP)" in by_average
-    assert "judgments would settle it" in by_average
-    assert "The unjudged documents that matter most: " in by_average
+    head, *parts = out.split("\n\n")
+    assert head == f"{a} against {b}"
+    starts = [
+        place for place, part in enumerate(parts) if part.startswith(("P@5: ", "AP: ")) and "Advice" in part
+    ]
+    by_precision, by_average = (parts[place:] for place in starts)
+    for part, measure, k in ((by_precision, "P@5", 5), (by_average, "AP", 100)):
+        verdict, advice = part[0].splitlines()
+        assert verdict.startswith(f"{measure}: ")
+        assert advice.startswith("Advice: ")
+        facts = [line.split()[0] for line in part[1].splitlines()]
+        assert facts[:5] == ["difference", "topics", "judged", "case", "settled"]
+        assert "effect size " in part[1]
+        assert f"of the first {k} documents" in part[1]
+        assert part[2] == f"{measure}: topics that differ most"
+        assert part[3].split()[:2] == ["topic", "difference"]
+    assert "(exact, document by document)" in by_precision[1]
+    assert "(a bound for AP from pairs of documents)" in by_average[1]
+    assert "to settle it  in the best case as few as" in by_average[1]
+    assert by_average[4] == "AP: unjudged documents that matter most for the difference"
+    assert by_average[5].splitlines()[0].split()[-3:] == ["change", "if", "relevant"]
 
 
-def test_a_paragraph_is_broken_for_a_terminal(
+def test_a_difference_that_judgments_cannot_move_is_one_number(call: Call, trial: Path) -> None:
+    a, *_, b = names(trial)
+    _, out, _ = call("truth.txt", "runs", "-m", "P@5", "--pair", a, b)
+    _, table, _ = call("truth.txt", "runs", "-m", "P@5", "--pair", a, b, "--format", "csv")
+    gap = float(table.splitlines()[1].split(",")[COLUMNS.index("difference")])
+    assert f"yes: the difference is {gap:+.4f} whatever the unjudged documents are" in out
+    assert "lies between" not in out
+
+
+def test_json_has_the_topics_and_documents_of_one_pair(call: Call, trial: Path) -> None:
+    a, *_, b = names(trial)
+    _, out, _ = call("qrels.txt", "runs", "-m", "AP", "--pair", a, b, "--format", "json")
+    found = json.loads(out)["documents"]["AP"]
+    assert len(found["telling"]) == 5
+    assert found["settling"]["needed"] > 0
+    _, text, _ = call("qrels.txt", "runs", "-m", "AP", "--pair", a, b)
+    for one in found["settling"]["documents"][:5]:
+        assert one["doc"] in text
+
+
+def test_an_explanation_is_broken_for_a_terminal(
     call: Call, trial: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a, *_, b = names(trial)
-    _, whole, _ = call("qrels.txt", "runs", "-m", "P@5", "--pair", a, b)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setattr("os.get_terminal_size", lambda *_: os.terminal_size((60, 20)))
+    monkeypatch.setattr("os.get_terminal_size", lambda *_: os.terminal_size((80, 20)))
     _, broken, _ = call("qrels.txt", "runs", "-m", "P@5", "--pair", a, b)
-    assert max(map(len, broken.splitlines())) <= 60
-    assert broken.split() == whole.split()
+    assert max(map(len, broken.splitlines())) <= 80
 
 
-def test_the_paragraph_names_the_better_run(call: Call) -> None:
+def test_the_verdict_names_the_better_run(call: Call) -> None:
     _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--top", "1", "--format", "csv")
     row = dict(zip(COLUMNS, out.splitlines()[1].split(","), strict=False))
     better, other = row["run_a"], row["run_b"]
     assert float(row["difference"]) > 0
     for pair in ((better, other), (other, better)):
         _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--pair", *pair)
-        assert f"Case {row['case']}, {row['strength']}: {better} is significantly better" in out
+        assert f"P@5: {better} is significantly better than {other}, " in out
+        assert f"case        {row['case']}, {row['strength']}: {better} is significantly better" in out
+
+
+@pytest.mark.parametrize(("columns", "width"), [("90", 90), ("", 110), ("wide", 110)])
+def test_tables_in_a_pipe_are_as_wide_as_columns_or_110(
+    call: Call, trial: Path, monkeypatch: pytest.MonkeyPatch, columns: str, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    a, *_, b = names(trial)
+    for view in ((), ("--matrix",), ("--design",), ("--pair", a, b)):
+        _, out, _ = call("qrels.txt", "runs", "-m", "P@5", *view)
+        assert width - 30 < max(map(len, out.splitlines())) <= width
 
 
 def test_the_matrix_has_one_sign_for_each_pair_in_the_order_of_the_measure(call: Call) -> None:
@@ -263,11 +382,11 @@ def test_the_matrix_has_one_sign_for_each_pair_in_the_order_of_the_measure(call:
         assert set(row[place + 1 :]) <= set(">=›~")
         assert row.translate(mirrored) == "".join(other[place] for other in grid)
     _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--format", "csv")
-    cells = [line.split(",") for line in out.splitlines()[1:]]
-    cases = [row[COLUMNS.index("case")] for row in cells]
-    flat = "".join(row[place + 1 :] for place, row in enumerate(grid))
+    ranks = {row[1]: number for number, row in enumerate(rows)}
     expected = {"1": "=", "2": "~", "3": ">", "4": "›"}
-    assert flat == "".join(expected[case] for case in cases)
+    for line in out.splitlines()[1:]:
+        cells = line.split(",")
+        assert grid[ranks[cells[0]]][ranks[cells[1]]] == expected[cells[COLUMNS.index("case")]]
 
 
 def test_the_matrix_of_several_measures_is_one_tidy_table_for_programs(call: Call, tmp_path: Path) -> None:
@@ -304,10 +423,37 @@ def test_depths_print_cases_moves_examples_and_scenarios(call: Call) -> None:
     assert "AP: shares of pairs in cases 1, 2, 3 and 4" in out
     assert "moves between cases, counted" in out
     assert "pairs that move" in out
+    moves = out.partition("moves between cases, counted")[2].partition("pairs that move")[0]
+    assert not any(line.split()[-4:] == ["0"] * 4 for line in moves.splitlines())
+    reasons = out.partition("for run_a and for run_b. Why:")[2].partition("\n\n")[0].split()
+    counted = [int(word[1:]) for word, unit in pairwise(reasons) if unit == "moves):"]
+    cases = [line.split() for line in moves.splitlines() if " case " in line]
+    moved = sum(int(row[-4:][place]) for row in cases for place in range(4) if place + 1 != int(row[-5]))
+    assert sum(counted) == moved > 0
+    assert "elsewhere" not in out
+    assert "A_p" not in out
+    assert "For each case the pair that shows it best: both its tests" in out
     assert "an example of each case" in out
     assert "what the pool can tell" in out
     assert "runs contributed to the pool (as listed); the first 10 documents" in out
     assert "F of all runs at once, on 7 and 232 degrees of freedom" in out
+
+
+def test_moves_have_rows_only_for_cases_that_pairs_come_from(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "P", "--depths", "5,20,100", "--alpha", "1e-30")
+    moves = out.partition("moves between cases, counted")[2].partition("an example")[0]
+    rows = [line.split()[-6:] for line in moves.splitlines() if "case" in line]
+    assert rows == [["case", "1", "28", "0", "0", "0"]] * 2
+
+
+def test_top_cuts_the_pairs_that_move_in_json_as_in_the_table(call: Call) -> None:
+    asked = ("qrels.txt", "runs", "-m", "P", "--depths", "5,20,100", "--top", "3")
+    _, out, _ = call(*asked, "--format", "json")
+    moved = json.loads(out)["collections"]["qrels"]["moved"]
+    _, out, _ = call(*asked)
+    start = out.splitlines().index("pairs that move") + 4
+    shown = [line.split()[:2] for line in out.splitlines()[start : start + 3]]
+    assert [[move["run_a"], move["run_b"]] for move in moved] == shown
 
 
 def test_pairs_that_go_from_strong_to_weak_are_listed_first(call: Call) -> None:
@@ -415,8 +561,11 @@ def test_a_plan_stands_in_the_output_itself(call: Call, trial: Path, tmp_path: P
         assert err == ""
     _, out, err = call(*asked, "--alpha", "0.05")
     assert "Deviates from the plan: alpha: the plan says 0.01, used is 0.05." in out
+    assert err == ""  # once is enough
+    _, _, err = call(*asked, "--alpha", "0.05", "-o", str(tmp_path / "out.txt"))
     assert err == "deviates from the plan: alpha: the plan says 0.01, used is 0.05\n"
-    _, out, _ = call(*asked, "--alpha", "0.05", "--format", "json")
+    _, out, err = call(*asked, "--alpha", "0.05", "--format", "json")
+    assert err == "deviates from the plan: alpha: the plan says 0.01, used is 0.05\n"
     echo = json.loads(out)["plan"]
     assert echo["choices"] == {"measures": ["P@5"], "test": "t", "alpha": 0.01}
     assert echo["deviations"] == ["alpha: the plan says 0.01, used is 0.05"]
@@ -431,8 +580,21 @@ def test_a_pair_wins_over_a_planned_baseline_and_the_deviation_is_named(
     plan.write_text(f'measures = ["P@5"]\ntest = "t"\nbaseline = ["{b}"]\n')
     status, out, err = call("qrels.txt", "runs", "--plan", str(plan), "--pair", a, b)
     assert status == 0
-    assert out.startswith(f"{a} against {b} by P@5")
-    assert err == f"deviates from the plan: baseline: {b} is in the plan and not used\n"
+    assert out.startswith(f"{a} against {b}\n")
+    assert f"Deviates from the plan: baseline: {b} is in the plan and not used." in out
+    assert err == ""
+
+
+def test_a_planned_baseline_that_is_no_run_is_named_with_its_line(call: Call, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('measures = ["P@5"]\n\nbaseline = ["nobody"]\ntest = "t"\n')
+    status, _, err = call("qrels.txt", "runs", "--plan", str(plan))
+    assert status == 1
+    assert f"{plan}:3: baseline: unknown run 'nobody'; " in err
+    status, _, err = call("qrels.txt", "runs", "--plan", str(plan), "--baseline", "noone")
+    assert status == 2
+    assert "unknown run 'noone'" in err
+    assert str(plan) not in err
 
 
 def test_a_gate_ends_with_the_status_of_what_fails(call: Call, trial: Path) -> None:
@@ -446,6 +608,33 @@ def test_a_gate_ends_with_the_status_of_what_fails(call: Call, trial: Path) -> N
     assert (status, err) == (0, "passed: 7 comparisons, none worse\n")
     status, _, _ = call("qrels.txt", "runs", "-m", "AP", "--pair", best, worst, "--fail-on", "unsettled")
     assert status == 5
+    asked = ("qrels.txt", "runs", "-m", "P", "--depths", "5", "--baseline", best)
+    assert call(*asked, "--fail-on", "unsettled")[0] == 5
+    status, _, err = call(*asked, "--fail-on", "worse", "--margin", "0.01")
+    assert status == 3
+    assert "(non-inferiority p = " in err
+
+
+def test_a_gate_does_not_pass_what_was_left_out_or_not_tested(call: Call, tmp_path: Path) -> None:
+    qrels = tmp_path / "one.txt"
+    qrels.write_text("".join(f"{topic} 0 r 1\n" for topic in range(10)))
+    for name, rank in (("good", 1), ("bad", 2)):
+        rows = [
+            f"{topic} Q0 {doc} {place} {9 - place} {name}\n"
+            for topic in range(10)
+            for place, doc in enumerate(("r", "n") if rank == 1 else ("n", "r"), 1)
+        ]
+        (tmp_path / f"{name}.txt").write_text("".join(rows))
+    runs = [str(tmp_path / f"{name}.txt") for name in ("good", "bad")]
+    # By P@2 the two are equal: that measure is left out.
+    asked = (str(qrels), *runs, "-m", "AP", "-m", "P@2", "--baseline", "good")
+    status, _, err = call(*asked, "--test", "sign", "--fail-on", "worse")
+    assert status == 1
+    assert "no verdict without every measure: P@2, bad and good: the runs are equal on all 10 topics" in err
+    assert call(*asked, "--test", "sign")[0] == 0
+    # On every topic .5 less: a t test has no error to test against, and the run is worse all the same.
+    two = (str(qrels), *runs, "-m", "P@1", "-m", "AP", "--test", "randomisation", "--baseline", "good")
+    assert call(*two, "--fail-on", "worse")[0] == 3
 
 
 def test_a_design_says_how_many_topics_are_needed(call: Call) -> None:
@@ -456,8 +645,39 @@ def test_a_design_says_how_many_topics_are_needed(call: Call) -> None:
     assert "8 runs, 30 judged topics." in out
     tables = [line for line in out.splitlines() if not line.endswith(".")]
     assert max(map(len, tables)) <= 100
+    ties = out.partition("P@5: how often no run is named")[2].splitlines()[2]
+    assert ties.split() == [
+        "topics",
+        "equal",
+        *["below", "0.01", "below", "0.02", "below", "0.05", "below", "0.1"],
+    ]
+    needed = [line.split()[-1] for line in out.splitlines()[4:24]]
+    counts = [float(word.replace(",", "")) for word in needed]
+    assert counts == sorted(counts)
+    assert "that of the test" not in out
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--design", "--test", "sign")
+    assert "Power is that of the paired t test; that of the test sign is not computed." in out
     _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--design", "--format", "csv")
     assert out.splitlines()[0] == ("measure,topics,required,extrapolated,claims,errors,error_rate,fuzziness")
+
+
+def test_a_design_of_one_pair_speaks_of_one(call: Call, trial: Path) -> None:
+    a, *_, b = names(trial)
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--design", "--pair", a, b)
+    assert "half of the pairs" not in out
+    assert "A difference of 0.05 needs " in out
+    assert "shared by" not in out
+
+
+def test_a_design_compares_nothing(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("sounding.compare.runs.compare_runs", refuse)
+    monkeypatch.setattr("sounding.uncertainty.value_bounds", refuse)
+    status, _, err = call("qrels.txt", "runs", "-m", "P@5", "--design", "--format", "csv")
+    assert status == 0
+    assert "power: that of a paired t test; correction holm; alpha 0.05; seed 0" in err
 
 
 def test_a_design_has_power_and_topics_needed_of_every_pair(call: Call) -> None:
@@ -507,11 +727,30 @@ def test_a_design_with_too_few_topics_to_split_says_so(call: Call, trial: Path, 
         (("qrels.txt", "runs", "--depths", "10,x"), 2, "--depths '10,x': expected whole numbers from 1"),
         (("qrels.txt", "runs", "--collection", "a", "b", "c"), 2, "give --depths as well"),
         (("qrels.txt", "runs", "--fail-on", "worse"), 2, "give --baseline or --pair"),
-        (("qrels.txt", "runs", "--fail-on", "bad"), 1, "unknown condition to fail on 'bad'"),
-        (("qrels.txt", "runs", "-m", "P@5", "--baseline", "nobody"), 1, "unknown run 'nobody'"),
-        (("qrels.txt", "runs", "-m", "P@5", "--test", "tt"), 1, "unknown test 'tt'"),
-        (("qrels.txt", "runs", "-m", "P@5", "--correction", "hulm"), 1, "did you mean holm?"),
-        (("qrels.txt", "runs", "-m", "P@5", "--alpha", "2"), 1, "alpha 2.0: expected a number between"),
+        (("qrels.txt", "runs", "--fail-on", "bad"), 2, "unknown condition to fail on 'bad'"),
+        (("qrels.txt", "runs", "-m", "P@5", "--baseline", "nobody"), 2, "unknown run 'nobody'"),
+        (("qrels.txt", "runs", "-m", "P@5", "--pair", "nobody", "b"), 2, "unknown run 'nobody'"),
+        (("qrels.txt", "runs", "-m", "P@5", "--test", "tt"), 2, "unknown test 'tt'"),
+        (("qrels.txt", "runs", "-m", "P@5", "--test", "ttest"), 2, "did you mean t?"),
+        (("qrels.txt", "runs", "--test", "Permutation-Test"), 2, "did you mean randomisation?"),
+        (("qrels.txt", "runs", "-m", "P@5", "--correction", "hulm"), 2, "did you mean holm?"),
+        (("qrels.txt", "runs", "-m", "P@5", "--alpha", "2"), 2, "alpha 2.0: expected a number between"),
+        (("qrels.txt", "runs", "-m", "P@5", "--margin", "0"), 2, "margin 0.0: expected a difference above 0"),
+        (("qrels.txt", "runs", "-m", "Pr"), 2, "unknown measure 'Pr'"),
+        (("qrels.txt", "runs", "-m", "GMAP"), 2, "GMAP is a geometric mean"),
+        (("qrels.txt", "runs", "--universe", "all"), 2, "universe 'all'"),
+        (("qrels.txt", "runs", "--qrels-format", "tcer"), 2, "unknown format 'tcer'"),
+        (("qrels.txt", "runs", "--depths", "5", "10"), 2, "depths are one text with commas: --depths 5,10"),
+        (("runs", "qrels.txt"), 1, "this is a folder; expected a file; QRELS comes first, then RUN..."),
+        (("qrels.txt", "runs", "-m", "P@5", "--depths", "5"), 2, "P@5 has the cut-off 5"),
+        (("qrels.txt", "runs", "--test", "t", "--permutations", "9"), 2, "--permutations changes nothing with"),
+        (("qrels.txt", "runs", "--depths", "5", "--top", "3", "--format", "csv"), 2, "--top shortens the list"),
+        (("qrels.txt", "runs", "--depths", "5", "--margin", "0.1"), 2, "--margin changes no case"),
+        (("qrels.txt", "runs", "--pair", "a", "b", "--top", "3"), 2, "--pair and --top do not go together"),
+        (("qrels.txt", "runs", "--pair", "a", "b", "--baseline", "c"), 2, "--pair and --baseline do not"),
+        (("qrels.txt", "runs", "--matrix", "--baseline", "c"), 2, "--matrix and --baseline do not"),
+        (("qrels.txt", "runs", "--design", "--margin", "0.1"), 2, "--design and --margin do not"),
+        (("qrels.txt", "runs", "--design", "--baseline", "c", "--fail-on", "worse"), 2, "--design and --fail-on"),
         (("qrels.txt", "runs", "-m", "P@5", "--info", "qrels.txt"), 1, "no column 'run'"),
         (("qrels.txt", "runs", "--matrix", "--pair", "a", "b"), 2, "--matrix and --pair do not go together"),
         (("qrels.txt", "runs", "--matrix", "--design"), 2, "--matrix and --design do not go together"),
@@ -560,3 +799,31 @@ def test_fewer_than_25_topics_are_warned_of_in_every_format(call: Call, trial: P
     for form in ("table", "csv", "json"):
         _, out, err = call(str(tmp_path / "few.txt"), "runs", "-m", "P@5", "--format", form)
         assert "Only 10 topics, fewer than 25" in out + err
+
+
+def test_swapped_arguments_get_a_hint(call: Call, trial: Path) -> None:
+    status, _, err = call(f"runs/{names(trial)[0]}.txt", "qrels.txt", "-m", "P@5")
+    assert status == 1
+    assert "this looks like a run" in err
+    assert "QRELS comes first, then RUN..." in err
+
+
+def test_help_lists_every_test_and_every_exit_status(call: Call) -> None:
+    _, out, _ = call("--help")
+    said = " ".join(out.split())
+    assert "randomised-tukey; see docs/tests.md" in said
+    listed = (
+        said.partition("--test T ")[2].partition("; see docs")[0].replace(" or ", ", ").replace("- ", "-")
+    )
+    assert {name.strip() for name in listed.split(",")} == set(TESTS)
+    assert "with --fail-on 3 worse, 4 weak, 5 unsettled" in said
+
+
+def test_a_shallower_pool_is_compared_and_said(call: Call) -> None:
+    asked = ("qrels.txt", "runs", "-m", "P@10", "--format", "csv")
+    whole, cut = call(*asked), call(*asked, "--pool-depth", "3", "--info", "info.tsv")
+    assert (whole[0], cut[0]) == (0, 0)
+    assert "ool cut to depth 3" in cut[2]
+    assert whole[1] != cut[1]
+    matrix = call("qrels.txt", "runs", "--matrix", "--pool-depth", "3", "--info", "info.tsv")
+    assert "Pool cut to depth 3" in matrix[1]

@@ -75,7 +75,7 @@ def expected_reciprocal_rank(measure: Measure, run: Ranking, unknowns: Unknowns)
     most = _best_case(measure, run, unknowns, judgments.highest)
     passed = np.log1p(-_satisfied(measure, judgments.highest, most.grade))
     reading = np.exp(most.total(most.topic, passed))
-    tail = reading * _endless(best, _depth(measure, run).astype(np.float64))
+    tail = reading * endless(best, _depth(measure, run).astype(np.float64))
     return _with_residuals(Bounds(measure(run), measure(most), "exact"), tail)
 
 
@@ -107,7 +107,7 @@ def depth_for_residual(measure: Measure, wanted: float, *, highest: float | None
         if highest is None:
             return _first_depth(lambda k: 1 / (k + 1), wanted)
         best = float(_satisfied(measure, highest, np.array([highest]))[0])
-        return _first_depth(lambda k: float(_endless(best, np.array([float(k)]))[0]), wanted)
+        return _first_depth(lambda k: float(endless(best, np.array([float(k)]))[0]), wanted)
     raise DataError(f"{measure} has no residual beyond its cut-off; RBP and ERR have")
 
 
@@ -151,7 +151,7 @@ def _satisfied(measure: Measure, highest: float, grade: Values) -> Values:
     )
 
 
-def _endless(stops: float, depth: Values) -> Values:
+def endless(stops: float, depth: Values) -> Values:
     """ERR of endless best documents after `depth` ranks: the sum over j of s (1 - s)^j / (depth + 1 + j)."""
     from scipy.special import hyp2f1
 

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-import os
-import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from sounding.commands.options import (
     output_options,
     policy_options,
+    pool_options,
     progress_bar,
     remark,
+    table_width,
+    taken_info,
+    taken_judgments,
     taken_policies,
     write_tables,
     write_text,
 )
+from sounding.errors import DataError, FormatError, UnknownNameError
 
 if TYPE_CHECKING:
     from sounding.compare.comparison import Comparison
+    from sounding.compare.designs import Designs
     from sounding.compare.gate import Verdict
     from sounding.compare.plan import Choices, Plan
+    from sounding.compare.procedure import Procedure
+    from sounding.compare.runs import Reading
+    from sounding.measures import Measure
     from sounding.policies import Policies
     from sounding.report.tables import Table
 
@@ -32,7 +43,12 @@ DEFAULT_MEASURES = ("AP", "P@10")
 DEFAULT_FAMILIES = ("P", "AP")  # with --depths
 
 # Views, and the options that each has no use for.
-VIEWS = {"matrix": ("pair", "design", "each_pair", "top"), "design": ("each_pair", "top")}
+VIEWS = {
+    "matrix": ("pair", "design", "each_pair", "top", "baselines", "margin", "info"),
+    "design": ("each_pair", "top", "margin", "permutations", "fail_on", "info"),
+    "pair": ("top", "each_pair", "baselines"),
+}
+SPELLINGS = {"baselines": "--baseline", "measures": "--measure", "collections": "--collection"}
 
 Options = dict[str, Any]
 Found = list[tuple[str, "Comparison"]]  # by the name of the collection
@@ -46,20 +62,32 @@ Echo = tuple["Plan", "Choices"]  # what was planned, and what was done
 @click.option(
     "--baseline", "baselines", multiple=True, metavar="RUN", help="Only pairs with this run; may be repeated."
 )
-@click.option("--pair", nargs=2, metavar="A B", help="Only this pair, explained in a paragraph.")
-@click.option("--test", default="randomisation", show_default=True, metavar="T", help="See docs/tests.md.")
+@click.option("--pair", nargs=2, metavar="A B", help="Only this pair, explained with topics and documents.")
+@click.option(
+    "--test",
+    default="randomisation",
+    show_default=True,
+    metavar="T",
+    help="t, wilcoxon, wilcoxon-pratt, sign, randomisation, bootstrap, bootstrap-percentile, anova, anova2,"
+    " tukey or randomised-tukey; see docs/tests.md.",
+)
 @click.option(
     "--correction",
     metavar="C",
     help="none, bonferroni, holm, bh or max-t; default: holm, or what belongs to the test.",
 )
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of both tests.")
-@click.option("--margin", type=float, metavar="D", help="A difference that would not matter: equivalence.")
+@click.option(
+    "--margin",
+    type=float,
+    metavar="D",
+    help="A difference that would not matter: equivalence and non-inferiority.",
+)
 @click.option(
     "--permutations",
     type=click.IntRange(1),
     metavar="N",
-    help="Draws; default: 10,000, or as many as the correction needs.",
+    help="Draws, for tests that make any; default: 10,000, or as many as the correction needs.",
 )
 @click.option("--depths", metavar="D,D...", help="Cases by depth: measures without a cut-off get each.")
 @click.option(
@@ -70,18 +98,24 @@ Echo = tuple["Plan", "Choices"]  # what was planned, and what was done
     metavar="NAME QRELS RUNS",
     help="Another collection, whose decisions are counted beside; may be repeated.",
 )
+@pool_options
 @click.option(
-    "--info",
-    multiple=True,
-    metavar="FILE",
-    help="Which runs were pooled, of QRELS alone: run group kind priority pooled; may be repeated.",
+    "--top",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Only the first N rows, pairs of interest first; default: 20 in tables, all for programs.",
 )
-@click.option("--top", type=click.IntRange(1), help="Only the first so many rows.")
 @click.option("--matrix", is_flag=True, help="All runs against all, one sign a pair.")
 @click.option("--each-pair", is_flag=True, help="With --depths: a row for every pair, not the counts.")
 @click.option("--design", is_flag=True, help="Power, topics needed and error rates, not the pairs.")
 @click.option("--plan", metavar="FILE", help="Choices fixed beforehand: taken, repeated and checked.")
-@click.option("--fail-on", multiple=True, metavar="C", help="Exit status for worse, weak or unsettled pairs.")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="C",
+    help="Exit with 3 if a run is worse than the baseline, 4 if a case is weak, 5 if an order is unsettled:"
+    " worse, weak, unsettled, or several with commas.",
+)
 @click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
 @click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
 @click.option(
@@ -101,24 +135,35 @@ def command(context: click.Context, /, qrels: str | None, runs: tuple[str, ...],
     sounding compare qrels.txt runs/ -m P@10 --baseline bm25
     sounding compare qrels.txt runs/ -m AP --pair bm25 dense
     sounding compare qrels.txt runs/ -m P -m AP --depths 10,30,100,500,1000 --test anova
-    """  # noqa: D301 - click wants the control character
-    from sounding.data.run_info import read_run_info
 
+    \b
+    Exit status: 0 done; 1 for what the input is, 2 for how the command was called;
+    with --fail-on 3 worse, 4 weak, 5 unsettled.
+    """  # noqa: D301 - click wants the control character
     plan = None if options["plan"] is None else _taken_plan(context, options)
-    policies = taken_policies(options, always_bounds=True)
+    with _options_refused():
+        policies = taken_policies(options, always_bounds=True)
+        procedure = _procedure(policies, options)
     options["depths"] = _depths(options["depths"])
     named = _collections(qrels, runs, options)
-    _check_view(options)
+    _check_view(context, options)
     _check_gate(options)
-    listed = dict(row for source in options["info"] for row in read_run_info(source).items())
+    with _options_refused():
+        measures = _measures(policies, options)
+    listed = taken_info(options)
+    if options["design"]:
+        _, source, files = named[0]
+        return _design(source, files, measures, policies, procedure, plan, options)
     found = []
     for place, (name, source, files) in enumerate(named):
         # Runs of other collections may have the same names, and were pooled elsewhere.
-        options["info"] = None if place else listed or None
-        found.append((name, _compared(source, files, policies, options)))
-    echo = None if plan is None else (plan, _used(found[0][1], policies, options))
+        options["info"] = None if place else listed
+        found.append((name, _compared(source, files, measures, policies, procedure, plan, options)))
+    echo = None
+    if plan is not None:
+        echo = plan, _used(found[0][1].performance_tests[0].correction, policies, options)
     tables = _write(found, echo, options)
-    _say(found, tables, echo, options)
+    _say(_beside(found, tables, options), echo, options)
     if not options["fail_on"]:
         return 0
     verdict = _verdict(found[0][1], options)
@@ -135,6 +180,10 @@ def _collections(
     """(name, qrels, runs) of every collection: the arguments first, by the name of their qrels."""
     from sounding.data.sources import plain_name
 
+    stray = [name for name in (qrels, *runs) if name and name.isdigit() and not Path(name).exists()]
+    if options["depths"] and stray:
+        depths = ",".join(map(str, (*options["depths"], *stray)))
+        raise click.UsageError(f"no file {stray[0]!r}; depths are one text with commas: --depths {depths}")
     others = [(name, source, (files,)) for name, source, files in options["collections"]]
     if qrels is None and not others:
         raise click.UsageError("missing QRELS and RUN...: give them, or collections with --collection")
@@ -152,18 +201,37 @@ def _collections(
     return [*first, *others]
 
 
-def _check_view(options: Options) -> None:
-    """Refuse options that the chosen view would pass over."""
+def _check_view(context: click.Context, options: Options) -> None:
+    """Refuse options that would change nothing, so that nobody believes that they did."""
+    from sounding.compare.registry import find_test
+
+    given = {
+        name for name in options if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }  # what a plan fixes is no mistake of the call
     for view, others in VIEWS.items():
         for other in others:
-            if options[view] and options[other]:
+            if other == "info" and options["pool_depth"]:
+                continue  # it says which runs made the pool that is cut
+            if options[view] and options[other] and other in given:
                 raise click.UsageError(f"{_spelt(view)} and {_spelt(other)} do not go together; give one")
     if options["each_pair"] and not options["depths"]:
         raise click.UsageError("--each-pair changes nothing without --depths; every pair is shown anyway")
+    if "permutations" in given and not find_test(options["test"]).draws:
+        raise click.UsageError(
+            f"--permutations changes nothing with --test {options['test']}, which makes no draws"
+        )
+    counts = options["depths"] and not (options["each_pair"] or options["pair"] or options["matrix"])
+    if counts and options["top"] and options["format_name"] in NO_NOTES:
+        raise click.UsageError(
+            f"--top shortens the list of pairs that move, which {options['format_name']} does not have;"
+            " use --format json, or --each-pair"
+        )
+    if counts and "margin" in given and not options["fail_on"] and not options["design"]:
+        raise click.UsageError("--margin changes no case; give --each-pair to see it beside every pair")
 
 
 def _spelt(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return SPELLINGS.get(name, f"--{name.replace('_', '-')}")
 
 
 def _depths(text: str | None) -> tuple[int, ...]:
@@ -180,64 +248,161 @@ def _asked(options: Options) -> tuple[str, ...]:
     return options["measures"] or (DEFAULT_FAMILIES if options["depths"] else DEFAULT_MEASURES)
 
 
-def _compared(qrels: str, runs: tuple[str, ...], policies: Policies, options: Options) -> Comparison:
+def _measures(policies: Policies, options: Options) -> tuple[Measure, ...]:
+    """The measures that runs are compared by, with the depths put to them."""
     from sounding.compare.depths import at_depths
-    from sounding.compare.procedure import Procedure
-    from sounding.compare.runs import Reading, compare_runs
-    from sounding.data.sources import find_runs
+    from sounding.compare.requests import check_choices
     from sounding.measures import parse_measures
 
     asked, depths = _asked(options), options["depths"]
+    measures = at_depths(asked, depths) if depths else parse_measures(asked)
+    check_choices(measures, policies)
+    return measures
+
+
+def _procedure(policies: Policies, options: Options) -> Procedure:
+    from sounding.compare.procedure import Procedure
+
     chosen = ("test", "correction", "alpha", "margin", "permutations")
-    files = find_runs(runs)
+    return Procedure(**{name: options[name] for name in chosen}, seed=policies.seed)
+
+
+@contextmanager
+def _options_refused(plan: Plan | None = None) -> Iterator[None]:
+    """What is wrong with an option is said as such; a baseline that a plan names wrongly, with its line."""
+    try:
+        yield
+    except UnknownNameError as error:
+        planned = () if plan is None else plan.choices.baseline or ()
+        if plan is not None and error.kind == "run" and error.name in planned:
+            raise FormatError(plan.source, plan.lines["baseline"], f"baseline: {error}") from error
+        raise click.UsageError(str(error)) from error
+    except FormatError:
+        raise
+    except DataError as error:
+        raise click.UsageError(str(error)) from error
+
+
+@contextmanager
+def _reading(files: Sequence[str], options: Options) -> Iterator[Reading]:
+    """How files are read, with a bar that shows how far it is."""
+    from sounding.compare.runs import Reading
+
     with progress_bar(len(files), quiet=options["quiet"], label="evaluating runs") as progress:
-        found = compare_runs(
-            qrels, files, at_depths(asked, depths) if depths else parse_measures(asked),
-            baselines=options["baselines"], pair=options["pair"], info=options["info"], policies=policies,
-            procedure=Procedure(**{name: options[name] for name in chosen}, seed=policies.seed),
-            reading=Reading(
-                qrels_format=options["qrels_format"], run_format=options["run_format"],
-                jobs=options["jobs"], progress=progress,
-            ),
+        yield Reading(
+            qrels_format=options["qrels_format"], run_format=options["run_format"],
+            jobs=options["jobs"], progress=progress,
         )  # fmt: skip
+
+
+@contextmanager
+def _names_refused(plan: Plan | None, qrels: str) -> Iterator[None]:
+    """Runs and formats that do not exist are wrong options; what files hold is not.
+
+    A file that is not even begun like qrels may be a run: the arguments were swapped.
+    """
+    try:
+        yield
+    except UnknownNameError as error:
+        with _options_refused(plan):
+            raise error
+    except FormatError as error:
+        if error.source != qrels or error.line not in (None, 1):
+            raise
+        problem = f"{error.problem}; QRELS comes first, then RUN..."
+        raise FormatError(error.source, error.line, problem, error.more) from error
+
+
+def _compared(
+    qrels: str,
+    runs: tuple[str, ...],
+    measures: tuple[Measure, ...],
+    policies: Policies,
+    procedure: Procedure,
+    plan: Plan | None,
+    options: Options,
+) -> Comparison:
+    from sounding.compare.runs import compare_runs
+    from sounding.data.sources import find_runs
+
+    files = find_runs(runs)
+    counts = (options["depths"] and not (options["each_pair"] or options["pair"])) or options["matrix"]
+    with _reading(files, options) as reading, _names_refused(plan, qrels):
+        judgments, cut = taken_judgments(qrels, files, options, policies, options["info"])
+        found = compare_runs(
+            judgments, files, measures, baselines=options["baselines"], pair=options["pair"],
+            info=options["info"], policies=policies, procedure=procedure, reading=reading,
+            settled=not counts or bool(options["fail_on"]),
+        )  # fmt: skip
+    notes = found.notes if cut is None else (f"{cut[0].upper()}{cut[1:]}.", *found.notes)
     # Bounds were computed beside the values; what is repeated is what was chosen.
-    return replace(found, policies=policies)
+    return replace(found, policies=policies, notes=notes)
+
+
+def _design(
+    qrels: str,
+    runs: tuple[str, ...],
+    measures: tuple[Measure, ...],
+    policies: Policies,
+    procedure: Procedure,
+    plan: Plan | None,
+    options: Options,
+) -> int:
+    """Show what the topics at hand can tell; nothing is compared for it."""
+    from sounding.compare.designs import design_runs
+    from sounding.data.sources import find_runs
+    from sounding.report.design_tables import people_designs, tidy_designs
+
+    files = find_runs(runs)
+    with _reading(files, options) as reading, _names_refused(plan, qrels):
+        judgments, cut = taken_judgments(qrels, files, options, policies, taken_info(options))
+        found = design_runs(
+            judgments, files, measures, baselines=options["baselines"], pair=options["pair"],
+            policies=policies, procedure=procedure, reading=reading,
+        )  # fmt: skip
+    if cut is not None:
+        remark(cut, quiet=options["quiet"])
+    echo = None if plan is None else (plan, _used(found.correction, policies, options))
+    people = options["format_name"] in PEOPLE
+    tables = _with_plan(people_designs(found) if people else [tidy_designs(found)], echo, options)
+    write_tables(tables, options["format_name"], options["output"])
+    _say(_beside_design(found, tables), echo, options)
+    return 0
 
 
 # -- what is shown ---------------------------------------------------------------------------------
 
 
 def _write(found: Found, echo: Echo | None, options: Options) -> list[Table]:
-    """Print or write what was found; gives the tables, none for a paragraph."""
-    told = [] if echo is None else _plan_notes(*echo)
-    if options["pair"] and options["format_name"] == "table" and not options["design"]:
+    """Print or write what was found; gives the tables, none for a pair in words."""
+    if options["pair"] and options["format_name"] == "table":
         from sounding.report.comparison_tables import explain
 
-        terminal = options["output"] is None and sys.stdout.isatty()
-        width = os.get_terminal_size().columns if terminal else None
-        write_text(explain(found[0][1], width=width, more=told), options["output"])
+        told = [] if echo is None else _plan_notes(*echo)
+        write_text(explain(found[0][1], width=table_width(options["output"]), more=told), options["output"])
         return []
-    tables = _tables(found, options)
-    if echo is not None:
-        plan, used = echo
-        tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *told])
-        tables[0] = replace(tables[0], facts={"plan": plan.facts(used), **tables[0].facts})
+    tables = _with_plan(_tables(found, options), echo, options)
     write_tables(tables, options["format_name"], options["output"])
     return tables
+
+
+def _with_plan(tables: list[Table], echo: Echo | None, options: Options) -> list[Table]:
+    """The tables with the plan and all deviations from it: below for people, beside for programs."""
+    if echo is None:
+        return tables
+    first, *_, last = tables if len(tables) > 1 else (tables[0], tables[0])
+    plan, used = echo
+    if options["format_name"] in PEOPLE:
+        return [*tables[:-1], replace(last, notes=[*last.notes, *_plan_notes(plan, used)])]
+    return [replace(first, facts={"plan": plan.facts(used), **first.facts}), *tables[1:]]
 
 
 def _tables(found: Found, options: Options) -> list[Table]:
     from sounding.report import comparison_tables as tables
     from sounding.report import depth_tables as by_depth
-    from sounding.report import design_tables
 
     people, top = options["format_name"] in PEOPLE, options["top"]
     several, first = len(found) > 1, found[0][1]
-    if options["design"]:
-        made = design_tables.designs(first)
-        if people:
-            return design_tables.people_designs(made, first)
-        return [design_tables.tidy_designs(made, first)]
     if options["matrix"]:
         return tables.matrix_tables(first) if people else [tables.tidy_matrix(first)]
     if not options["depths"] or options["each_pair"] or options["pair"]:
@@ -248,32 +413,47 @@ def _tables(found: Found, options: Options) -> list[Table]:
             tables.people_pairs(one, top, title=name if several else None, full=full) for name, one in found
         ]
     if not people:
-        return [by_depth.tidy_cases(found)]
+        return [by_depth.tidy_cases(found, top)]
     shown = by_depth.case_tables(found)
     for name, comparison in found:
         shown += by_depth.depth_tables(comparison, name if several else None, top)
-    shown[-1] = tables.with_notes(shown[-1], [note for _, one in found for note in tables.notes(one)])
+    shown[-1] = tables.with_notes(
+        shown[-1], [note for _, one in found for note in tables.notes(one, intervals=False)]
+    )
     return shown
 
 
-def _say(found: Found, tables: list[Table], echo: Echo | None, options: Options) -> None:
-    """Beside formats that have no room for notes: what to beware of, the policies and the plan.
+def _beside(found: Found, tables: list[Table], options: Options) -> list[str]:
+    """What formats without notes leave out: what to beware of, the test, the policies."""
+    from sounding.report.comparison_tables import how_tested, how_valued
 
-    Deviations from a plan are said beside all formats: the output may be a file that nobody looks at.
+    first = found[0][1]
+    notes = [f"{name}: {note}" for name, one in found for note in one.notes]
+    if len(found) == 1:
+        notes = list(tables[0].facts.get("notes", first.notes)) if tables else []
+    told = [f"Test: {how_tested(first)}; seed {first.procedure.seed}."]
+    if not options["matrix"]:
+        told.append(f"Intervals, ci_low to ci_high: {first.performance_tests[0].interval}.")
+    return [*notes, *(text[0].lower() + text[1:-1] for text in [*told, *how_valued(first)])]
+
+
+def _beside_design(found: Designs, tables: list[Table]) -> list[str]:
+    """The same of a design."""
+    how = f"correction {found.correction}; alpha {found.procedure.alpha:g}; seed {found.procedure.seed}"
+    told = [f"power: that of a paired t test; {how}", f"policies: {found.policies.describe()}"]
+    return [*tables[0].facts.get("notes", ()), *told]
+
+
+def _say(texts: Sequence[str], echo: Echo | None, options: Options) -> None:
+    """On stderr, what an output has no room for, or deviations from a plan that nobody might look up there.
+
+    A deviation is said once to everybody who looks: with a table for people it stands below.
     """
-    from sounding.report.comparison_tables import how_valued
-
-    quiet = options["quiet"]
     if options["format_name"] in NO_NOTES:
-        notes = [f"{name}: {note}" for name, one in found for note in one.notes]
-        if len(found) == 1:
-            notes = list(tables[0].facts.get("notes", found[0][1].notes))
-        # A design says nothing of what is settled.
-        valued = how_valued(found[0][1])[: 1 if options["design"] else None]
-        valued = [text[0].lower() + text[1:-1] for text in valued]
-        for text in [*notes, *valued, *([] if echo is None else [echo[0].describe()])]:
-            remark(text, quiet=quiet)
-    for deviation in [] if echo is None else echo[0].check(echo[1]):
+        for text in [*texts, *([] if echo is None else [echo[0].describe()])]:
+            remark(text, quiet=options["quiet"])
+    seen = options["format_name"] in PEOPLE and options["output"] is None
+    for deviation in [] if echo is None or seen else echo[0].check(echo[1]):
         click.echo(f"deviates from the plan: {deviation}", err=True)
 
 
@@ -288,19 +468,18 @@ def _taken_plan(context: click.Context, options: Options) -> Plan:
     names = {"measures": "measures", "baseline": "baselines"}
     for key, value in plan.choices.made().items():
         name = names.get(key, key)
-        if key == "baseline" and options["pair"]:
-            continue  # one pair was asked for: a deviation, which is named
-        if context.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
+        if key == "baseline" and (options["pair"] or options["matrix"]):
+            continue  # one pair, or all, were asked for: a deviation, which is named
+        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             options[name] = ",".join(map(str, value)) if key == "depths" else value
     return plan
 
 
-def _used(comparison: Comparison, policies: Policies, options: Options) -> Choices:
+def _used(correction: str, policies: Policies, options: Options) -> Choices:
     """The choices that were made in the end, to be held against a plan."""
     from sounding.compare.claims import OWN
     from sounding.compare.plan import Choices
 
-    correction = comparison.performance_tests[0].correction
     return Choices(
         measures=tuple(_asked(options)), depths=options["depths"] or None, test=options["test"],
         correction=None if correction == OWN else correction, alpha=options["alpha"],
@@ -319,7 +498,8 @@ def _check_gate(options: Options) -> None:
     """Refuse before files are read what the gate would refuse after."""
     from sounding.compare.gate import parse_conditions
 
-    parse_conditions(options["fail_on"])
+    with _options_refused():
+        parse_conditions(options["fail_on"])
     if options["fail_on"] and not (options["baselines"] or options["pair"]):
         raise click.UsageError("--fail-on looks at runs against a baseline; give --baseline or --pair")
 
@@ -327,17 +507,22 @@ def _check_gate(options: Options) -> None:
 def _verdict(comparison: Comparison, options: Options) -> Verdict:
     from sounding.compare.gate import GateRow, gate
 
-    columns = comparison.columns(comparison.in_order())
+    if comparison.left_out:
+        raise DataError(f"no verdict without every measure: {comparison.left_out[0]}")
+    order = comparison.interesting()
+    columns = comparison.columns(order)
+    margins = columns.get("noninferiority_p", [None] * len(order))
     rows = []
-    for place, (number, pair) in enumerate(comparison.in_order()):
-        margin = comparison.performance_tests[number].equivalence
+    for place, (number, pair) in enumerate(order):
+        tests = comparison.performance_tests[number]
         rows.append(
             GateRow(
                 candidate=columns["run_a"][place], baseline=columns["run_b"][place],
                 measure=columns["measure"][place], difference=columns["difference"][place],
                 p_adjusted=columns["p_adjusted"][place], case=columns["case"][place],
                 strength=columns["strength"][place], settled=columns["settled"][place],
-                noninferior_p_adjusted=None if margin is None else float(margin.noninferior_p_adjusted[pair]),
+                noninferior_p_adjusted=margins[place],
+                untested="" if tests.omnibus is not None else tests.reasons[pair],
             )
         )  # fmt: skip
     return gate(rows, options["fail_on"], alpha=options["alpha"], margin=options["margin"])

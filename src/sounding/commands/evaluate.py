@@ -13,6 +13,7 @@ from sounding.commands.options import (
     pool_options,
     progress_bar,
     remark,
+    taken_info,
     taken_judgments,
     taken_policies,
     write_tables,
@@ -78,7 +79,7 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     measures = tuple(with_level(m, level) for m in parse_measures(options["measures"] or default))
     files = find_runs(runs)
     references = None if options["z_scores"] is None else read_references(options["z_scores"])
-    judgments, cut = taken_judgments(qrels, files, options, policies)
+    judgments, cut = taken_judgments(qrels, files, options, policies, taken_info(options))
     with progress_bar(len(files), quiet=quiet, label="evaluating runs") as progress:
         scores = evaluate(
             judgments, files, measures, policies=policies, residual=options["residual"],

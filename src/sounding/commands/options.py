@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from click.core import ParameterSource
@@ -19,7 +19,12 @@ from sounding.files import write_whole
 from sounding.report.tables import FORMATS, Table, parquet, render
 from sounding.workers import Progress
 
+if TYPE_CHECKING:
+    from sounding.data.simulation import RunInfo
+
 Command = Callable[..., Any]
+
+PIPED_WIDTH = 110  # of tables that go into a pipe or a file, unless COLUMNS says otherwise
 
 _POLICIES: Sequence[tuple[str, Any, str]] = (
     (
@@ -89,28 +94,37 @@ def pool_options(command: Command) -> Command:
     )  # fmt: skip
     info = click.option(
         "--info", multiple=True, metavar="FILE",
-        help="Table of run, group, kind, priority, pooled: which runs made the pool.",
+        help="Which runs were pooled: run group kind priority pooled; may be repeated.",
     )  # fmt: skip
     return depth(info(command))
 
 
+def taken_info(options: dict[str, Any]) -> dict[str, RunInfo] | None:
+    """What --info lists of the runs; None: nothing was given."""
+    from sounding.data.run_info import read_run_info
+
+    return dict(row for source in options["info"] for row in read_run_info(source).items()) or None
+
+
 def taken_judgments(
-    qrels: Any, runs: Sequence[str], options: dict[str, Any], policies: names.Policies
+    qrels: Any,
+    runs: Sequence[str],
+    options: dict[str, Any],
+    policies: names.Policies,
+    info: Mapping[str, RunInfo] | None,
 ) -> tuple[Any, str | None]:
     """The judgments, cut where --pool-depth asks for it, and a sentence that says so."""
     if options["pool_depth"] is None:
         return qrels, None
     from sounding.collection.contributors import judgments_at_depth
     from sounding.data.formats import read_qrels
-    from sounding.data.run_info import read_run_info
 
     whole = read_qrels(
         qrels, format=options["qrels_format"], duplicates=policies.duplicates, fractional=policies.fractional
     )
-    listed = dict(row for source in options["info"] for row in read_run_info(source).items())
     with progress_bar(len(runs), quiet=options["quiet"], label="cutting the pool") as progress:
         return judgments_at_depth(
-            whole, runs, options["pool_depth"], info=listed or None, policies=policies,
+            whole, runs, options["pool_depth"], info=info, policies=policies,
             run_format=options["run_format"], jobs=options["jobs"], progress=progress,
         )  # fmt: skip
 
@@ -170,8 +184,15 @@ def write_tables(tables: Sequence[Table], format_name: str, output: Path | None)
         write_bytes(parquet(tables), output)
         return
     terminal = output is None and sys.stdout.isatty()
-    width = os.get_terminal_size().columns if terminal else None
-    write_text(render(tables, format_name, width=width, marks=terminal), output)
+    write_text(render(tables, format_name, width=table_width(output), marks=terminal), output)
+
+
+def table_width(output: Path | None) -> int:
+    """How wide tables for people may be: as the terminal, or as COLUMNS says, or 110."""
+    if output is None and sys.stdout.isatty():
+        return os.get_terminal_size().columns
+    said = os.environ.get("COLUMNS", "")
+    return int(said) if said.isdigit() and int(said) else PIPED_WIDTH
 
 
 def write_text(text: str, output: Path | None) -> None:

@@ -1,7 +1,8 @@
 """One sentence of advice for a comparison of two runs, by rules that are tried in order.
 
 docs/settled.md has the rules as a table. They follow what Baillie, Azzopardi & Ruthven suggest for weak
-cases (section 3.2), with what is known here of the unjudged documents.
+cases (section 3.2), with what is known here of the unjudged documents. A pair is taken by itself, at alpha
+before any correction: what to do about two runs does not depend on which others are compared with them.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from sounding.compare.p_values import p_is
 from sounding.errors import DataError
 
-FEW = 100  # judgments that are easily made
 LOW = 0.5  # a share of judged documents below which more is unknown than known
 
 Basis = Literal["recall", "utility"]
 Action = Literal[
     "nothing to do", "use another collection", "add topics",
     "compare at a shallower depth", "put the run into the pool", "judge documents",
-    "use another measure",
+    "use another measure", "look at the pair",
 ]  # fmt: skip
 
 
@@ -42,18 +43,19 @@ class Situation:
     measure: str
     basis: Basis  # of the measure
     condensed: bool = False  # the measure passes over unjudged documents already
-    case: int  # of the decision matrix, 1 to 4; 0: the pair could not be tested
+    condensed_as: str | None = None  # how the measure that does is written; None: there is none
+    case: int  # of the decision matrix for the pair by itself, 1 to 4; 0: it could not be tested
     settled: bool | None  # no completion of the judgments reverses the order; None: not known
+    undecided: bool = False  # the documents of the two runs would tell whether it is settled
     shares: Shares  # at the depth of the measure
     shallower: tuple[Shares, ...] = ()
     pooled_a: bool | None = None  # the run contributed to the pool; None: not known
     pooled_b: bool | None = None
     frozen_a: bool = False  # its lists end above the depth
     frozen_b: bool = False
-    p: float  # of the difference, adjusted
+    p: float  # of the difference, before correction
     topics: int
     topics_needed: int | None = None  # for a difference like this one to be significant; None: not told
-    documents_needed: int | None = None  # judgments that settle it in the best case; None: no number
 
     def __post_init__(self) -> None:
         if self.case not in range(5):
@@ -62,7 +64,7 @@ class Situation:
     @property
     def closed(self) -> bool:
         """No judgment can reverse the order."""
-        return bool(self.settled) or self.documents_needed == 0
+        return bool(self.settled)
 
     @property
     def significant(self) -> bool:
@@ -113,12 +115,21 @@ def _untested(s: Situation) -> str | None:
     return f"Add topics: the runs share {_count(s.topics, 'topic')}, and a test needs at least 2."
 
 
+def _undecided(s: Situation) -> str | None:
+    if not s.undecided:
+        return None
+    return (
+        f"Ask for this pair (--pair {s.run_a} {s.run_b}): the bounds of each run leave the order open, and"
+        " their documents, which were not set against each other for so many pairs, may settle it."
+    )
+
+
 def _settled_and_significant(s: Situation) -> str | None:
     if not (s.closed and s.significant):
         return None
     return (
-        f"Nothing to do: the difference is significant ({_p(s.p)}), and no judgment of further documents"
-        " can reverse the order."
+        f"Nothing to do: by itself the difference is significant ({_p(s.p)}), and no judgment of further"
+        " documents can reverse the order."
     )
 
 
@@ -137,7 +148,8 @@ def _only_significance_lacks(s: Situation) -> str | None:
     why = (
         "no judgment can reverse the order" if s.closed else f"both are equally assessed to {s.shares.depth}"
     )
-    lacks = f"{why}, but the difference is not significant ({_p(s.p)}) over {_count(s.topics, 'topic')}"
+    topics = _count(s.topics, "topic")
+    lacks = f"{why}, but by itself the difference is not significant ({_p(s.p)}) over {topics}"
     if s.topics_needed is None or s.topics_needed <= s.topics:
         return f"Add topics: {lacks}."
     return f"Add topics: {lacks}; about {s.topics_needed:,} would be needed for a difference of this size."
@@ -158,34 +170,32 @@ def _novel(s: Situation) -> str | None:
     return f"Put {run} into the pool: it did not contribute, and less of it was judged ({_shares(s.shares)})."
 
 
-def _few_judgments(s: Situation) -> str | None:
-    if s.closed or s.documents_needed is None or s.documents_needed > FEW:
-        return None
-    return _judge(s.documents_needed)
-
-
 def _recall_measure(s: Situation) -> str | None:
     if s.basis != "recall" or s.condensed or not (s.weak or s.settled is False):
         return None
-    why = "rests on how many relevant documents were found"
+    condensed = "" if s.condensed_as is None else f"-m '{s.condensed_as}', "
     return (
-        f"Use a utility measure (P, RBP), a condensed one (judged_only=True) or Bpref: {s.measure} {why}"
-        f" ({_shares(s.shares)})."
+        f"Use a utility or a condensed measure: -m P@10, -m RBP, {condensed}-m Bpref; {s.measure} asks how"
+        f" many relevant documents there are, and that is not known ({_shares(s.shares)})."
     )
 
 
-def _many_judgments(s: Situation) -> str | None:
-    if s.closed or s.documents_needed is None:
+def _judge_documents(s: Situation) -> str | None:
+    if s.settled is not False:
         return None
-    return _judge(s.documents_needed)
+    return (
+        f"Judge documents (--pair {s.run_a} {s.run_b} lists them): judgments could still reverse the order"
+        f" ({_shares(s.shares)})."
+    )
 
 
 def _weak_otherwise(s: Situation) -> str | None:
     if not s.weak or s.condensed:
         return None
+    condensed = "" if s.condensed_as is None else f"-m '{s.condensed_as}' or "
     return (
-        "Use a condensed measure (judged_only=True) or Bpref: one run is more assessed at every depth"
-        f" looked at ({_shares(s.shares)})."
+        f"Use a condensed measure: {condensed}-m Bpref; one run is more assessed at every depth looked at"
+        f" ({_shares(s.shares)})."
     )
 
 
@@ -198,45 +208,28 @@ def _weak_and_condensed(s: Situation) -> str | None:
     )
 
 
-def _open(s: Situation) -> str | None:
-    if s.closed or s.settled is not False:
-        return None
-    return (
-        f"Judge more documents of both runs: the difference is significant ({_p(s.p)}), but judgments could"
-        " still reverse the order."
-    )
-
-
 def _strong(s: Situation) -> str | None:
     return (
-        f"Nothing to do: the difference is significant ({_p(s.p)}), and the run ahead is not the more"
-        " assessed one."
+        f"Nothing to do: by itself the difference is significant ({_p(s.p)}), and the run ahead is not the"
+        " more assessed one."
     )
 
 
 # Tried in this order; the last applies always.
 RULES: tuple[tuple[Action, Callable[[Situation], str | None]], ...] = (
     ("add topics", _untested),
+    ("look at the pair", _undecided),
     ("nothing to do", _settled_and_significant),
     ("use another collection", _low_everywhere),
     ("add topics", _only_significance_lacks),
     ("compare at a shallower depth", _even_above),
     ("put the run into the pool", _novel),
-    ("judge documents", _few_judgments),
     ("use another measure", _recall_measure),
-    ("judge documents", _many_judgments),
+    ("judge documents", _judge_documents),
     ("use another measure", _weak_otherwise),
     ("judge documents", _weak_and_condensed),
-    ("judge documents", _open),
     ("nothing to do", _strong),
 )
-
-
-def _judge(number: int) -> str:
-    return (
-        "Judge the documents of the largest weight: in the best case"
-        f" {_count(number, 'judgment')} would settle the order."
-    )
 
 
 def _shares(shares: Shares) -> str:
@@ -248,4 +241,4 @@ def _count(number: int, thing: str) -> str:
 
 
 def _p(p: float) -> str:
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return f"p {p_is(p)}"

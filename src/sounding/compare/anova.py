@@ -109,7 +109,10 @@ def _pooled(request: Request, variance: Variance, name: str) -> Outcome:
         p=p, low=gaps - reach, high=gaps + reach, adjusted=adjusted, omnibus=f,
         error=np.full(count, variance.standard_error), df_error=f.df_error, silent=silent,
         method=f"{name}: omnibus F first, then t tests with the pooled error",
-        interval="t interval with the pooled error" + (f", all {count:,} pairs at once" if joint else ""),
+        interval=(
+            "of the mean, by t with the pooled error"
+            + (f", for all {count:,} pairs at once" if joint and count > 1 else "")
+        ),
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ KEPT_WEIGHTS = 2**22  # as floats up to here; as bytes beyond
 Weights = NDArray[np.float64] | NDArray[np.uint8]  # (resample, topic)
 
 
-@pair_test("bootstrap", needs_spread=True)
+@pair_test("bootstrap", needs_spread=True, draws=True)
 def bootstrap(request: Request) -> Outcome:
     """Bootstrap test on the studentised mean difference, with BCa intervals.
 
@@ -26,7 +26,7 @@ def bootstrap(request: Request) -> Outcome:
     return _bootstrap(request, bca_interval, "BCa")
 
 
-@pair_test("bootstrap-percentile", needs_spread=True)
+@pair_test("bootstrap-percentile", needs_spread=True, draws=True)
 def bootstrap_percentile(request: Request) -> Outcome:
     """Bootstrap test on the studentised mean difference, with percentile intervals."""
     return _bootstrap(request, percentile_interval, "percentile")
@@ -59,7 +59,7 @@ def _bootstrap(request: Request, interval: IntervalMethod, name: str) -> Outcome
             f"bootstrap test on the studentised mean, null by shift"
             f" ({request.permutations:,} resamples of topics, {request.seed})"
         ),
-        interval=f"bootstrap {name} interval of the mean",
+        interval=f"of the mean, by bootstrap ({name})",
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from sounding.bounds import depth_for_residual
 from sounding.compare.claims import PairTests
 from sounding.errors import DataError
 from sounding.measures import Measure, parse_measures
+from sounding.measures.utility import insq_weights
 from sounding.scores import Scores
 
 Cases = NDArray[np.int8]  # (..., pair): 1 to 4; 0: the pair could not be tested
@@ -33,6 +34,7 @@ MEANING = {
 SHALLOWER = (5, 10, 20, 50, 100, 200, 500)  # depths that are looked at for one where assessment is even
 
 WEIGHTED = ("RBP", "ERR")  # without a cut-off their weight fades, and lies near the top
+PATIENT = ("INSQ", "INST")  # the same, with a cut-off that nobody wrote
 FADED = 0.01  # of their weight lies beyond the depth where assessment is looked at
 
 RETRIEVED = Measure.of("NumRet")
@@ -47,9 +49,14 @@ def strength(case: int) -> str | None:
     return "weak" if case in WEAK else "strong"
 
 
-def decide(performance: PairTests, assessment: PairTests) -> Cases:
-    """(pair,): the case of every pair, from the tests on its performance and on its assessment."""
-    better, uneven = performance.significant, assessment.significant
+def decide(performance: PairTests, assessment: PairTests, *, alone: bool = False) -> Cases:
+    """(pair,): the case of every pair, from the tests on its performance and on its assessment.
+
+    `alone`: as if no other pair had been asked for, before any correction.
+    """
+    better, uneven = (
+        tests.significant_alone if alone else tests.significant for tests in (performance, assessment)
+    )
     same_side = np.sign(performance.difference) == np.sign(assessment.difference)
     case = np.where(better, np.where(uneven & same_side, 4, 3), np.where(uneven, 2, 1))
     untested = np.minimum(performance.topics, assessment.topics) < 2
@@ -73,6 +80,10 @@ def assessment_depth(measure: Measure) -> int | None:
     """Where assessment is looked at: the cut-off, or where 99% of a fading weight lies; None: whole lists."""
     if measure.k is None and measure.name in WEIGHTED:
         return depth_for_residual(measure, FADED)
+    if measure.k is not None and measure.name in PATIENT and "@" not in str(measure):
+        # INST goes no deeper than INSQ, which is INST for a reader who finds nothing.
+        reached = np.cumsum(insq_weights(measure.k, measure.get("T")))
+        return 1 + int(np.searchsorted(reached, (1 - FADED) * reached[-1]))
     return measure.k
 
 
@@ -119,7 +130,7 @@ def deepest(scores: Scores) -> int:
 def assessment_values(scores: Scores, measure: Measure) -> tuple[int, NDArray[np.float64]]:
     """The depth k of a measure and A_p@k, (run, topic); without a depth, the deepest rank of any run."""
     k = assessment_depth(measure)
-    if k is not None and (measure.k is not None or k <= deepest(scores)):
+    if k is not None and (k == measure.k or k <= deepest(scores)):
         return k, values_of(scores, assessment_measure(k))
     k = deepest(scores)
     return k, values_of(scores, JUDGED) / k

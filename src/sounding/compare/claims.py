@@ -36,12 +36,16 @@ class PairTests:
     effect: Floats  # (pair,) Cohen's d_z
     p: Floats  # (pair,) two-sided, each pair for itself; never 0
     p_adjusted: Floats  # (pair,) for all pairs of the request
+    floor: NDArray[np.bool_]  # (pair,) p is the least that these topics, or so many draws, can give
+    floor_adjusted: NDArray[np.bool_]  # (pair,) the adjusted p is made of such a least p
     reasons: tuple[str, ...]  # (pair,) why there is nothing to test, or empty
     test: str
     correction: str
     alpha: float
     method: str  # test, zero handling, number of permutations, seed, correction
-    interval: str  # what ci_low and ci_high are the limits of
+    interval: str  # what ci_low and ci_high are the limits of, as a sentence goes on
+    centre: str  # the same in a word: mean, median or pseudomedian
+    least: float  # the least p there can be; 0: any
     notes: tuple[str, ...]  # what a reader of the whole table should know
     omnibus: Omnibus | None  # of analyses of variance
     equivalence: Equivalence | None  # where a margin was given
@@ -50,6 +54,19 @@ class PairTests:
     def significant(self) -> NDArray[np.bool_]:
         """(pair,): the adjusted p is at most alpha."""
         return self.p_adjusted <= self.alpha
+
+    @property
+    def p_alone(self) -> Floats:
+        """(pair,): p of the pair whichever others are asked for with it.
+
+        That is p, and the adjusted one where the test allows for all runs by itself.
+        """
+        return self.p_adjusted if self.correction == OWN else self.p
+
+    @property
+    def significant_alone(self) -> NDArray[np.bool_]:
+        """(pair,): that p is at most alpha, and there was something to test."""
+        return (self.p_alone <= self.alpha) & ~np.array([bool(reason) for reason in self.reasons])
 
 
 def test_pairs(
@@ -85,16 +102,17 @@ def test_pairs(
     outcome = chosen.function(request)
     few = seen.topics < 2
     p = np.clip(np.where(few, 1.0, outcome.p), LEAST, 1.0)
+    floor, floor_adjusted = _floors(p, seen, chosen, outcome)
     return PairTests(
         pairs=request.pairs,
         topics=seen.topics, wins=seen.wins, ties=seen.ties, losses=seen.losses,
         difference=seen.difference, effect=seen.effect,
         ci_low=np.where(few, -np.inf, outcome.low), ci_high=np.where(few, np.inf, outcome.high),
-        p=p, p_adjusted=_adjust(p, outcome, used),
+        p=p, p_adjusted=_adjust(p, outcome, used), floor=floor, floor_adjusted=floor_adjusted,
         reasons=tuple(_reasons(seen, chosen, outcome)),
         test=test, correction=used, alpha=alpha,
-        method=_method(outcome, used, dropped), interval=outcome.interval,
-        notes=tuple(_notes(request, outcome)), omnibus=outcome.omnibus,
+        method=_method(outcome, used, dropped), interval=outcome.interval, centre=outcome.centre,
+        least=outcome.least, notes=tuple(_notes(request, outcome, chosen)), omnibus=outcome.omnibus,
         equivalence=None if margin is None else _equivalence(request, seen, outcome, margin),
     )  # fmt: skip
 
@@ -210,6 +228,18 @@ def _adjust(p: Floats, outcome: Outcome, correction: str) -> Floats:
     return np.clip(np.maximum(adjusted, p), LEAST, 1.0)
 
 
+def _floors(
+    p: Floats, seen: _Seen, test: PairTest, outcome: Outcome
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """(pair,) each: whether p, and the adjusted p, is the least that there can be for this pair."""
+    drawn = outcome.least * (1 + 1e-9)
+    floor = p <= drawn
+    if test.by_signs:
+        # Where all differences have one sign no other arrangement of them is further from 0.
+        floor |= (np.minimum(seen.wins, seen.losses) == 0) & (seen.wins + seen.losses > 0)
+    return floor, floor if outcome.adjusted is None else outcome.adjusted <= drawn
+
+
 def _method(outcome: Outcome, correction: str, dropped: int) -> str:
     parts = [outcome.method]
     if dropped:
@@ -219,13 +249,14 @@ def _method(outcome: Outcome, correction: str, dropped: int) -> str:
     return "; ".join(parts)
 
 
-def _notes(request: Request, outcome: Outcome) -> Iterator[str]:
+def _notes(request: Request, outcome: Outcome, test: PairTest) -> Iterator[str]:
     """Says so where no pair could be significant, whatever its values are."""
     tests = len(request.pairs) if request.correction in ("bonferroni", "holm") else 1
     if outcome.least * tests <= request.alpha:
         return
     times = f" times {tests:,} pairs ({request.correction})" if tests > 1 else ""
-    other = " or correction max-t" if tests > 1 and request.values.shape[1] > 5 else ""
+    flipped = test.name == "randomisation" and tests > 1 and request.values.shape[1] > 5
+    other = f" or correction {MAX_T}" if flipped else ""
     # A test that draws reaches 1 / (1 + drawn); any other has done all that these topics allow.
     drawn = bool(np.isclose(outcome.least, 1 / (1 + request.permutations)))
     needed = int(np.ceil(tests / request.alpha)) - 1

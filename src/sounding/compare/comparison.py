@@ -29,27 +29,29 @@ from sounding.compare.cases import (
 from sounding.compare.claims import PairTests
 from sounding.compare.design import topics_needed
 from sounding.compare.documents import Settling
+from sounding.compare.notes import short_lists, test_notes, topic_notes
 from sounding.compare.pairs import Pairs
-from sounding.compare.procedure import DRAWN, Procedure
+from sounding.compare.procedure import Procedure
+from sounding.compare.registry import find_test
 from sounding.compare.requests import check_request, chosen_pairs
 from sounding.compare.scenarios import Pool, find_pool
-from sounding.compare.settled import PairBounds, counted_topics, separate_bounds
+from sounding.compare.settled import PairBounds, counted_topics, has_closer_bounds, separate_bounds
 from sounding.compare.telling import TellingDocument
 from sounding.data.simulation import RunInfo
 from sounding.errors import DataError
 from sounding.measures import Measure, parse_measures
 from sounding.policies import Policies
-from sounding.scores import FEW_TOPICS, Scores, mean_over_topics
+from sounding.scores import Scores, mean_over_topics
 
 if TYPE_CHECKING:
     import polars
 
-ONE_BY_ONE = ("none", "bh")  # corrections under which a pair may be significant at alpha itself
-
 COLUMNS = (
     "run_a", "run_b", "measure", "k", "topics", "difference", "ci_low", "ci_high", "p", "p_adjusted",
     "assessment_difference", "assessment_p", "case", "strength", "settled", "advice",
+    "effect_size", "wins", "ties", "losses", "p_at_floor",
 )  # fmt: skip
+MARGIN_COLUMNS = ("equivalence_p", "noninferiority_p")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,12 +85,14 @@ class Comparison:
     performance_tests: tuple[PairTests, ...]  # (measure,)
     assessment_tests: tuple[PairTests, ...]  # (measure,)
     cases: Cases  # (measure, pair)
+    own_cases: Cases  # (measure, pair): each pair by itself, before correction; advice goes by them
     bounds: tuple[PairBounds | None, ...]  # (measure,) of the differences over completions; None: not known
     accounts: tuple[Account, ...]  # (measure,) for one pair, which documents matter; empty: not looked for
     evenness: tuple[Evenness, ...]  # at every depth where assessment was looked at, the shallowest first
     lengths: NDArray[np.float64]  # (run,) mean length of its lists
     pool: Pool | None  # None: not known
     notes: tuple[str, ...]  # what a reader should be warned of
+    left_out: tuple[str, ...]  # measures by which nothing could be compared, and why
     procedure: Procedure
     policies: Policies
 
@@ -117,7 +121,8 @@ class Comparison:
         bounds = self.bounds[measure]
         if bounds is None or np.isnan(bounds.lower[pair]):
             return None
-        return bool(bounds.settled[pair])
+        settled = bool(bounds.settled[pair])
+        return settled if settled or bounds.closest else None
 
     def frozen_runs(self, from_depth: int, to_depth: int) -> NDArray[np.bool_]:
         """(run,): lists that end, on average, in the first half of the way from a depth to the next.
@@ -129,16 +134,15 @@ class Comparison:
     def topics_needed(self, rows: Sequence[tuple[int, int]]) -> list[int | None]:
         """Topics with which a paired t test finds the difference seen four times out of five.
 
-        (row,) for (measure, pair) rows; None: there is no such number, or no more than there are. The
-        level is that of a single pair under the correction.
+        (row,) for (measure, pair) rows; None: there is no such number, or no more than there are. Each
+        pair is taken by itself, at alpha.
         """
         tests = self.performance_tests
         effect = np.array([tests[number].effect[pair] for number, pair in rows])
         topics = [int(tests[number].topics[pair]) for number, pair in rows]
-        family = 1 if tests[0].correction in ONE_BY_ONE else len(self.pairs)
         known = np.isfinite(effect) & (effect != 0)
         needed = np.full(len(rows), np.inf)
-        needed[known] = topics_needed(effect[known], alpha=self.alpha / family)
+        needed[known] = topics_needed(effect[known], alpha=self.alpha)
         return [
             int(number) if np.isfinite(number) and number > present else None
             for number, present in zip(needed.tolist(), topics, strict=True)
@@ -172,10 +176,6 @@ class Comparison:
             )
             rows += [(key, number, pair) for pair, key in enumerate(keys)]
         return [(number, pair) for _, number, pair in sorted(rows)]
-
-    def in_order(self) -> list[tuple[int, int]]:
-        """(measure, pair) of every row, measure by measure."""
-        return [(number, pair) for number in range(len(self.measures)) for pair in range(len(self.pairs))]
 
     def names(self, pair: int) -> tuple[str, str]:
         """run_a and run_b of a pair."""
@@ -212,7 +212,15 @@ class Comparison:
             "advice": [
                 self._advice(*row, needed) for row, needed in zip(rows, self._needed(rows), strict=True)
             ],
-        }
+            "effect_size": of(performance, "effect"),
+            "wins": of(performance, "wins"), "ties": of(performance, "ties"),
+            "losses": of(performance, "losses"),
+            "p_at_floor": of(performance, "floor"),
+        }  # fmt: skip
+        margins = [tests.equivalence for tests in performance if tests.equivalence is not None]
+        if margins:
+            for name, field in zip(MARGIN_COLUMNS, ("p_adjusted", "noninferior_p_adjusted"), strict=True):
+                found[name] = [float(getattr(margins[number], field)[pair]) for number, pair in rows]
         return found
 
     def advice(self, measure: int, pair: int) -> str:
@@ -221,7 +229,7 @@ class Comparison:
 
     def _needed(self, rows: Sequence[tuple[int, int]]) -> list[int | None]:
         """`topics_needed` where the advice may ask for topics: of pairs without a significant difference."""
-        asking = [row for row in rows if not self.performance_tests[row[0]].significant[row[1]]]
+        asking = [row for row in rows if self.own_cases[row] in (1, 2)]
         found = dict(zip(asking, self.topics_needed(asking), strict=True))
         return [found.get(row) for row in rows]
 
@@ -254,23 +262,28 @@ class Comparison:
             run_a=self.runs[a], run_b=self.runs[b],
             measure=str(self.measures[measure]), basis=_basis(self.measures[measure]),
             condensed=self.policies.unjudged == "condensed" or _judged_only(self.measures[measure]),
-            case=int(self.cases[measure, pair]), settled=self.settled(measure, pair),
+            condensed_as=_condensed_as(self.measures[measure]),
+            case=int(self.own_cases[measure, pair]), settled=self.settled(measure, pair),
+            undecided=self._undecided(measure, pair),
             shares=here, shallower=tuple(shallower),
             pooled_a=pooled[0], pooled_b=pooled[1],
             frozen_a=bool(frozen[a]), frozen_b=bool(frozen[b]),
-            p=float(tests.p_adjusted[pair]), topics=int(tests.topics[pair]),
-            topics_needed=needed,
-            documents_needed=self.accounts[measure].settling.needed if self.accounts else None,
+            p=float(tests.p_alone[pair]), topics=int(tests.topics[pair]), topics_needed=needed,
         )  # fmt: skip
+
+    def _undecided(self, measure: int, pair: int) -> bool:
+        """Whether the documents of the two runs, which were not looked at, might settle the pair."""
+        bounds = self.bounds[measure]
+        return bounds is not None and not bounds.closest and not bounds.settled[pair]
 
     @property
     def frame(self) -> polars.DataFrame:
-        """One row a measure and pair, with the columns that `sounding compare --format csv` has."""
+        """One row a measure and pair, with the columns and the order of `sounding compare --format csv`."""
         import polars
 
         texts = ("run_a", "run_b", "measure", "strength", "advice")
         types: dict[str, Any] = dict.fromkeys(texts, polars.String) | {"settled": polars.Boolean}
-        return polars.DataFrame(self.columns(self.in_order()), schema_overrides=types)
+        return polars.DataFrame(self.columns(self.interesting()), schema_overrides=types)
 
 
 def compare(
@@ -286,7 +299,8 @@ def compare(
 
     Scores need A_p beside every measure: evaluate `with_assessment(measures)`. They tell which pairs are
     settled if they were evaluated with bounds over the universe `runs`; over another, only for measures
-    that do not ask how many relevant documents there are.
+    that do not ask how many relevant documents there are. They have no documents: where the runs' own
+    bounds do not settle a pair and closer ones might, it is not known whether it is (`compare_runs`).
     """
     if scores.policies.unjudged == "condensed":
         raise DataError(
@@ -335,18 +349,23 @@ def compared(
         values=values, assessment=shares, pairs=pairs,
         performance_tests=performance, assessment_tests=assessments,
         cases=np.array([decide(*both) for both in zip(performance, assessments, strict=True)]),
+        own_cases=np.array(
+            [decide(*both, alone=True) for both in zip(performance, assessments, strict=True)]
+        ),
         bounds=bounds, accounts=(), evenness=tuple(sorted(evenness, key=lambda one: one.depth)),
         lengths=_lengths(scores), pool=_pool(scores, info),
         notes=(
-            *_notes(scores, values, performance, pairs),
+            *topic_notes(scores, values),
+            *short_lists(np.nanmax(values_of(scores, RETRIEVED), axis=1, initial=0.0), measures),
+            *test_notes(performance),
             *(f"Left out: {problem}." for problem in problems),
         ),
-        procedure=procedure, policies=scores.policies,
+        left_out=tuple(problems), procedure=procedure, policies=scores.policies,
     )  # fmt: skip
 
 
 def _evenness(depth: int, table: NDArray[np.float64], tests: PairTests) -> Evenness:
-    return Evenness(depth=depth, shares=mean_over_topics(table), even=~tests.significant)
+    return Evenness(depth=depth, shares=mean_over_topics(table), even=~tests.significant_alone)
 
 
 def _shallower(
@@ -356,7 +375,8 @@ def _shallower(
 
     Tests that draw would take long for so many: there the paired t test stands in.
     """
-    quick = replace(procedure, test="t", correction=None) if procedure.test in DRAWN else procedure
+    drawn = find_test(procedure.test).draws
+    quick = replace(procedure, test="t", correction=None, permutations=None) if drawn else procedure
     for depth in assessed_depths(scores):
         if depth not in known and depth < max(known):
             table = values_of(scores, assessment_measure(depth))
@@ -365,6 +385,13 @@ def _shallower(
 
 def _judged_only(measure: Measure) -> bool:
     return bool(measure.get("judged_only")) or measure.name == "Bpref"
+
+
+def _condensed_as(measure: Measure) -> str | None:
+    """The measure over judged documents alone, as -m takes it; None: there is no such thing."""
+    if _judged_only(measure) or not measure.definition.takes("judged_only"):
+        return None
+    return str(measure.replace(judged_only=True))
 
 
 def _basis(measure: Measure) -> Basis:
@@ -400,7 +427,8 @@ def bounds_of_scores(scores: Scores, measure: Measure, pairs: Pairs) -> PairBoun
         return None
     counted = counted_topics(scores.missing, pairs, scores.policies)
     low, high = scores.bounds.lower[:, number], scores.bounds.upper[:, number]
-    return separate_bounds(measure, low, high, pairs, counted)
+    found = separate_bounds(measure, low, high, pairs, counted)
+    return replace(found, closest=not has_closer_bounds(measure))
 
 
 def _lengths(scores: Scores) -> NDArray[np.float64]:
@@ -415,29 +443,3 @@ def _pool(scores: Scores, info: Mapping[str, RunInfo] | None) -> Pool | None:
         return None
     names = list(zip(scores.runs, scores.tags, strict=True))
     return find_pool(values_of(scores, FIRST_UNJUDGED), names, info, deepest=deepest(scores))
-
-
-def _notes(
-    scores: Scores,
-    values: NDArray[np.float64],
-    performance: Sequence[PairTests],
-    pairs: Pairs,
-) -> Iterable[str]:
-    """What a reader should be warned of."""
-    topics = len(scores.topics)
-    if topics < FEW_TOPICS:
-        yield f"Only {topics} topics, fewer than {FEW_TOPICS}: differences may well be chance."
-    known = ~np.isnan(values)
-    if (known != known[:1]).any():
-        yield (
-            "Values over different topic sets: some runs lack topics that others have, and each pair is"
-            " compared on what it shares; the means of the runs do not compare."
-        )
-    elif scores.missing.any():
-        lacking = int(np.count_nonzero(scores.missing.any(axis=1)))
-        yield f"{lacking} run{'s lack' if lacking > 1 else ' lacks'} judged topics, which count as 0."
-    reasons = [reason for tests in performance for reason in tests.reasons if reason]
-    if reasons:
-        yield f"{len(reasons):,} of {len(performance) * len(pairs):,} pairs without a test: {reasons[0]}."
-    told = dict.fromkeys(note for tests in performance for note in tests.notes)
-    yield from (note[0].upper() + note[1:] + "." for note in told)

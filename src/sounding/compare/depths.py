@@ -22,7 +22,7 @@ from sounding.measures import Measure, parse_measures
 
 
 def at_depths(texts: Sequence[str | Measure], depths: Sequence[int]) -> tuple[Measure, ...]:
-    """The measures with each depth as their cut-off; those that name one, or take none, as they are."""
+    """The measures with each depth as their cut-off; an error for one that has its own, or takes none."""
     ordered = sorted(set(depths))
     if not ordered or ordered[0] < 1:
         raise DataError(f"depths {', '.join(map(str, depths)) or 'none'}: expected whole numbers from 1")
@@ -30,10 +30,19 @@ def at_depths(texts: Sequence[str | Measure], depths: Sequence[int]) -> tuple[Me
     for text in texts:
         deepened = [_cut(text, depth) for depth in ordered]
         known = [measure for measure in deepened if measure is not None]
-        found.update(dict.fromkeys(known or parse_measures([text])))
-    if not any(measure.k in ordered for measure in found):
-        raise DataError(f"{texts[0]}: no measure takes a depth; expected some without a cut-off, as AP or P")
+        if not known:
+            raise DataError(_no_depth(text))
+        found.update(dict.fromkeys(known))
     return tuple(found)
+
+
+def _no_depth(text: str | Measure) -> str:
+    """Why a measure gets no depth, and what to write; the text must name a measure."""
+    measure, *_ = parse_measures([text])
+    if measure.definition.at == "k" and measure.k is not None:
+        plain = "".join(str(measure).rsplit(f"@{measure.k}", 1))
+        return f"{text} has the cut-off {measure.k}, which depths do not change; write {plain}"
+    return f"{text} takes no depth; leave it out, or compare by it without depths"
 
 
 def _cut(text: str | Measure, depth: int) -> Measure | None:
@@ -64,12 +73,16 @@ def families(comparison: Comparison) -> list[tuple[str, list[int]]]:
     ]
 
 
+CAUSE_NAMES = {
+    "frozen": "lists end", "pool": "pool depth", "assessment": "assessment", "performance": "performance",
+    "both": "both",
+}  # fmt: skip
 CAUSES = {
-    "frozen": "a run whose lists end early",
-    "pool": "assessment falls behind after the pool depth",
-    "assessment": "assessment changes elsewhere",
-    "performance": "performance changes",
-    "both": "both change",
+    "frozen": "the lists of a run end",
+    "pool": "the depth passes that of the pool, and less of one run is judged below",
+    "assessment": "only the test of assessment changes, for other reasons",
+    "performance": "only the test of performance changes",
+    "both": "both tests change",
 }
 
 # -- moves -----------------------------------------------------------------------------------------
@@ -141,7 +154,7 @@ def _cause(comparison: Comparison, shallow: int, deep: int, pair: int) -> tuple[
     pool = comparison.pool
     after_pool = fell_behind and pool is not None and from_depth <= pool.depth < to_depth
     if after_pool and pool is not None:
-        assessment += f", after the pool depth {pool.depth}"
+        assessment += f", below the pool depth {pool.depth}"
     short = [run for run in runs if frozen[run]]
     if short:
         ends = (
@@ -178,7 +191,8 @@ def _assessment_change(comparison: Comparison, shallow: int, deep: int, pair: in
     less, more = (b, a) if tests[deep].difference[pair] > 0 else (a, b)
     shares = [float(np.nanmean(comparison.assessment[run, deep])) for run in (less, more)]
     return (
-        f"assessment of {comparison.runs[less]} falls behind (A_p {shares[0]:.2f} against {shares[1]:.2f})",
+        f"assessment of {comparison.runs[less]} falls behind ({shares[0]:.0%} of its first"
+        f" {comparison.depths[deep]} judged, {shares[1]:.0%} of the other's)",
         True,
     )
 

@@ -49,9 +49,15 @@ class PairPower:
         lines = [f"paired t test, alpha {self.alpha:g}{shared}, power {self.target:g}"]
         if (~known).any():
             lines.append(
-                f"{np.count_nonzero(~known):,} of {known.size:,} pairs left out: no spread over topics"
+                f"{np.count_nonzero(~known):,} of {known.size:,} pair{'s' * (known.size > 1)} left out:"
+                " no spread over topics"
             )
         if not known.any():
+            return tuple(lines)
+        if known.size == 1:
+            lines.append(f"smallest difference that these topics detect: {self.detectable[0]:.3f}")
+            for difference, (needed,) in zip(self.wanted.tolist(), self.needed.tolist(), strict=True):
+                lines.append(f"a difference of {difference:g} needs {needed:,.0f} topics")
             return tuple(lines)
         low, middle, high = np.quantile(self.detectable[known], (0.1, 0.5, 0.9))
         lines.append(

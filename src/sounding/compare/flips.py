@@ -88,7 +88,7 @@ def share_as_extreme(sums: Floats, observed: Floats, slack: float, flips: Flips)
     return (1 + extreme) / (1 + flips.count)
 
 
-@pair_test("randomisation")
+@pair_test("randomisation", draws=True, by_signs=True)
 def randomisation(request: Request) -> Outcome:
     """Randomisation test on the mean difference (sign flips).
 
@@ -111,7 +111,7 @@ def randomisation(request: Request) -> Outcome:
         p=p, low=low, high=high, adjusted=adjusted,
         least=2 / flips.count if exact else 1 / (1 + flips.count),
         method=f"randomisation test on the mean ({drawn})",
-        interval="interval of the mean by inversion of the one-sided tests",
+        interval="of the mean, by inversion of the one-sided tests",
     )  # fmt: skip
 
 
@@ -122,7 +122,8 @@ def _slack(request: Request) -> float:
 def _sums_in_blocks(request: Request, flips: Flips) -> Iterator[tuple[slice, Differences, Floats]]:
     """Blocks of pairs with their differences and flipped sums (pair, flip)."""
     # Without gaps the sums of a pair are the differences between those of its runs.
-    by_run = None if np.isnan(request.values).any() else flips.sums(request.values)
+    few = len(request.pairs) < len(request.values)
+    by_run = None if few or np.isnan(request.values).any() else flips.sums(request.values)
     for rows, gaps in request.differences(flips.count):
         a, b = request.pairs[rows].T
         yield rows, gaps, flips.sums(gaps.values) if by_run is None else by_run[a] - by_run[b]

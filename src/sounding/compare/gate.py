@@ -33,6 +33,7 @@ class GateRow:
     case: int | None = None  # 1 to 4 of the decision matrix
     strength: str | None = None  # strong or weak; None: not known
     settled: bool | None = None  # no judgment of unjudged documents turns the order round
+    untested: str = ""  # why there was nothing to test, where there was not
 
     @property
     def name(self) -> str:
@@ -113,6 +114,8 @@ def gate(
 
 def _worse(row: GateRow, alpha: float) -> str | None:
     _check(row, row.p_adjusted)
+    if row.difference < 0 and row.untested:
+        return f"worse by {-row.difference:.4f}, and not tested: {row.untested}"
     if row.difference >= 0 or row.p_adjusted > alpha:
         return None
     return (
@@ -128,7 +131,7 @@ def _inferior(row: GateRow, alpha: float, margin: float) -> str | None:
         return None
     return (
         f"not shown to be less than {margin:g} worse: difference {row.difference:+.4f}"
-        f" (adjusted p {p_is(row.noninferior_p_adjusted)}, alpha {alpha:g})"
+        f" (non-inferiority p {p_is(row.noninferior_p_adjusted)}, alpha {alpha:g})"
     )
 
 
@@ -137,7 +140,10 @@ def _weak(row: GateRow) -> str | None:
         return "not known whether the case is strong or weak"
     if row.strength == "strong":
         return None
-    return f"a weak case: {MEANING[row.case]}" if row.case in MEANING else "a weak case"
+    if row.case not in MEANING:
+        return "a weak case"
+    better = row.candidate if row.difference > 0 else row.baseline
+    return f"a weak case: {f'{better} is ' if row.case in (3, 4) else ''}{MEANING[row.case]}"
 
 
 def _unsettled(row: GateRow) -> str | None:

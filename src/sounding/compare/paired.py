@@ -18,7 +18,7 @@ def paired_t(request: Request) -> Outcome:
     p, low, high = np.empty((3, len(request.pairs)))
     for rows, gaps in request.differences():
         p[rows], low[rows], high[rows] = _t(gaps, request.alpha)
-    return Outcome(p=p, low=low, high=high, method="paired t test", interval="t interval of the mean")
+    return Outcome(p=p, low=low, high=high, method="paired t test", interval="of the mean, by t")
 
 
 def _t(gaps: Differences, alpha: float) -> tuple[Floats, Floats, Floats]:
@@ -27,11 +27,13 @@ def _t(gaps: Differences, alpha: float) -> tuple[Floats, Floats, Floats]:
     tested = (gaps.topics > 1) & (error > 0)
     same = (gaps.topics > 1) & (error == 0) & (gaps.mean == 0)
     p = np.where(tested, student.two_sided(student.ratio(gaps.mean, error), df), 1.0)
-    reach = np.where(tested, student.critical(alpha, df) * error, np.where(same, 0.0, np.inf))
+    # At a very small alpha the critical value is infinite, and no number times 0.
+    half = student.critical(alpha, df) * np.where(tested, error, 1.0)
+    reach = np.where(tested, half, np.where(same, 0.0, np.inf))
     return p, gaps.mean - reach, gaps.mean + reach
 
 
-@pair_test("sign")
+@pair_test("sign", by_signs=True)
 def sign(request: Request) -> Outcome:
     """Sign test on the median difference, ties left out.
 
@@ -48,7 +50,8 @@ def sign(request: Request) -> Outcome:
     return Outcome(
         p=p, low=low, high=high,
         method="sign test (exact binomial, ties dropped)",
-        interval="interval of the median difference, from order statistics",
+        interval="of the median difference, not of the mean: from order statistics", centre="median",
+        least=float(0.5 ** (request.values.shape[1] - 1)),
     )  # fmt: skip
 
 

@@ -65,6 +65,7 @@ class Plan:
     choices: Choices
     source: str
     sha256: str  # of the file's bytes
+    lines: Mapping[str, int | None] = field(default_factory=dict)  # key -> the line on which it is given
 
     def check(self, choices: Choices) -> list[str]:
         """Every deviation from the plan, one sentence each; empty where the plan is followed."""
@@ -113,7 +114,7 @@ def read_plan(path: str | Path) -> Plan:
     except tomllib.TOMLDecodeError as error:
         raise _syntax_error(source, text, str(error)) from error
     choices = _choices(source, text, tables)
-    return Plan(choices=choices, source=source, sha256=hashlib.sha256(content).hexdigest())
+    return _plan(choices, source, content, text)
 
 
 def write_plan(choices: Choices, path: str | Path) -> Plan:
@@ -133,7 +134,14 @@ def write_plan(choices: Choices, path: str | Path) -> Plan:
         seen = error.object[error.start : error.end]
         raise DataError(f"{path}: {seen!r} of a name is not UTF-8; a plan is TOML, which is UTF-8") from error
     Path(path).write_bytes(content)
-    return Plan(choices=choices, source=str(path), sha256=hashlib.sha256(content).hexdigest())
+    return _plan(choices, str(path), content, content.decode())
+
+
+def _plan(choices: Choices, source: str, content: bytes, text: str) -> Plan:
+    return Plan(
+        choices=choices, source=source, sha256=hashlib.sha256(content).hexdigest(),
+        lines={key: _line_of(text, key, key in choices.policies) for key in choices.made()},
+    )  # fmt: skip
 
 
 def _choices(source: str, text: str, tables: Mapping[str, Any]) -> Choices:

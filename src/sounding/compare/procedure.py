@@ -13,7 +13,6 @@ from sounding.compare.registry import find_test
 
 PERMUTATIONS = 10_000  # drawn where the corrections can do with so few
 MOST_PERMUTATIONS = 200_000  # drawn without having been asked for
-DRAWN = ("randomisation", "bootstrap", "bootstrap-percentile")  # tests whose least p is 1 / (drawn + 1)
 MULTIPLIED = ("bonferroni", "holm")  # corrections that multiply the least p by the number of pairs
 
 
@@ -31,16 +30,19 @@ class Procedure:
     def __post_init__(self) -> None:
         check_choices(self.test, self.correction, self.alpha, self.margin, self.permutations)
 
-    def draws(self, pairs: int) -> int:
-        """How many permutations or resamples are made for so many pairs."""
+    def draws(self, runs: int) -> int:
+        """How many permutations or resamples are made for so many runs: enough for all their pairs.
+
+        However few of these are asked for, so that the p of a pair by itself is always the same.
+        """
         if self.permutations is not None:
             return self.permutations
-        return int(np.clip(self.needed(pairs), PERMUTATIONS, MOST_PERMUTATIONS))
+        return int(np.clip(self.needed(runs * (runs - 1) // 2), PERMUTATIONS, MOST_PERMUTATIONS))
 
     def needed(self, pairs: int) -> int:
         """How many draws it takes until a pair can be significant at all; 0: any number does."""
         correction = self.correction or find_test(self.test).correction
-        if self.test not in DRAWN or correction not in MULTIPLIED:
+        if not find_test(self.test).draws or correction not in MULTIPLIED:
             return 0
         return int(np.ceil(pairs / self.alpha - 1e-9)) - 1
 
@@ -48,5 +50,5 @@ class Procedure:
         """The test of these pairs; every call draws from the same seed."""
         return test_pairs(
             values, pairs, test=self.test, correction=self.correction, alpha=self.alpha, margin=margin,
-            permutations=self.draws(len(pairs)), rng=np.random.default_rng(self.seed),
+            permutations=self.draws(len(values)), rng=np.random.default_rng(self.seed),
         )  # fmt: skip

@@ -61,7 +61,8 @@ class Outcome:
     low: Floats  # (pair,) of the confidence interval; infinite: no limit
     high: Floats  # (pair,)
     method: str
-    interval: str
+    interval: str  # what the limits are of and how they were made, as a sentence goes on: `of the mean, by t`
+    centre: str = "mean"  # what the interval holds, which need not be the difference that is reported
     adjusted: Floats | None = None  # (pair,) where the test allows for all pairs by itself
     omnibus: Omnibus | None = None
     error: Floats | None = None  # (pair,) pooled standard error of the difference, with `df_error` degrees
@@ -80,6 +81,8 @@ class PairTest:
     correction: Literal["holm", "bonferroni", "own"]
     whole_topics: bool  # uses only topics on which every run has a value
     needs_spread: bool  # says nothing of differences that are all equal
+    draws: bool  # makes permutations or resamples, as many as it is told
+    by_signs: bool  # has its least p where all differences of a pair have one sign
 
 
 TESTS: dict[str, PairTest] = {}
@@ -91,6 +94,8 @@ def pair_test(
     correction: Literal["holm", "bonferroni", "own"] = "holm",
     whole_topics: bool = False,
     needs_spread: bool = False,
+    draws: bool = False,
+    by_signs: bool = False,
 ) -> Callable[[Callable[[Request], Outcome]], Callable[[Request], Outcome]]:
     """Make a function known as a test; the first line of its docstring is its title."""
 
@@ -98,15 +103,27 @@ def pair_test(
         title = (function.__doc__ or name).splitlines()[0].rstrip(".")
         TESTS[name] = PairTest(
             name=name, title=title, function=function, correction=correction,
-            whole_topics=whole_topics, needs_spread=needs_spread,
+            whole_topics=whole_topics, needs_spread=needs_spread, draws=draws, by_signs=by_signs,
         )  # fmt: skip
         return function
 
     return register
 
 
+# What others call our tests, letters and figures only.
+MEANT = {
+    "ttest": "t", "pairedt": "t", "student": "t", "studentt": "t", "trel": "t", "ttestrel": "t",
+    "permutation": "randomisation", "fisher": "randomisation", "signflip": "randomisation",
+    "signedrank": "wilcoxon", "pratt": "wilcoxon-pratt", "binomial": "sign", "bca": "bootstrap",
+    "hsd": "tukey", "tukeyhsd": "tukey", "randomisedhsd": "randomised-tukey", "twowayanova": "anova2",
+    "onewayanova": "anova",
+}  # fmt: skip
+
+
 def find_test(name: str) -> PairTest:
     """The test of that name; an error with the nearest names where there is none."""
     if name not in TESTS:
-        raise UnknownNameError("test", name, TESTS)
+        plain = "".join(letter for letter in name.lower() if letter.isalnum()).replace("iz", "is")
+        meant = MEANT.get(plain) or MEANT.get(plain.removesuffix("test"))
+        raise UnknownNameError("test", name, TESTS, meant=meant)
     return TESTS[name]

@@ -13,6 +13,7 @@ from sounding.compare.cases import FIRST_UNJUDGED, assessment_measures
 from sounding.compare.comparison import Account, Comparison, bounds_of_scores, compared
 from sounding.compare.documents import what_would_settle
 from sounding.compare.listings import Listings
+from sounding.compare.pairs import Pairs
 from sounding.compare.procedure import Procedure
 from sounding.compare.requests import check_choices, check_request, chosen_pairs
 from sounding.compare.settled import bounds_of_pairs
@@ -29,6 +30,8 @@ from sounding.uncertainty import value_bounds
 from sounding.workers import Progress
 
 TOPICS = 5  # whose documents are looked at where one pair is explained
+MOST_DOCUMENTS = 100_000_000  # of all runs: more are not held in memory for all pairs
+MOST_MEETINGS = 1_000_000_000  # documents of one run looked up in another, over all pairs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +55,14 @@ def compare_runs(
     info: Mapping[str, RunInfo] | None = None,
     policies: Policies = DEFAULT_POLICIES,
     reading: Reading | None = None,
+    settled: bool = True,
 ) -> Comparison:
     """Evaluate runs with all that a comparison needs, and compare them.
 
-    For one pair, and against baselines, bounds are those of the difference: the two runs' documents are
-    set against each other. For all pairs they are the runs' own. In any case what may be relevant is the
-    same for all runs: whatever one of them retrieved, and the N further documents of the universe `+N`.
+    Bounds are those of the difference: the documents of two runs are set against each other. Where all
+    pairs are asked for and documents are very many, they are the runs' own, and a pair that they leave
+    open is not known to be. What may be relevant is the same for all runs: whatever one of them
+    retrieved, and the N further documents of the universe `+N`. `settled` False: no bounds at all.
     """
     chosen = parse_measures(measures)
     check_choices(chosen, policies)
@@ -76,13 +81,15 @@ def compare_runs(
                 judgments, sources, wanted, policies=under,
                 run_format=files.run_format, jobs=files.jobs, progress=files.progress,
             )
-            for under, wanted in evaluations(chosen, policies).items()
+            for under, wanted in evaluations(chosen, policies, bounded=settled).items()
         ]
     )  # fmt: skip
     check_request(scores, chosen)
     pairs = chosen_pairs(scores, chosen, baselines, pair)
-    apart = not (baselines or pair)
-    if scores.bounds is None or (apart and policies.universe == "runs"):
+    if scores.bounds is None or not settled:
+        return compared(scores, chosen, pairs, (None,) * len(chosen), how, info)
+    apart = not (baselines or pair) and _too_many(scores, pairs)
+    if apart and policies.universe == "runs":
         bounds = tuple(bounds_of_scores(scores, measure, pairs) for measure in chosen)
         return compared(scores, chosen, pairs, bounds, how, info)
     listings = Listings.of(
@@ -105,14 +112,24 @@ def compare_runs(
     return replace(found, accounts=tuple(_accounts(found, listings)))
 
 
-def evaluations(measures: Sequence[Measure], policies: Policies) -> dict[Policies, tuple[Measure, ...]]:
+def _too_many(scores: Scores, pairs: Pairs) -> bool:
+    """Whether it would take too long, or too much memory, to set the documents of all pairs side by side."""
+    documents = int(scores.lengths.sum())
+    return documents > MOST_DOCUMENTS or documents / len(scores.runs) * len(pairs) > MOST_MEETINGS
+
+
+def evaluations(
+    measures: Sequence[Measure], policies: Policies, *, bounded: bool = True
+) -> dict[Policies, tuple[Measure, ...]]:
     """What to evaluate under which policies: the measures themselves, and what stands beside them.
 
     One evaluation is enough unless unjudged documents are removed (A_p counts them) or ties averaged
-    (the first unjudged rank has no average). Bounds come along where they can be had.
+    (the first unjudged rank has no average). Bounds come along where they can be had and are wanted.
     """
     own = policies
-    if policies.unjudged == "nonrelevant" and policies.ties != "average":
+    if policies.unjudged == "bounds" and not bounded:
+        own = replace(policies, unjudged="nonrelevant")
+    if policies.unjudged == "nonrelevant" and policies.ties != "average" and bounded:
         own = replace(policies, unjudged="bounds")
     whole = replace(own, unjudged="nonrelevant") if own.unjudged == "condensed" else own
     ordered = replace(whole, ties="trec") if whole.ties == "average" else whole

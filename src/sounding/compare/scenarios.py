@@ -20,9 +20,9 @@ from sounding.errors import DataError
 GUESSED_FROM = 10  # a run with fewer judged at its top on some topic is never taken to have contributed
 
 SCENARIOS = {
-    1: "both runs pooled, k within the pool",
-    2: "both runs pooled, k below the pool",
-    3: "a run that did not contribute",
+    1: "both pooled, k within the pool",
+    2: "both pooled, k below the pool",
+    3: "a run not pooled",
 }
 
 

@@ -46,6 +46,7 @@ class PairBounds:
     # and separate bounds; separate: the runs' own bounds against each other
     kind: Kind
     settled: NDArray[np.bool_]  # (pair,) 0 is outside
+    closest: bool = True  # False: with the runs' documents there are closer bounds, which may settle more
 
 
 def pair_bounds(
@@ -87,6 +88,13 @@ def bounds_of_pairs(
 def as_asked(measure: Measure, policies: Policies) -> Measure:
     """The measure as the policy for unjudged documents has it."""
     return measure.replace(judged_only=True) if policies.unjudged == "condensed" else measure
+
+
+def has_closer_bounds(measure: Measure) -> bool:
+    """Whether the documents of two runs may tell more of a difference than the runs' own bounds."""
+    definition = measure.definition
+    plain = not (measure.get("assessed") or measure.get("judged_only"))
+    return _has_rule(measure) or (plain and definition.additive and definition.basis == "utility")
 
 
 # -- sums over documents ---------------------------------------------------------------------------

@@ -20,13 +20,13 @@ LISTED_TOPICS = 1_000  # Walsh averages are listed up to here
 ZeroMethod = Literal["wilcox", "pratt"]
 
 
-@pair_test("wilcoxon")
+@pair_test("wilcoxon", by_signs=True)
 def wilcoxon(request: Request) -> Outcome:
     """Wilcoxon signed-rank test, differences of 0 dropped before ranking."""
     return _signed_rank(request, "wilcox")
 
 
-@pair_test("wilcoxon-pratt")
+@pair_test("wilcoxon-pratt", by_signs=True)
 def wilcoxon_pratt(request: Request) -> Outcome:
     """Wilcoxon signed-rank test, differences of 0 ranked first and then dropped (Pratt)."""
     return _signed_rank(request, "pratt")
@@ -43,7 +43,8 @@ def _signed_rank(request: Request, zeros: ZeroMethod) -> Outcome:
             f"Wilcoxon signed-rank test (zeros: {zeros}; exact up to {EXACT_TOPICS} topics without ties and"
             f" up to {ENUMERATED_TOPICS} with ties, else normal with tie and continuity correction)"
         ),
-        interval="interval of the pseudomedian (Hodges-Lehmann), from Walsh averages",
+        interval="of the pseudomedian (Hodges-Lehmann), not of the mean: from Walsh averages",
+        centre="pseudomedian", least=float(0.5 ** (request.values.shape[1] - 1)),
     )  # fmt: skip
 
 

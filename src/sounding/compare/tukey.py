@@ -32,7 +32,7 @@ def tukey(request: Request) -> Outcome:
         p=p, low=gaps - reach, high=gaps + reach, adjusted=adjusted,
         error=np.full(len(gaps), error), df_error=df, silent="" if error > 0 else NO_ERROR,
         method=f"Tukey's HSD (two-way, {runs} runs); p of a pair by itself from its t with the pooled error",
-        interval="Tukey's interval, all pairs of runs at once",
+        interval="of the mean, by Tukey's range for all pairs of runs at once",
     )  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def _range_tail(q: Floats, runs: int, df: int) -> Floats:
     return np.minimum.accumulate(np.minimum(np.exp(curve(q)), 1.0))
 
 
-@pair_test("randomised-tukey", correction="own", whole_topics=True)
+@pair_test("randomised-tukey", correction="own", whole_topics=True, draws=True)
 def randomised_tukey(request: Request) -> Outcome:
     """Randomised Tukey HSD: runs shuffled within topics (Carterette 2012).
 
@@ -105,7 +105,7 @@ def randomised_tukey(request: Request) -> Outcome:
         p=(1 + reached) / arrangements, low=gaps - reach, high=gaps + reach,
         adjusted=(1 + further) / arrangements, least=1 / arrangements,
         method=f"randomised Tukey HSD ({len(ranges):,} shuffles of runs within topics, {request.seed})",
-        interval="interval from the shuffled range, all pairs of runs at once",
+        interval="of the mean, from the shuffled range for all pairs of runs at once",
     )  # fmt: skip
 
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
 from sounding.compare.cases import CASES, MEANING, strength
-from sounding.compare.claims import PairTests
-from sounding.compare.comparison import Comparison
-from sounding.compare.documents import OpenDocument
+from sounding.compare.claims import OWN, PairTests
+from sounding.compare.comparison import MARGIN_COLUMNS, Comparison
+from sounding.compare.documents import OpenDocument, Settling
 from sounding.compare.p_values import p_is, shown_p
 from sounding.compare.runs import TOPICS
 from sounding.compare.telling import TellingDocument
-from sounding.report.tables import UNKNOWN, Cell, Column, Table, decimal
+from sounding.report.tables import UNKNOWN, Cell, Column, Table, decimal, render
 
 SHOWN = 20  # pairs that people see without asking for more
+EFFECT = "Effect size: Cohen's d_z, mean over standard deviation of the differences by topic."
 
 Named = Sequence[tuple[str, Comparison]]  # collections by name
 
@@ -27,20 +28,31 @@ Named = Sequence[tuple[str, Comparison]]  # collections by name
 
 
 def tidy_pairs(comparison: Comparison, collection: str | None = None, top: int | None = None) -> Table:
-    """One row a measure and pair, for programs: all in their order, or the first ones by interest."""
-    rows = comparison.in_order() if top is None else comparison.interesting()[:top]
+    """One row a measure and pair, for programs, in the order that people see: all, or the first ones."""
+    rows = comparison.interesting()[:top]
     columns = [Column(name, cells) for name, cells in comparison.columns(rows).items()]
-    equivalence = [tests.equivalence for tests in comparison.performance_tests]
-    for name in ("p_adjusted", "noninferior_p_adjusted"):
-        cells = [
-            getattr(one, name)[pair] for one, pair in ((equivalence[n], pair) for n, pair in rows) if one
-        ]
-        if cells:
-            title = "equivalence_p" if name == "p_adjusted" else "noninferiority_p"
-            columns.append(Column(title, [float(cell) for cell in cells]))
     if collection is not None:
         columns.insert(0, Column("collection", [collection] * len(rows)))
-    return Table(columns, facts=facts(comparison))
+    beside = facts(comparison)
+    beside["notes"] += advice_notes(comparison)
+    return Table(columns, facts=beside | _account_facts(comparison))
+
+
+def _account_facts(comparison: Comparison) -> dict[str, Any]:
+    """For one pair, the topics and documents that json has beside its rows."""
+    if not comparison.accounts:
+        return {}
+    return {
+        "documents": {
+            str(measure): {
+                "telling": {
+                    topic: [asdict(one) for one in found] for topic, found in account.telling.items()
+                },
+                "settling": asdict(account.settling),
+            }
+            for measure, account in zip(comparison.measures, comparison.accounts, strict=True)
+        }
+    }
 
 
 def tidy_pairs_of(collections: Named, top: int | None = None) -> list[Table]:
@@ -65,30 +77,53 @@ def people_pairs(
     keys = len(columns)
     if full or _topics_differ(comparison):
         columns.append(Column("topics", found["topics"]))
+    tests = comparison.performance_tests
+    intervals = list(map(shown_interval, found["ci_low"], found["ci_high"]))
     columns += [
         Column("difference", found["difference"]),
-        Column("interval", list(map(shown_interval, found["ci_low"], found["ci_high"])), joined=True),
+        Column(_interval_name(tests[0]), intervals, joined=True),
     ]
     if full:
-        columns.append(Column("p", [shown_p(p) for p in found["p"]]))
-    adjusted = "adjusted p" if full else p_name(comparison.performance_tests[0])
+        columns.append(Column("effect size", found["effect_size"], digits=2))
+        columns.append(Column("p", list(map(shown_p, found["p"], found["p_at_floor"]))))
+    adjusted = "adjusted p" if full else p_name(tests[0])
+    floors = [bool(tests[number].floor_adjusted[pair]) for number, pair in rows]
     columns += [
-        Column(adjusted, [shown_p(p) for p in found["p_adjusted"]]),
+        Column(adjusted, list(map(shown_p, found["p_adjusted"], floors))),
         Column("assessment", found["assessment_difference"]),
         Column("case", [shown_case(case) for case in found["case"]]),
         Column("settled", [_yes(cell) for cell in found["settled"]]),
     ]
-    equivalence = [comparison.performance_tests[number].equivalence for number, _ in rows]
-    if equivalence and equivalence[0] is not None:
-        cells = [
-            shown_p(one.p_adjusted[pair]) for one, (_, pair) in zip(equivalence, rows, strict=True) if one
-        ]
-        columns.append(Column("equivalent p", cells))
+    for name, shown_name in zip(MARGIN_COLUMNS, ("equivalence p", "non-inferiority p"), strict=True):
+        if name in found:
+            columns.append(Column(shown_name, [shown_p(p) for p in found[name]]))
     # What to do is enough in a table; why is told where there is room.
     columns.append(Column("advice", [advice.partition(":")[0] for advice in found["advice"]]))
     shown = "" if len(rows) == len(order) else f"{len(rows)} of {len(order):,} rows, the rest with --top N. "
-    told = [shown + _summary(comparison), *notes(comparison)]
+    told = [shown + _summary(comparison), *advice_notes(comparison), *notes(comparison)]
+    if full:
+        told.append(EFFECT)
     return Table(columns, title=title, notes=told, keys=keys)
+
+
+def _interval_name(tests: PairTests) -> str:
+    """What stands over the intervals: that they are of the median, where the difference is of the mean."""
+    return "interval" if tests.centre == "mean" else f"interval ({tests.centre})"
+
+
+def advice_notes(comparison: Comparison) -> list[str]:
+    """Where the correction takes significance from pairs: that advice is on each pair by itself."""
+    lost = sum(
+        int(np.count_nonzero(tests.significant_alone & ~tests.significant))
+        for tests in comparison.performance_tests
+    )
+    if not lost:
+        return []
+    rows = len(comparison.measures) * len(comparison.pairs)
+    return [
+        "Advice takes each pair by itself, before correction. Significant by themselves, and not after it:"
+        f" {lost:,} of {rows:,} pairs."
+    ]
 
 
 def _topics_differ(comparison: Comparison) -> bool:
@@ -110,12 +145,15 @@ def _summary(comparison: Comparison) -> str:
     return " ".join(parts)
 
 
-def notes(comparison: Comparison) -> list[str]:
-    """What was tested and how, what to beware of, and the policies."""
+def notes(comparison: Comparison, *, intervals: bool = True) -> list[str]:
+    """What was tested and how, what to beware of, and the policies; `intervals` where some are shown."""
     first = comparison.performance_tests[0]
     told = [f"{len(comparison.runs)} runs, {len(comparison.topics)} judged topics."]
-    told[0] += f" Test: {first.method}; alpha {first.alpha:g}."
-    told[0] += f" Interval: {first.interval}, {100 * (1 - first.alpha):g}%."
+    told[0] += f" Test: {how_tested(comparison)}."
+    if intervals:
+        told[0] += f" Intervals ({100 * (1 - first.alpha):g}%): {first.interval}."
+    if first.equivalence is not None:
+        told.append(f"Equivalence and non-inferiority: {first.equivalence.method}.")
     omnibus = [
         f"{measure} {tests.omnibus.f:.4g} (p {p_is(tests.omnibus.p)})"
         for measure, tests in zip(comparison.measures, comparison.performance_tests, strict=True)
@@ -129,13 +167,26 @@ def notes(comparison: Comparison) -> list[str]:
     return [*told, *how_valued(comparison)]
 
 
+def how_tested(comparison: Comparison) -> str:
+    """The test with its draws and seed, the correction, and alpha."""
+    first = comparison.performance_tests[0]
+    return f"{first.method}; alpha {first.alpha:g}"
+
+
 def how_valued(comparison: Comparison) -> list[str]:
     """The policies behind the values, and what is behind the word settled."""
     told = [f"Policies: {comparison.policies.describe()}."]
     basis = _settled_basis(comparison)
     if basis is not None:
-        capped = "" if basis["at_most"] is None else f", at most {basis['at_most']} new relevant documents"
-        told.append(f"Settled: by bounds over universe {basis['universe']}{capped}.")
+        universe = basis["universe"] or ""
+        more = f" and of {universe[1:]} others a topic" if universe.startswith("+") else ""
+        capped = (
+            "" if basis["at_most"] is None else f", at most {basis['at_most']} of them relevant for a topic,"
+        )
+        told.append(
+            f"Settled: no judgments of the unjudged documents that any of these runs retrieved{more}{capped}"
+            " could turn the order."
+        )
     return told
 
 
@@ -179,107 +230,189 @@ def facts(comparison: Comparison) -> dict[str, Any]:
 def explain(
     comparison: Comparison, pair: int = 0, *, width: int | None = None, more: Sequence[str] = ()
 ) -> str:
-    """One pair in a paragraph for each measure: what was found, by which topics, how far to trust it.
+    """One pair in words: for each measure the verdict and advice, then what they rest on in short lists.
 
-    `width` breaks lines for a terminal; `more` are notes below.
+    `width` breaks lines; `more` are notes below.
     """
-    told = [_paragraph(comparison, number, pair) for number in range(len(comparison.measures))]
-    told += [*notes(comparison), *more]
-    return "\n\n".join(textwrap.fill(text, width) if width else text for text in told) + "\n"
+    a, b = comparison.names(pair)
+    parts = [f"{a} against {b}\n"]
+    for number in range(len(comparison.measures)):
+        parts += _account(comparison, number, pair, width)
+    told = [*notes(comparison), EFFECT, *more]
+    parts.append("".join(f"{_filled(text, width)}\n" for text in told))
+    return "\n".join(parts)
 
 
-def _paragraph(comparison: Comparison, number: int, pair: int) -> str:
+def _filled(text: str, width: int | None, hanging: str = "") -> str:
+    """A text in lines of this width, those after the first set in."""
+    if width is None:
+        return text
+    return textwrap.fill(
+        text, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _account(comparison: Comparison, number: int, pair: int, width: int | None) -> Iterator[str]:
+    """The parts of one measure: verdict and advice, facts by name, topics, documents."""
+    measure = comparison.measures[number]
+    yield "".join(
+        f"{_filled(text, width)}\n"
+        for text in (
+            f"{measure}: {_verdict(comparison, number, pair)}.",
+            f"Advice: {comparison.advice(number, pair)}",
+        )
+    )
+    named = list(_named_facts(comparison, number, pair))
+    indent = max(len(name) for name, _ in named) + 4
+    yield "".join(
+        f"{_filled(f'  {name:<{indent - 2}}{text}', width, ' ' * indent)}\n" for name, text in named
+    )
+    tables = [_topic_table(comparison, number, pair), _document_table(comparison, number, pair)]
+    yield from (render([table], "table", width=width) for table in tables if table.height)
+
+
+def _means(comparison: Comparison, number: int, pair: int) -> tuple[float, float]:
+    """The means of the two runs over the topics on which both have a value; NaN without any."""
+    values = comparison.values[comparison.pairs[pair], number]
+    known = ~np.isnan(values).any(axis=0)
+    if not known.any():
+        return np.nan, np.nan
+    a, b = values[:, known].mean(axis=1).tolist()
+    return a, b
+
+
+def _verdict(comparison: Comparison, number: int, pair: int) -> str:
+    """Which run is better, or that no difference was found, with p; and a word on weak cases."""
+    tests, case = comparison.performance_tests[number], int(comparison.cases[number, pair])
+    (a, b), (mean_a, mean_b) = comparison.names(pair), _means(comparison, number, pair)
+    if tests.reasons[pair]:
+        return f"not tested: {tests.reasons[pair]}"
+    p = f"{p_name(tests)} {p_is(tests.p_adjusted[pair], bool(tests.floor_adjusted[pair]))}"
+    weak = "; weak, for more of one run was judged" if strength(case) == "weak" else ""
+    if not tests.significant[pair]:
+        return f"no significant difference, {mean_a:.4f} against {mean_b:.4f} ({p}){weak}"
+    if tests.difference[pair] < 0:
+        a, b, mean_a, mean_b = b, a, mean_b, mean_a
+    return f"{a} is significantly better than {b}, {mean_a:.4f} against {mean_b:.4f} ({p}){weak}"
+
+
+def _named_facts(comparison: Comparison, number: int, pair: int) -> Iterator[tuple[str, str]]:
+    """What the verdict rests on: a name, and a text for it."""
     a, b = comparison.names(pair)
     tests, assessed = comparison.performance_tests[number], comparison.assessment_tests[number]
-    case, k = int(comparison.cases[number, pair]), comparison.depths[number]
+    case = int(comparison.cases[number, pair])
+    of_what = "" if tests.centre == "mean" else f" of the {tests.centre}"
+    interval = shown_interval(tests.ci_low[pair], tests.ci_high[pair])
+    yield (
+        "difference",
+        f"{_signed(tests.difference[pair])}, {a} less {b}; {100 * (1 - tests.alpha):g}% interval{of_what}"
+        f" {interval}; effect size {_effect(tests.effect[pair])}",
+    )
+    yield (
+        "topics",
+        f"{tests.topics[pair]}: {a} is better on {tests.wins[pair]}, worse on {tests.losses[pair]},"
+        f" equal on {tests.ties[pair]}",
+    )
     places = comparison.pairs[pair]
-    values = comparison.values[places, number]
-    known = ~np.isnan(values).any(axis=0)
-    means = values[:, known].mean(axis=1)
     shares = np.nanmean(comparison.assessment[places, number], axis=1)
-    level = f"{100 * (1 - tests.alpha):g}%"
-    sentences = [
-        f"{a} against {b} by {comparison.measures[number]}, {tests.topics[pair]} topics:"
-        f" {means[0]:.4f} against {means[1]:.4f}, a difference of {_signed(tests.difference[pair])}"
-        f" ({level} interval {shown_interval(tests.ci_low[pair], tests.ci_high[pair])}),"
-        f" {'' if tests.significant[pair] else 'not '}significant"
-        f" ({p_name(tests)} {p_is(tests.p_adjusted[pair])}).",
-        f"Topics on which {a} is better: {tests.wins[pair]}, worse: {tests.losses[pair]},"
-        f" equal: {tests.ties[pair]}.",
-        f"Of the first {k} documents {100 * shares[0]:.0f}% of {a}'s and {100 * shares[1]:.0f}% of {b}'s were"
-        f" judged, {'' if assessed.significant[pair] else 'not '}significantly different"
-        f" ({p_name(assessed)} {p_is(assessed.p_adjusted[pair])}).",
-    ]
+    p = f"{p_name(assessed)} {p_is(assessed.p_adjusted[pair], bool(assessed.floor_adjusted[pair]))}"
+    yield (
+        "judged",
+        f"of the first {comparison.depths[number]} documents {100 * shares[0]:.0f}% of {a}'s and"
+        f" {100 * shares[1]:.0f}% of {b}'s: {'a' if assessed.significant[pair] else 'no'} significant"
+        f" difference ({p})",
+    )
     if case:
         better = f"{a if tests.difference[pair] > 0 else b} is " if tests.significant[pair] else ""
-        sentences.append(f"Case {case}, {strength(case)}: {better}{MEANING[case]}.")
+        yield "case", f"{case}, {strength(case)}: {better}{MEANING[case]}"
+    yield "settled", _settled(comparison, number, pair)
+    if comparison.accounts and comparison.settled(number, pair) is False:
+        yield "to settle it", _to_settle(comparison.accounts[number].settling)
     if tests.equivalence is not None:
         margin = tests.equivalence
-        sentences.append(
-            f"Equivalent within {margin.margin:g}: {p_name(tests)} {p_is(margin.p_adjusted[pair])};"
-            f" {a} not worse by that much: {p_name(tests)} {p_is(margin.noninferior_p_adjusted[pair])}."
-        )
-    sentences += [*_topics(comparison, number, values, known), _settled(comparison, number, pair)]
-    sentences.append(comparison.advice(number, pair))
-    return " ".join(filter(None, sentences))
+        within = f"the two are within {margin.margin:g} of each other"
+        yield "equivalence", f"{within}: equivalence p {p_is(margin.p_adjusted[pair])}"
+        worse = f"{a} is less than {margin.margin:g} worse"
+        yield "non-inferiority", f"{worse}: non-inferiority p {p_is(margin.noninferior_p_adjusted[pair])}"
 
 
-def _topics(comparison: Comparison, number: int, values: np.ndarray, known: np.ndarray) -> list[str]:
-    """The topics that made the difference, the largest first, with the relevant documents behind it."""
-    gaps = np.where(known, values[0] - values[1], 0.0)
-    order = np.argsort(-np.abs(gaps), kind="stable")[:TOPICS]
-    told = [
-        f"{comparison.topics[place]} ({gaps[place]:+.3f}: {a:.3f} against {b:.3f}"
-        f"{_documents(comparison, number, comparison.topics[place])})"
-        for place, (a, b) in zip(order.tolist(), values[:, order].T.tolist(), strict=True)
-        if gaps[place]
+def _effect(effect: float) -> str:
+    """Cohen's d_z with its sign; a dash where the differences do not vary."""
+    return f"{effect:+.2f}" if np.isfinite(effect) else UNKNOWN
+
+
+def _to_settle(found: Settling) -> str:
+    """How few judgments would do, as a fact of one pair."""
+    text = str(found).removeprefix("Open: ").removesuffix(".")
+    return text[0].lower() + text[1:]
+
+
+def _topic_table(comparison: Comparison, number: int, pair: int) -> Table:
+    """The topics that made the difference, the largest first, with the relevant document behind each."""
+    a, b = comparison.names(pair)
+    values = comparison.values[comparison.pairs[pair], number]
+    gaps = np.nan_to_num(values[0] - values[1])
+    order = [place for place in np.argsort(-np.abs(gaps), kind="stable")[:TOPICS].tolist() if gaps[place]]
+    telling = comparison.accounts[number].telling if comparison.accounts else {}
+    first = [next(iter(telling.get(comparison.topics[place], ())), None) for place in order]
+    columns = [
+        Column("topic", [comparison.topics[place] for place in order]),
+        Column("difference", [_signed(gaps[place]) for place in order], right=True),
+        Column(a, values[0, order].tolist()),
+        Column(b, values[1, order].tolist()),
     ]
-    return [f"The topics that differ most: {', '.join(told)}."] if told else []
+    if any(first):
+        columns += [
+            Column("relevant document", [None if one is None else one.doc for one in first]),
+            *_rank_columns(comparison, pair, first),
+        ]
+    return Table(columns, title=f"{comparison.measures[number]}: topics that differ most")
 
 
-def _documents(comparison: Comparison, number: int, topic: str) -> str:
-    """The relevant document that tells most on a topic, as it goes on in a sentence; empty: not known."""
-    telling = comparison.accounts[number].telling.get(topic, ()) if comparison.accounts else ()
-    return f"; {telling[0].doc} at {_ranks(telling[0])}" if telling else ""
+def _document_table(comparison: Comparison, number: int, pair: int, limit: int = 5) -> Table:
+    """For an open pair, the unjudged documents that matter most, and what each would change."""
+    if not comparison.accounts or comparison.settled(number, pair) is not False:
+        return Table([])
+    found = comparison.accounts[number].settling.documents[:limit]
+    columns = [
+        Column("topic", [one.topic for one in found]),
+        Column("document", [one.doc for one in found]),
+        *_rank_columns(comparison, pair, found),
+        Column("change if relevant", [_signed(one.weight) for one in found], right=True),
+    ]
+    title = f"{comparison.measures[number]}: unjudged documents that matter most for the difference"
+    return Table(columns, title=title)
+
+
+def _rank_columns(
+    comparison: Comparison, pair: int, found: Sequence[OpenDocument | TellingDocument | None]
+) -> list[Column]:
+    """The ranks of documents in the two runs; a dash: not there."""
+    a, b = comparison.names(pair)
+    return [
+        Column(f"rank in {a}", [None if one is None else one.rank_a for one in found]),
+        Column(f"rank in {b}", [None if one is None else one.rank_b for one in found]),
+    ]
 
 
 def _settled(comparison: Comparison, number: int, pair: int) -> str:
     """Whether the order holds, with the limits of the difference and how they were found."""
     bounds = comparison.bounds[number]
-    if bounds is None:
-        return "Whether unjudged documents could turn the order round is not known."
-    limits = f"the difference lies between {_signed(bounds.lower[pair])} and {_signed(bounds.upper[pair])}"
-    told = f"{limits} whatever the unjudged documents are ({HOW_BOUNDED[bounds.kind]})"
-    if bounds.settled[pair]:
-        return f"Settled: {told}."
-    return " ".join([f"Open: {told}.", *_settling(comparison, number)])
-
-
-def _settling(comparison: Comparison, number: int, documents: int = 5) -> list[str]:
-    """What would settle an open pair, and the unjudged documents that matter most for it."""
-    found = comparison.accounts[number].settling if comparison.accounts else None
-    if found is None:
-        return []
-    how_many = str(found).removeprefix("Open: ")
-    told = [
-        f"{one.doc} (topic {one.topic}, {_ranks(one)}, {one.weight:+.4f})"
-        for one in found.documents[:documents]
-    ]
-    return [
-        how_many[0].upper() + how_many[1:],
-        *([f"The unjudged documents that matter most: {', '.join(told)}."] if told else []),
-    ]
-
-
-def _ranks(one: OpenDocument | TellingDocument) -> str:
-    ranks = [UNKNOWN if rank is None else str(rank) for rank in (one.rank_a, one.rank_b)]
-    return f"ranks {ranks[0]} and {ranks[1]}"
+    if bounds is None or np.isnan(bounds.lower[pair]):
+        return "not known whether unjudged documents could turn the order round"
+    low, high = _signed(bounds.lower[pair]), _signed(bounds.upper[pair])
+    limits = f"is {low}" if low == high else f"lies between {low} and {high}"
+    settled = comparison.settled(number, pair)
+    return (
+        f"{'not known' if settled is None else 'yes' if settled else 'no'}: the difference {limits} whatever"
+        f" the unjudged documents are ({HOW_BOUNDED[bounds.kind]})"
+    )
 
 
 HOW_BOUNDED = {
-    "difference": "document by document",
-    "rule": "by the rule for AP",
-    "separate": "by the bounds of each run",
+    "difference": "exact, document by document",
+    "rule": "a bound for AP from pairs of documents",
+    "separate": "from the bounds of each run",
 }
 
 
@@ -314,7 +447,7 @@ def matrix_tables(comparison: Comparison) -> list[Table]:
         columns = columns_of(["rank", "run", str(measure), "against"], rows)
         title = f"{measure}: {len(rows)} runs against each other"
         tables.append(Table(columns, title=title, keys=2))
-    tables[-1] = with_notes(tables[-1], [LEGEND, _summary(comparison), *notes(comparison)])
+    tables[-1] = with_notes(tables[-1], [LEGEND, _summary(comparison), *notes(comparison, intervals=False)])
     return tables
 
 
@@ -354,7 +487,8 @@ def _matrix_rows(comparison: Comparison, number: int) -> list[tuple[int, str, fl
 
 def p_name(tests: PairTests) -> str:
     """What the adjusted p is called: plain p where there was nothing to adjust for."""
-    return "p" if tests.correction == "none" or len(tests.pairs) == 1 else "adjusted p"
+    single = len(tests.pairs) == 1 and tests.correction != OWN
+    return "p" if tests.correction == "none" or single else "adjusted p"
 
 
 def shown_interval(low: float, high: float) -> str:

@@ -7,8 +7,18 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from sounding.compare.cases import CASES, strength
+from sounding.compare.claims import PairTests
 from sounding.compare.comparison import Comparison
-from sounding.compare.depths import CAUSES, Move, count_scenarios, examples, families, moved_pairs, moves
+from sounding.compare.depths import (
+    CAUSE_NAMES,
+    CAUSES,
+    Move,
+    count_scenarios,
+    examples,
+    families,
+    moved_pairs,
+    moves,
+)
 from sounding.compare.p_values import shown_p
 from sounding.compare.scenarios import SCENARIOS
 from sounding.report.comparison_tables import (
@@ -20,6 +30,7 @@ from sounding.report.comparison_tables import (
     shown_case,
 )
 from sounding.report.tables import Cell, Column, Table
+from sounding.scores import mean_over_topics
 
 
 def case_tables(collections: Named) -> list[Table]:
@@ -46,8 +57,8 @@ def case_tables(collections: Named) -> list[Table]:
     return tables
 
 
-def tidy_cases(collections: Named) -> Table:
-    """One row a collection, measure, depth and case: for programs."""
+def tidy_cases(collections: Named, top: int | None = None) -> Table:
+    """One row a collection, measure, depth and case: for programs. `top` is for the moves that json lists."""
     rows: list[dict[str, Cell]] = []
     for label, comparison in collections:
         counts, shares = comparison.counts(), comparison.shares()
@@ -63,11 +74,11 @@ def tidy_cases(collections: Named) -> Table:
                     }
                 )  # fmt: skip
     columns = [Column(name, [row[name] for row in rows]) for name in rows[0]]
-    beside = {label: facts(comparison) | _depth_facts(comparison) for label, comparison in collections}
+    beside = {label: facts(comparison) | _depth_facts(comparison, top) for label, comparison in collections}
     return Table(columns, facts={"collections": beside})
 
 
-def _depth_facts(comparison: Comparison) -> dict[str, Any]:
+def _depth_facts(comparison: Comparison, top: int | None) -> dict[str, Any]:
     found: dict[str, Any] = {
         "moves": [
             {
@@ -76,7 +87,7 @@ def _depth_facts(comparison: Comparison) -> dict[str, Any]:
             }
             for step in moves(comparison)
         ],
-        "moved": [_moved(comparison, move) for move in moved_pairs(comparison)],
+        "moved": [_moved(comparison, move) for move in _by_interest(comparison)[:top]],
         "examples": {
             str(measure): {
                 case: comparison.names(pair) for case, pair in examples(comparison, number).items()
@@ -122,6 +133,7 @@ def _step_table(comparison: Comparison) -> Table:
         rows += [
             (step.measure, steps, f"case {case}", *counts)
             for case, counts in zip(CASES, step.counts.tolist(), strict=True)
+            if any(counts)
         ]
     names = ["measure", "depths", "from", *(f"to {case}" for case in CASES)]
     return Table(columns_of(names, rows), title="moves between cases, counted", keys=3)
@@ -129,19 +141,35 @@ def _step_table(comparison: Comparison) -> Table:
 
 def _moved_table(comparison: Comparison, top: int | None) -> Table:
     """The pairs that move, causes counted below; strong to weak first."""
-    found = sorted(moved_pairs(comparison), key=lambda move: _move_interest(move))
+    found = _by_interest(comparison)
     rows: list[tuple[Cell, ...]] = [
         (
             *comparison.names(move.pair), move.measure, f"@{move.from_depth} to @{move.to_depth}",
-            f"{move.from_case} to {move.to_case}", move.why,
+            f"{move.from_case} to {move.to_case}", CAUSE_NAMES[move.cause], _judged(comparison, move),
         )
         for move in found[: SHOWN if top is None else top]
     ]  # fmt: skip
-    names = ["run_a", "run_b", "measure", "depths", "cases", "why"]
+    names = ["run_a", "run_b", "measure", "depths", "cases", "why", "judged"]
     causes = Counter(move.cause for move in found)
-    told = "; ".join(f"{causes[cause]:,} {text}" for cause, text in CAUSES.items() if causes[cause])
-    shown = "" if len(rows) == len(found) else f"{len(rows)} of {len(found):,} moves. "
-    return Table(columns_of(names, rows), title="pairs that move", notes=[f"{shown}Causes: {told}."], keys=3)
+    shown = "" if len(rows) == len(found) else f"{len(rows)} of {len(found):,} moves, the rest with --top N. "
+    notes = [f"{shown}Judged: of the documents down to the second depth, for run_a and for run_b. Why:"]
+    notes += [
+        f"- {CAUSE_NAMES[cause]} ({causes[cause]:,} moves): {text}"
+        for cause, text in CAUSES.items()
+        if causes[cause]
+    ]
+    return Table(columns_of(names, rows), title="pairs that move", notes=notes, keys=3)
+
+
+def _judged(comparison: Comparison, move: Move) -> str:
+    """The shares of both runs that are judged at the deeper depth, for the first measure that has it."""
+    number = comparison.depths.index(move.to_depth)
+    a, b = (mean_over_topics(comparison.assessment[comparison.pairs[move.pair], number])).tolist()
+    return f"{a:.0%} and {b:.0%}"
+
+
+def _by_interest(comparison: Comparison) -> list[Move]:
+    return sorted(moved_pairs(comparison), key=_move_interest)
 
 
 def _move_interest(move: Move) -> tuple[bool, bool, int]:
@@ -160,14 +188,21 @@ def _example_table(comparison: Comparison) -> Table:
             rows.append(
                 (
                     str(comparison.measures[number]), shown_case(case), *comparison.names(pair),
-                    float(tests.difference[pair]), shown_p(tests.p_adjusted[pair]),
-                    float(assessed.difference[pair]), shown_p(assessed.p_adjusted[pair]),
+                    float(tests.difference[pair]), _shown(tests, pair),
+                    float(assessed.difference[pair]), _shown(assessed, pair),
                 )
             )  # fmt: skip
     p = p_name(comparison.performance_tests[0])
     names = ["measure", "case", "run_a", "run_b", "difference", p, "assessment", f"assessment {p}"]
-    rule = "For each case the pair whose less clear claim, by p against alpha, is clearest."
+    rule = (
+        "For each case the pair that shows it best: both its tests, on performance and on assessment, are as"
+        " far from the other answer as in any pair of that case."
+    )
     return Table(columns_of(names, rows), title="an example of each case", notes=[rule], keys=4)
+
+
+def _shown(tests: PairTests, pair: int) -> str:
+    return shown_p(tests.p_adjusted[pair], bool(tests.floor_adjusted[pair]))
 
 
 def _scenario_table(comparison: Comparison) -> Table:

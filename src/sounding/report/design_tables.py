@@ -3,48 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
-from sounding.compare.comparison import Comparison
-from sounding.compare.design import LEAST_SPLIT, Design, SwapRates, design
+from sounding.compare.design import LEAST_SPLIT, Design, SwapRates
+from sounding.compare.designs import Designs
 from sounding.measures import Measure
-from sounding.report.comparison_tables import SHOWN, how_valued
+from sounding.report.comparison_tables import SHOWN
 from sounding.report.tables import UNKNOWN, Cell, Column, Table
 
 REQUIRED = (0.0, 0.01, 0.02, 0.05, 0.1)  # differences required that people see
 DIGITS = 3
 
-Designs = Mapping[Measure, Design]
 
-
-def designs(comparison: Comparison) -> Designs:
-    """The design of every measure, for the pairs that are compared, from splits of the topics at hand."""
-    alone = comparison.performance_tests[0].correction in ("none", "bh")
-    return {
-        measure: design(
-            comparison.values[:, number], comparison.pairs, alpha=comparison.procedure.alpha,
-            comparisons=1 if alone else len(comparison.pairs),
-            rng=np.random.default_rng(comparison.procedure.seed),
-        )
-        for number, measure in enumerate(comparison.measures)
-    }  # fmt: skip
-
-
-def people_designs(found: Designs, comparison: Comparison) -> list[Table]:
+def people_designs(found: Designs) -> list[Table]:
     """For each measure: power and topics needed by pair, then error rates and ties by topics."""
     tables = []
-    for number, (measure, one) in enumerate(found.items()):
-        power = _power_table(measure, one, comparison, number)
+    for measure, one in found.by_measure():
+        power = _power_table(measure, one, found)
         if too_few(one.swaps):
             tables.append(replace(power, notes=[*power.notes, _too_few(one.swaps)]))
         else:
             tables += [power, _error_table(measure, one), _tie_table(measure, one)]
-    told = [f"{len(comparison.runs)} runs, {len(comparison.topics)} judged topics."]
-    told += [*comparison.notes, *how_valued(comparison)[:1]]
+    told = [f"{len(found.runs)} runs, {len(found.topics)} judged topics.", *found.notes]
+    told.append(f"Policies: {found.policies.describe()}.")
     tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *told])
     return tables
 
@@ -61,12 +46,12 @@ def _too_few(swaps: SwapRates) -> str:
     )
 
 
-def _power_table(measure: Measure, one: Design, comparison: Comparison, number: int) -> Table:
-    """Pairs of interest first: the power at the difference seen, and the topics that it needs."""
+def _power_table(measure: Measure, one: Design, found: Designs) -> Table:
+    """The power at the difference seen, and the topics that it needs: pairs that need fewest first."""
     power = one.power
-    order = [pair for place, pair in comparison.interesting() if place == number]
+    order = np.lexsort((-np.abs(power.difference), -power.power, power.topics_needed)).tolist()
     shown = order[:SHOWN]
-    names = [comparison.names(pair) for pair in shown]
+    names = [found.names(pair) for pair in shown]
     columns = [
         Column("run_a", [a for a, _ in names]),
         Column("run_b", [b for _, b in names]),
@@ -112,8 +97,9 @@ def _tie_table(measure: Measure, one: Design) -> Table:
     columns = [Column("topics", swaps.sizes.tolist())]
     for place in _places(swaps):
         shares = swaps.fuzziness[:, place].tolist()
-        columns.append(Column(f"below {swaps.required[place]:g}", shares, digits=DIGITS))
-    rule = "Share of pairs without a claim: equal, or closer than the difference required."
+        required = float(swaps.required[place])
+        columns.append(Column(f"below {required:g}" if required else "equal", shares, digits=DIGITS))
+    rule = "Share of comparisons without a claim: equal, or less apart than the difference required."
     return Table(columns, title=f"{measure}: how often no run is named", notes=[rule])
 
 
@@ -130,13 +116,13 @@ def _rates(rates: Sequence[float]) -> list[str]:
     ]
 
 
-def tidy_designs(found: Designs, comparison: Comparison) -> Table:
+def tidy_designs(found: Designs) -> Table:
     """One row a measure, number of topics and difference required, for programs; json has the pairs beside.
 
     Measures with too few topics to split have no rows.
     """
     rows: list[tuple[Cell, ...]] = []
-    for measure, one in found.items():
+    for measure, one in found.by_measure():
         swaps, beyond = one.swaps, one.extrapolation
         if too_few(swaps):
             continue
@@ -159,12 +145,14 @@ def tidy_designs(found: Designs, comparison: Comparison) -> Table:
         "measure", "topics", "required", "extrapolated", "claims", "errors", "error_rate", "fuzziness",
     )  # fmt: skip
     facts = {
-        "policies": asdict(comparison.policies),
-        "runs": list(comparison.runs),
-        "topics": len(comparison.topics),
-        "power": {str(measure): list(one.power.describe()) for measure, one in found.items()},
-        "pairs": {str(measure): _pair_facts(one, comparison) for measure, one in found.items()},
-        "notes": [*comparison.notes, *split_notes(found)],
+        "policies": asdict(found.policies),
+        "runs": list(found.runs),
+        "topics": len(found.topics),
+        "alpha": found.procedure.alpha,
+        "correction": found.correction,
+        "power": {str(measure): list(one.power.describe()) for measure, one in found.by_measure()},
+        "pairs": {str(measure): _pair_facts(one, found) for measure, one in found.by_measure()},
+        "notes": [*found.notes, *split_notes(found)],
     }
     return Table(
         [Column(name, [row[place] for row in rows]) for place, name in enumerate(names)], facts=facts
@@ -173,24 +161,24 @@ def tidy_designs(found: Designs, comparison: Comparison) -> Table:
 
 def split_notes(found: Designs) -> list[str]:
     """A sentence for each measure whose topics are too few to split."""
-    return [f"{measure}: {_too_few(one.swaps)}" for measure, one in found.items() if too_few(one.swaps)]
+    return [f"{measure}: {_too_few(one.swaps)}" for measure, one in found.by_measure() if too_few(one.swaps)]
 
 
-def _pair_facts(one: Design, comparison: Comparison) -> list[dict[str, Any]]:
+def _pair_facts(one: Design, found: Designs) -> list[dict[str, Any]]:
     """Every pair with its power and the topics it needs; None: not known, or without end."""
     power = one.power
-    found = []
+    facts = []
     for pair in range(len(power.pairs)):
-        a, b = comparison.names(pair)
+        a, b = found.names(pair)
         needed = float(power.topics_needed[pair])
         numbers = {
             name: value if math.isfinite(value) else None
             for name in ("difference", "deviation", "power", "detectable")
             for value in [float(getattr(power, name)[pair])]
         }
-        found.append(
+        facts.append(
             {"run_a": a, "run_b": b, "topics": int(power.topics[pair])}
             | numbers
             | {"topics_needed": int(needed) if math.isfinite(needed) else None}
         )
-    return found
+    return facts

@@ -1,0 +1,1 @@
+"""Several assessors of the same documents: how far they agree, and what that does to an evaluation."""

@@ -1,0 +1,440 @@
+"""`sounding depth`: does the outcome depend on how deep one looks, and on how deep the pool was."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from sounding.commands.options import (
+    output_options,
+    policy_options,
+    progress_bar,
+    remark,
+    taken_policies,
+    write_tables,
+)
+from sounding.errors import DataError, FormatError, UnknownNameError
+
+if TYPE_CHECKING:
+    from sounding.compare.plan import Choices, Plan
+    from sounding.compare.procedure import Procedure
+    from sounding.compare.runs import Reading
+    from sounding.data.simulation import RunInfo
+    from sounding.data.tables import Qrels
+    from sounding.depth.findings import Finding
+    from sounding.depth.intervals import PairOverDepth
+    from sounding.depth.pools import PoolDepths
+    from sounding.depth.regrading import Regrading
+    from sounding.depth.stability import Stability
+    from sounding.depth.subsets import JudgmentSubsets
+    from sounding.policies import Policies
+    from sounding.report.tables import Table
+
+PEOPLE = ("table", "md", "latex")  # formats that people read
+NO_NOTES = ("csv", "jsonl", "parquet")  # formats that hold rows alone
+VIEWS = ("pair", "each_run", "volatility", "pools", "subsets")  # each is a table of its own
+WIDTH = 110  # of notes where there is no terminal
+SHOWN_RUNS = 8  # that the repeated command names
+
+Options = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """All that was asked for."""
+
+    stability: Stability
+    findings: tuple[Finding, ...]
+    pair: tuple[PairOverDepth, ...]
+    pools: PoolDepths | None
+    subsets: JudgmentSubsets | None
+
+
+@click.command("depth", short_help="Whether the outcome depends on the depth of evaluation.")
+@click.argument("qrels")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "-m", "--measure", "measures", multiple=True, metavar="M", help="A measure without a cut-off: AP, P, RBP."
+)
+@click.option("--depths", metavar="K,K...", help="Depths to show; default: 5,10,30,100,500,1000.")
+@click.option(
+    "--reference",
+    metavar="M@K",
+    help="What every depth is held against: a depth, or one measure at a depth; default: the pool depth.",
+)
+@click.option(
+    "--pool-depth", type=click.IntRange(1), metavar="D", help="Cut the judgments to this pool first."
+)
+@click.option(
+    "--test", default="t", show_default=True, metavar="T", help="Any test of compare: docs/tests.md."
+)
+@click.option(
+    "--correction", metavar="C", help="none, bonferroni, holm, bh or max-t; default: none, as Lu et al."
+)
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of the test.")
+@click.option(
+    "--info", multiple=True, metavar="FILE", help="Which runs were pooled: run group kind priority pooled."
+)
+@click.option("--plan", metavar="FILE", help="Choices fixed beforehand: taken and checked.")
+@click.option("--each-run", is_flag=True, help="Every run: means with comparison intervals, and assessment.")
+@click.option("--each-depth", is_flag=True, help="For programs: a row for every tested k.")
+@click.option("--pair", nargs=2, metavar="A B", help="Two runs over depth with the case at each.")
+@click.option("--volatility", is_flag=True, help="How far the orderings at any two depths agree.")
+@click.option(
+    "--coefficient",
+    default="tau_b",
+    show_default=True,
+    metavar="C",
+    help="Of --volatility: docs/agreement.md.",
+)
+@click.option("--pools", metavar="D,D...", help="Shallower pools against the whole one.")
+@click.option("--subsets", is_flag=True, help="Random parts of the judgments, 100% to 1%.")
+@click.option(
+    "--chart",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Draw it all: .html, .svg, .png or .pdf.",
+)
+@click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
+@click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
+@click.option(
+    "--jobs", type=click.IntRange(1), help="Processes; default: all cores when the files are large."
+)
+@policy_options
+@output_options()
+@click.pass_context
+def command(context: click.Context, /, qrels: str, runs: tuple[str, ...], **options: Any) -> None:
+    """Look at RUNs deeper and deeper, and whether the outcome stays.
+
+    By measure and depth: the pairs of runs that are told apart, how many of those of a reference depth
+    are confirmed or turned round, how far the orderings agree, and what was not judged. Below stands from
+    where on the ordering is stable, and what to heed.
+
+    \b
+    sounding depth qrels.txt runs/ -m AP -m 'RBP(p=0.95)' --info info.tsv
+    sounding depth qrels.txt runs/ -m nDCG --pool-depth 10 --reference 10
+    sounding depth qrels.txt runs/ -m AP --pair bm25 dense --chart depth.html
+    """  # noqa: D301 - click wants the control character
+    from sounding.data.run_info import read_run_info
+    from sounding.depth.stability import DEFAULT_MEASURES, chosen_measures, parsed_reference
+
+    typed = _typed(context)
+    plan = None if options["plan"] is None else _taken_plan(context, options)
+    with _options_refused():
+        policies = taken_policies(options)
+        procedure = _procedure(policies, options)
+        for name in ("depths", "pools"):
+            options[name] = _numbers(name, options[name])
+        _check_views(options)
+        options["measures"] = options["measures"] or DEFAULT_MEASURES
+        chosen_measures(options["measures"], policies)
+        parsed_reference(options["reference"])
+    info = dict(row for source in options["info"] for row in read_run_info(source).items()) or None
+    found = _found(qrels, runs, policies, procedure, info, plan, typed, options)
+    write_tables(_tables(found, options), options["format_name"], options["output"])
+    if options["chart"] is not None:
+        _draw(found, options["chart"])
+        remark(f"chart: {options['chart']}", quiet=options["quiet"])
+    _say(found, options)
+
+
+# -- what is asked for -----------------------------------------------------------------------------
+
+
+@contextmanager
+def _options_refused() -> Iterator[None]:
+    """What is wrong with an option is said as such, before files are read."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except (DataError, UnknownNameError) as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _typed(context: click.Context) -> str:
+    """The command as it was typed, but for many runs."""
+    words = ["sounding", "depth"]
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        value: Any = context.params.get(name)
+        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        if isinstance(parameter, click.Argument):
+            names = [value] if parameter.nargs == 1 else list(value or ())
+            words += names if len(names) <= SHOWN_RUNS else [*names[:SHOWN_RUNS], "..."]
+        elif isinstance(parameter, click.Option) and parameter.is_flag:
+            words.append(parameter.opts[-1])
+        elif isinstance(parameter, click.Option):
+            for one in value if parameter.multiple else [value]:
+                words += [parameter.opts[0], *(one if isinstance(one, tuple) else [one])]
+    return " ".join(_quoted(str(word)) for word in words)
+
+
+def _quoted(word: str) -> str:
+    """A word as one types it in a shell; measures hold single quotes, which double ones keep readable."""
+    plain = "'" in word and not any(letter in word for letter in '"$`\\!')
+    return f'"{word}"' if plain else shlex.quote(word)
+
+
+def _taken_plan(context: click.Context, options: Options) -> Plan:
+    """The plan; what it fixes and the command line does not say is put among the options."""
+    from sounding.compare.plan import read_plan
+
+    plan = read_plan(options["plan"])
+    for key, value in plan.choices.made().items():
+        if key in options and context.get_parameter_source(key) is not ParameterSource.COMMANDLINE:
+            options[key] = ",".join(map(str, value)) if key == "depths" else value
+    return plan
+
+
+def _procedure(policies: Policies, options: Options) -> Procedure:
+    from sounding.compare.procedure import Procedure
+    from sounding.compare.registry import find_test
+
+    correction = options["correction"]
+    if correction is None and find_test(options["test"]).correction != "own":
+        correction = "none"
+    return Procedure(test=options["test"], correction=correction, alpha=options["alpha"], seed=policies.seed)
+
+
+def _numbers(name: str, text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and int(word) for word in words):
+        raise DataError(f"--{name} {text!r}: expected whole numbers from 1, such as 10,30,100")
+    return tuple(int(word) for word in words)
+
+
+def _check_views(options: Options) -> None:
+    """Refuse options that would change nothing, and two tables where there is room for one."""
+    from sounding.agreement import find_coefficient
+
+    find_coefficient(options["coefficient"])
+    if options["chart"] is not None:
+        from sounding.report.charts import require_suffix
+
+        require_suffix(options["chart"])
+    if options["pools"] and options["pool_depth"]:
+        raise DataError("--pools cuts the pool itself; leave --pool-depth out")
+    if options["format_name"] in PEOPLE:
+        if options["each_depth"]:
+            raise DataError("--each-depth is for programs; give --format csv, json, jsonl or parquet as well")
+        return
+    views = [f"--{name.replace('_', '-')}" for name in (*VIEWS, "each_depth") if options[name]]
+    if len(views) > 1:
+        raise DataError(f"{options['format_name']} holds one table; give one of {' and '.join(views)}")
+
+
+# -- what is found ---------------------------------------------------------------------------------
+
+
+def _found(
+    qrels: str,
+    runs: tuple[str, ...],
+    policies: Policies,
+    procedure: Procedure,
+    info: dict[str, RunInfo] | None,
+    plan: Plan | None,
+    typed: str,
+    options: Options,
+) -> _Found:
+    from sounding.data.formats import read_qrels
+    from sounding.data.sources import find_runs
+    from sounding.depth.stability import kept_sources, stability
+
+    files = find_runs(runs)
+    with _reading(len(files), "reading runs", options) as reading:
+        sources = kept_sources(files, policies, reading)
+        judgments = read_qrels(
+            qrels, format=options["qrels_format"], duplicates=policies.duplicates,
+            fractional=policies.fractional,
+        )  # fmt: skip
+        found = stability(
+            judgments, sources, options["measures"], depths=options["depths"],
+            reference=options["reference"], procedure=procedure, info=info,
+            pool_depth=options["pool_depth"], policies=policies, reading=reading,
+        )  # fmt: skip
+    deviations = [] if plan is None else plan.check(_used(found, options))
+    pools, subsets = _fewer(judgments, sources, found, options)
+    with _options_refused():
+        pair = found.pair(options["pair"]) if options["pair"] else ()
+    return _Found(
+        stability=found,
+        findings=found.findings(plan=plan, deviations=deviations, command=typed),
+        pair=pair,
+        pools=pools,
+        subsets=subsets,
+    )
+
+
+@contextmanager
+def _reading(count: int, label: str, options: Options) -> Iterator[Reading]:
+    from sounding.compare.runs import Reading
+
+    with progress_bar(count, quiet=options["quiet"], label=label) as progress:
+        yield Reading(
+            qrels_format=options["qrels_format"], run_format=options["run_format"],
+            jobs=options["jobs"], progress=progress,
+        )  # fmt: skip
+
+
+def _used(found: Stability, options: Options) -> Choices:
+    """The choices that were made in the end, to be held against a plan."""
+    from sounding.compare.plan import Choices
+
+    return Choices(
+        measures=tuple(one.name for one in found.measures), depths=found.depths, test=options["test"],
+        correction=found.procedure.correction, alpha=options["alpha"], policies=asdict(found.policies),
+    )  # fmt: skip
+
+
+def _fewer(
+    judgments: Qrels, sources: Any, found: Stability, options: Options
+) -> tuple[PoolDepths | None, JudgmentSubsets | None]:
+    """The measures at their reference depths under shallower pools, and under random parts."""
+    if not (options["pools"] or options["subsets"]):
+        return None, None
+    from sounding.depth.regrading import read_regrading
+
+    with _reading(len(sources), "reading runs again", options) as reading:
+        regrading = read_regrading(
+            judgments, sources, policies=found.policies, run_format=reading.run_format, jobs=reading.jobs,
+            progress=reading.progress,
+        )  # fmt: skip
+    pools = _pools(regrading, sources, found, options) if options["pools"] else None
+    return pools, _subsets(regrading, found, options) if options["subsets"] else None
+
+
+def _pools(regrading: Regrading, sources: Any, found: Stability, options: Options) -> PoolDepths:
+    from sounding.depth.pools import pool_depths
+    from sounding.retrieved import read_retrieved
+
+    if not found.pool.contributing.any():
+        raise DataError("no run is known to have contributed to the pool; list the runs with --info")
+    with _reading(len(sources), "cutting pools", options) as reading:
+        retrieved = read_retrieved(
+            sources, depth=max(options["pools"]), topics=regrading.topics, policies=found.policies,
+            run_format=reading.run_format, jobs=reading.jobs, progress=reading.progress,
+        )  # fmt: skip
+    return pool_depths(
+        regrading, found.reference_measures(), options["pools"],
+        contributors=retrieved.pick(found.pool.contributing), procedure=found.procedure,
+    )  # fmt: skip
+
+
+def _subsets(regrading: Regrading, found: Stability, options: Options) -> JudgmentSubsets:
+    """With the measures of Buckley and Voorhees beside."""
+    from sounding.depth.subsets import DRAWS, MEASURES, SHARES, judgment_subsets
+    from sounding.measures import parse_measures
+
+    measures = dict.fromkeys([*found.reference_measures(), *parse_measures(MEASURES)])
+    with _reading(DRAWS * len(SHARES), "drawing judgments", options) as reading:
+        return judgment_subsets(regrading, list(measures), jobs=reading.jobs, progress=reading.progress)
+
+
+# -- what is shown ---------------------------------------------------------------------------------
+
+
+def _tables(found: _Found, options: Options) -> list[Table]:
+    from sounding.report import stability_tables as made
+
+    stability = found.stability
+    if options["format_name"] in PEOPLE:
+        shown = [made.people_table(stability, found.findings)]
+        shown += made.pair_tables(found.pair, stability.depths)
+        shown += made.run_tables(stability) if options["each_run"] else []
+        shown += made.volatility_tables(stability, options["coefficient"]) if options["volatility"] else []
+        shown += [made.pools_table(found.pools)] if found.pools is not None else []
+        shown += [made.subsets_table(found.subsets)] if found.subsets is not None else []
+        terminal = options["output"] is None and sys.stdout.isatty()
+        return shown if terminal or options["format_name"] != "table" else [_filled(table) for table in shown]
+    return [replace(_tidy(found, options), facts=made.facts(stability, found.findings))]
+
+
+def _tidy(found: _Found, options: Options) -> Table:
+    """The one table that programs get."""
+    from sounding.report import stability_tables as made
+
+    if found.pair:
+        return made.tidy_pair(found.pair)
+    if options["each_run"]:
+        return made.tidy_runs(found.stability)
+    if options["volatility"]:
+        return made.tidy_volatility(found.stability, options["coefficient"])
+    if found.pools is not None:
+        return made.tidy_pools(found.pools)
+    if found.subsets is not None:
+        return made.tidy_subsets(found.subsets)
+    return made.tidy_table(found.stability, every_k=options["each_depth"])
+
+
+def _filled(table: Table) -> Table:
+    """The table with its notes in lines that a pipe or a file shows whole."""
+    return replace(table, notes=[textwrap.fill(note, WIDTH) for note in table.notes])
+
+
+def _draw(found: _Found, path: Path) -> None:
+    """All charts that there is something to show in, as one file."""
+    from sounding.report import charts
+
+    charts.save(charts.together(list(_charts(found))), path)
+
+
+def _charts(found: _Found) -> Iterator[Any]:
+    import polars
+
+    from sounding.report import charts
+    from sounding.report.stability_tables import volatilities
+
+    stability = found.stability
+    pool = stability.pool.depth or None
+    reference = stability.reference_depth
+    yield charts.values_over_k(stability.values_frame, reference_k=reference, pool_depth=pool)
+    named = ", ".join(dict.fromkeys(str(one.reference) for one in stability.measures))
+    yield charts.stability_over_k(stability.frame, reference=named, pool_depth=pool)
+    residuals, weights = stability.residual_frame, stability.weights_frame
+    if residuals is not None:
+        yield charts.residuals_over_k(residuals, reference_k=reference, pool_depth=pool)
+    if weights is not None:
+        yield charts.rank_weights(weights)
+    cells = [one.frame for one in volatilities(stability, "tau_b", stability.ks_to_draw())]
+    names = {"k": "k1", "other_k": "k2", "other_measure": "other"}
+    yield charts.volatility(polars.concat(cells).rename(names), pool_depth=pool)
+    order = [stability.runs[run] for run in stability.order]
+    yield charts.means_with_intervals(stability.interval_frame, order=order)
+    for pair in found.pair:
+        # Every depth carries its case, which needs room.
+        chosen = pair.frame.filter(polars.col("k").is_in(stability.depths))
+        yield charts.pair_over_depth(chosen, pool_depth=pool)
+    if found.pools is not None:
+        pools = found.pools.frame.drop_nulls("pool_depth").rename(
+            {"pool_depth": "depth", "tau_b": "agreement"}
+        )
+        yield charts.agreement_by_pool_depth(pools)
+    if found.subsets is not None:
+        parts = found.subsets.summary_frame.filter(polars.col("coefficient") == "tau_b")
+        yield charts.agreement_by_share_kept(
+            parts.rename({"mean": "agreement", "least": "lower", "most": "upper"})
+        )
+
+
+def _say(found: _Found, options: Options) -> None:
+    """Beside formats that have no room for notes: what to beware of, and the policies."""
+    if options["format_name"] not in NO_NOTES:
+        return
+    from sounding.depth.findings import heeded
+
+    for text in [*found.stability.notes, *heeded(found.findings)]:
+        remark(text, quiet=options["quiet"])
+    remark(f"policies: {found.stability.policies.describe()}", quiet=options["quiet"])

@@ -1,0 +1,101 @@
+"""design_runs(): from files to what the topics at hand can show. Nothing is tested or bounded for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sounding.compare.cases import values_of
+from sounding.compare.claims import check_choices as checked_correction
+from sounding.compare.design import Design, design
+from sounding.compare.notes import short_lists, topic_notes
+from sounding.compare.pairs import Pairs
+from sounding.compare.procedure import Procedure
+from sounding.compare.requests import check_choices, check_request, chosen_pairs
+from sounding.compare.runs import Reading
+from sounding.data.formats import read_qrels
+from sounding.errors import DataError
+from sounding.evaluation import evaluate
+from sounding.measures import Measure, parse_measures
+from sounding.policies import DEFAULT_POLICIES, Policies
+
+ONE_BY_ONE = ("none", "bh")  # corrections under which a pair may be significant at alpha itself
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Designs:
+    """What the topics at hand allow, for some pairs of runs by some measures."""
+
+    runs: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    topics: tuple[str, ...]
+    pairs: Pairs
+    designs: tuple[Design, ...]  # (measure,)
+    correction: str  # which decides whether the pairs share alpha
+    notes: tuple[str, ...]  # what a reader should be warned of
+    procedure: Procedure
+    policies: Policies
+
+    def names(self, pair: int) -> tuple[str, str]:
+        """run_a and run_b of a pair."""
+        a, b = self.pairs[pair].tolist()
+        return self.runs[a], self.runs[b]
+
+    def by_measure(self) -> Iterator[tuple[Measure, Design]]:
+        """Every measure with its design."""
+        return zip(self.measures, self.designs, strict=True)
+
+
+def design_runs(
+    qrels: Any,
+    runs: Iterable[Any],
+    measures: Iterable[str | Measure],
+    *,
+    baselines: Sequence[str] = (),
+    pair: tuple[str, str] | None = None,
+    procedure: Procedure | None = None,
+    policies: Policies = DEFAULT_POLICIES,
+    reading: Reading | None = None,
+) -> Designs:
+    """Evaluate runs, and ask of the pairs that would be compared how large the experiment must be.
+
+    All pairs share alpha, as by Bonferroni, unless the correction is none or bh.
+    """
+    chosen = parse_measures(measures)
+    check_choices(chosen, policies)
+    how = Procedure(seed=policies.seed) if procedure is None else procedure
+    files = Reading() if reading is None else reading
+    values_only = replace(policies, unjudged="nonrelevant") if policies.unjudged == "bounds" else policies
+    scores = evaluate(
+        read_qrels(
+            qrels, format=files.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
+        ),
+        list(runs), chosen, policies=values_only,
+        run_format=files.run_format, jobs=files.jobs, progress=files.progress,
+    )  # fmt: skip
+    check_request(scores, chosen)
+    pairs = chosen_pairs(scores, chosen, baselines, pair)
+    correction = checked_correction(how.test, how.correction, how.alpha, None, None)
+    found = []
+    for measure in chosen:
+        try:
+            found.append(
+                design(
+                    values_of(scores, measure), pairs, alpha=how.alpha,
+                    comparisons=1 if correction in ONE_BY_ONE else len(pairs),
+                    rng=np.random.default_rng(how.seed),
+                )
+            )  # fmt: skip
+        except DataError as problem:
+            raise DataError(f"{measure}: {problem}") from problem
+    values = np.stack([values_of(scores, measure) for measure in chosen], axis=1)
+    told = [*topic_notes(scores, values), *short_lists(scores.lengths.max(axis=1, initial=0), chosen)]
+    if how.test != "t":
+        told.append(f"Power is that of the paired t test; that of the test {how.test} is not computed.")
+    return Designs(
+        runs=scores.runs, measures=chosen, topics=scores.topics, pairs=pairs, designs=tuple(found),
+        correction=correction, notes=tuple(told), procedure=how, policies=policies,
+    )  # fmt: skip

@@ -1,0 +1,77 @@
+"""What a reader of a comparison should be warned of, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sounding.compare.claims import PairTests
+from sounding.compare.p_values import SMALL
+from sounding.measures import Measure
+from sounding.scores import FEW_TOPICS, Scores
+
+NAMED = 5  # runs that a note names before it counts the others
+
+
+def topic_notes(scores: Scores, values: NDArray[np.float64]) -> Iterator[str]:
+    """Of few topics, and of runs that lack some; the values are (run, measure, topic)."""
+    topics = len(scores.topics)
+    if topics < FEW_TOPICS:
+        yield f"Only {topics} topics, fewer than {FEW_TOPICS}: differences may well be chance."
+    known = ~np.isnan(values)
+    if (known != known[:1]).any():
+        yield (
+            "Values over different topic sets: some runs lack topics that others have, and each pair is"
+            " compared on what it shares; the means of the runs do not compare."
+        )
+    elif scores.missing.any():
+        lacking = [run for run, gaps in zip(scores.runs, scores.missing, strict=True) if gaps.any()]
+        yield f"{_named(lacking)} lack{'s' * (len(lacking) == 1)} judged topics, which count as 0."
+
+
+def _named(runs: Sequence[str]) -> str:
+    """Runs by name, the first ones if they are many, as a sentence begins."""
+    rest = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
+    return f"{len(runs)} run{'s' * (len(runs) > 1)} ({', '.join(runs[:NAMED])}{rest})"
+
+
+def short_lists(longest: ArrayLike, measures: Sequence[Measure]) -> Iterator[str]:
+    """Of cut-offs that are deeper than the longest list of some runs, (run,); those alike in one sentence."""
+    lengths = np.asarray(longest)
+    told: dict[int, list[int]] = {}
+    for depth in sorted({measure.k for measure in measures if measure.k is not None and "@" in str(measure)}):
+        short = int(np.count_nonzero(lengths < depth))
+        if short:
+            told.setdefault(short, []).append(depth)
+    for short, depths in told.items():
+        cuts = " and ".join(f"{depth:,}" for depth in depths)
+        runs = f"{short} of {len(lengths)} runs {'has' if short == 1 else 'have'}"
+        yield (
+            f"Depth {cuts}: {runs} no list that long; what is missing counts as neither relevant nor judged."
+        )
+
+
+def test_notes(performance: Sequence[PairTests]) -> Iterator[str]:
+    """Of pairs without a test, of p that could not be smaller, and of what a test has to say itself."""
+    rows = sum(len(tests.pairs) for tests in performance)
+    reasons = [reason for tests in performance for reason in tests.reasons if reason]
+    if reasons:
+        yield f"{len(reasons):,} of {rows:,} pairs without a test: {reasons[0]}."
+    floors = sum(
+        int(np.count_nonzero(tests.floor & (np.maximum(tests.p, tests.p_adjusted) >= SMALL)))
+        for tests in performance
+    )
+    if floors:
+        limit = _limit(performance)
+        yield f"{floors:,} of {rows:,} p are the least that {limit} can give: marked with ≤, or p_at_floor."
+    told = dict.fromkeys(note for tests in performance for note in tests.notes)
+    yield from (note[0].upper() + note[1:] + "." for note in told)
+
+
+def _limit(performance: Sequence[PairTests]) -> str:
+    """What keeps p from being smaller: the draws of the test, or the topics."""
+    least = max(tests.least for tests in performance)
+    topics = max(int(tests.topics.max(initial=1)) for tests in performance)
+    return "these topics" if least <= 0.5 ** (topics - 1) else f"{round(1 / least) - 1:,} draws"

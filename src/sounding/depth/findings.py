@@ -1,0 +1,272 @@
+"""What to beware of in an evaluation over depth, in plain words and each with its figure.
+
+The seven guidelines with which Lu, Moffat & Culpepper (2016) close, and one of Baillie, Azzopardi &
+Ruthven: runs that lead at shallow depths and are least assessed at deep ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding import __version__
+from sounding.agreement import MostPlaces
+from sounding.compare.scenarios import Pool
+from sounding.depth.curves import name_of
+from sounding.measures import Measure
+
+Floats = NDArray[np.float64]
+
+STANDARD = (5, 10, 15, 20, 30, 100, 200, 500, 1000)  # the cut-offs of trec_eval
+LEADING = 0.1  # the share of the runs that are said to lead
+LEAST = 0.25  # the share of the runs that are said to be least assessed
+EXACT_FORM = "exact form"  # not to be heeded, and always told
+NAMED = 5  # runs that a sentence names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One guideline: whether it asks for attention here, and what was found."""
+
+    guideline: str
+    heed: bool  # something is to be heeded; otherwise the guideline is kept
+    text: str
+
+
+def standard_depths(depths: Sequence[int]) -> Finding:
+    """Compare runs at depths that others use too."""
+    odd = [k for k in depths if k not in STANDARD]
+    known = _listed(STANDARD)
+    if odd:
+        text = f"{_depths(odd)}: not among the cut-offs that others report ({known}); say why, or use those."
+    else:
+        text = f"all of {_listed(depths)} are cut-offs that others report."
+    return Finding(guideline="standard depths", heed=bool(odd), text=text)
+
+
+def fixed_beforehand(
+    measures: Sequence[Measure],
+    discrimination: Mapping[str, tuple[float, float]],
+    plan: str | None,
+    deviations: Sequence[str] = (),
+) -> Finding:
+    """Fix the depths of recall-based measures before the experiment.
+
+    `discrimination` has, by the name of a measure, the least and the largest ratio over the depths.
+    """
+    recall = [name_of(measure) for measure in measures if measure.definition.basis == "recall"]
+    name = "depths fixed beforehand"
+    if plan is not None:
+        told = f"by {plan}" + (f"; deviates: {'; '.join(deviations)}" if deviations else "; it is followed")
+        return Finding(guideline=name, heed=bool(deviations), text=f"{told}.")
+    if not recall:
+        return Finding(
+            guideline=name,
+            heed=False,
+            text="no recall-based measure: k only says how much of the sum is known.",
+        )
+    low, high = discrimination[recall[0]]
+    text = (
+        f"no plan file (--plan) fixes them. For {_listed(recall)} another k is another measure: by"
+        f" {recall[0]} the share of pairs told apart goes from {100 * low:.1f}% to {100 * high:.1f}% over the"
+        " depths shown."
+    )
+    return Finding(guideline=name, heed=True, text=text)
+
+
+_DIVISORS = {
+    "a": "all known relevant documents, R (norm 'a', as trec_eval)",
+    "b": "min(k, R) (norm 'b')",
+    "c": "the relevant documents of the pool of depth k (norm 'c')",
+}
+_IDEALS = {
+    "a": "the best k of all judged documents (norm 'a', as trec_eval)",
+    "b": "the best k of the pool of depth k (norm 'b')",
+}
+
+
+def exact_form(measures: Sequence[Measure], command: str | None) -> Finding:
+    """Say how a truncated measure is computed, or name the tool and its options."""
+    forms = [text for measure in measures if (text := _form(measure))]
+    by = f"sounding {__version__}" + ("" if command is None else f": {command}")
+    return Finding(guideline=EXACT_FORM, heed=False, text="; ".join([*forms, by]) + ".")
+
+
+def _form(measure: Measure) -> str:
+    norm = measure.get("norm")
+    if measure.name in ("AP", "Q"):
+        return f"{name_of(measure)}@k divides by {_DIVISORS[norm]}"
+    if measure.name == "RBP":
+        return f"{name_of(measure)} has p = {measure.get('p'):g}, its sum cut at k"
+    if measure.name == "nDCG":
+        return f"{name_of(measure)}@k divides by the DCG of {_IDEALS[norm]}"
+    return ""
+
+
+def own_order(
+    ties: str, other: str, found: Mapping[str, tuple[float, MostPlaces]], runs: Sequence[str]
+) -> Finding:
+    """Beware of the tie rule: what it does to the ordering of the runs, by measure cut at a depth.
+
+    `found` has tau between the orderings under the two rules, and the runs that move furthest.
+    """
+    name = "tie rule"
+    worst = min(found, key=lambda one: (np.nan_to_num(found[one][0], nan=1.0), -found[one][1].places))
+    tau, moved = found[worst]
+    rules = f"ties {ties} against {other}"
+    if not moved.systems or moved.places == 0 or np.isnan(moved.places):
+        return Finding(guideline=name, heed=False, text=f"{rules}: every run keeps its place.")
+    who = runs[moved.systems[0]]
+    text = (
+        f"{rules}: by {worst} tau is {tau:.3f}, and the run that moves furthest is {who},"
+        f" {_places(moved.places)} from {moved.before[0]:g} to {moved.after[0]:g}."
+    )
+    return Finding(guideline=name, heed=True, text=text)
+
+
+def extended_evaluation(
+    depths: Sequence[int], pool: Pool, covered: Mapping[int, tuple[str, float, float]]
+) -> Finding:
+    """Do not evaluate deeper than the judgments reach, unless the collection was shown to allow it.
+
+    `covered` has for depths the measure with the lowest coverage there, its coverage and inversions.
+    """
+    name = "extended evaluation"
+    if not pool.contributing.any():
+        return Finding(
+            guideline=name,
+            heed=True,
+            text="no pool was recognised: every depth may lie below what was judged.",
+        )
+    beyond = [k for k in depths if k > pool.depth]
+    how = "guessed" if pool.guessed else "listed"
+    if not beyond:
+        text = f"no depth is below the pool's, {pool.depth} (contributing runs {how})."
+        return Finding(guideline=name, heed=False, text=text)
+    text = f"{_depths(beyond)}: below the pool depth {pool.depth} (contributing runs {how})"
+    told = covered.get(beyond[-1])
+    if told is not None and not np.isnan(told[1]):
+        text += (
+            f"; at {beyond[-1]} {told[0]} confirms {100 * told[1]:.1f}% of what the reference separates and"
+            f" turns {100 * told[2]:.1f}% round"
+        )
+    return Finding(guideline=name, heed=True, text=f"{text}.")
+
+
+def utility_beside_recall(measures: Sequence[Measure]) -> Finding:
+    """Show utility-based measures beside recall-based ones."""
+    recall = [name_of(measure) for measure in measures if measure.definition.basis == "recall"]
+    utility = [name_of(measure) for measure in measures if measure.definition.basis == "utility"]
+    alone = bool(recall) and not utility
+    if alone:
+        text = (
+            f"{_listed(recall)} alone: give one beside it that does not ask for R, such as -m 'RBP(p=0.8)'."
+        )
+    elif recall:
+        text = f"{_listed(utility)} beside {_listed(recall)}."
+    else:
+        text = f"{_listed(utility)}, and no recall-based measure."
+    return Finding(guideline="utility beside recall", heed=alone, text=text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unjudged:
+    """The unjudged documents of one run down to a depth."""
+
+    run: str
+    number: int  # over all topics
+    share: float  # of the documents that it has there
+    first: float  # median over topics of the first one's rank; NaN: no topic has one
+    middle: float  # median rank of all of them; NaN: none
+
+
+def unpooled_runs(found: Sequence[Unjudged], pool: Pool, depth: int) -> Finding:
+    """Look at the number and ranks of the unjudged documents of runs that did not contribute to the pool."""
+    name = "runs outside the pool"
+    if not pool.contributing.any():
+        text = "no pool was recognised: it is not known which runs contributed; list them with --info."
+        return Finding(guideline=name, heed=True, text=text)
+    if not found:
+        return Finding(guideline=name, heed=False, text="every run contributed to the pool.")
+    order = sorted(found, key=lambda one: (-one.share, one.run))
+    shown = [
+        f"{one.run} {one.number:,} ({100 * one.share:.0f}%; the first at rank {one.first:g}, half of them"
+        f" above {one.middle:g})"
+        for one in order[:NAMED]
+        if one.number
+    ]
+    how = "guessed" if pool.guessed else "listed"
+    some = [one for one in found if one.number]
+    text = (
+        f"{len(found)} of {len(pool.contributing)} runs did not contribute ({how}); {len(some)} of them have"
+        f" unjudged documents down to {depth}"
+    )
+    if shown:
+        text += f", most of all {_listed(shown)}"
+    return Finding(guideline=name, heed=bool(some), text=f"{text}.")
+
+
+def early_leaders(
+    runs: Sequence[str],
+    measure: str,
+    early: tuple[int, Floats],
+    deep: tuple[int, Floats],
+    assessment: Floats,
+) -> Finding:
+    """Runs among the first tenth at a shallow depth that are in the least assessed quarter at a deep one.
+
+    `early` and `deep` are depths with the means there, (run,); `assessment` is A_p at the deep one.
+    """
+    count = len(runs)
+    leading = set(_first(-np.nan_to_num(early[1]), max(1, int(LEADING * count))))
+    least = set(_first(np.nan_to_num(assessment), max(1, int(LEAST * count))))
+    both = sorted(leading & least, key=lambda run: -early[1][run])
+    places = {k: _places_of(means) for k, means in (early, deep)}
+    name = "early leaders"
+    first = f"among the first {len(leading)} by {measure}@{early[0]}"
+    rule = f"{first} and the {len(least)} least assessed at {deep[0]}"
+    if not both or count < 4:
+        return Finding(guideline=name, heed=False, text=f"no run is {rule}.")
+    told = [
+        f"{runs[run]} (place {places[early[0]][run]}, then {places[deep[0]][run]}; A_p {assessment[run]:.2f})"
+        for run in both[:NAMED]
+    ]
+    more = f" and {len(both) - NAMED} more" if len(both) > NAMED else ""
+    return Finding(guideline=name, heed=True, text=f"{rule}: {_listed(told)}{more}.")
+
+
+def _first(values: Floats, count: int) -> list[int]:
+    return np.argsort(values, kind="stable")[:count].tolist()
+
+
+def _places_of(means: Floats) -> NDArray[np.int64]:
+    """(run,): places from 1, the highest mean first."""
+    places = np.empty(len(means), np.int64)
+    places[np.argsort(-np.nan_to_num(means), kind="stable")] = np.arange(1, len(means) + 1)
+    return places
+
+
+def _places(count: float) -> str:
+    return f"{count:g} place{'s' * (count != 1)},"
+
+
+def _depths(ks: Sequence[int]) -> str:
+    return f"k = {_listed(ks)}"
+
+
+def _listed(items: Sequence[object]) -> str:
+    words = [str(item) for item in items]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def heeded(findings: Sequence[Finding]) -> Iterator[str]:
+    """Sentences for people: what is to be heeded, then in one line which guidelines are kept."""
+    told = [finding for finding in findings if finding.heed or finding.guideline == EXACT_FORM]
+    for finding in told:
+        yield f"{finding.guideline[0].upper()}{finding.guideline[1:]}: {finding.text}"
+    kept = [finding.guideline for finding in findings if finding not in told]
+    if kept:
+        yield f"Kept: {', '.join(kept)}."

@@ -1,0 +1,141 @@
+"""Means with comparison intervals at chosen depths, and two runs over depth with the case at each.
+
+Figs. 4 to 11 of Baillie, Azzopardi & Ruthven: performance beside assessment, A_p at the same depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.compare.anova import comparison_half_width
+from sounding.compare.cases import UNTESTED, Cases, decide
+from sounding.compare.claims import PairTests
+from sounding.compare.procedure import Procedure
+from sounding.errors import DataError
+from sounding.scores import mean_over_topics
+
+if TYPE_CHECKING:
+    import polars
+
+Floats = NDArray[np.float64]
+
+ONE_PAIR = np.array([[0, 1]], np.intp)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Intervals:
+    """The mean of every run at some depths, and how far about it its comparison interval reaches."""
+
+    depths: tuple[int, ...]
+    means: Floats  # (depth, run)
+    half_width: Floats  # (depth,) the same for all runs; NaN: there is no error to reckon with
+
+    @property
+    def lower(self) -> Floats:
+        """(depth, run)."""
+        return self.means - self.half_width[:, np.newaxis]
+
+    @property
+    def upper(self) -> Floats:
+        """(depth, run)."""
+        return self.means + self.half_width[:, np.newaxis]
+
+
+def comparison_intervals(
+    values: Floats, depths: Sequence[int], *, alpha: float = 0.05, topics_as_blocks: bool = False
+) -> Intervals:
+    """Intervals from values (depth, run, topic): two runs differ significantly where theirs are disjoint.
+
+    After an analysis of variance, by Bonferroni for all pairs: t(1 - alpha / 2m) s / sqrt(2n) on either
+    side of the mean. The error is that of the topics which every run has; the means are of all that each
+    run has. With topics as blocks, and two runs, it is the paired t test.
+    """
+    runs = values.shape[1]
+    widths = [_half_width(table, runs * (runs - 1) // 2, alpha, topics_as_blocks) for table in values]
+    return Intervals(depths=tuple(depths), means=mean_over_topics(values), half_width=np.array(widths))
+
+
+def _half_width(table: Floats, pairs: int, alpha: float, topics_as_blocks: bool) -> float:
+    whole = table[:, ~np.isnan(table).any(axis=0)]
+    if pairs < 1 or whole.shape[1] < 2:
+        return np.nan
+    found = comparison_half_width(whole, alpha=alpha, pairs=pairs, topics_as_blocks=topics_as_blocks)
+    return found if found > 0 else np.nan
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PairOverDepth:
+    """Two runs at some depths: performance and assessment with error bars, and the case at each depth."""
+
+    runs: tuple[str, str]
+    measure: str
+    performance: Intervals  # of the two runs; disjoint where a paired t test separates them
+    assessment: Intervals  # A_p at the same depths
+    p: Floats  # (depth,) of the difference in performance; NaN: not tested
+    assessment_p: Floats  # (depth,)
+    cases: Cases  # (depth,) of the decision matrix; 0: not tested
+
+    @property
+    def frame(self) -> polars.DataFrame:
+        """Columns run, measure, k, mean, lower, upper, case: performance, then A_p, of either run."""
+        import polars
+
+        depths, parts = self.performance.depths, []
+        for name, found in ((self.measure, self.performance), ("A_p", self.assessment)):
+            for place, run in enumerate(self.runs):
+                parts.append(
+                    polars.DataFrame(
+                        {
+                            "run": [run] * len(depths), "measure": [name] * len(depths), "k": depths,
+                            "mean": found.means[:, place], "lower": found.lower[:, place],
+                            "upper": found.upper[:, place], "case": self.cases.astype(np.int64),
+                        }
+                    )
+                )  # fmt: skip
+        return polars.concat(parts)
+
+
+def pair_over_depth(
+    runs: tuple[str, str],
+    measure: str,
+    values: Floats,
+    assessment: Floats,
+    depths: Sequence[int],
+    procedure: Procedure,
+) -> PairOverDepth:
+    """Two runs from values and A_p, (depth, run, topic) each; tested as a pair by itself at every depth."""
+    tests = [
+        (_tested(performance, procedure), _tested(assessed, procedure))
+        for performance, assessed in zip(values, assessment, strict=True)
+    ]
+    bars = [
+        comparison_intervals(table, depths, alpha=procedure.alpha, topics_as_blocks=True)
+        for table in (values, assessment)
+    ]
+    return PairOverDepth(
+        runs=runs, measure=measure, performance=bars[0], assessment=bars[1],
+        p=np.array([_p(one) for one, _ in tests]), assessment_p=np.array([_p(one) for _, one in tests]),
+        cases=np.array([_case(*both) for both in tests], np.int8),
+    )  # fmt: skip
+
+
+def _tested(table: Floats, procedure: Procedure) -> PairTests | None:
+    try:
+        return procedure.apply(table, ONE_PAIR)
+    except DataError:
+        return None
+
+
+def _p(tests: PairTests | None) -> float:
+    return np.nan if tests is None else float(tests.p[0])
+
+
+def _case(performance: PairTests | None, assessment: PairTests | None) -> int:
+    if performance is None or assessment is None:
+        return UNTESTED
+    return int(decide(performance, assessment)[0])

@@ -1,0 +1,181 @@
+"""Which pairs of runs a measure tells apart at each depth, and how that fits a reference.
+
+Lu, Moffat & Culpepper (2016), section 3: discrimination ratio and median p; coverage ratio (Eq. 5) and
+observed inversion ratio (Eq. 6) against a reference measure. A pair that the reference separates has a
+direction: separated the other way round it is not covered, and it is inverted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.compare import student
+from sounding.compare.claims import check_choices
+from sounding.compare.multiplicity import CORRECTIONS
+from sounding.compare.pairs import Pairs, blocks, differences, grid_decimals
+from sounding.compare.procedure import Procedure
+from sounding.errors import DataError
+
+Floats = NDArray[np.float64]
+Signs = NDArray[np.int8]
+
+# Two runs so alike that their covariance cancels their variances to this share: differences are taken
+# topic by topic, which keeps all digits and finds those that are all equal.
+ALIKE = 1e-5
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Separation:
+    """What a test says of all pairs of runs, at some depths of one measure."""
+
+    ks: tuple[int, ...]
+    order: Signs  # (k, pair): 1 where the first run has the higher mean, -1 the second, 0 neither
+    separated: Signs  # (k, pair): the same where the difference is significant, otherwise 0
+    median_p: Floats  # (k,) over the pairs, each by itself; NaN: there was nothing to test
+
+    def discrimination(self) -> Floats:
+        """(k,): the share of pairs that are told apart."""
+        return np.count_nonzero(self.separated, axis=1) / self.separated.shape[1]
+
+    def at(self, k: int) -> Signs:
+        """(pair,): what is separated at one depth, with its direction."""
+        return self.separated[self.ks.index(k)]
+
+
+def coverage(new: Separation, reference: Signs) -> Floats:
+    """(k,): of the pairs that the reference separates, those that are separated the same way.
+
+    NaN where the reference separates none.
+    """
+    return _share_of(reference, (new.separated == reference) & (reference != 0))
+
+
+def inversions(new: Separation, reference: Signs) -> Floats:
+    """(k,): of the pairs that the reference separates, those whose means stand the other way round.
+
+    Significant or not; NaN where the reference separates none.
+    """
+    return _share_of(reference, (new.order == -reference) & (reference != 0))
+
+
+def _share_of(reference: Signs, counted: NDArray[np.bool_]) -> Floats:
+    total = np.count_nonzero(reference)
+    return np.count_nonzero(counted, axis=1) / total if total else np.full(len(counted), np.nan)
+
+
+def separate(values: Floats, ks: Sequence[int], pairs: Pairs, procedure: Procedure) -> Separation:
+    """Test all pairs at every depth, from values (k, run, topic); NaN: the run lacks the topic.
+
+    Paired t tests of runs that all have the same topics are made for many depths at once; any other test
+    is made depth by depth, as `sounding compare` does.
+    """
+    if values.shape[0] != len(ks):
+        raise DataError(f"values at {values.shape[0]} depths, and {len(ks)} depths are named")
+    present = ~np.isnan(values).all(axis=(0, 1))
+    known = values[:, :, present]
+    if is_quick(procedure) and known.shape[2] > 1 and not np.isnan(known).any():
+        parts = [_t_tests(known[rows], pairs, procedure) for rows in _chunks(known, pairs)]
+    else:
+        parts = [_tested(table, pairs, procedure) for table in values]
+    return Separation(
+        ks=tuple(ks),
+        order=np.concatenate([part[0] for part in parts]),
+        separated=np.concatenate([part[1] for part in parts]),
+        median_p=np.concatenate([part[2] for part in parts]),
+    )
+
+
+def joined(parts: Sequence[Separation]) -> Separation:
+    """Several groups of depths as one, in the order given."""
+    return Separation(
+        ks=tuple(k for part in parts for k in part.ks),
+        order=np.concatenate([part.order for part in parts]),
+        separated=np.concatenate([part.separated for part in parts]),
+        median_p=np.concatenate([part.median_p for part in parts]),
+    )
+
+
+def is_quick(procedure: Procedure) -> bool:
+    """Whether a thousand depths are tested in seconds: paired t tests."""
+    return procedure.test == "t"
+
+
+def _chunks(values: Floats, pairs: Pairs) -> Iterator[slice]:
+    """Depths in groups for which a few numbers a pair, and the runs' covariances, stay small."""
+    runs = values.shape[1]
+    return blocks(len(values), (4 * len(pairs) + 2 * runs * runs) // 16)
+
+
+Part = tuple[Signs, Signs, Floats]  # order and separated (k, pair), median p (k,)
+
+
+def _tested(table: Floats, pairs: Pairs, procedure: Procedure) -> Part:
+    """One depth by the tests of `compare`; nothing is separated where there is nothing to test."""
+    try:
+        tests = procedure.apply(table, pairs)
+    except DataError:
+        nothing = np.zeros((1, len(pairs)), np.int8)
+        return nothing, nothing, np.full(1, np.nan)
+    order = np.sign(np.nan_to_num(tests.difference)).astype(np.int8)
+    median = np.median(tests.p, keepdims=True)
+    return order[np.newaxis], (order * tests.significant)[np.newaxis].astype(np.int8), median
+
+
+def _t_tests(values: Floats, pairs: Pairs, procedure: Procedure) -> Part:
+    """Paired t tests at several depths: variances of differences from the runs' covariances."""
+    topics = values.shape[2]
+    decimals = grid_decimals(values)
+    gaps, squares = _spread(values, pairs, decimals)
+    error = np.sqrt(squares / (topics - 1) / topics)
+    tested = error > 0
+    t = np.where(tested, student.ratio(gaps, error), 0.0)
+    order = np.sign(gaps).astype(np.int8)
+    separated = order * _significant(t, topics - 1, procedure)
+    return order, separated.astype(np.int8), _median_p(t, topics - 1)
+
+
+def _spread(values: Floats, pairs: Pairs, decimals: int) -> tuple[Floats, Floats]:
+    """(k, pair) each: mean differences, and the sums of squared deviations from them."""
+    first, second = pairs[:, 0], pairs[:, 1]
+    means = values.mean(axis=2)
+    gaps = np.round(means[:, first] - means[:, second], decimals)
+    centred = values - means[:, :, np.newaxis]
+    products = centred @ centred.transpose(0, 2, 1)
+    own = np.einsum("krr->kr", products)
+    both = own[:, first] + own[:, second]
+    squares = both - 2 * products[:, first, second]
+    place, pair = (squares <= ALIKE * both).nonzero()
+    if len(place):
+        runs = values.shape[1]
+        flat = values.reshape(-1, values.shape[2])
+        chosen = pairs[pair] + (place * runs)[:, np.newaxis]
+        for rows in blocks(len(chosen), values.shape[2]):
+            found = differences(flat, chosen[rows], decimals)
+            gaps[place[rows], pair[rows]] = found.mean
+            squares[place[rows], pair[rows]] = found.squares
+    return gaps, squares
+
+
+def _significant(t: Floats, df: int, procedure: Procedure) -> NDArray[np.bool_]:
+    """(k, pair): whether the adjusted p is at most alpha.
+
+    Without a correction, or with Bonferroni's, all pairs have one critical t, and no p is needed.
+    """
+    used = check_choices(procedure.test, procedure.correction, procedure.alpha, None, None)
+    family = {"none": 1, "bonferroni": t.shape[1]}.get(used)
+    if family is not None:
+        return np.abs(t) >= float(student.critical(procedure.alpha / family, df))
+    p = student.two_sided(t, df)
+    return np.array([CORRECTIONS[used](row) for row in p]) <= procedure.alpha
+
+
+def _median_p(t: Floats, df: int) -> Floats:
+    """(k,): p falls with the size of t, so that the middle ones of the pairs are found before it is known."""
+    count = t.shape[1]
+    middle = sorted({(count - 1) // 2, count // 2})
+    sizes = np.partition(np.abs(t), middle, axis=1)[:, middle]
+    return student.two_sided(sizes, df).mean(axis=1)

@@ -1,0 +1,49 @@
+"""One function for each chart, from a frame to an Altair chart; `save` writes it.
+
+Each function's docstring names the columns of its frame. Altair is loaded when the first chart is made.
+"""
+
+from sounding.report.charts.agreement import agreement_by_pool_depth, agreement_by_share_kept, volatility
+from sounding.report.charts.assessment import (
+    judged_share_by_depth,
+    judged_shares,
+    performance_against_assessment,
+    reinforcement,
+)
+from sounding.report.charts.collection import (
+    group_overlap,
+    growth_by_depth,
+    leave_out_changes,
+    pool_size_by_depth,
+    unique_relevant,
+)
+from sounding.report.charts.depth import rank_weights, residuals_over_k, stability_over_k, values_over_k
+from sounding.report.charts.intervals import means_with_intervals, pair_over_depth
+from sounding.report.charts.judging import agreement_by_judgments, confidence_by_judgments
+from sounding.report.charts.save import require_suffix, save, together
+
+__all__ = [
+    "agreement_by_judgments",
+    "agreement_by_pool_depth",
+    "agreement_by_share_kept",
+    "confidence_by_judgments",
+    "group_overlap",
+    "growth_by_depth",
+    "judged_share_by_depth",
+    "judged_shares",
+    "leave_out_changes",
+    "means_with_intervals",
+    "pair_over_depth",
+    "performance_against_assessment",
+    "pool_size_by_depth",
+    "rank_weights",
+    "reinforcement",
+    "require_suffix",
+    "residuals_over_k",
+    "save",
+    "stability_over_k",
+    "together",
+    "unique_relevant",
+    "values_over_k",
+    "volatility",
+]

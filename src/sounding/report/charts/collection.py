@@ -1,0 +1,245 @@
+"""Charts of a pool: what it holds, who contributed it, and what would be missing without them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sounding.report.charts.axes import PERCENT, depth_x, value_domain
+from sounding.report.charts.frames import MOST_POINTS, data, names, needs, plural, span, thinned
+from sounding.report.charts.series import Values, series_signs
+from sounding.report.charts.style import COLOURS, RULE, pane_title, titled
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars
+
+    from sounding.report.charts.style import Chart
+
+POOL_TITLE = "pool depth (log scale)"
+# Far apart in lightness, so that the parts of a bar differ in grey print.
+KINDS = {"automatic": "#9ecae8", "manual": "#0b3c5d", "mixed": "#D55E00", "other": "#f2f2f2"}
+FEW_GROUPS = 12  # that have room for broader bars
+WIDEST, BAR = 960, 12  # pixels: of a chart with a bar for each run, and of such a bar with its name
+
+# -- the pool --------------------------------------------------------------------------------------
+
+
+@needs("depth", "relevant", "rate")
+def growth_by_depth(frame: polars.DataFrame) -> Chart:
+    """Relevant documents found by pools of growing depth, and how fast (Lu et al., Fig. 1).
+
+    Columns: `depth`, `relevant` (mean for a topic), `rate` (new ones for one more depth); optional
+    `extrapolated` (true where nobody judged: drawn with dashes) and `collection` (a colour each).
+    """
+    import altair as alt
+    import polars
+
+    if "collection" not in frame.columns:
+        frame = frame.with_columns(collection=polars.lit("pool"))
+    if "extrapolated" not in frame.columns:
+        frame = frame.with_columns(extrapolated=polars.lit(False))
+    found = frame.filter(~polars.col("extrapolated"))["depth"]
+    kept, note = thinned(frame, "depth", keep=found.unique().to_list()[-1:], most=MOST_POINTS)
+    drawn = _joined(kept)
+    order = names(kept, "collection")
+    signs = series_signs("collection", order, points=False, title="collection", top=False)
+    dashes = alt.Scale(domain=["found", "extrapolated"], range=[[1, 0], [4, 3]])
+    look = alt.Legend(title=None, symbolSize=400, symbolStrokeWidth=2)
+    dash = alt.StrokeDash("line:N", scale=dashes, legend=look if drawn["line"].n_unique() > 1 else None)
+    x = depth_x(*span(drawn, "depth"), "depth", POOL_TITLE)
+    panes = []
+    for column, heading, title in (
+        ("relevant", "found by the pool", "relevant documents a topic"),
+        ("rate", "rate of finding", "new relevant documents a topic at this depth"),
+    ):
+        values = Values(column=column, title=title, domain=value_domain(drawn[column]))
+        tooltip = [
+            alt.Tooltip("collection:N"), alt.Tooltip("line:N"), alt.Tooltip("depth:Q"),
+            alt.Tooltip(f"{column}:Q", format=".3f"),
+        ]  # fmt: skip
+        line = alt.Chart(data(drawn.select("collection", "line", "depth", column))).mark_line(strokeWidth=2)
+        encoded = line.encode(x, values.y(), signs.colour, dash, tooltip=tooltip)
+        panes.append(encoded.properties(width=330, height=260, title=pane_title(heading)))
+    return titled(alt.hconcat(*panes, spacing=30), "Relevant documents by depth of the pool", [note])
+
+
+def _joined(frame: polars.DataFrame) -> polars.DataFrame:
+    """Lines named found and extrapolated; the last point found also starts the extrapolation."""
+    import polars
+
+    line = polars.when("extrapolated").then(polars.lit("extrapolated")).otherwise(polars.lit("found"))
+    drawn = frame.with_columns(line=line).sort("depth", maintain_order=True)
+    found = drawn.filter(polars.col("line") == "found")
+    ends = found.group_by("collection", maintain_order=True).last().select(drawn.columns)
+    going_on = drawn.filter(polars.col("line") == "extrapolated")["collection"].unique().to_list()
+    joints = ends.filter(polars.col("collection").is_in(going_on))
+    return polars.concat([joints.with_columns(line=polars.lit("extrapolated")), drawn])
+
+
+@needs("depth", "size")
+def pool_size_by_depth(frame: polars.DataFrame) -> Chart:
+    """How many documents pools of growing depth hold.
+
+    Columns: `depth`, `size` (documents); optional `share` (of depth times runs times topics, 0 to 1).
+    """
+    import altair as alt
+
+    kept, note = thinned(frame, "depth", most=MOST_POINTS)
+    x = depth_x(*span(kept, "depth"), "depth", POOL_TITLE)
+    panes = []
+    for column, title, shown in (
+        ("size", "documents in the pool", ",d"),
+        ("share", "share of all that the runs retrieved", PERCENT),
+    ):
+        if column in kept.columns:
+            values = Values(column=column, title=title, domain=value_domain(kept[column]), format=shown)
+            tooltip = [alt.Tooltip("depth:Q"), alt.Tooltip(f"{column}:Q", format=shown)]
+            line = alt.Chart(data(kept.select("depth", column))).mark_line(strokeWidth=2, color=COLOURS[0])
+            panes.append(line.encode(x, values.y(), tooltip=tooltip).properties(width=330, height=240))
+    return titled(alt.hconcat(*panes, spacing=30), "Documents to judge by depth of the pool", [note])
+
+
+# -- contributors ----------------------------------------------------------------------------------
+
+
+@needs("group", "kind", "unique")
+def unique_relevant(frame: polars.DataFrame) -> Chart:
+    """Relevant documents that one group alone found, stacked by kind of run (Voorhees 2002, Fig. 1).
+
+    Columns: `group`, `kind` (automatic, manual, mixed, other), `unique`. Groups stand in the order of their
+    number; those without any are left out and counted.
+    """
+    import altair as alt
+    import polars
+
+    totals = frame.group_by("group").agg(total=polars.col("unique").sum())
+    order = totals.filter(polars.col("total") > 0).sort(["total", "group"], descending=[True, False])
+    kinds = _kinds(frame)
+    place = polars.col("kind").replace_strict(kinds, range(len(kinds)), return_dtype=polars.Int64)
+    shown = frame.filter(polars.col("unique") > 0).select("group", "kind", "unique", place=place)
+    bars = alt.Chart(data(shown)).mark_bar(stroke=RULE, strokeWidth=0.4)
+    encoded = bars.encode(
+        alt.X("group:N", sort=order["group"].to_list(), title="group", axis=_slanted()),
+        alt.Y("unique:Q", title="relevant documents found by no other group", stack="zero"),
+        _kind_colour(kinds, "found by runs"),
+        alt.Order("place:Q"),
+        tooltip=[alt.Tooltip("group:N"), alt.Tooltip("kind:N"), alt.Tooltip("unique:Q")],
+    )
+    total, none = int(order["total"].sum()), totals.height - order.height
+    return titled(
+        encoded.properties(width=alt.Step(16 if order.height > FEW_GROUPS else 36), height=280),
+        f"{plural(total, 'relevant document')} found by one group alone",
+        [_parts(shown, kinds, total), f"{plural(none, 'group')} found none." if none else ""],
+    )
+
+
+def _kinds(frame: polars.DataFrame) -> list[str]:
+    """The kinds of run in the frame, the usual ones first and in the usual order."""
+    seen = names(frame, "kind")
+    return [kind for kind in KINDS if kind in seen] + [kind for kind in seen if kind not in KINDS]
+
+
+def _kind_colour(kinds: Sequence[str], title: str) -> alt.Color:
+    """Colours of kinds of run that differ in lightness; the usual kinds have the same in every chart."""
+    import altair as alt
+
+    colours = [KINDS.get(kind, COLOURS[place % len(COLOURS)]) for place, kind in enumerate(kinds)]
+    return alt.Color("kind:N", title=title, scale=alt.Scale(domain=list(kinds), range=colours))
+
+
+def _slanted(*, labels: bool = True) -> alt.Axis:
+    """Names below an axis, all of them."""
+    import altair as alt
+
+    return alt.Axis(labels=labels, ticks=labels, labelAngle=-60, labelOverlap=False)
+
+
+def _parts(frame: polars.DataFrame, kinds: Sequence[str], total: int) -> str:
+    """How many documents each kind of run found, in words."""
+    counts = {kind: int(frame.filter(frame["kind"] == kind)["unique"].sum()) for kind in kinds}
+    said = [
+        f"{count:,} {kind} ({count / total:.0%})" if count >= 0.01 * total else f"{count:,} {kind}"
+        for kind, count in counts.items()
+        if count
+    ]
+    return f"Found by runs of this kind: {', '.join(said)}." if said else ""
+
+
+@needs("run", "percent", "unique")
+def leave_out_changes(frame: polars.DataFrame, *, measure: str = "AP") -> Chart:
+    """Change of every run without its group's unique documents, beside their number (Voorhees 2002, Fig. 2).
+
+    Columns: `run`, `percent` (change in percent), `unique`; optional `kind`. Runs stand in the order of the
+    size of their change, then of `unique`, then of their names.
+    """
+    import altair as alt
+    import polars
+
+    size = polars.col("percent").fill_nan(None).abs()
+    ordered = frame.sort(size, "unique", "run", nulls_last=True)
+    runs = ordered["run"].to_list()
+    named = WIDEST / len(runs) >= BAR - 1
+    has_kinds = "kind" in frame.columns
+    columns = ["run", "percent", "unique", *(["kind"] if has_kinds else [])]
+    bars = alt.Chart(data(ordered.select(columns))).mark_bar(color=COLOURS[0])
+    tooltip = [
+        alt.Tooltip("run:N"), alt.Tooltip("percent:Q", title=f"change in {measure} (%)", format=".2f"),
+        alt.Tooltip("unique:Q", title="unique relevant documents"),
+    ]  # fmt: skip
+    panes = []
+    for column, title, last in (
+        ("percent", f"change in {measure} (%)", False),
+        ("unique", "group's unique documents", True),
+    ):
+        below = (
+            "run, in the order of the change" if named else f"{len(runs)} runs, in the order of the change"
+        )
+        x = alt.X("run:N", sort=runs, axis=_slanted(labels=last and named), title=below if last else None)
+        encoded = bars.encode(x, alt.Y(f"{column}:Q", title=title), tooltip=tooltip)
+        if has_kinds:
+            encoded = encoded.encode(_kind_colour(_kinds(frame), "kind of run"))
+        panes.append(encoded.properties(width=min(max(BAR * len(runs), 120), WIDEST), height=160))
+    known = ordered.filter(polars.col("percent").is_finite())
+    return titled(
+        alt.vconcat(*panes, spacing=10),
+        f"{measure} of {plural(len(runs), 'run')} without what only the run's group found",
+        [_mean_and_most(known["run"].to_list(), known["percent"].to_list())],
+    )
+
+
+def _mean_and_most(runs: Sequence[str], changes: Sequence[float]) -> str:
+    """The mean size of the changes, and the last one: the largest."""
+    if not runs:
+        return ""
+    mean = sum(abs(change) for change in changes) / len(changes)
+    return f"The change is {mean:.2f}% on average, and at most {abs(changes[-1]):.2f}% ({runs[-1]})."
+
+
+@needs("group", "other", "overlap")
+def group_overlap(frame: polars.DataFrame) -> Chart:
+    """How much of what one group brought to the pool another brought too.
+
+    Columns: `group`, `other`, `overlap` (0 to 1). Groups stand in the order of their mean overlap.
+    """
+    import altair as alt
+    import polars
+
+    apart = frame.filter(polars.col("group") != polars.col("other")).select("group", "other", "overlap")
+    means = apart.group_by("group").agg(mean=polars.col("overlap").fill_nan(None).mean())
+    known = means.sort(["mean", "group"], descending=[True, False], nulls_last=True)["group"].to_list()
+    order = list(dict.fromkeys([*known, *names(frame, "group"), *names(frame, "other")]))
+    scale = alt.Scale(scheme="cividis", domain=list(value_domain(apart["overlap"])))
+    tiles = alt.Chart(data(apart)).mark_rect().encode(
+        alt.X("other:N", sort=order, title="share that this group brought too", axis=_slanted()),
+        alt.Y("group:N", sort=order, title="of the documents that this group brought",
+              axis=alt.Axis(labelOverlap=False)),
+        alt.Color("overlap:Q", title="overlap", scale=scale,
+                  legend=alt.Legend(format=PERCENT, gradientLength=200)),
+        tooltip=[alt.Tooltip("group:N"), alt.Tooltip("other:N"), alt.Tooltip("overlap:Q", format=".1%")],
+    )  # fmt: skip
+    return titled(
+        tiles.properties(width=alt.Step(14), height=alt.Step(14)),
+        f"How much {plural(len(order), 'group')} have in common",
+        ["Groups stand in the order of their mean overlap with the others."],
+    )

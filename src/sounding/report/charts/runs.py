@@ -1,0 +1,207 @@
+"""Many runs in one pane: all thin and grey, five of them in colour and named.
+
+Lu, Moffat & Culpepper (2016), Figs. 2 and 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from sounding.errors import DataError
+from sounding.report.charts.axes import depth_domain, depth_x, pool_rule
+from sounding.report.charts.frames import data, names
+from sounding.report.charts.series import Values
+from sounding.report.charts.style import FAINT, pane_title
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars
+
+PLACES = (1.0, 0.75, 0.5, 0.25, 0.0)
+PERFORMANCE = ("best", "upper quartile", "median", "lower quartile", "worst")
+AMOUNT = ("highest", "upper quartile", "median", "lower quartile", "lowest")
+LINES = (
+    ("#0072B2", [1, 0]),
+    ("#009E73", [7, 3]),
+    ("#000000", [1, 0]),
+    ("#CC79A7", [7, 3]),
+    ("#D55E00", [2, 2]),
+)
+LABEL_HEIGHT = 14  # pixels between the middles of two labels
+LEADER = 14  # pixels from the end of a line to its label
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A run that stands out: where among the five, its name, and the label it carries."""
+
+    place: int
+    run: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPane:
+    """What one pane of many runs shows."""
+
+    column: str
+    words: Sequence[str]
+    column_title: str
+    domain: tuple[float, float]
+    depths: tuple[int, int]
+    reference_k: int
+    pool_depth: int | None = None
+    title: str = ""
+    width: int = 380
+    height: int = 280
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one depth only, where lines have no length and points stand for them."""
+        return self.depths[0] == self.depths[1]
+
+
+def five_numbers(values: dict[str, float | None], words: Sequence[str]) -> list[Standing]:
+    """The runs at the maximum, the quartiles and the minimum, best first; all where there are five or fewer.
+
+    Quartiles are runs, not averages of two: the nearest in order. Equal values are ordered by name.
+    """
+    known = {run: value for run, value in values.items() if value is not None and math.isfinite(value)}
+    ordered = sorted(known, key=lambda run: (known[run], run))
+    last = len(ordered) - 1
+    if last < len(PLACES):
+        spread = len(PLACES) - 1
+        return [
+            Standing(round(number * spread / max(last, 1)), run, run)
+            for number, run in enumerate(reversed(ordered))
+        ]
+    chosen = [ordered[math.floor(place * last + 0.5)] for place in PLACES]
+    return [
+        Standing(place, run, f"{word}: {run}")
+        for place, (run, word) in enumerate(zip(chosen, words, strict=True))
+    ]
+
+
+def spread_labels(heights: Sequence[float], room: float, gap: float = LABEL_HEIGHT) -> list[float]:
+    """Heights moved apart until no two are nearer than the gap, in the same order.
+
+    They stay within the room if they fit. Of those at one height the first goes on top.
+    """
+    order = sorted(range(len(heights)), key=lambda number: (round(heights[number]), -number))
+    placed = list(heights)
+    floor = -math.inf
+    for number in order:
+        placed[number] = floor = max(placed[number], floor + gap)
+    ceiling = max(room, gap * (len(heights) - 1))
+    for number in reversed(order):
+        placed[number] = ceiling = min(placed[number], ceiling)
+        ceiling -= gap
+    return placed
+
+
+def reference_depth(frame: polars.DataFrame, wanted: int | None) -> int:
+    """The depth at which runs are ordered: the wanted one, or the deepest."""
+    depths = frame["k"].unique().to_list()
+    if wanted is not None and wanted not in depths:
+        seen = f"{min(depths)} to {max(depths)}"
+        raise DataError(
+            f"reference depth {wanted}: not among the depths of the frame; expected one of {seen}"
+        )
+    return max(depths) if wanted is None else wanted
+
+
+def standing_notes(frame: polars.DataFrame, column: str, words: Sequence[str], reference_k: int) -> list[str]:
+    """What the colours mean, unless every run stands out, and which runs have no value to be ordered by."""
+    import polars
+
+    runs = names(frame, "run")
+    known = frame.filter((polars.col("k") == reference_k) & polars.col(column).is_finite())
+    unknown = [run for run in runs if run not in set(names(known, "run"))]
+    notes = []
+    if len(runs) > len(words):
+        listed = f"{', '.join(words[:-1])} and {words[-1]}"
+        notes.append(f"Grey: all runs. In colour: the {listed} run at k = {reference_k:,}.")
+    if unknown:
+        what = f"{unknown[0]} has" if len(unknown) == 1 else f"{len(unknown)} runs, as {unknown[0]}, have"
+        notes.append(f"{what} no value at k = {reference_k:,}.")
+    return notes
+
+
+def run_pane(frame: polars.DataFrame, pane: RunPane) -> alt.LayerChart:
+    """One line for each run over k, with the five that stand out on top and their names at the right."""
+    import altair as alt
+    import polars
+
+    at_reference = frame.filter(polars.col("k") == pane.reference_k)
+    values = dict(zip(at_reference["run"].to_list(), at_reference[pane.column].to_list(), strict=True))
+    standing = five_numbers(values, pane.words)
+    shown = frame.select("run", "k", pane.column)
+    layers = [_everyone(shown, pane), *pool_rule(pane.pool_depth, *pane.depths)]
+    for one in standing:
+        colour, dash = LINES[one.place]
+        line = alt.Chart(data(shown.filter(polars.col("run") == one.run)))
+        point = {"size": 40, "color": colour} if pane.single else False
+        layers.append(
+            _encoded(line.mark_line(strokeWidth=2.2, color=colour, strokeDash=dash, point=point), pane)
+        )
+    layers += _labels(shown, pane, standing)
+    chart = alt.LayerChart(layer=layers)
+    return chart.properties(width=pane.width, height=pane.height, title=pane_title(pane.title))
+
+
+def _everyone(frame: polars.DataFrame, pane: RunPane) -> alt.Chart:
+    """All runs, thin and grey; on a page the one that is pointed at stands out."""
+    import altair as alt
+
+    lines = data(frame)
+    # Altair takes parameters of one name for one, and warns: each pane has a name of its own.
+    sign = crc32(f"{pane}{lines.values}".encode())
+    pointed = alt.selection_point(f"run_{sign:08x}", on="pointerover", fields=["run"], empty=False)
+    point = {"size": 12, "color": FAINT} if pane.single else False
+    drawn = _encoded(alt.Chart(lines).mark_line(color=FAINT, point=point), pane)
+    return drawn.encode(
+        alt.Detail("run:N"),
+        opacity=alt.condition(pointed, alt.value(1.0), alt.value(0.55)),
+        strokeWidth=alt.condition(pointed, alt.value(3.0), alt.value(0.8)),
+    ).add_params(pointed)
+
+
+def _encoded(line: alt.Chart, pane: RunPane) -> alt.Chart:
+    import altair as alt
+
+    values = Values(column=pane.column, title=pane.column_title, domain=pane.domain)
+    tooltip = [alt.Tooltip("run:N"), alt.Tooltip("k:Q"), alt.Tooltip(f"{pane.column}:Q", format=".4f")]
+    return line.encode(depth_x(*pane.depths), values.y(), tooltip=tooltip)
+
+
+def _labels(frame: polars.DataFrame, pane: RunPane, standing: Sequence[Standing]) -> list[alt.Chart]:
+    """Names beside the right ends of the lines, moved apart, with a short line from each end to its name."""
+    import altair as alt
+    import polars
+
+    low, high = pane.domain
+    last = frame.filter(polars.col(pane.column).is_finite()).sort("k").group_by("run").last()
+    ends = {run: (k, value) for run, k, value in last.select("run", "k", pane.column).iter_rows()}
+    heights = [(ends[one.run][1] - low) / (high - low) * pane.height for one in standing]
+    first, deepest = depth_domain(*pane.depths)
+    label_k = deepest * (deepest / first) ** (LEADER / pane.width)
+    layers = []
+    for one, height in zip(standing, spread_labels(heights, pane.height), strict=True):
+        k, value = ends[one.run]
+        colour, _ = LINES[one.place]
+        label_value = low + height / pane.height * (high - low)
+        place = {"label": one.label, "k": k, "value": value, "label_k": label_k, "label_value": label_value}
+        label = alt.Chart(data(polars.DataFrame([place])))
+        leader = label.mark_rule(color=colour, strokeWidth=1, opacity=0.6)
+        text = label.mark_text(
+            align="left", baseline="middle", dx=3, color=colour, fontSize=11, fontWeight=600
+        )
+        layers += [
+            leader.encode(alt.X("k:Q"), alt.Y("value:Q"), alt.X2("label_k:Q"), alt.Y2("label_value:Q")),
+            text.encode(alt.X("label_k:Q"), alt.Y("label_value:Q"), alt.Text("label:N")),
+        ]
+    return layers

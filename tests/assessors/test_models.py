@@ -1,0 +1,90 @@
+"""Simulated assessors: the overlaps that are wanted, what correlation adds, and the paper's finding on TREC-8."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.assessors.panels import random_panel
+
+from sounding.assessors.agreement import agree
+from sounding.assessors.models import CORRELATION, OVERLAPS, simulate_assessors
+from sounding.assessors.resampling import evaluate_assessors, resample
+from sounding.data.formats import read_qrels
+from sounding.data.tables import Qrels
+from sounding.errors import DataError
+
+
+def large() -> Qrels:
+    rng = np.random.default_rng(0)
+    grades = np.where(rng.random(40_000) < 0.08, rng.integers(1, 3, 40_000), 0)
+    topics = [f"t{row % 20}" for row in range(40_000)]
+    return Qrels.from_columns(topics, [f"d{row}" for row in range(40_000)], grades.tolist())
+
+
+def overlaps(correlation: float, **more: object) -> list[float]:
+    panel = simulate_assessors(large(), correlation=correlation, seed=1, **more)  # type: ignore[arg-type]
+    return [group.estimates["overlap"].value for group in agree(panel, resamples=2).groups]
+
+
+@pytest.mark.parametrize("correlation", [0.0, CORRELATION])
+def test_overlaps_with_the_primary_are_those_wanted(correlation: float) -> None:
+    first, second, _, _ = overlaps(correlation)
+    assert (first, second) == pytest.approx(OVERLAPS, abs=0.025)
+    assert overlaps(correlation, overlaps=(0.8, 0.3), acceptance=(0.9, 0.7))[:2] == pytest.approx(
+        [0.8, 0.3], abs=0.03
+    )
+
+
+def test_only_correlated_secondaries_agree_as_those_of_the_paper_do() -> None:
+    # Voorhees (2002), Table 1: A with B .426, all three .301
+    _, _, between, everyone = overlaps(0.0)
+    assert between < 0.3
+    assert everyone < 0.25
+    assert overlaps(CORRELATION)[2:] == pytest.approx([0.426, 0.301], abs=0.03)
+
+
+def test_grades_stay_where_relevance_does() -> None:
+    qrels = large()
+    panel = simulate_assessors(qrels, seed=3)
+    primary, second = panel.grades[:, 0], panel.grades[:, 1]
+    assert panel.assessors == ("qrels", "secondary-A", "secondary-B")
+    kept = (primary >= 1) & (second >= 1)
+    assert (second[kept] == primary[kept]).all()
+    assert set(second[primary == 0]) == {0, 1}
+    assert np.count_nonzero(second[primary >= 1] == 0) > 0
+
+
+def test_a_seed_gives_the_same_assessors() -> None:
+    panels = [simulate_assessors(random_panel(1).qrels_of(0), seed=seed) for seed in (1, 1, 2)]
+    assert (panels[0].grades == panels[1].grades).all()
+    assert (panels[0].grades != panels[2].grades).any()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"overlaps": (0.5,), "acceptance": (0.5, 0.6)}, "1 overlaps and 2 chances"),
+        ({"overlaps": (0.7,), "acceptance": (0.5,)}, "overlap 0.7 with acceptance 0.5"),
+        ({"overlaps": (0.0,)}, "expected 0 < overlap"),
+        ({"correlation": 1.5}, "correlation 1.5; expected a number from 0 to 1"),
+    ],
+)
+def test_figures_that_cannot_be_are_refused(given: dict[str, object], told: str) -> None:
+    with pytest.raises(DataError, match=told):
+        simulate_assessors(large(), **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("correlation", [0.0, CORRELATION])
+def test_on_trec8_rankings_hold_as_the_paper_found(collections: Path, correlation: float) -> None:
+    folder = collections / "trec8"
+    panel = simulate_assessors(read_qrels(folder / "qrels.trec8.txt.gz"), correlation=correlation)
+    found = agree(panel, resamples=200)
+    first, second = (group.estimates["overlap"].value for group in found.groups[:2])
+    assert 0.40 <= first <= 0.44
+    assert 0.47 <= second <= 0.51
+    runs = sorted(folder.glob("runs/input.*.gz"))[::4]
+    effect = resample(evaluate_assessors(panel, runs, ["AP"], jobs=None), 0, samples=5000)
+    assert effect.with_original.mean >= 0.9
+    assert effect.in_subsample.mean >= 0.9

@@ -1,0 +1,201 @@
+"""A small frame for every chart, and what a chart's specification says."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import polars
+
+from sounding.report import charts
+
+NAN = float("nan")
+RUNS = tuple(f"run{number}" for number in range(7))
+
+
+def over_k(
+    column: str, runs: tuple[str, ...] = RUNS, depths: tuple[int, ...] = (1, 10, 100)
+) -> polars.DataFrame:
+    """run0 has the lowest value and run6 the highest, at every depth."""
+    rows = [
+        {"run": run, "measure": "AP", "k": k, column: (place + 1) / 10 + k / 10_000}
+        for place, run in enumerate(runs)
+        for k in depths
+    ]
+    return polars.DataFrame(rows)
+
+
+def intervals(runs: tuple[str, ...] = RUNS) -> polars.DataFrame:
+    rows = [
+        {"run": run, "measure": measure, "k": k, "mean": mean, "lower": mean - 0.1, "upper": mean + 0.1}
+        for measure in ("AP", "A")
+        for k in (10, 100)
+        for place, run in enumerate(runs)
+        for mean in [(place + 1) / 10 if measure == "AP" else 0.5 + k / 1000]
+    ]
+    return polars.DataFrame(rows)
+
+
+def stability() -> polars.DataFrame:
+    rows = [
+        {"measure": measure, "k": k, "median_p": 0.1 / k, "discrimination": 0.7, "coverage": 0.9,
+         "inversion": 0.01, "tau": 0.8 + k / 1000, "pearson": 0.9}
+        for measure in ("AP", "RBP(p=0.8)") for k in (1, 10, 100)
+    ]  # fmt: skip
+    return polars.DataFrame(rows)
+
+
+def volatility() -> polars.DataFrame:
+    rows = [
+        {"measure": "AP", "other": "AP", "k1": one, "k2": other, "agreement": 1 - 0.3 * abs(place - second)}
+        for place, one in enumerate((1, 10, 100))
+        for second, other in enumerate((1, 10, 100))
+    ]
+    return polars.DataFrame(rows)
+
+
+def agreement(column: str, places: tuple[float, ...]) -> polars.DataFrame:
+    rows = [
+        {"measure": measure, column: place, "agreement": 0.9, "lower": 0.8, "upper": 0.95}
+        for measure in ("AP", "bpref")
+        for place in places
+    ]
+    return polars.DataFrame(rows)
+
+
+EXAMPLES: dict[str, tuple[polars.DataFrame, set[str], dict[str, Any]]] = {  # frame, optional columns, options
+    "values_over_k": (over_k("value").with_columns(form=polars.lit("plain")), {"form"}, {}),
+    "residuals_over_k": (over_k("residual"), set(), {}),
+    "stability_over_k": (stability(), set(), {"reference": "AP@100"}),
+    "rank_weights": (
+        polars.DataFrame(
+            {"measure": ["P"] * 6, "k": [2, 2, 4, 4, 4, 4], "rank": [1, 2, 1, 2, 3, 4],
+             "weight": [0.5, 0.5, 0.25, 0.25, 0.25, 0.25]}
+        ), set(), {},
+    ),
+    "volatility": (volatility(), {"measure", "other"}, {}),
+    "means_with_intervals": (intervals(), set(), {}),
+    "pair_over_depth": (intervals(("a", "b")).with_columns(case=polars.lit(3)), {"case"}, {}),
+    "agreement_by_pool_depth": (agreement("depth", (1, 10, 100)), {"lower", "upper"}, {}),
+    "agreement_by_share_kept": (agreement("share", (1.0, 0.5, 0.1)), {"lower", "upper"}, {}),
+    "growth_by_depth": (
+        polars.DataFrame(
+            {"depth": [1, 2, 3, 4], "relevant": [2.0, 3.0, 3.5, 3.7], "rate": [2.0, 1.0, 0.5, 0.2],
+             "extrapolated": [False, False, False, True], "collection": ["x"] * 4}
+        ), {"extrapolated", "collection"}, {},
+    ),
+    "unique_relevant": (
+        polars.DataFrame(
+            {"group": ["a", "b", "b", "c"], "kind": ["automatic", "manual", "automatic", "manual"],
+             "unique": [3, 4, 2, 0]}
+        ), set(), {},
+    ),
+    "leave_out_changes": (
+        polars.DataFrame(
+            {"run": ["a", "b", "c", "d"], "percent": [-2.0, 0.5, -0.5, 0.0], "unique": [9, 2, 1, 0],
+             "kind": ["manual", "automatic", "automatic", "automatic"]}
+        ), {"kind"}, {},
+    ),
+    "judged_share_by_depth": (over_k("share").drop("measure"), set(), {}),
+    "judged_shares": (
+        polars.DataFrame(
+            {"run": ["a", "b", "c"], "value": [0.2, 0.3, NAN], "relevant": [0.1, 0.2, 0.0],
+             "nonrelevant": [0.5, 0.5, 0.1], "unjudged": [0.4, 0.3, 0.9]}
+        ), set(), {},
+    ),
+    "performance_against_assessment": (
+        polars.DataFrame(
+            {"run": ["a", "b"], "performance": [0.2, 0.3], "assessment": [0.5, 0.4],
+             "kind": ["manual", "automatic"], "collection": ["x", "x"], "tau": [0.464, 0.464]}
+        ), {"kind", "collection", "tau"}, {},
+    ),
+    "pool_size_by_depth": (
+        polars.DataFrame({"depth": [1, 2], "size": [7, 12], "share": [0.7, 0.6]}), {"share"}, {},
+    ),
+    "group_overlap": (
+        polars.DataFrame({"group": ["a", "a", "b", "b"], "other": ["a", "b", "a", "b"], "overlap": [1.0, 0.4, 0.2, 1.0]}),
+        set(), {},
+    ),
+    "reinforcement": (
+        polars.DataFrame({"run": ["a", "b"], "overlap": [0.2, 0.4], "assessment": [0.5, 0.6], "kind": ["x", "y"]}),
+        {"kind"}, {},
+    ),
+    "confidence_by_judgments": (
+        polars.DataFrame({"strategy": ["MTC"] * 3, "judgments": [0, 1, 10], "confidence": [0.5, 0.6, 0.9]}), set(), {},
+    ),
+    "agreement_by_judgments": (
+        polars.DataFrame({"strategy": ["MTC"] * 3, "judgments": [0, 1, 10], "agreement": [0.1, 0.6, 0.9]}), set(), {},
+    ),
+}  # fmt: skip
+
+
+def function(name: str) -> Callable[..., Any]:
+    return getattr(charts, name)
+
+
+def drawn(name: str, frame: polars.DataFrame | None = None, **options: Any) -> dict[str, Any]:
+    """The specification of a chart, of its example unless another frame is given."""
+    example, _, usual = EXAMPLES[name]
+    specification: dict[str, Any] = function(name)(
+        example if frame is None else frame, **{**usual, **options}
+    ).to_dict()
+    return specification
+
+
+def panes(specification: dict[str, Any]) -> list[dict[str, Any]]:
+    """The parts of a specification that have axes of their own, each with the data that it draws."""
+    for name in ("vconcat", "hconcat", "concat"):
+        if name in specification:
+            return [pane for part in _parts(specification, name) for pane in panes(part)]
+    return [specification]
+
+
+def layers(pane: dict[str, Any]) -> list[dict[str, Any]]:
+    """What lies over each other in a pane, each with the data that it draws."""
+    return [one for part in _parts(pane, "layer") for one in layers(part)] if "layer" in pane else [pane]
+
+
+def _parts(whole: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """Parts draw the data of the whole where they have none of their own."""
+    held = {"data": whole["data"]} if "data" in whole else {}
+    return [held | part for part in whole[name]]
+
+
+def marks(pane: dict[str, Any]) -> list[str]:
+    return [layer["mark"]["type"] for layer in layers(pane)]
+
+
+def layer_of(pane: dict[str, Any], mark: str, number: int = 0) -> dict[str, Any]:
+    return [layer for layer in layers(pane) if layer["mark"]["type"] == mark][number]
+
+
+def rows(specification: dict[str, Any], layer: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a layer draws, as the page will read it."""
+    held = specification["datasets"][layer["data"]["name"]]
+    if not isinstance(held, str):
+        return list(held)
+    kinds = layer["data"]["format"]["parse"]
+    schema = {name: polars.Float64 if kind == "number" else polars.String for name, kind in kinds.items()}
+    return polars.read_csv(io.StringIO(held), schema=schema).to_dicts()
+
+
+def texts(specification: dict[str, Any]) -> Iterator[str]:
+    """Titles of the chart and its panes, and all notes."""
+    for part in [specification, *panes(specification)]:
+        title = part.get("title")
+        if title:
+            yield from [title["text"], *title.get("subtitle", [])]
+
+
+def many_runs(runs: int, depths: int) -> polars.DataFrame:
+    rng = np.random.default_rng(0)
+    return polars.DataFrame(
+        {
+            "run": [f"a-run-{number}" for number in range(runs) for _ in range(depths)],
+            "measure": "AP",
+            "k": np.tile(np.arange(1, depths + 1), runs),
+            "value": rng.random(runs * depths),
+        }
+    )

@@ -1,0 +1,131 @@
+"""Findings: each guideline is heeded where it is broken, kept where it is not, and has its figure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sounding.agreement import most_places
+from sounding.compare.scenarios import Pool
+from sounding.depth import findings as guidelines
+from sounding.depth.curves import families
+from sounding.depth.findings import Finding, Unjudged, heeded
+
+
+def pool(*contributing: bool, depth: int = 100, guessed: bool = False) -> Pool:
+    return Pool(contributing=np.array(contributing), depth=depth, guessed=guessed)
+
+
+def test_depths_that_others_do_not_use_are_named() -> None:
+    assert not guidelines.standard_depths([10, 100, 1000]).heed
+    odd = guidelines.standard_depths([7, 10, 40])
+    assert odd.heed
+    assert odd.text.startswith("k = 7 and 40: not among the cut-offs that others report (5, 10,")
+
+
+def test_depths_that_no_plan_fixes_matter_for_recall_based_measures() -> None:
+    spread = {"AP": (0.52, 0.725), "RBP": (0.6, 0.6)}
+    found = guidelines.fixed_beforehand(families(["RBP", "AP"]), spread, None)
+    assert found.heed
+    assert "by AP the share of pairs told apart goes from 52.0% to 72.5%" in found.text
+    assert not guidelines.fixed_beforehand(families(["RBP"]), spread, None).heed
+
+
+def test_a_plan_that_is_followed_is_enough_and_deviations_are_named() -> None:
+    kept = guidelines.fixed_beforehand(families(["AP"]), {}, "plan p.toml")
+    assert (kept.heed, kept.text) == (False, "by plan p.toml; it is followed.")
+    broken = guidelines.fixed_beforehand(families(["AP"]), {}, "plan p.toml", ["depths: 7 is used"])
+    assert (broken.heed, broken.text) == (True, "by plan p.toml; deviates: depths: 7 is used.")
+
+
+def test_the_form_of_truncation_and_the_command_are_told() -> None:
+    measures = families(["AP", "AP(norm='b')", "nDCG", "RBP", "P", "Q(norm='c')"])
+    told = guidelines.exact_form(measures, "sounding depth q r").text
+    assert "AP@k divides by all known relevant documents, R (norm 'a', as trec_eval)" in told
+    assert "AP(norm='b')@k divides by min(k, R)" in told
+    assert "Q(norm='c')@k divides by the relevant documents of the pool of depth k" in told
+    assert "nDCG@k divides by the DCG of the best k of all judged documents" in told
+    assert "RBP has p = 0.8" in told
+    assert " P@k" not in told  # there is one P@k only
+    assert told.endswith(": sounding depth q r.")
+
+
+def test_the_tie_rule_is_heeded_where_a_run_changes_its_place() -> None:
+    runs = ("a", "b", "c")
+    same = (1.0, most_places([3.0, 2.0, 1.0], [3.0, 2.0, 1.0]))
+    moved = (1 / 3, most_places([3.0, 2.0, 1.0], [3.0, 1.0, 2.0]))
+    kept = guidelines.own_order("trec", "file", {"AP@10": same}, runs)
+    assert (kept.heed, kept.text) == (False, "ties trec against file: every run keeps its place.")
+    found = guidelines.own_order("trec", "file", {"AP@10": same, "P@10": moved}, runs)
+    assert found.heed
+    assert found.text == (
+        "ties trec against file: by P@10 tau is 0.333, and the run that moves furthest is b, 1 place, from 2 to 3."
+    )
+
+
+def test_depths_below_the_pool_are_named_with_what_becomes_of_the_reference() -> None:
+    covered = {100: ("AP", 1.0, 0.0), 1000: ("AP", 0.973, 0.012)}
+    found = guidelines.extended_evaluation([10, 100, 500, 1000], pool(True, True), covered)
+    assert found.heed
+    assert found.text == (
+        "k = 500 and 1000: below the pool depth 100 (contributing runs listed); at 1000 AP confirms 97.3% of"
+        " what the reference separates and turns 1.2% round."
+    )
+    assert not guidelines.extended_evaluation([10, 100], pool(True), covered).heed
+
+
+def test_without_a_pool_every_depth_may_be_too_deep() -> None:
+    assert guidelines.extended_evaluation([5], pool(False, depth=0), {}).heed
+    unknown = guidelines.extended_evaluation([1000], pool(True), {1000: ("AP", np.nan, np.nan)})
+    assert unknown.text.endswith("(contributing runs listed).")  # nothing is said of what is not known
+
+
+@pytest.mark.parametrize(
+    ("measures", "heed"), [(["AP"], True), (["AP", "nDCG"], True), (["AP", "RBP"], False), (["RBP"], False)]
+)
+def test_recall_based_measures_want_a_utility_one_beside_them(measures: list[str], heed: bool) -> None:
+    assert guidelines.utility_beside_recall(families(measures)).heed == heed
+
+
+def test_runs_outside_the_pool_come_with_number_and_ranks_of_their_unjudged_documents() -> None:
+    found = [
+        Unjudged(run="x", number=12, share=0.24, first=4.5, middle=7),
+        Unjudged(run="y", number=40, share=0.8, first=1, middle=3),
+        Unjudged(run="z", number=0, share=0.0, first=np.nan, middle=np.nan),
+    ]
+    told = guidelines.unpooled_runs(found, pool(True, False, False, False), 10)
+    assert told.heed
+    assert told.text == (
+        "3 of 4 runs did not contribute (listed); 2 of them have unjudged documents down to 10, most of all"
+        " y 40 (80%; the first at rank 1, half of them above 3) and x 12 (24%; the first at rank 4.5, half of"
+        " them above 7)."
+    )
+    assert not guidelines.unpooled_runs(found[2:], pool(True, False), 10).heed
+    assert not guidelines.unpooled_runs([], pool(True), 10).heed
+    unknown = guidelines.unpooled_runs([], pool(False, depth=0), 10)
+    assert (unknown.heed, unknown.text[:23]) == (True, "no pool was recognised:")
+
+
+def test_runs_that_lead_early_and_are_least_assessed_deep_are_named_with_their_places() -> None:
+    names = tuple("abcdefghij")
+    early = np.linspace(1, 0.1, 10)
+    deep = early.copy()
+    deep[0] = 0.45  # a falls from place 1 to place 6
+    shares = np.full(10, 0.9)
+    shares[[0, 9]] = 0.1
+    found = guidelines.early_leaders(names, "AP", (10, early), (1000, deep), shares)
+    assert found.heed
+    assert found.text == (
+        "among the first 1 by AP@10 and the 2 least assessed at 1000: a (place 1, then 6; A_p 0.10)."
+    )
+    shares[0] = 1.0
+    assert not guidelines.early_leaders(names, "AP", (10, early), (1000, deep), shares).heed
+
+
+def test_people_read_what_is_to_be_heeded_and_in_one_line_what_is_kept() -> None:
+    findings = [
+        Finding(guideline="standard depths", heed=False, text="all."),
+        Finding(guideline="tie rule", heed=True, text="moves."),
+        Finding(guideline="exact form", heed=False, text="form."),
+    ]
+    assert list(heeded(findings)) == ["Tie rule: moves.", "Exact form: form.", "Kept: standard depths."]

@@ -1,0 +1,445 @@
+"""`sounding pool` as a person uses it: lines, files, replays, summaries and errors."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import polars
+import pytest
+
+from sounding.cli import main
+from sounding.collection.strategies import STRATEGIES
+from sounding.data.formats import read_qrels
+from sounding.evaluation import evaluate
+
+Said = tuple[int, str, str]
+Call = Callable[..., Said]
+
+ROOT = Path(__file__).parents[2]
+HEAD = ("runs", "--info", "info.tsv", "--depth", "10")
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A simulated collection of 12 runs and 6 topics, judged to depth 10."""
+    folder = tmp_path_factory.mktemp("pool") / "trial"
+    sizes = ["--topics", "6", "--groups", "6", "--systems", "2", "--documents", "400", "--length", "60"]
+    with pytest.raises(SystemExit):
+        main(["sample", str(folder), *sizes, "--pool-depth", "10", "--contributors", "4", "--seed", "4"])
+    (folder / "other.txt").write_text("nobody 0 knows 1\n")
+    return folder
+
+
+@pytest.fixture
+def call(trial: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run `sounding pool` in the folder of the collection."""
+    monkeypatch.chdir(trial)
+
+    def run(*arguments: str) -> Said:
+        capsys.readouterr()
+        status = 0
+        try:
+            main(["pool", *arguments])
+        except SystemExit as left:
+            status = int(left.code or 0)
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
+
+
+def judged(path: str = "qrels.txt") -> list[str]:
+    """The `topic doc` lines of judgments, in byte order."""
+    return sorted(f"{row[0]} {row[2]}" for row in map(str.split, Path(path).read_text().splitlines()))
+
+
+def table(path: str) -> list[dict[str, str]]:
+    with Path(path).open() as stream:
+        return list(csv.DictReader(stream, delimiter="\t" if path.endswith("tsv") else ","))
+
+
+def test_lines_are_the_judged_pool_topic_by_topic_in_the_order_of_doc_ids(call: Call) -> None:
+    status, out, err = call(*HEAD)
+    assert status == 0
+    lines = out.splitlines()
+    assert sorted(lines) == judged()
+    assert lines == sorted(lines, key=lambda line: [part.encode() for part in line.split()])
+    size = len(lines)
+    assert err.splitlines() == [
+        "8 of 12 runs contribute (as listed)",
+        f"pool: {size:,} documents, {size / 480:.0%} of 10 x 8 runs x 6 topics;"
+        f" {size / 120:,.1f} hours at 30 s a document",
+        "policies: ties trec, compat trec_eval-10, duplicates error",
+    ]
+    assert call(*HEAD, "--quiet")[2] == ""
+
+
+def test_at_most_so_many_runs_of_a_group_contribute(call: Call) -> None:
+    _, out, err = call(*HEAD, "--per-group", "1")
+    assert "6 of 12 runs contribute (at most 1 a group, by priority)" in err
+    assert len(out.splitlines()) > 0
+
+
+def test_without_info_every_run_contributes_and_it_is_said(call: Call) -> None:
+    _, out, err = call("runs", "--depth", "10")
+    assert "12 of 12 runs contribute (no info: every run, each a group of its own)" in err
+    assert set(judged()) < set(out.splitlines())
+
+
+def test_one_run_and_one_document_are_counted_as_such(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "run.txt").write_text("1 Q0 a 1 5 x\n")
+    _, out, err = call(str(tmp_path / "run.txt"), "--depth", "5")
+    assert out == "1 a\n"
+    assert "pool: 1 document, 20% of 5 x 1 run x 1 topic; 0.0 hours" in err
+    assert call(str(tmp_path / "run.txt"), "--summary")[0] == 0
+    assert "Mean over 1 run and 1 topic" in call(str(tmp_path / "run.txt"), "--residual", "0.5")[1]
+
+
+def test_what_does_not_fit_together_is_said_in_a_line_each(call: Call, tmp_path: Path) -> None:
+    rows = Path("info.tsv").read_text().splitlines()
+    named = next(row for row in rows[1:] if row.endswith("yes"))
+    run, _, rest = named.split("\t", 2)
+    missing = rows[-1] if rows[-1] != named else rows[-2]
+    kept = [row for row in rows if row not in (named, missing)]
+    (tmp_path / "info.tsv").write_text(
+        "\n".join([*kept, f"{run}\t\t{rest}", "ghost\tg\tmanual\t1\tyes"]) + "\n"
+    )
+    _, _, err = call("runs", "--info", str(tmp_path / "info.tsv"), "--depth", "5")
+    assert err.splitlines()[:3] == [
+        f"not in the info file, so not contributing: 1 run ({missing.split(chr(9))[0]})",
+        f"no group in the info file, so each a group of its own: 1 run ({run})",
+        "in the info file and not given: 1 run (ghost), 1 of them listed as pooled",
+    ]
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_every_strategy_can_be_used_from_the_command_line(call: Call, name: str) -> None:
+    status, out, _ = call(*HEAD, "--strategy", name)
+    assert status == 0
+    assert set(out.splitlines()) <= set(judged())
+    assert out
+    assert call(*HEAD, "--strategy", name, "--qrels", "qrels.txt")[1] == ""
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
+def test_files_hold_what_the_strategy_knows(call: Call, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"pool.{suffix}"
+    status, out, _ = call(*HEAD, "--strategy", "rrf", "--budget", "30", "-o", str(path))
+    assert (status, out) == (0, "")
+    read = {
+        "csv": polars.read_csv, "tsv": lambda file: polars.read_csv(file, separator="\t"),
+        "jsonl": polars.read_ndjson, "parquet": polars.read_parquet,
+    }  # fmt: skip
+    frame = read[suffix](path)
+    assert frame.columns == ["topic", "doc", "order", "pool_rank", "weight"]
+    assert sorted(frame["order"].to_list()) == list(range(1, 31))
+    for _, rows in frame.sort("order").group_by("topic", maintain_order=True):
+        weights = rows["weight"].to_list()
+        assert weights == sorted(weights, reverse=True)
+
+
+def test_ids_with_blanks_need_a_table(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "run.csv").write_text('topic,doc,score\n1,"a b",2\n1,"say ""c""",1\n')
+    status, out, err = call(str(tmp_path / "run.csv"))
+    assert (status, out) == (1, "")
+    assert "id 'a b' has a blank, which lines cannot hold; write a table with -o FILE.csv" in err
+    for suffix in ("csv", "tsv"):
+        path = tmp_path / f"pool.{suffix}"
+        assert call(str(tmp_path / "run.csv"), "-o", str(path))[0] == 0
+        assert [row["doc"] for row in table(str(path))] == ["a b", 'say "c"']
+
+
+def test_a_level_of_0_takes_everything_for_relevant(call: Call) -> None:
+    asked = (*HEAD, "--qrels", "qrels.txt", "--simulate", "--level", "0")
+    last = call(*asked)[1].splitlines()[-1].split()
+    assert last == [str(len(judged())), "1.000", str(len(judged())), "1.000"]
+
+
+def test_json_says_how_the_pool_was_made(call: Call) -> None:
+    _, out, _ = call(*HEAD, "--strategy", "rbp-c", "-p", "0.9", "--format", "json", "--seed", "5")
+    body = json.loads(out)
+    assert body["strategy"] == "rbp-c"
+    assert body["parameters"] == {"p": 0.9, "level": 1.0}
+    assert (body["seed"], body["depth"], len(body["contributing"])) == (5, 10, 8)
+    assert body["policies"]["ties"] == "trec"
+    assert len(body["rows"]) == 60
+
+
+def test_ties_are_broken_as_the_policy_says(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "run.txt").write_text("1 Q0 a 1 5 x\n1 Q0 b 2 5 x\n1 Q0 c 3 5 x\n")
+    asked = (str(tmp_path / "run.txt"), "--depth", "1")
+    assert call(*asked)[1] == "1 c\n"
+    assert call(*asked, "--ties", "file")[1] == "1 a\n"
+
+
+def test_batches_with_qrels_begin_after_what_was_judged(call: Call, tmp_path: Path) -> None:
+    lines = Path("qrels.txt").read_text().splitlines(keepends=True)
+    (tmp_path / "so-far.txt").write_text("".join(lines[::2]))
+    asked = (*HEAD, "--strategy", "rank", "--qrels", str(tmp_path / "so-far.txt"))
+    plain = call(*asked, "--format", "csv")[1].splitlines()[1:]
+    batched = call(*asked, "--batches", "4")[1].splitlines()
+    first: dict[str, list[str]] = {}
+    for row in sorted(plain, key=lambda row: int(row.split(",")[2])):
+        topic, doc, *_ = row.split(",")
+        first.setdefault(topic, []).append(f"{topic} {doc}")
+    assert sorted(batched) == sorted(line for own in first.values() for line in own[:4])
+
+
+def test_a_sample_records_stratum_and_inclusion_probability(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "pool.csv"
+    call(*HEAD, "--strategy", "stratified-sample", "--strata", "3:1,10:0.3", "-o", str(path))
+    rows = table(str(path))
+    assert {row["stratum"] for row in rows} == {"1", "2"}
+    assert {row["inclusion_probability"] for row in rows if row["stratum"] == "1"} == {"1.0"}
+    assert all(0.2 < float(row["inclusion_probability"]) < 0.5 for row in rows if row["stratum"] == "2")
+
+
+def test_the_budget_counts_what_was_judged_already(call: Call, tmp_path: Path) -> None:
+    some = tmp_path / "so-far.txt"
+    some.write_text("".join(Path("qrels.txt").read_text().splitlines(keepends=True)[:20]))
+    _, out, err = call(*HEAD, "--strategy", "rank", "--qrels", str(some), "--budget", "50")
+    assert len(out.splitlines()) == 30
+    assert not set(out.splitlines()) & set(judged(str(some)))
+    assert "judged already: 20 documents of the pool" in err
+    assert "to judge now: 30 documents, 0.2 hours" in err
+    _, out, err = call(*HEAD, "--strategy", "rank", "--qrels", str(some), "--budget", "20")
+    assert out == ""
+    assert "nothing is left to judge" in err
+
+
+def test_an_adaptive_strategy_gives_a_batch_and_learns_from_the_qrels(call: Call, tmp_path: Path) -> None:
+    _, out, err = call(*HEAD, "--strategy", "move-to-front")
+    assert len(out.splitlines()) == 60
+    assert "to judge now: 60 documents" in err
+    assert "move-to-front follows the judgments: judge these, and come back with --qrels" in err
+    first = set(out.splitlines())
+    so_far = tmp_path / "so-far.txt"
+    so_far.write_text(
+        "".join(
+            line for line in Path("qrels.txt").read_text().splitlines(keepends=True)
+            if " ".join(line.split()[::2]) in first
+        )
+    )  # fmt: skip
+    _, out, _ = call(*HEAD, "--strategy", "move-to-front", "--qrels", str(so_far))
+    assert 0 < len(out.splitlines()) <= 60
+    assert not set(out.splitlines()) & first
+
+
+def test_batches_are_shuffled_and_the_seed_says_how(call: Call) -> None:
+    batch = (*HEAD, "--strategy", "rank", "--batches", "8")
+    _, out, _ = call(*batch)
+    lines = out.splitlines()
+    assert len(lines) == 48
+    assert lines != sorted(lines)
+    assert [line.split()[0] for line in lines] == [
+        t for t in sorted({x.split()[0] for x in lines}) for _ in range(8)
+    ]
+    assert call(*batch)[1] == out
+    other = call(*batch, "--seed", "1")[1]
+    assert other != out
+    assert sorted(other.splitlines()) == sorted(lines)
+
+
+def test_a_replay_shows_how_many_relevant_documents_are_found(call: Call) -> None:
+    status, out, _ = call(*HEAD, "--strategy", "move-to-front", "--qrels", "qrels.txt", "--simulate")
+    assert status == 0
+    head, _, *rows = out.splitlines()
+    assert re.split(r"\s{2,}", head) == ["judged", "share of pool", "relevant found", "share of relevant"]
+    last = rows[-1].split()
+    relevant = sum(line.split()[3] != "0" for line in Path("qrels.txt").read_text().splitlines())
+    assert last == [str(len(judged())), "1.000", str(relevant), "1.000"]
+
+
+def test_a_replay_with_an_output_gives_judgments(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "found.tsv"
+    call(
+        *HEAD, "--strategy", "rbp-c", "--qrels", "qrels.txt", "--simulate", "--budget", "40", "-o", str(path)
+    )
+    rows = table(str(path))
+    assert [row["order"] for row in rows] == [str(place) for place in range(1, 41)]
+    found, every = read_qrels(path), read_qrels("qrels.txt")
+    truth = {(topic, doc): grade for topic, doc, grade in every.frame.select("topic", "doc", "grade").rows()}
+    assert all(
+        truth[topic, doc] == grade for topic, doc, grade in found.frame.select("topic", "doc", "grade").rows()
+    )
+    assert found.pool_ranks is not None
+
+
+@pytest.mark.parametrize(
+    ("strategy", "measures"),
+    [
+        ("uniform-sample", ("infAP", "xinfAP", "statAP")),
+        ("stratified-sample", ("xinfAP", "statAP", "infNDCG")),
+        ("weighted-sample", ("statAP", "EstNumRel")),
+    ],
+)
+def test_a_judged_sample_becomes_qrels_that_evaluate_reads(
+    call: Call, tmp_path: Path, strategy: str, measures: tuple[str, ...]
+) -> None:
+    options = {"stratified-sample": ("--strata", "5:1,10:0.5")}.get(strategy, ("--rate", "0.5"))
+    asked = (*HEAD, "--strategy", strategy, "--seed", "3", *options)
+    _, out, err = call(*asked)
+    assert (
+        "when they are judged, this command with --qrels JUDGED --simulate -o FILE.tsv makes the qrels" in err
+    )
+    drawn = set(out.splitlines())
+    assert drawn < set(judged())
+    mine = tmp_path / "judged.txt"
+    mine.write_text(
+        "".join(
+            line for line in Path("qrels.txt").read_text().splitlines(keepends=True)
+            if " ".join(line.split()[::2]) in drawn
+        )
+    )  # fmt: skip
+    path = tmp_path / "sampled.tsv"
+    call(*asked, "--qrels", str(mine), "--simulate", "-o", str(path))
+    qrels = read_qrels(path)
+    assert int((qrels.grades >= 0).sum()) == len(drawn)
+    scores = evaluate(qrels, sorted(Path("runs").iterdir()), measures)
+    assert scores.sampling_error() is not None
+    assert (scores.mean() > 0).all()
+    if strategy != "weighted-sample":
+        assert len(qrels.docs) == len(judged())  # what was not drawn is there, with grade -1
+
+
+def test_documents_that_a_replay_does_not_know_are_counted(call: Call, tmp_path: Path) -> None:
+    lines = Path("qrels.txt").read_text().splitlines(keepends=True)
+    (tmp_path / "part.txt").write_text("".join(lines[10:]))
+    asked = (*HEAD, "--strategy", "rank", "--qrels", str(tmp_path / "part.txt"), "--simulate")
+    assert "Not in the judgments, and counted as not relevant: 10 documents." in call(*asked)[1]
+    call(*asked, "-o", str(tmp_path / "found.csv"))
+    assert sum(row["grade"] == "-1" for row in table(str(tmp_path / "found.csv"))) == 10
+
+
+# -- before judging --------------------------------------------------------------------------------
+
+
+def test_the_summary_has_sizes_groups_and_runs(call: Call) -> None:
+    status, out, _ = call(*HEAD, "--summary")
+    assert status == 0
+    size = len(judged())
+    assert re.search(rf"^ +10 +{size} +{size / 480:.0%} ", out, re.MULTILINE)
+    assert "what each group brings to the pool" in out
+    assert re.search(
+        r"Documents that two runs share, median pair: \d+% in one group, \d+% between groups", out
+    )
+    assert re.search(
+        r"^run +group +kind +pooled +in pool@10 +RBP\(p=0.8\) residual +would add$", out, re.MULTILINE
+    )
+    assert re.search(r"documents in the pool(: |\.)", out)
+
+
+def test_programs_get_the_runs_and_json_all_of_it(call: Call) -> None:
+    _, out, _ = call(*HEAD, "--summary", "--format", "csv")
+    assert len(out.splitlines()) == 13
+    _, out, _ = call(*HEAD, "--summary", "--format", "json", "-p", "0.5")
+    body = json.loads(out)
+    assert body["p"] == 0.5
+    assert body["pools"][-1]["documents"] == len(judged())
+    assert len(body["groups"]) == 4
+    assert len(body["rows"]) == 12
+
+
+def test_the_depth_for_a_residual(call: Call) -> None:
+    _, out, _ = call(*HEAD, "--residual", "0.2", "--format", "json")
+    row = json.loads(out)["rows"][0]
+    assert row["mean residual"] <= 0.2
+    deeper = ("runs", "--info", "info.tsv", "--depth", str(row["depth"]))
+    assert len(call(*deeper)[1].splitlines()) == row["documents"]
+    _, out, _ = call(*HEAD, "--residual", "0.0000001")
+    assert "No depth is enough: with all that these runs retrieved judged it is" in out
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (("runs", "--strategy", "mtc2"), 1, "unknown strategy 'mtc2'"),
+        (("runs", "--rate", "0.1"), 2, "--rate changes nothing with the strategy depth"),
+        (("runs", "-p", "0.9"), 2, "-p changes nothing with the strategy depth"),
+        (("runs", "--level", "2"), 2, "--level changes nothing with the strategy depth"),
+        (("runs", "--strategy", "rrf", "--strata", "1:1"), 2, "--strata changes nothing"),
+        (("runs", "--simulate"), 2, "--simulate replays judgments: give them with --qrels"),
+        (("runs", "--summary", "--residual", "0.1"), 2, "do not go together"),
+        (("runs", "--summary", "--strategy", "rrf"), 2, "--strategy changes nothing with --summary"),
+        (("runs", "--summary", "--budget", "9"), 2, "--budget changes nothing with --summary"),
+        (("runs", "--summary", "--format", "lines"), 2, "only what is to be judged is printed as lines"),
+        (("runs", "--strategy", "uniform-sample", "--budget", "9"), 2, "a sample is judged as a whole"),
+        (("runs", "--strategy", "uniform-sample", "--batches", "9"), 2, "judged as a whole"),
+        (("runs", "--strategy", "uniform-sample", "--rate", "2"), 1, "a sampling rate of 2.0"),
+        (("runs", "--strategy", "rbp-a", "-p", "1"), 1, "p is 1.0; expected a number between 0 and 1"),
+        (("runs", "--summary", "-p", "1"), 2, "-p 1: expected a number between 0 and 1"),
+        (("runs", "--seconds", "0"), 2, "--seconds 0: expected more than 0"),
+        (("runs", "--per-group", "1"), 1, "only where groups are known"),
+        (("runs", "--depth", "50", "--strategy", "stratified-sample", "--strata", "5:1"), 1, "end at rank 5"),
+        (("nowhere",), 1, "nowhere"),
+        (("runs", "--qrels", "other.txt", "--simulate"), 1, "other.txt: no document of the pool is judged"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_in_one_line(
+    call: Call, arguments: tuple[str, ...], status: int, message: str
+) -> None:
+    left, out, err = call(*arguments)
+    assert (left, out) == (status, "")
+    last = err.splitlines()[-1]
+    assert last.startswith("Error: ")
+    assert message in last
+
+
+def test_the_help_names_every_strategy(call: Call) -> None:
+    _, out, _ = call("--help")
+    for kind in STRATEGIES.values():
+        assert kind.name in out
+        assert " ".join(kind.title.split()[:3]) in out
+
+
+# -- pages -----------------------------------------------------------------------------------------
+
+
+def test_the_commands_on_the_page_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "pool.md").read_text()
+    blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
+    commands = [
+        line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line[:2] == "$ "
+    ]
+    assert len(commands) >= 6
+    for command in commands:
+        words = shlex.split(command)
+        target = words[words.index(">") + 1] if ">" in words else None
+        words = words[1 : words.index(">")] if target else words[1:]
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main(words)
+        assert not left.value.code, command
+        if target:
+            Path(target).write_text(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    "block", re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "strategies.md").read_text(), re.DOTALL)
+)
+def test_the_python_on_the_page_of_strategies_runs(
+    block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "strategies.md", "exec"), {"__name__": "page"})
+
+
+def test_every_strategy_and_parameter_is_on_its_page() -> None:
+    page = (ROOT / "docs" / "strategies.md").read_text()
+    rows = {match[1]: match[0] for match in re.finditer(r"^\| `([\w-]+)` \|.*$", page, re.MULTILINE)}
+    assert set(rows) >= set(STRATEGIES)
+    for kind in STRATEGIES.values():
+        for parameter, default in kind.parameters.items():
+            if parameter != "level":
+                assert f"`{parameter}` ({default})" in rows[kind.name].replace(".0)", ")"), kind.name

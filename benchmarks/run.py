@@ -26,6 +26,15 @@ TREC_MEASURES = {"map": "AP", "ndcg_cut_20": "nDCG@20", "P_10": "P@10", "recip_r
 ONE, TWO = "sounding, 1 process", "sounding, 2 processes"
 PYTREC, IR_MEASURES, TREC_EVAL = "pytrec_eval", "ir_measures", "trec_eval in a loop"
 DECISIONS = "129 runs, 5 depths, 2 measures: cases"
+DEPTHS = "129 runs, 1,000 depths, 4 measures: stability"
+QRELS = "100,003 qrels, 33 systems, 48 topics: ranges, tau, swaps"
+MINIMAL = {  # case of benchmarks.mtc -> what it is
+    "step-8": "what to judge next, one step: 8 runs, 60 topics",
+    "step-125": "what to judge next, one step: 125 runs, 50 topics",
+    "set-up-125": "what to judge next, set-up: 125 runs, 50 topics",
+    "draws-20": "confidence by 200 draws: 20 runs, 50 topics",
+}
+LEAVE_OUT = "129 runs and 43 groups, 3 measures: leave one out"
 IMPORT, HELP = "python, import sounding", "sounding --help"
 PLAIN, BOUNDED = "sounding, AP nDCG@20 only", "sounding, AP nDCG@20 with bounds"
 RANX, RANX_WARM, RANX_FIRST = "ranx, cold", "ranx, warm", "ranx, first time ever"
@@ -194,7 +203,7 @@ def start_up(scratch: Path) -> list[Command]:
 
 
 def decisions(scratch: Path) -> Iterator[Command]:
-    """Tests and cases of all pairs of 129 runs at five depths, by the clock of the process itself."""
+    """Decisions about all pairs of 129 runs, and stability over depth, by the clock of the process itself."""
 
     def told(sample: Sample, stdout: Path) -> Sample:
         return Sample(float(stdout.read_text().split()[-1]), None, sample.peak_mb)
@@ -204,6 +213,33 @@ def decisions(scratch: Path) -> Iterator[Command]:
             arguments=[sys.executable, "-m", "benchmarks.decisions", test],
             parts={f"{DECISIONS}, {test}": told},
             stdout=scratch / f"decisions-{test}.txt",
+            rounds=3,
+        )
+    yield Command(
+        arguments=[sys.executable, "-m", "benchmarks.depth"],
+        parts={DEPTHS: told},
+        stdout=scratch / "depth.txt",
+        rounds=1,
+    )
+    yield Command(
+        arguments=[sys.executable, "-m", "benchmarks.audit"],
+        parts={LEAVE_OUT: told},
+        stdout=scratch / "audit.txt",
+        rounds=1,
+    )
+    yield Command(
+        arguments=[sys.executable, "-m", "benchmarks.assessors"],
+        parts={QRELS: told},
+        stdout=scratch / "assessors.txt",
+        environment={"OPENBLAS_NUM_THREADS": "1"},  # as the command has it
+        rounds=3,
+    )
+    for case, label in MINIMAL.items():
+        yield Command(
+            arguments=[sys.executable, "-m", "benchmarks.mtc", case],
+            parts={label: told},
+            stdout=scratch / f"mtc-{case}.txt",
+            environment={"OPENBLAS_NUM_THREADS": "1"},
             rounds=3,
         )
 
@@ -323,6 +359,10 @@ def targets(
     def peak(timings: dict[str, Timing], label: str) -> float | None:
         return timings[label].peak_mb if label in timings else None
 
+    def thousandths(timings: dict[str, Timing], label: str) -> float | None:
+        seconds = best(timings, label)
+        return None if seconds is None else 1000 * seconds
+
     fastest_peer = min(
         (timing.best for label, timing in one_run.items() if label in (PYTREC, IR_MEASURES, RANX)),
         default=None,
@@ -347,6 +387,14 @@ def targets(
         Target("seconds for `import sounding`: 0.1 or less", best(begin, IMPORT), at_most=0.1),
         Target("seconds for `sounding --help`: 0.15 or less", best(begin, HELP), at_most=0.15),
         Target("seconds for all cases, 129 runs: 2 or less", best(begin, f"{DECISIONS}, anova"), at_most=2),
+        Target("seconds for 1,000 depths, 129 runs: 30 or less", best(begin, DEPTHS), at_most=30),
+        Target("MB for 1,000 depths, 129 runs: 1,000 or less", peak(begin, DEPTHS), at_most=1000),
+        Target("seconds to leave out 129 runs, 43 groups: 60 or less", best(begin, LEAVE_OUT), at_most=60),
+        Target("seconds for 100,003 qrels, 33 systems: 5 or less", best(begin, QRELS), at_most=5),
+        Target("ms a step, 8 runs: 0.5 or less", thousandths(begin, MINIMAL["step-8"]), at_most=0.5),
+        Target("ms a step, 125 runs: 5 or less", thousandths(begin, MINIMAL["step-125"]), at_most=5),
+        Target("seconds of set-up, 125 runs: 5 or less", best(begin, MINIMAL["set-up-125"]), at_most=5),
+        Target("seconds for 200 draws, 20 runs: 0.3 or less", best(begin, MINIMAL["draws-20"]), at_most=0.3),
     ]  # fmt: skip
 
 

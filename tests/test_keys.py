@@ -125,7 +125,9 @@ def test_ids_that_share_a_key_never_match() -> None:
 
 
 @given(st.binary(min_size=8, max_size=8), st.binary(min_size=8, max_size=8), st.binary(max_size=16))
-def test_texts_that_differ_in_one_word_have_different_digests(left: bytes, right: bytes, around: bytes) -> None:
+def test_texts_that_differ_in_one_word_have_different_digests(
+    left: bytes, right: bytes, around: bytes
+) -> None:
     for before, after in ((b"", around), (around[:8].ljust(8, b"x"), around[8:])):
         texts = tokens_of(before + left + after, before + right + after)
         one, other = digests(texts.words()).tolist()

@@ -10,16 +10,22 @@ import sounding
 SOURCE = Path(sounding.__file__).parent
 LAYERS = (
     {"errors"},
+    {"agreement"},
     {"files", "policies", "workers"},
     {"data"},
     {"ranking"},
     {"align", "measures"},
     {"growth", "relevance", "scores"},
-    {"bounds", "expectation", "universe"},
+    {"bounds", "expectation", "retrieved", "universe"},
     {"uncertainty"},
     {"evaluation", "standardisation"},
     {"compare"},
+    {"assessors"},
+    {"collection"},
+    {"mtc"},
+    {"depth"},
     {"report"},
+    {"judging"},
     {"commands"},
     {"cli", "__main__"},
 )

@@ -18,6 +18,10 @@ from sounding.errors import SoundingError
 COMMANDS = {
     "evaluate": "Values of measures for runs, with the share of judged documents beside each.",
     "compare": "Which differences between runs are more than chance, and how far to trust each.",
+    "audit": "Whether a collection can judge its runs, and a new one, and down to which depth.",
+    "pool": "What to judge: pools, budgets and samples, and what they will cost and cover.",
+    "agree": "How far several assessors agree, and what that does to the ranking of runs.",
+    "depth": "Whether the outcome depends on how deep one looks, and on how deep the pool was.",
     "check": "Every problem of a run, qrels or topics file at once, with lines.",
     "measures": "What can be measured: names, parameters, definitions.",
     "sample": "A simulated collection with complete truth.",

@@ -1,0 +1,156 @@
+"""audit(): all that tells how far a collection can be trusted, each part found when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from sounding.collection.coverage import Coverage, PoolOutcomes, coverage, pool_outcomes
+from sounding.collection.growth_by_depth import Growth, growth_by_depth
+from sounding.collection.judged_runs import JudgedRuns, read_judged_runs, refuse_measures, with_new
+from sounding.collection.leave_out import LeftOut, Remove, leave_out
+from sounding.collection.pseudo import DRAWS, Pseudo, rankings_without_judgments
+from sounding.collection.reinforcement import Reinforcement, reinforcement
+from sounding.collection.ties import TiedScores, tied_scores
+from sounding.collection.unique import By, UniqueDocuments, unique_documents
+from sounding.data.simulation import RunInfo
+from sounding.measures import Measure, parse_measures
+from sounding.measures.trec import with_level
+from sounding.policies import DEFAULT_POLICIES, Policies
+from sounding.ranking import Values
+from sounding.workers import Progress
+
+DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
+LADDER = (5, 10, 20, 50, 100, 200, 500, 1000)  # depths that people are shown
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Audit:
+    """One collection and its runs; every method computes its part once."""
+
+    runs: JudgedRuns
+    measures: tuple[Measure, ...]
+    remove: Remove  # what leaving out a run or group takes away
+    draws: int  # of random pseudo-judgments
+    seed: int
+    _read_ties: Callable[[Progress | None], TiedScores]
+    _known: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def _once(self, key: Any, compute: Callable[[], Part]) -> Part:
+        if key not in self._known:
+            self._known[key] = compute()
+        found: Part = self._known[key]
+        return found
+
+    @property
+    def has_pool(self) -> bool:
+        """Whether any run is known to have contributed to the judgments."""
+        return bool(self.runs.contributing.any())
+
+    def depths(self) -> tuple[int, ...]:
+        """Depths to show: those of the ladder that lists reach, the pool's and the deepest."""
+        deepest = self.runs.retrieved.depth
+        wanted = {*LADDER, self.runs.pool.depth, deepest}
+        return tuple(sorted(depth for depth in wanted if 0 < depth <= deepest))
+
+    def values(self) -> Values:
+        """(run, measure): means over topics with all judgments."""
+        return self._once("values", lambda: self.runs.means(self.measures, self.runs.view()))
+
+    def coverage(self) -> Coverage:
+        """What was judged of every run."""
+        return self._once("coverage", lambda: coverage(self.runs))
+
+    def outcomes(self) -> PoolOutcomes:
+        """What shallower pools would have judged, and the pool as it is."""
+        depths = tuple(depth for depth in self.depths() if depth <= self.runs.reach)
+        return self._once("outcomes", lambda: pool_outcomes(self.runs, depths))
+
+    def growth(self) -> Growth:
+        """Relevant documents by pool depth."""
+        return self._once("growth", lambda: growth_by_depth(self.runs))
+
+    def unique(self, by: By = "group") -> UniqueDocuments:
+        """Documents that one group, or run, alone contributed."""
+        return self._once(("unique", by), lambda: unique_documents(self.runs, by))
+
+    def leave_out(self, by: By = "group", progress: Progress | None = None) -> LeftOut:
+        """Values had a group, or run, not taken part."""
+        return self._once(
+            ("leave_out", by),
+            lambda: leave_out(self.runs, self.measures, by=by, remove=self.remove, progress=progress),
+        )
+
+    def reinforcement(self) -> Reinforcement:
+        """Assessment of runs against their overlap with others."""
+        return self._once("reinforcement", lambda: reinforcement(self.runs))
+
+    def ties(self, progress: Progress | None = None) -> TiedScores:
+        """Tied scores; reads the runs once more, for their scores."""
+        return self._once("ties", lambda: self._read_ties(progress))
+
+    def pseudo(self, progress: Progress | None = None) -> Pseudo:
+        """Rankings of runs that need no judgments."""
+        return self._once(
+            "pseudo",
+            lambda: rankings_without_judgments(
+                self.runs, draws=self.draws, seed=self.seed, progress=progress
+            ),
+        )
+
+    def judged_share(self, run: int, depth: int) -> float:
+        """The mean share of a run's documents down to a depth that was judged."""
+        return float(self.coverage().judged_share[run, depth - 1])
+
+    def left_out_share(self, depth: int) -> Values:
+        """(row,): the same of contributing runs whose group was left out; NaN values are gone."""
+        found = self.leave_out()
+        shares = found.judged_share[found.pooled, depth - 1]
+        return shares[np.isfinite(shares)]
+
+
+def audit(
+    qrels: Any,
+    runs: Any,
+    measures: Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    new: Sequence[str | Path] = (),
+    info: Mapping[str, RunInfo] | None = None,
+    pool_depth: int | None = None,
+    level: float = 1,
+    remove: Remove = "relevant",
+    draws: int = DRAWS,
+    policies: Policies = DEFAULT_POLICIES,
+    qrels_format: str | None = None,
+    run_format: str | None = None,
+    jobs: int | None = 1,
+    progress: Progress | None = None,
+) -> Audit:
+    """Judgments and runs of a collection, ready to be asked how far they can be trusted.
+
+    Runs are files, folders, globs, tables, dicts or frames, as for `evaluate`; `new` names files of runs
+    that had no part in the judgments. `info` tells group and kind of runs and which were pooled. `remove`
+    says what leaving out a run or group takes away: relevant documents that nobody else found, or all
+    judgments of what nobody else found.
+    """
+    wanted = tuple(with_level(measure, level) for measure in parse_measures(measures))
+    refuse_measures(wanted)
+    reading: dict[str, Any] = {"run_format": run_format, "jobs": jobs}
+    found = read_judged_runs(
+        qrels, runs, new=new, info=info, pool_depth=pool_depth, level=level, policies=policies,
+        qrels_format=qrels_format, progress=progress, **reading,
+    )  # fmt: skip
+    sources = with_new(runs, new)
+
+    def read_ties(progress: Progress | None) -> TiedScores:
+        return tied_scores(found.qrels, sources, found.runs, policies=policies, progress=progress, **reading)
+
+    return Audit(
+        runs=found, measures=wanted, remove=remove, draws=draws, seed=policies.seed, _read_ties=read_ties
+    )

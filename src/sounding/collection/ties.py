@@ -1,0 +1,112 @@
+"""Tied scores, and how far the rule that orders them moves runs: Lu et al. (2016), Table 6."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sounding.agreement import kendall_tau
+from sounding.align import align, prepare
+from sounding.data.formats import read_run, run_sources
+from sounding.data.sources import bytes_to_read
+from sounding.data.tables import Qrels, Run, single_precision
+from sounding.measures import Measure
+from sounding.policies import DEFAULT_POLICIES, Policies, Ties
+from sounding.ranking import Values
+from sounding.workers import Progress, map_items, processes_for
+
+if TYPE_CHECKING:
+    import polars
+
+TOP = 20  # documents among which ties are counted
+RULES: tuple[Ties, ...] = ("trec", "file", "average")
+MEASURE = Measure.of("RBP", p=0.8)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class TiedScores:
+    """How many of the first documents share a score, and what each rule for them makes of the runs."""
+
+    runs: tuple[str, ...]
+    measure: Measure
+    top: int
+    shares: Values  # (run, topic) of the first documents, those that share a score with another of them
+    rules: tuple[Ties, ...]
+    means: Values  # (run, rule)
+    tau: Values  # (rule, rule) between the orders of runs; NaN: not defined
+
+    def median_share(self) -> float:
+        """The median share over runs and topics that have a tie; NaN: nothing is tied."""
+        tied = self.shares[self.shares > 0]
+        return float(np.median(tied)) if len(tied) else np.nan
+
+    def with_ties(self) -> float:
+        """The share of lists that have a tie among their first documents; NaN: there are no lists."""
+        known = self.shares[~np.isnan(self.shares)]
+        return float((known > 0).mean()) if len(known) else np.nan
+
+    @property
+    def frame(self) -> polars.DataFrame:
+        """One row a run: mean share of tied documents, and its value under every rule."""
+        import polars
+
+        known = ~np.isnan(self.shares)
+        count = known.sum(axis=1)
+        total = np.where(known, self.shares, 0.0).sum(axis=1)
+        mean = np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
+        values = {str(rule): self.means[:, place] for place, rule in enumerate(self.rules)}
+        return polars.DataFrame(
+            {"run": self.runs, "tied_share": mean} | values, schema_overrides={"run": polars.String}
+        )
+
+
+def tied_scores(
+    qrels: Qrels,
+    runs: Any,
+    names: tuple[str, ...],
+    *,
+    policies: Policies = DEFAULT_POLICIES,
+    run_format: str | None = None,
+    jobs: int | None = 1,
+    progress: Progress | None = None,
+) -> TiedScores:
+    """Ties of every run, and RBP(p=0.8) with tied documents by id, in the order of lines, and averaged.
+
+    `file` takes the lines as they stand, scores ignored: what the paper calls document-occurrence order.
+    """
+    judged = prepare(qrels, policies)
+    sources = run_sources(runs)
+
+    def work(place: tuple[Any, str | None]) -> tuple[Values, Values]:
+        run = read_run(place[0], name=place[1], format=run_format, duplicates=policies.duplicates)
+        means = [
+            MEASURE(align(run, judged, replace(policies, ties=rule, unjudged="nonrelevant"))).mean()
+            for rule in RULES
+        ]
+        return np.array(means), _shares(run, qrels.topics, policies)
+
+    processes = processes_for(bytes_to_read(source for source, _ in sources), len(sources), jobs)
+    found = map_items(work, sources, processes=processes, progress=progress)
+    means = np.array([one for one, _ in found])
+    tau = [[kendall_tau(means[:, first], means[:, second]) for second in range(len(RULES))]
+           for first in range(len(RULES))]  # fmt: skip
+    return TiedScores(
+        runs=names, measure=MEASURE, top=TOP, shares=np.array([share for _, share in found]),
+        rules=RULES, means=means, tau=np.array(tau),
+    )  # fmt: skip
+
+
+def _shares(run: Run, topics: tuple[str, ...], policies: Policies) -> Values:
+    """(topic,): the share of the best-scored documents that share their score with another of them."""
+    place = {topic: number for number, topic in enumerate(topics)}
+    shares = np.full(len(topics), np.nan)
+    scores = single_precision(run.scores) if policies.compat == "trec_eval-9" else run.scores
+    for topic, begin, end in zip(run.topics, run.starts[:-1].tolist(), run.starts[1:].tolist(), strict=True):
+        if topic in place and end > begin:
+            best = np.sort(scores[begin:end])[::-1][:TOP]
+            same = best[1:] == best[:-1]
+            tied = np.append(same, False) | np.append(False, same)
+            shares[place[topic]] = tied.mean()
+    return shares

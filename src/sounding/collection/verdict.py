@@ -1,0 +1,339 @@
+"""What a collection is fit for, in a few statements: each with its answer, its figure and the rule.
+
+The limits are stated here, and in docs/audit.md; nothing else decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from sounding.collection.audit import LADDER, Audit
+from sounding.collection.judged_runs import UNKNOWN_KIND
+from sounding.scores import FEW_TOPICS
+
+Answer = Literal["yes", "with care", "no", "not known", "note"]
+
+SHALLOW = 10  # a pool that is not as deep as this tells too little of any run
+SMALL_CHANGE, LARGE_CHANGE = (
+    2.0,
+    6.0,
+)  # percent: Voorhees (2002) has < 2 for good collections, 6 to 8 for poor
+SMALL_REMAINDER, LARGE_REMAINDER = 0.2, 0.5  # new relevant documents at twice the depth, by those known
+WELL_JUDGED, HALF_JUDGED = 0.9, 0.5  # shares of a run's first documents
+STEADY_TIES = 0.95  # tau between two rules for tied scores
+FEW_RELEVANT = 5  # a topic with fewer moves in large steps
+ASSESSED_ALIKE = (
+    0.5  # tau between MAP and assessment above which popularity is a good part of what is measured
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One thing that can be said of a collection."""
+
+    about: str
+    answer: Answer
+    claim: str
+    figure: str  # what `value` is
+    value: float  # NaN: not known
+    rule: str  # what makes the answer
+    why: str  # the claim's reasons, with all of their figures
+
+
+def verdict(audit: Audit) -> list[Statement]:
+    """What the collection is fit for, and what to beware of, most important first."""
+    found = [_pooled_runs(audit)]
+    if audit.has_pool:
+        found += [_below_the_pool(audit), _recall(audit), _runs_like_these(audit)]
+    found += [_new_run(audit, run) for run in audit.runs.new.nonzero()[0].tolist()]
+    return [*found, *_notes(audit)]
+
+
+# -- fit for what ----------------------------------------------------------------------------------
+
+
+def _pooled_runs(audit: Audit) -> Statement:
+    runs = audit.runs
+    depth, topics = runs.pool.depth, len(runs.topics)
+    rule = f"yes: a pool of depth {SHALLOW} or more and {FEW_TOPICS} topics or more; with care: fewer topics"
+    why = f"{runs.describe_pool()} {_plural(topics, 'topic')}."
+    if not audit.has_pool:
+        return Statement(
+            about="pooled runs", answer="not known", figure="pool depth", value=np.nan, rule=rule,
+            claim="Compare pooled runs", why=f"{why} List the runs that were pooled with --info.",
+        )  # fmt: skip
+    answer: Answer = "no" if depth < SHALLOW else "with care" if topics < FEW_TOPICS else "yes"
+    return Statement(
+        about="pooled runs", answer=answer, figure="pool depth", value=float(depth), rule=rule,
+        claim=f"Compare pooled runs at k of at most {depth}" if depth else "Compare pooled runs",
+        why=why + _topic_depths(audit),
+    )  # fmt: skip
+
+
+def _topic_depths(audit: Audit) -> str:
+    """What the topics' own depths add."""
+    from sounding.collection.coverage import depth_by_topic
+
+    depths = depth_by_topic(audit.runs)
+    known = depths[np.isfinite(depths)]
+    if not len(known) or known.max() == known.min():
+        return ""
+    return (
+        f" By topic the pool is {known.min():.0f} to {known.max():.0f} deep, median {np.median(known):.0f}."
+    )
+
+
+def _below_the_pool(audit: Audit) -> Statement:
+    deepest = audit.runs.retrieved.depth
+    shares = audit.coverage().judged_share[audit.runs.contributing, deepest - 1]
+    shares = shares[np.isfinite(shares)]
+    middle = float(np.median(shares)) if len(shares) else np.nan
+    return Statement(
+        about="below the pool", figure=f"median share judged at {deepest}", value=middle,
+        answer=_graded(1 - middle, 1 - WELL_JUDGED, 1 - HALF_JUDGED),
+        rule=f"yes: {_percent(WELL_JUDGED)} judged or more, by the median of pooled runs; with care:"
+        f" {_percent(HALF_JUDGED)}",
+        claim=f"Compare pooled runs by what stands at all ranks down to {deepest}",
+        why=f"Judged of their first {deepest} documents: {_percent(middle)} by the median, from"
+        f" {_percent(shares.min(initial=np.inf))} to {_percent(shares.max(initial=-np.inf))}; what is not"
+        " judged counts as not relevant.",
+    )  # fmt: skip
+
+
+def _recall(audit: Audit) -> Statement:
+    growth = audit.growth()
+    known, late, more = growth.relevant.sum(), growth.second_half().sum(), growth.twice.sum()
+    share = float(more / known) if known and np.isfinite(more) else np.nan
+    rule = (
+        f"yes: twice the depth would add at most {_percent(SMALL_REMAINDER)} relevant documents;"
+        f" with care: {_percent(LARGE_REMAINDER)}"
+    )
+    if np.isnan(share):
+        why = "No relevant document was pooled, or the pool is one rank deep: nothing to extrapolate."
+    else:
+        half = (growth.depth + 1) // 2
+        why = (
+            f"{known:,} relevant documents were pooled, {_percent(late / known)} of them from below rank"
+            f" {half}; twice the depth would add {more:,.0f} ({_percent(share)}, Zobel's extrapolation)."
+        )
+    return Statement(
+        about="recall", figure="relevant documents to come", value=share, rule=rule,
+        why=why + _doubt(audit),
+        answer=_if_pooled(audit, _graded(share, SMALL_REMAINDER, LARGE_REMAINDER)),
+        claim="Compare pooled runs by measures that count all relevant documents, such as AP",
+    )  # fmt: skip
+
+
+def _runs_like_these(audit: Audit) -> Statement:
+    found = audit.leave_out()
+    measure, whole = found.measures[0], found.summary()
+    rule = (
+        f"yes: leaving a group out changes {measure} of its runs by at most {SMALL_CHANGE:g}% on average;"
+        f" with care: {LARGE_CHANGE:g}%"
+    )
+    kinds = sorted({kind for kind, own in zip(found.kinds, found.pooled, strict=True) if own})
+    parts = [
+        f"{kind} {one.mean_percent:.2f}%, most {one.max_percent:.2f}% ({one.most_changed})"
+        for kind in (kinds if len(kinds) > 1 else [])
+        if (one := found.summary(0, found.of_kind(kind))).most_changed
+    ]
+    ten = f", {whole.mean_percent_on_ten:.1f}% on the ten topics with most relevant documents"
+    why = (
+        f"Without what only its group found, {measure} of a pooled run changes by {whole.mean_percent:.2f}%"
+        f" on average{ten if len(audit.runs.topics) > 10 else ''}, at most {whole.max_percent:.2f}%"
+        f" ({whole.most_changed}), and its rank by {whole.mean_places:.2f} places, at most {whole.max_places}"
+        + (f"; {'; '.join(parts)}." if parts else ".")
+    )
+    if len(found.units) == 1:
+        why = "Only one run or group contributed: without it there are no judgments."
+    answer = _graded(whole.mean_percent, SMALL_CHANGE, LARGE_CHANGE) if len(found.units) > 1 else "not known"
+    return Statement(
+        about="runs like the pooled ones", answer=_if_pooled(audit, answer), figure=f"% change in {measure}",
+        value=whole.mean_percent if len(found.units) > 1 else np.nan, rule=rule, why=why + _doubt(audit),
+        claim="Compare new runs that are like the pooled ones",
+    )  # fmt: skip
+
+
+def _if_pooled(audit: Audit, answer: Answer) -> Answer:
+    """The answer, where there is a pool: without one the judgments do not show what they miss."""
+    return answer if audit.runs.pool.depth else "not known"
+
+
+def _doubt(audit: Audit) -> str:
+    if audit.runs.pool.depth:
+        return ""
+    return " But not even the first documents of these runs are all judged: they were not pooled as listed."
+
+
+def _new_run(audit: Audit, run: int) -> Statement:
+    name = audit.runs.runs[run]
+    length = int(audit.runs.retrieved.lengths[run].max(initial=0))
+    depths = [depth for depth in LADDER if depth <= length] or [max(length, 1)]
+    shares = {depth: audit.judged_share(run, depth) for depth in depths}
+    well = _deepest(depths, [share >= WELL_JUDGED for share in shares.values()])
+    alike: int | None = None
+    usual: dict[int, float] = {}
+    if audit.has_pool and len(audit.leave_out().units) > 1:
+        usual = {depth: _lower_quartile(audit, depth) for depth in depths}
+        alike = _deepest(depths, [shares[depth] >= usual[depth] for depth in depths])
+    answer: Answer = "yes" if well else "with care" if alike else "no"
+    reach = well or alike
+    shown = [depth for depth in depths if depth <= max(10, (reach or 0) * 5)][-4:]
+    figures = ", ".join(f"{_percent(shares[depth])} of the first {depth}" for depth in shown)
+    beside = ", ".join(f"{_percent(usual[depth])}" for depth in shown if depth in usual)
+    why = f"Judged: {figures}."
+    if beside:
+        why += f" A pooled run whose group is left out has {beside} (lower quartile)."
+    first = audit.coverage().first_unjudged[run]
+    known = first[np.isfinite(first)]
+    if len(known):
+        why += f" Its first unjudged document stands at rank {known.mean():.1f} on average."
+    return Statement(
+        about=f"new run {name}", answer=answer, figure=f"judged share at {depths[min(1, len(depths) - 1)]}",
+        value=shares[depths[min(1, len(depths) - 1)]],
+        rule=f"yes: {_percent(WELL_JUDGED)} judged or more down to k; with care: as much as the lower"
+        " quartile of left-out runs",
+        claim=f"Compare {name} with the others" + (f" at k of at most {reach}" if reach else ""),
+        why=why,
+    )  # fmt: skip
+
+
+def _lower_quartile(audit: Audit, depth: int) -> float:
+    shares = audit.left_out_share(depth)
+    return float(np.quantile(shares, 0.25)) if len(shares) else np.nan
+
+
+def _deepest(depths: list[int], good: list[bool]) -> int | None:
+    """The deepest depth such that all to it are good; None: not even the first is."""
+    bad = good.index(False) if False in good else len(good)
+    return depths[bad - 1] if bad else None
+
+
+# -- what to beware of -----------------------------------------------------------------------------
+
+
+def _notes(audit: Audit) -> Iterator[Statement]:
+    """What weakens comparisons, where there is any of it."""
+    runs = audit.runs
+    if audit.has_pool:
+        yield from _outside(audit)
+        kinds = {kind for kind, own in zip(runs.kinds, runs.contributing, strict=True) if own}
+        if UNKNOWN_KIND not in kinds and "manual" not in kinds:
+            yield _note(
+                "manual runs", "No manual run was pooled", 0.0, "pooled manual runs",
+                "Manual runs bring in relevant documents that automatic ones do not find (Voorhees 2002);"
+                " recall is overestimated without them.",
+            )  # fmt: skip
+        yield from _winners(audit)
+    yield from _relevant_counts(audit)
+    yield from _short_runs(audit)
+    yield from _tied(audit)
+    yield from _popular(audit)
+    for text in runs.remarks:
+        yield _note("runs", text[0].upper() + text[1:], np.nan, "", "")
+
+
+def _note(about: str, claim: str, value: float, figure: str, why: str) -> Statement:
+    return Statement(about=about, answer="note", claim=claim, figure=figure, value=value, rule="", why=why)
+
+
+def _outside(audit: Audit) -> Iterator[Statement]:
+    outside, judged = audit.growth().elsewhere, len(audit.runs.judgments.grades)
+    if outside:
+        yield _note(
+            "judged elsewhere", f"{outside:,} of {judged:,} judged documents are in no pooled run's first"
+            f" {audit.runs.reach}", outside / judged, "share of judgments",
+            "Runs that are not here, or deeper pools of some topics, brought them in.",
+        )  # fmt: skip
+
+
+def _winners(audit: Audit) -> Iterator[Statement]:
+    found = audit.leave_out()
+    topics = int(np.count_nonzero(found.winner_changes.any(axis=0)))
+    if topics and len(found.units) > 1:
+        changing = np.count_nonzero(found.winner_changes, axis=1) > 0
+        groups = [name for name, own in zip(found.units, changing, strict=True) if own]
+        yield _note(
+            "winners", f"On {_plural(topics, 'topic')} leaving out one group changes the best run",
+            float(topics), "topics", f"By {found.measures[0]}; left out: {_listed(groups)}.",
+        )  # fmt: skip
+
+
+def _relevant_counts(audit: Audit) -> Iterator[Statement]:
+    runs = audit.runs
+    relevant = runs.judgments.relevant(runs.level)
+    few = relevant < FEW_RELEVANT
+    if few.any():
+        names = [runs.topics[place] for place in few.nonzero()[0]]
+        yield _note(
+            "few relevant", f"{_plural(len(names), 'topic')} with fewer than {FEW_RELEVANT} relevant"
+            " documents", float(len(names)), "topics", f"One document moves them far: {_listed(names)}.",
+        )  # fmt: skip
+    many = relevant > runs.pool.depth
+    if audit.has_pool and runs.pool.depth and many.any():
+        names = [runs.topics[place] for place in many.nonzero()[0]]
+        yield _note(
+            "many relevant", f"{_plural(len(names), 'topic')} with more relevant documents than the pool is"
+            f" deep ({runs.pool.depth})", float(len(names)), "topics",
+            f"No run could have had them all pooled, and more are likely: {_listed(names)}.",
+        )  # fmt: skip
+
+
+def _short_runs(audit: Audit) -> Iterator[Statement]:
+    found = audit.coverage()
+    rows = found.short.nonzero()[0]
+    if len(rows):
+        names = [f"{found.runs[row]} {found.lengths[row]:.0f}" for row in rows]
+        yield _note(
+            "short runs", f"{_plural(len(rows), 'run')} with short lists", float(len(rows)), "runs",
+            f"Such values stand still at deeper k; documents for a topic: {_listed(names)}"
+            f" (median of all runs {np.median(found.lengths):.0f}).",
+        )  # fmt: skip
+
+
+def _tied(audit: Audit) -> Iterator[Statement]:
+    found = audit.ties()
+    tau = float(found.tau[0, 1])
+    if found.with_ties() > 0 and not tau >= STEADY_TIES:
+        told = "is not defined" if np.isnan(tau) else f"is {tau:.3f}"
+        yield _note(
+            "ties", "The rule for tied scores matters", tau, "tau",
+            f"{_percent(found.with_ties())} of lists have ties in the first {found.top}; tau of"
+            f" {found.measure} between order by doc id and order of lines {told}.",
+        )  # fmt: skip
+
+
+def _popular(audit: Audit) -> Iterator[Statement]:
+    from sounding.agreement import kendall_tau
+    from sounding.collection.pseudo import average_precision
+    from sounding.collection.reinforcement import assessed_at, assessment
+
+    old = ~audit.runs.new
+    tau = kendall_tau(average_precision(audit.runs)[old], assessment(audit.runs)[old])
+    if tau > ASSESSED_ALIKE:
+        yield _note(
+            "assessment", "Runs that were judged more come out better", tau, "tau",
+            f"tau between MAP and assessment at {assessed_at(audit.runs)} is {tau:.3f}.",
+        )  # fmt: skip
+
+
+def _graded(value: float, small: float, large: float) -> Answer:
+    if np.isnan(value):
+        return "not known"
+    return "yes" if value <= small else "with care" if value <= large else "no"
+
+
+def _percent(share: float) -> str:
+    return "–" if np.isnan(share) else f"{100 * share:.0f}%"
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

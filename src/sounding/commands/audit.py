@@ -1,0 +1,296 @@
+"""`sounding audit`: can this collection judge these runs, and this new one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from sounding import policies as names
+from sounding.commands.options import (
+    output_options,
+    pool_options,
+    progress_bar,
+    remark,
+    table_width,
+    write_tables,
+    write_text,
+)
+
+if TYPE_CHECKING:
+    from sounding.collection.audit import Audit
+    from sounding.collection.pseudo import Pseudo
+    from sounding.policies import Policies
+    from sounding.report.audit_tables import Extras, Section
+    from sounding.report.tables import Table
+
+PEOPLE = ("table", "md", "latex")  # formats that people read
+NO_NOTES = ("csv", "jsonl", "parquet")  # formats that hold rows alone
+SECTIONS = (
+    "pool", "runs", "topics", "growth", "unique", "leave-out", "reinforcement", "ties", "assessment", "parts",
+    "titles",
+)  # fmt: skip
+CHOICES = {
+    "ties": ("trec", "file", "rank"), "unjudged": ("nonrelevant", "condensed"),
+    "missing": get_args(names.Missing), "negative": get_args(names.Negative),
+    "fractional": get_args(names.Fractional), "duplicates": get_args(names.Duplicates),
+    "compat": get_args(names.Compat),
+}  # fmt: skip
+
+TAKEN = ("pool_depth", "level", "remove", "draws", "qrels_format", "run_format", "jobs")  # as they are given
+
+Options = dict[str, Any]
+
+
+def _policies(command: Any) -> Any:
+    """Add the policies that an audit has a use for."""
+    for name, values in reversed(CHOICES.items()):
+        default = getattr(names.DEFAULT_POLICIES, name)
+        option = click.option(
+            f"--{name}", type=click.Choice(values), default=default, show_default=True, help="As evaluate."
+        )
+        command = option(command)
+    return command
+
+
+@click.command("audit", short_help="Can this collection judge these runs.")
+@click.argument("qrels")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("-m", "--measure", "measures", multiple=True, metavar="M", help="A measure: AP, nDCG@10.")
+@click.option("--new", multiple=True, metavar="RUN", help="A run that had no part in the judgments.")
+@click.option("-l", "--level", type=float, default=1, show_default=True, help="Lowest relevant grade.")
+@pool_options
+@click.option(
+    "--remove", type=click.Choice(("relevant", "judgments")), default="relevant", show_default=True,
+    help="What leaving out takes: unique relevant documents, or all unique judgments.",
+)  # fmt: skip
+@click.option("--section", "chosen", multiple=True, type=click.Choice(SECTIONS), help="Details; repeatable.")
+@click.option("--all", "every", is_flag=True, help="The verdict and every section.")
+@click.option("--top", type=click.IntRange(1), help="Rows that people see of a section.  [default: 20]")
+@click.option("--parts", metavar="P", help="prefix:N, a regular expression, or a file of doc and part.")
+@click.option("--topics", metavar="FILE", help="Topics with titles; with --corpus: title bias.")
+@click.option("--corpus", multiple=True, metavar="FILE", help="Documents: TREC SGML or JSON lines.")
+@click.option(
+    "--collection", "collections", nargs=3, multiple=True, metavar="NAME QRELS RUNS",
+    help="Another collection, for tau with assessment side by side; may be repeated.",
+)  # fmt: skip
+@click.option("--draws", type=click.IntRange(1), default=50, show_default=True, help="Pseudo-judgments.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the draws.")
+@click.option("--chart", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="All charts.")
+@click.option(
+    "--chart-format", type=click.Choice(("html", "svg", "png", "pdf")), default="html", show_default=True,
+    help="Of the files in DIR.",
+)  # fmt: skip
+@click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
+@click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
+@click.option(
+    "--jobs", type=click.IntRange(1), help="Processes; default: all cores when the files are large."
+)
+@_policies
+@output_options()
+def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
+    """Say what QRELS are fit for: to compare the RUNs that were pooled, and new ones.
+
+    First a verdict with the figure behind every statement. Details by --section: what the pool was, how
+    much of each run was judged, growth, unique relevant documents, leaving out runs and groups, ties,
+    rankings that need no judgments.
+
+    \b
+    sounding audit qrels.txt runs/ --info info.tsv
+    sounding audit qrels.txt runs/ --info info.tsv --new mine.txt
+    sounding audit qrels.txt runs/ --info info.tsv --section leave-out --top 50
+    """  # noqa: D301 - click wants the control character
+    from sounding.collection.audit import DEFAULT_MEASURES, audit
+    from sounding.data.run_info import read_run_info
+    from sounding.data.sources import find_runs
+
+    _check(options)
+    policies = names.Policies(seed=options["seed"], **{name: options[name] for name in CHOICES})
+    info = dict(row for source in options["info"] for row in read_run_info(source).items()) or None
+    files = find_runs(runs)
+    with progress_bar(len(files), quiet=options["quiet"], label="reading runs") as progress:
+        found = audit(
+            qrels, files, options["measures"] or DEFAULT_MEASURES,
+            new=find_runs(options["new"]) if options["new"] else (), info=info, policies=policies,
+            progress=progress, **{name: options[name] for name in TAKEN},
+        )  # fmt: skip
+    extras = _extras(found, policies, options)
+    wanted = _wanted(found, extras, options)
+    _compute(found, wanted, options)
+    _write(found, extras, wanted, options)
+    if options["format_name"] in NO_NOTES:
+        _say(found, options)
+    if options["chart"] is not None:
+        _draw(found, extras, options)
+
+
+# -- what is asked for -----------------------------------------------------------------------------
+
+
+def _check(options: Options) -> None:
+    """Refuse before files are read what could not be shown."""
+    if options["every"] and options["chosen"]:
+        raise click.UsageError("--all shows every section; leave --section out")
+    if (options["topics"] is None) != (not options["corpus"]):
+        raise click.UsageError("--topics and --corpus belong together: give both, for title bias")
+    if "titles" in options["chosen"] and options["topics"] is None:
+        raise click.UsageError("--section titles needs --topics and --corpus")
+    if "parts" in options["chosen"] and options["parts"] is None:
+        raise click.UsageError("--section parts needs --parts, such as --parts prefix:2")
+    several = len(_chosen(options)) > 1 and not options["every"]
+    if several and options["format_name"] not in PEOPLE:
+        raise click.UsageError(
+            f"{options['format_name']} holds one section, and {', '.join(_chosen(options))} are asked for;"
+            " ask for one, or --all"
+        )
+
+
+def _chosen(options: Options) -> list[str]:
+    """The sections that are asked for, by name or by what only they show."""
+    asked = {
+        "parts": options["parts"] is not None,
+        "titles": options["topics"] is not None,
+        "assessment": bool(options["collections"]),
+    }
+    return list(dict.fromkeys([*options["chosen"], *(name for name, own in asked.items() if own)]))
+
+
+def _extras(found: Audit, policies: Policies, options: Options) -> Extras:
+    """Parts, titles and other collections, where they are asked for."""
+    from sounding.collection.parts import part_of, parts_of_collection
+    from sounding.collection.title_bias import title_bias
+    from sounding.data.topics import read_topics
+    from sounding.report.audit_tables import Extras
+
+    parts = None if options["parts"] is None else parts_of_collection(found.runs, part_of(options["parts"]))
+    titles = None
+    if options["topics"] is not None:
+        titles = title_bias(found.runs, read_topics(options["topics"]), options["corpus"])
+    others = [_other(name, qrels, runs, policies, options) for name, qrels, runs in options["collections"]]
+    return Extras(parts=parts, titles=titles, others=others)
+
+
+def _other(name: str, qrels: str, runs: str, policies: Policies, options: Options) -> tuple[str, Pseudo]:
+    from sounding.collection.judged_runs import read_judged_runs
+    from sounding.collection.pseudo import rankings_without_judgments
+    from sounding.data.sources import find_runs
+
+    files = find_runs(runs)
+    with progress_bar(len(files), quiet=options["quiet"], label=f"reading {name}") as progress:
+        judged = read_judged_runs(
+            qrels, files, level=options["level"], policies=policies, qrels_format=options["qrels_format"],
+            run_format=options["run_format"], jobs=options["jobs"], progress=progress,
+        )  # fmt: skip
+    return name, rankings_without_judgments(judged, draws=options["draws"], seed=options["seed"])
+
+
+def _wanted(found: Audit, extras: Extras, options: Options) -> list[str]:
+    """The sections to show; those that need a pool are refused where none is known."""
+    from sounding.report.audit_tables import sections
+
+    known = list(sections(found, extras))
+    if options["every"]:
+        return known
+    chosen = _chosen(options)
+    for name in chosen:
+        if name not in known:
+            raise click.ClickException(
+                f"section {name}: none of these runs is known to have contributed to the judgments;"
+                " list those that did with --info"
+            )
+    return chosen
+
+
+def _compute(found: Audit, wanted: list[str], options: Options) -> None:
+    """What takes long, each with a bar of its own."""
+    quiet = options["quiet"]
+    count = len(found.runs.runs)
+    verdict = not wanted or options["every"]
+    drawn = options["chart"] is not None
+    if found.has_pool and (verdict or drawn or {"leave-out", "topics"} & set(wanted)):
+        units = len(found.unique("group").names)
+        with progress_bar(units, quiet=quiet, label="leaving out groups") as progress:
+            found.leave_out("group", progress)
+    if "leave-out" in wanted:
+        with progress_bar(count, quiet=quiet, label="leaving out runs") as progress:
+            found.leave_out("run", progress)
+    if found.has_pool and ("assessment" in wanted or drawn):
+        with progress_bar(options["draws"], quiet=quiet, label="drawing judgments") as progress:
+            found.pseudo(progress)
+    if "ties" in wanted or verdict:
+        with progress_bar(count, quiet=quiet, label="reading scores") as progress:
+            found.ties(progress)
+
+
+# -- what is shown ---------------------------------------------------------------------------------
+
+
+def _write(found: Audit, extras: Extras, wanted: list[str], options: Options) -> None:
+    from sounding.collection.verdict import verdict
+    from sounding.report import audit_tables as tables
+
+    format_name, output = options["format_name"], options["output"]
+    made = _made(found, extras, wanted, options)
+    statements = verdict(found) if not wanted or options["every"] else []
+    shown = [table for one in made.values() for table in one.tables]
+    if format_name == "table" and statements:
+        from sounding.report.tables import render
+
+        terminal = output is None and sys.stdout.isatty()
+        width = table_width(output)
+        text = tables.verdict_text(found, statements, width)
+        if shown:
+            text += "\n" + render(shown, "table", width=width, marks=terminal)
+        write_text(text, output)
+    elif format_name in PEOPLE:
+        top = [tables.verdict_table(found, statements)] if statements else []
+        write_tables(tables.with_policies([*top, *shown], found), format_name, output)
+    else:
+        write_tables([_tidy(found, made, statements, options)], format_name, output)
+
+
+def _made(found: Audit, extras: Extras, wanted: list[str], options: Options) -> dict[str, Section]:
+    from sounding.report.audit_tables import SHOWN, sections
+
+    builders = sections(found, extras)
+    return {name: builders[name](found, extras, options["top"] or SHOWN) for name in wanted}
+
+
+def _tidy(found: Audit, made: dict[str, Section], statements: list[Any], options: Options) -> Table:
+    """One table for programs: the verdict, one section, or all of them in long form."""
+    from dataclasses import replace
+
+    from sounding.report import audit_tables as tables
+
+    verdict = tables.verdict_table(found, statements) if statements else None
+    if verdict is not None and not made:
+        return verdict
+    if verdict is None:
+        return tables.tidy_section(next(iter(made.values())), found)
+    if options["format_name"] == "json":
+        rows = {name: tables.tidy_section(one, found).rows() for name, one in made.items()}
+        told = {key: value for one in made.values() for key, value in one.facts.items()}
+        return replace(verdict, facts={**tables.facts(found), **told, "sections": rows})
+    return tables.tidy_sections(made, verdict)
+
+
+def _say(found: Audit, options: Options) -> None:
+    """What is not known of runs, and the policies, beside formats that have no room for them."""
+    for text in (*found.runs.remarks, f"policies: {found.runs.policies.describe()}"):
+        remark(text, quiet=options["quiet"])
+
+
+def _draw(found: Audit, extras: Extras, options: Options) -> None:
+    from sounding.report.audit_charts import audit_charts
+    from sounding.report.charts import save
+
+    folder: Path = options["chart"]
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = []
+    for name, make in audit_charts(found, extras):
+        path = folder / f"{name}.{options['chart_format']}"
+        save(make(), path)
+        drawn.append(path.name)
+    remark(f"charts in {folder}: {', '.join(drawn)}", quiet=options["quiet"])

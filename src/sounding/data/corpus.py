@@ -1,0 +1,133 @@
+"""The texts of documents, one at a time: TREC's SGML and JSON lines, compressed or not.
+
+A corpus may be far larger than memory, so files are read piece by piece and only the documents that
+somebody asked for are handed on.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import html
+import json
+import lzma
+import re
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from sounding.data.sources import find_files
+from sounding.errors import FormatError
+
+IDS = ("_id", "id", "docno", "doc_id", "docid")  # members of a JSON line that may hold the doc id
+NOT_TEXT = (*IDS, "url", "metadata")
+
+_OPEN = re.compile(r"<doc(\s[^<>]*)?>", re.IGNORECASE)
+_CLOSE = re.compile(r"</doc\s*>", re.IGNORECASE)
+_NUMBER = re.compile(r"<docno>(.*?)</docno>", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
+_OPENERS = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ", lzma.open))
+
+
+class Document(NamedTuple):
+    """A document's id and all of its text, without markup."""
+
+    doc: str
+    text: str
+
+
+def read_corpus(sources: Iterable[str | Path], wanted: Collection[str] | None = None) -> Iterator[Document]:
+    """The documents of files and folders, in their order; only those `wanted`, where that is given."""
+    for source in find_files(sources):
+        with _opened(source) as stream:
+            first = _first_line(stream)
+            if first is None:
+                raise FormatError(source, None, "the file is empty; expected documents")
+            line, text = first
+            if text.startswith("{"):
+                yield from _json_lines(source, line, text, stream, wanted)
+            elif text.startswith("<"):
+                yield from _markup(source, line, text, stream, wanted)
+            else:
+                problem = f"{text.strip()[:40]!r} begins no document; expected <DOC> or JSON lines"
+                raise FormatError(source, line, problem)
+
+
+def _opened(source: str) -> IO[str]:
+    """A text stream, unpacked where the first bytes say so; bytes that are not UTF-8 become marks."""
+    try:
+        with Path(source).open("rb") as file:
+            beginning = file.read(6)
+        for magic, opener in _OPENERS:
+            if beginning.startswith(magic):
+                return opener(source, "rt", encoding="utf-8", errors="replace")
+        return Path(source).open(encoding="utf-8-sig", errors="replace")
+    except OSError as error:
+        raise FormatError(source, None, f"cannot be opened ({error.strerror or error})") from error
+
+
+def _first_line(stream: IO[str]) -> tuple[int, str] | None:
+    """Number and text of the first line that is not blank."""
+    for number, line in enumerate(stream, 1):
+        if line.strip():
+            return number, line.lstrip("\ufeff \t")
+    return None
+
+
+def _json_lines(
+    source: str, number: int, first: str, rest: IO[str], wanted: Collection[str] | None
+) -> Iterator[Document]:
+    line = first
+    while line:
+        if line.strip():
+            try:
+                entry = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise FormatError(
+                    source, number, f"no JSON ({error.msg}); expected one object a line"
+                ) from error
+            doc = _id(entry)
+            if doc is None:
+                raise FormatError(source, number, f"no doc id; expected one of {', '.join(IDS)}")
+            if wanted is None or doc in wanted:
+                parts = [str(value) for key, value in entry.items() if key not in NOT_TEXT]
+                yield Document(doc, " ".join(parts))
+        line = rest.readline()
+        number += 1
+
+
+def _id(entry: object) -> str | None:
+    """The doc id of a JSON line; None: it has none."""
+    if not isinstance(entry, dict):
+        return None
+    found = next((entry[name] for name in IDS if name in entry), None)
+    return None if found is None else str(found)
+
+
+def _markup(
+    source: str, number: int, first: str, rest: IO[str], wanted: Collection[str] | None
+) -> Iterator[Document]:
+    lines: list[str] = []
+    begin, line = 0, first
+    while line:
+        if not begin and _OPEN.search(line):
+            begin, lines = number, []
+        if begin:
+            lines.append(line)
+            if _CLOSE.search(line):
+                document = _document(source, begin, "".join(lines))
+                if wanted is None or document.doc in wanted:
+                    yield document
+                begin = 0
+        line = rest.readline()
+        number += 1
+    if begin:
+        raise FormatError(source, begin, "a document begins here and does not end; expected </DOC>")
+
+
+def _document(source: str, line: int, text: str) -> Document:
+    number = _NUMBER.search(text)
+    if number is None:
+        raise FormatError(source, line, "a document without an id; expected <DOCNO>")
+    body = text[: number.start()] + text[number.end() :]
+    return Document(number[1].strip(), html.unescape(_TAG.sub(" ", body)).strip())

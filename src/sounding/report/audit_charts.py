@@ -1,0 +1,96 @@
+"""The charts of an audit, each from the part that it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sounding.collection.audit import Audit
+from sounding.growth import expected_beyond
+from sounding.report import charts
+from sounding.report.audit_tables import Extras, assessment_frame
+
+if TYPE_CHECKING:
+    import polars
+
+    from sounding.report.charts.style import Chart
+
+STEPS = 10  # depths at which the extrapolation beyond the pool is drawn
+
+
+def audit_charts(audit: Audit, extras: Extras) -> Iterator[tuple[str, Callable[[], Chart]]]:
+    """(name, how to make it) of every chart that this audit has something for."""
+    import polars
+
+    first = str(audit.measures[0])
+    depth = audit.runs.pool.depth or None
+    yield "judged-by-depth", lambda: charts.judged_share_by_depth(_shares(audit), pool_depth=depth)
+    yield "judged-shares", lambda: charts.judged_shares(_composition(audit), measure=first)
+    if not audit.has_pool:
+        return
+    yield "growth", lambda: charts.growth_by_depth(_growth(audit))
+    if audit.unique().counts().any():
+        yield "unique-relevant", lambda: charts.unique_relevant(audit.unique().frame)
+    changes = audit.leave_out().frame.filter(
+        polars.col("pooled") & (polars.col("measure") == first) & polars.col("percent").is_not_nan()
+    )
+    if changes.height:
+        yield "leave-out", lambda: charts.leave_out_changes(changes, measure=first)
+    k = audit.pseudo().k
+    yield (
+        "assessment",
+        lambda: charts.performance_against_assessment(
+            assessment_frame(audit, extras), performance="MAP", assessment=f"A_p@{k}"
+        ),
+    )
+    yield (
+        "reinforcement",
+        lambda: charts.reinforcement(audit.reinforcement().frame, assessment=f"A_p@{k}"),
+    )
+
+
+def _shares(audit: Audit) -> polars.DataFrame:
+    import polars
+
+    shares = audit.coverage().judged_share
+    runs, depths = shares.shape
+    return polars.DataFrame(
+        {
+            "run": [run for run in audit.runs.runs for _ in range(depths)],
+            "k": np.tile(np.arange(1, depths + 1), runs),
+            "share": shares.ravel(),
+        },
+        schema_overrides={"run": polars.String},
+    )
+
+
+def _composition(audit: Audit) -> polars.DataFrame:
+    import polars
+
+    return (
+        audit.coverage()
+        .frame.select("run", "relevant", "nonrelevant", "unjudged")
+        .with_columns(polars.Series("value", audit.values()[:, 0]))
+    )
+
+
+def _growth(audit: Audit) -> polars.DataFrame:
+    """Depth, relevant, rate, extrapolated: what was found, and what Zobel's law says of the depths beyond."""
+    import polars
+
+    growth = audit.growth()
+    seen = growth.frame.select(
+        polars.col("depth"), polars.col("relevant"), polars.col("new_relevant").alias("rate"),
+        polars.lit(False).alias("extrapolated"),
+    )  # fmt: skip
+    if growth.depth < 2:
+        return seen
+    depths = np.unique(np.linspace(growth.depth, 2 * growth.depth, STEPS + 1).astype(np.int64))
+    more = np.array([expected_beyond(growth.relevant, int(depth)).mean() for depth in depths])
+    known = float(seen["relevant"][-1])
+    beyond = polars.DataFrame(
+        {"depth": depths[1:], "relevant": known + more[1:], "rate": np.diff(more) / np.diff(depths)}
+    ).with_columns(extrapolated=polars.lit(True))
+    return polars.concat([seen, beyond])

@@ -1,0 +1,54 @@
+"""Tied scores: counted by hand, and rules compared with evaluating under each of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.collection.random_runs import trial
+
+from sounding.collection.ties import RULES, tied_scores
+from sounding.data.tables import Qrels, Run
+from sounding.evaluation import evaluate
+from sounding.policies import Policies
+
+
+def test_a_document_is_tied_if_another_of_the_first_twenty_has_its_score() -> None:
+    # 20 best of 22: scores 9 9 9, 8, 7 7, then 14 different ones; the 21st and 22nd tie with nobody above.
+    scores = [9, 9, 9, 8, 7, 7, *np.linspace(6, 5, 14), 4, 4]
+    run = Run.from_dict({"1": {f"d{n}": float(s) for n, s in enumerate(scores)}, "2": {"a": 1.0}}, name="r")
+    qrels = Qrels.from_dict({"1": {"d1": 1}, "2": {"a": 1}, "3": {"b": 1}})
+    found = tied_scores(qrels, [run], ("r",))
+    assert found.shares[0, :2].tolist() == [5 / 20, 0.0]
+    assert np.isnan(found.shares[0, 2])
+    assert found.median_share() == 0.25
+    assert found.with_ties() == 0.5
+    assert np.isnan(found.tau[0, 1])  # one run has no order
+
+
+def test_a_tie_across_the_twentieth_place_counts_only_what_is_above() -> None:
+    scores = [*range(40, 21, -1), 1, 1]  # ranks 20 and 21 tie
+    run = Run.from_dict({"1": {f"d{n}": float(s) for n, s in enumerate(scores)}}, name="r")
+    found = tied_scores(Qrels.from_dict({"1": {"d1": 1}}), [run], ("r",))
+    assert found.with_ties() == 0.0
+    assert np.isnan(found.median_share())
+
+
+def test_scores_that_tie_in_single_precision_tie_where_trec_eval_9_is_followed() -> None:
+    run = Run.from_dict({"1": {"a": 1.0, "b": 1.0 + 1e-12}}, name="r")
+    qrels = Qrels.from_dict({"1": {"a": 1}})
+    assert tied_scores(qrels, [run], ("r",)).with_ties() == 0.0
+    assert tied_scores(qrels, [run], ("r",), policies=Policies(compat="trec_eval-9")).with_ties() == 1.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rules_give_the_values_of_evaluating_under_them(seed: int) -> None:
+    made = trial(seed)
+    found = tied_scores(made.qrels, made.runs, tuple(made.ranked))
+    for place, rule in enumerate(RULES):
+        expected = evaluate(made.qrels, made.runs, ["RBP(p=0.8)"], policies=Policies(ties=rule)).mean()[:, 0]
+        np.testing.assert_allclose(found.means[:, place], expected, rtol=1e-12)
+    expected_tau = stats.kendalltau(found.means[:, 0], found.means[:, 1]).statistic
+    assert found.tau[0, 1] == pytest.approx(expected_tau)
+    assert found.tau.diagonal().tolist() == pytest.approx([1, 1, 1])
+    assert found.frame.columns == ["run", "tied_share", "trec", "file", "average"]

@@ -1,0 +1,244 @@
+"""The verdict: every rule on both sides of its limit, every statement with its figure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.collection.random_runs import Trial, trial
+
+from sounding.collection import verdict as rules
+from sounding.collection.audit import Audit, audit
+from sounding.collection.growth_by_depth import Growth
+from sounding.collection.leave_out import LeftOut
+from sounding.collection.verdict import Statement, verdict
+from sounding.data.simulation import RunInfo, simulate_collection
+from sounding.data.tables import Qrels, Run
+
+
+def about(found: Audit, what: str) -> Statement:
+    return next(one for one in verdict(found) if one.about.startswith(what))
+
+
+def of(made: Trial) -> Audit:
+    return audit(made.qrels, made.runs, ["AP", "P@5"], info=made.info)
+
+
+@pytest.fixture(scope="module")
+def simulated() -> Audit:
+    """26 topics, 8 runs of four groups, three of which were pooled to depth 20."""
+    made = simulate_collection(
+        topics=26, groups=4, systems=2, documents=300, length=100, pool_depth=20, contributors=3,
+        short=0.0, ties=0.0, seed=5,
+    )  # fmt: skip
+    return audit(made.qrels, made.runs, info={row.run: row for row in made.info})
+
+
+def deep(topics: int, depth: int) -> Audit:
+    """Two runs of different groups that share all documents but the last."""
+    docs = [f"d{number:02}" for number in range(depth)]
+    names = [str(100 + number) for number in range(topics)]
+    judged = {topic: {doc: int(doc == "d00") for doc in docs} | {"x": 0, "y": 0} for topic in names}
+    runs = [
+        Run.from_dict(
+            {t: {doc: -float(n) for n, doc in enumerate([*docs[:-1], last])} for t in names}, name=last
+        )
+        for last in ("x", "y")
+    ]
+    for topic in names:
+        del judged[topic][docs[-1]]
+    info = {
+        name: RunInfo(run=name, group=name, kind="automatic", priority=1, pooled=True) for name in ("x", "y")
+    }
+    return audit(Qrels.from_dict(judged), runs, ["AP"], info=info)
+
+
+@pytest.mark.parametrize(
+    ("topics", "depth", "answer"),
+    [(25, 10, "yes"), (24, 10, "with care"), (25, 9, "no"), (1, 10, "with care")],
+)
+def test_pooled_runs_need_a_pool_of_ten_and_25_topics(topics: int, depth: int, answer: str) -> None:
+    found = about(deep(topics, depth), "pooled runs")
+    assert found.answer == answer
+    assert found.value == depth
+    assert f"the first {depth} documents of each of them are judged" in found.why
+    assert found.claim == f"Compare pooled runs at k of at most {depth}"
+
+
+def test_without_contributing_runs_little_is_known_and_nothing_breaks() -> None:
+    made = trial(0)
+    unseen = Trial({topic: {"unseen": 1} for topic in made.judged}, made.ranked, {})
+    found = audit(unseen.qrels, unseen.runs)
+    assert not found.has_pool
+    statements = verdict(found)
+    assert statements[0].answer == "not known"
+    assert math.isnan(statements[0].value)
+    assert "--info" in statements[0].why
+    assert {one.answer for one in statements[1:]} == {"note"}
+
+
+def test_where_the_first_documents_are_not_judged_the_judgments_do_not_show_what_they_miss() -> None:
+    made = trial(0)
+    for topic in made.judged:
+        for run in made.ranked:
+            made.judged[topic].pop((made.order(run, topic) or [""])[0], None)
+    found = of(made)
+    assert found.runs.pool.depth == 0
+    assert found.has_pool
+    statements = {one.about: one for one in verdict(found)}
+    assert statements["pooled runs"].answer == "no"
+    for about_what in ("recall", "runs like the pooled ones"):
+        assert statements[about_what].answer == "not known"
+        assert statements[about_what].why.endswith("they were not pooled as listed.")
+
+
+def with_share(found: Audit, share: float) -> Audit:
+    coverage = replace(found.coverage(), judged_share=np.full_like(found.coverage().judged_share, share))
+    return replace(found, _known={"coverage": coverage})
+
+
+@pytest.mark.parametrize(
+    ("share", "answer"),
+    [(0.9, "yes"), (0.89, "with care"), (0.5, "with care"), (0.49, "no"), (np.nan, "not known")],
+)
+def test_below_the_pool_the_median_share_judged_decides(share: float, answer: str, simulated: Audit) -> None:
+    found = about(with_share(simulated, share), "below the pool")
+    assert found.answer == answer
+    assert found.figure == "median share judged at 100"
+
+
+def with_growth(found: Audit, known: int, more: float) -> Audit:
+    growth = Growth(
+        topics=("1",), relevant=np.array([[known, 0]]), judged=np.array([[known, 1]]), elsewhere=0,
+        twice=np.array([more]),
+    )  # fmt: skip
+    return replace(found, _known={"growth": growth})
+
+
+@pytest.mark.parametrize(
+    ("more", "answer"),
+    [(2.0, "yes"), (2.1, "with care"), (5.0, "with care"), (5.1, "no"), (np.nan, "not known")],
+)
+def test_recall_needs_few_relevant_documents_to_come(more: float, answer: str, simulated: Audit) -> None:
+    found = about(with_growth(simulated, 10, more), "recall")
+    assert found.answer == answer
+    assert math.isnan(found.value) if math.isnan(more) else found.value == pytest.approx(more / 10)
+
+
+def left_out(found: Audit, percent: float) -> Audit:
+    real = found.leave_out()
+    full = np.full_like(real.full, 0.5)
+    changed: LeftOut = replace(real, full=full, without=full * (1 - percent / 100))
+    return replace(found, _known={("leave_out", "group"): changed})
+
+
+@pytest.mark.parametrize(
+    ("percent", "answer"),
+    [(0.0, "yes"), (1.99, "yes"), (2.01, "with care"), (5.99, "with care"), (6.01, "no")],
+)
+def test_new_runs_need_small_changes_when_groups_are_left_out(
+    percent: float, answer: str, simulated: Audit
+) -> None:
+    found = about(left_out(simulated, percent), "runs like")
+    assert found.answer == answer
+    assert found.value == pytest.approx(percent)
+    assert f"{percent:.2f}%" in found.why
+
+
+def test_one_group_alone_says_nothing_of_other_runs() -> None:
+    made = trial(0, runs=2)
+    found = about(of(made), "runs like")
+    assert found.answer == "not known"
+    assert "Only one run or group contributed" in found.why
+
+
+@pytest.mark.parametrize(
+    ("judged", "usual", "answer", "claim"),
+    [
+        ([0.95, 0.9, 0.5], 0.99, "yes", "at k of at most 10"),
+        ([0.95, 0.95, 0.95], 0.99, "yes", "at k of at most 100"),
+        ([0.8, 0.8, 0.3], 0.75, "with care", "at k of at most 20"),
+        ([0.5, 0.5, 0.5], 0.75, "no", "with the others"),
+    ],
+)
+def test_a_new_run_is_held_against_runs_whose_group_was_left_out(
+    judged: list[float], usual: float, answer: str, claim: str, simulated: Audit
+) -> None:
+    runs = replace(simulated.runs, new=np.arange(8) == 7)
+    real = simulated.leave_out()
+    first, ten, rest = judged
+    share = simulated.coverage().judged_share.copy()
+    share[7] = np.repeat([first, ten, ten if answer == "with care" else rest, rest], [9, 1, 10, 80])
+    spread = np.linspace(usual - 0.05, usual + 0.15, int(real.pooled.sum()))  # the lower quartile is `usual`
+    around = np.zeros_like(real.judged_share)
+    around[real.pooled] = spread[:, np.newaxis]
+    around[:, 0] = 1.0  # at rank 1, which is not asked for
+    known = {
+        "coverage": replace(simulated.coverage(), judged_share=share),
+        ("leave_out", "group"): replace(real, judged_share=around),
+    }
+    found = about(replace(simulated, runs=runs, _known=known), "new run")
+    assert found.answer == answer
+    assert claim in found.claim
+    assert (
+        f"{100 * first:.0f}% of the first 5" in found.why or f"{100 * ten:.0f}% of the first 10" in found.why
+    )
+
+
+def test_notes_name_what_weakens_comparisons() -> None:
+    made = trial(1, topics=3)
+    for name, row in made.info.items():
+        made.info[name] = replace(row, kind="automatic")
+    made.judged["9"] = dict.fromkeys(made.judged["9"], 0) | {"unseen": 1}
+    statements = {one.about: one for one in verdict(of(made)) if one.answer == "note"}
+    assert statements["manual runs"].value == 0
+    assert "1 topic with fewer than 5 relevant documents" in statements["few relevant"].claim or (
+        statements["few relevant"].value >= 1
+    )
+    assert "9" in statements["few relevant"].why
+    assert statements["judged elsewhere"].claim.startswith("3 of ")
+    assert statements["many relevant"].claim.endswith("than the pool is deep (3)")
+    relevant = {topic: sum(grade >= 1 for grade in own.values()) for topic, own in made.judged.items()}
+    many = [topic for topic, count in relevant.items() if count > 3]
+    assert statements["many relevant"].why.endswith(f"{', '.join(sorted(many))}.")
+    assert "9" not in many
+
+
+def test_manual_runs_are_missed_only_where_kinds_are_known() -> None:
+    made = trial(1)
+    assert "manual runs" not in {one.about for one in verdict(of(made))}  # there are some
+    unknown = {name: replace(row, kind="") for name, row in made.info.items()}
+    assert "manual runs" not in {one.about for one in verdict(of(replace(made, info=unknown)))}
+
+
+def test_ties_are_a_matter_where_the_rules_disagree(simulated: Audit) -> None:
+    real = simulated.ties()
+    shares = np.full_like(real.shares, 0.5)
+    for tau, expected in ((0.95, False), (0.94, True), (np.nan, True)):
+        ties = replace(real, shares=shares, tau=np.full((3, 3), tau))
+        found = {one.about for one in verdict(replace(simulated, _known={"ties": ties}))}
+        assert ("ties" in found) == expected
+
+
+def test_every_statement_has_a_rule_or_is_a_note(simulated: Audit) -> None:
+    for one in verdict(simulated):
+        assert bool(one.rule) == (one.answer != "note")
+        assert one.claim
+        assert not one.claim.endswith(".")
+
+
+def test_limits_are_those_of_the_page() -> None:
+    assert (rules.SHALLOW, rules.SMALL_CHANGE, rules.LARGE_CHANGE) == (10, 2.0, 6.0)
+    assert (rules.SMALL_REMAINDER, rules.LARGE_REMAINDER) == (0.2, 0.5)
+    assert (rules.WELL_JUDGED, rules.HALF_JUDGED, rules.STEADY_TIES) == (0.9, 0.5, 0.95)
+
+
+@pytest.mark.parametrize("runs", [2, 3])
+@pytest.mark.parametrize("topics", [1, 3])
+def test_few_runs_and_topics_give_a_verdict(runs: int, topics: int) -> None:
+    made = trial(3, runs=runs, topics=topics)
+    assert verdict(of(made))
+    alone = Trial(made.judged, {"run0": made.ranked["run0"]}, {"run0": made.info["run0"]})
+    assert verdict(of(alone))

@@ -1,0 +1,75 @@
+"""Texts of documents from SGML and JSON lines, compressed or not."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sounding.data.corpus import Document, read_corpus
+from sounding.errors import FormatError
+
+SGML = """<DOC>
+<DOCNO> FT911-1 </DOCNO>
+<HEADLINE>Fish &amp; chips</HEADLINE>
+<TEXT>
+Cod <B>and</B> haddock.
+</TEXT>
+</DOC>
+
+<doc id="2"><docno>LA-2</docno>one line</doc>
+"""
+LINES = '{"_id": "d1", "title": "Fish", "text": "and chips", "metadata": {"a": "b"}}\n\n{"id": 7, "contents": "x"}\n'
+
+
+def write(path: Path, text: str, pack: Callable[[bytes], bytes] = lambda data: data) -> Path:
+    path.write_bytes(pack(text.encode()))
+    return path
+
+
+@pytest.mark.parametrize("pack", [lambda data: data, gzip.compress, bz2.compress, lzma.compress])
+def test_markup_is_taken_away_and_entities_are_read(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    found = list(read_corpus([write(tmp_path / "corpus", SGML, pack)]))
+    assert [document.doc for document in found] == ["FT911-1", "LA-2"]
+    assert found[0].text.split() == ["Fish", "&", "chips", "Cod", "and", "haddock."]
+    assert found[1].text == "one line"
+
+
+def test_json_lines_give_all_their_text_but_ids_and_metadata(tmp_path: Path) -> None:
+    assert list(read_corpus([write(tmp_path / "c.jsonl", "\ufeff" + LINES)])) == [
+        Document("d1", "Fish and chips"),
+        Document("7", "x"),
+    ]
+
+
+def test_only_what_is_wanted_comes_and_folders_are_read_in_order(tmp_path: Path) -> None:
+    write(tmp_path / "b.jsonl", LINES)
+    write(tmp_path / "a.sgml", SGML)
+    assert [one.doc for one in read_corpus([tmp_path])] == ["FT911-1", "LA-2", "d1", "7"]
+    assert [one.doc for one in read_corpus([tmp_path], {"7", "LA-2"})] == ["LA-2", "7"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty"),
+        ("\n\nhello\n", r":3: 'hello' begins no document"),
+        ('{"_id": "a"}\n{"_id": \n', r":2: no JSON"),
+        ('{"name": "a"}\n', r":1: no doc id"),
+        ('{"_id": "a"}\n[1]\n', r":2: no doc id"),
+        ("<DOC>\n<DOCNO>1</DOCNO>\n", r":1: a document begins here and does not end"),
+        ("\n<DOC>\n</DOC>\n", r":2: a document without an id"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        list(read_corpus([write(tmp_path / "corpus.txt", text)]))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"nowhere.txt: cannot be opened"):
+        list(read_corpus([tmp_path / "nowhere.txt"]))

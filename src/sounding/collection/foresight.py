@@ -1,0 +1,153 @@
+"""What a pool will cost and what it will leave open, known before anything is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.collection.coverage import judged_shares
+from sounding.collection.depth_pool import Contributors
+from sounding.collection.strategies.weights import rbp_weights
+from sounding.ranking import Counts, Values
+from sounding.retrieved import NONE, Retrieved
+
+POOR = 0.8  # a run with less than this share of its first documents in the pool is poorly covered
+NEAR = 10  # how many first documents that are
+ROUNDING = 1e-9  # a mean of shares may fall short of what it is by this much
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Foresight:
+    """Sizes, overlap and coverage of the pools of all depths up to the one that was chosen."""
+
+    runs: tuple[str, ...]
+    contributors: Contributors
+    topics: int  # for which there are documents to judge
+    depth: int  # of the pool that was chosen; no deeper than the longest list
+    sizes: Counts  # (topic, depth) documents of the pool of depth 1, 2, ... as far as the runs go
+    shares: Values  # (run, k) mean share of the first k documents that the chosen pool holds
+    residuals: Values  # (run, depth + 1) mean RBP residual were the pool of depth 0, 1, ... judged
+    to_add: Counts  # (run,) documents that the pool would gain were the run pooled as well
+    poor: Counts  # runs with less than 80% of their first ten documents in the pool, the poorest first
+    to_cover: tuple[int, int]  # documents that pooling these as well adds: all of them, their first ten
+    overlap: Values  # (run, run) of contributing runs: share of the first documents that both have
+    group_documents: dict[str, tuple[int, int]]  # group -> documents of the pool it brings, it alone brings
+
+    def documents_at(self, depth: int) -> int:
+        """Documents of the pool of that depth."""
+        return int(self.sizes[:, depth - 1].sum()) if depth else 0
+
+    def share_of_most(self, depth: int) -> float:
+        """The size of the pool as a share of depth x runs x topics, which it could have at most."""
+        contributing = int(np.count_nonzero(self.contributors.contributing))
+        return self.documents_at(depth) / (depth * contributing * self.topics)
+
+    def share_at(self, k: int) -> Values:
+        """(run,): share of its first k documents that the pool holds."""
+        return self.shares[:, min(k, self.shares.shape[1]) - 1]
+
+    def depth_for_residual(self, most: float) -> int | None:
+        """The least pool depth that brings the mean RBP residual of all runs to `most`; None: none does."""
+        enough = (self.residuals.mean(axis=0) <= most).nonzero()[0]
+        return int(enough[0]) if len(enough) else None
+
+    def pair_overlap(self) -> tuple[float, float]:
+        """Median overlap of two contributing runs of one group, and of different groups; NaN: no pair."""
+        groups = np.array(self.contributors.groups, dtype=object)[self.contributors.contributing]
+        first, second = np.triu_indices(len(groups), 1)
+        related = groups[first] == groups[second]
+        values = self.overlap[first, second]
+        return _median(values[related]), _median(values[~related])
+
+
+def foresee(retrieved: Retrieved, contributors: Contributors, depth: int, *, p: float = 0.8) -> Foresight:
+    """What the pool of this depth would be; runs should be as long as they will be evaluated."""
+    pooled = retrieved.pick(contributors.contributing)
+    depth = min(depth, retrieved.depth)
+    best = np.append(pooled.best_ranks(), 0)  # however deep; the last place is what NONE points to
+    chosen = (best > 0) & (best <= depth)
+    sizes = _sizes(retrieved, best[:NONE], pooled.depth)
+    shares = np.array([judged_shares(chosen[own], own != NONE) for own in retrieved.lists])
+    near = shares[:, min(NEAR, retrieved.depth) - 1]
+    poor = (near < POOR - ROUNDING).nonzero()[0]
+    poor = poor[np.argsort(near[poor], kind="stable")]
+    return Foresight(
+        runs=retrieved.runs, contributors=contributors, depth=depth, sizes=sizes, shares=shares,
+        topics=int(np.count_nonzero(sizes[:, -1])),
+        residuals=_residuals(retrieved, best, pooled.depth, p),
+        to_add=np.array([_outside([own], chosen) for own in retrieved.cut(depth).lists]),
+        poor=poor,
+        to_cover=(
+            _outside(retrieved.cut(depth).lists[poor], chosen),
+            _outside(retrieved.cut(min(depth, NEAR)).lists[poor], chosen),
+        ),
+        overlap=_overlap(pooled.cut(depth)),
+        group_documents=_by_group(retrieved.cut(depth), contributors),
+    )  # fmt: skip
+
+
+def _sizes(retrieved: Retrieved, best: Counts, depth: int) -> Counts:
+    """(topic, depth): documents that some contributing run has at depth 1, 2, ... or better."""
+    inside = (best > 0) & (best <= depth)
+    place = retrieved.topic[inside] * depth + best[inside] - 1
+    counts = np.bincount(place, minlength=len(retrieved.topics) * depth)
+    return np.cumsum(counts.reshape(len(retrieved.topics), depth), axis=1)
+
+
+def _residuals(retrieved: Retrieved, best: Counts, deepest: int, p: float) -> Values:
+    """(run, depth + 1): 1 less the weight of the documents that some contributing run has by each depth."""
+    weights = rbp_weights(p, retrieved.depth)
+    topics = max(len(retrieved.topics), 1)
+    rows = []
+    for own in retrieved.lists:
+        reached = np.where(best[own] > 0, best[own], deepest + 1)
+        gained = np.bincount(reached.ravel(), np.broadcast_to(weights, own.shape).ravel(), deepest + 2)
+        rows.append(1 - np.cumsum(gained[: deepest + 1]) / topics)
+    return np.array(rows)
+
+
+def _outside(lists: Iterable[NDArray[np.int32]], chosen: NDArray[np.bool_]) -> int:
+    """How many documents of these lists the pool lacks, each counted once."""
+    has = np.zeros(len(chosen), np.bool_)
+    for own in lists:
+        has[own.ravel()] = True
+    return int(np.count_nonzero(has[:NONE] & ~chosen[:NONE]))
+
+
+def _overlap(pooled: Retrieved) -> Values:
+    """(run, run): documents that both have, over those of the shorter of the two."""
+    runs = len(pooled.runs)
+    shared = np.zeros((runs, runs))
+    least = np.zeros((runs, runs))
+    for topic in range(len(pooled.topics)):
+        first, last = int(pooled.starts[topic]), int(pooled.starts[topic + 1])
+        own = pooled.lists[:, topic, :]
+        has = np.zeros((runs, last - first + 1), np.float32)
+        has[np.arange(runs)[:, np.newaxis], np.where(own == NONE, last - first, own - first)] = 1
+        has = has[:, :-1]
+        shared += has @ has.T
+        lengths = has.sum(axis=1)
+        least += np.minimum(lengths[:, np.newaxis], lengths)
+    return np.divide(shared, least, out=np.full(shared.shape, np.nan), where=least > 0)
+
+
+def _by_group(retrieved: Retrieved, contributors: Contributors) -> dict[str, tuple[int, int]]:
+    """Group -> how many documents of the pool it brings, and how many nobody else does."""
+    brings: dict[str, NDArray[np.bool_]] = {}
+    for run in contributors.contributing.nonzero()[0].tolist():
+        has = brings.setdefault(contributors.groups[run], np.zeros(len(retrieved.docs) + 1, np.bool_))
+        has[retrieved.lists[run].ravel()] = True
+    count = np.zeros(len(retrieved.docs), np.int64)
+    for has in brings.values():
+        count += has[:NONE]
+    return {
+        group: (int(has[:NONE].sum()), int((has[:NONE] & (count == 1)).sum()))
+        for group, has in brings.items()
+    }
+
+
+def _median(values: Values) -> float:
+    return float(np.median(values)) if len(values) else float("nan")

@@ -1,0 +1,68 @@
+"""All strategies by name: importing a family registers it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from sounding.collection.strategies import adaptive, orders, samples, weights  # noqa: F401
+from sounding.collection.strategies.batches import Batches
+from sounding.collection.strategy import STRATEGIES, Kind, State, Strategy, fingerprint
+from sounding.errors import DataError, UnknownNameError
+from sounding.retrieved import Retrieved
+
+__all__ = ["STRATEGIES", "find_strategy", "in_batches", "make_strategy", "restore"]
+
+
+def find_strategy(name: str) -> Kind:
+    """The strategy of that name; an error with the nearest names where there is none."""
+    if name not in STRATEGIES:
+        raise UnknownNameError("strategy", name, STRATEGIES)
+    return STRATEGIES[name]
+
+
+def make_strategy(name: str, pool: Retrieved, *, seed: int = 0, **parameters: Any) -> Strategy:
+    """A strategy over the documents of a pool, before anything is judged.
+
+    `pool` has the runs that contribute, cut to the depth of the pool.
+    """
+    kind = find_strategy(name)
+    for given in parameters:
+        if given not in kind.parameters:
+            raise UnknownNameError(f"parameter of the strategy {name}:", given, kind.parameters)
+    return kind.build(pool, seed, {**kind.parameters, **parameters})
+
+
+def in_batches(
+    name: str,
+    pool: Retrieved,
+    size: int,
+    *,
+    seed: int = 0,
+    before: Mapping[int, float | None] | None = None,
+    **parameters: Any,
+) -> Strategy:
+    """A strategy that hands out shuffled batches: each holds the next `size` documents of a topic.
+
+    `before` holds judgments by document number that were made before the first batch.
+    """
+    make = partial(make_strategy, name, pool, seed=seed, **parameters)
+    return Batches(make, pool, size, seed=seed, before=before or {})
+
+
+def restore(state: State, pool: Retrieved) -> Strategy:
+    """The strategy that gave this state, over the same pool."""
+    if state["pool"] != fingerprint(pool):
+        raise DataError("this state belongs to another pool; give the runs and the depth it was made with")
+    make = partial(make_strategy, state["strategy"], pool, seed=state["seed"], **state["parameters"])
+    if "batches" in state:
+        batches = state["batches"]
+        strategy: Strategy = Batches(
+            make, pool, batches["size"], seed=batches["seed"], before=dict(batches["before"])
+        )
+    else:
+        strategy = make()
+    for document, grade in state["judgments"]:
+        strategy.judge(document, grade)
+    return strategy

@@ -1,0 +1,133 @@
+"""Random parts of the pool, with the chance that every document had: for estimates of a measure.
+
+What was sampled is judged completely, or the chances are not those that are recorded here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.collection.strategies.orders import FixedQueue
+from sounding.collection.strategies.topic_pool import TopicPool
+from sounding.collection.strategies.turns import by_topic
+from sounding.errors import DataError
+from sounding.ranking import Counts, Values
+
+DEFAULT_STRATA = "10:1,30:0.2,100:0.05"
+LEAST = 2  # documents of a stratum, where it has as many: one tells no spread
+
+
+class SampleQueue(FixedQueue):
+    """The documents that were drawn, in random order, with the design of the sample."""
+
+    def __init__(self, drawn: Sequence[int], strata: Counts | None, chances: Values, at: int = 0) -> None:
+        super().__init__(drawn, None, at)
+        self._strata, self._chances = strata, chances  # (position,)
+
+    def design(self, position: int) -> tuple[int | None, float | None]:
+        """The stratum of a document of the pool, drawn or not, and its chance of being drawn."""
+        stratum = None if self._strata is None else int(self._strata[position])
+        return stratum, float(self._chances[position])
+
+    def copy(self) -> Self:
+        """Another one that stands at the same place."""
+        return type(self)(self._order, self._strata, self._chances, self._at)
+
+
+@by_topic("uniform-sample", sampled=True)
+def uniform_sample(pool: TopicPool, rng: np.random.Generator, *, rate: float = 0.1) -> SampleQueue:
+    """A random part of every topic's pool, all documents having the same chance; for infAP, xinfAP, statAP.
+
+    A simple random sample of rate x size documents, rounded; at least two.
+    """
+    _check_rate(rate)
+    return _stratified(np.zeros(pool.size, np.int64), [rate], rng)
+
+
+@by_topic("stratified-sample", sampled=True)
+def stratified_sample(
+    pool: TopicPool, rng: np.random.Generator, *, strata: str = DEFAULT_STRATA
+) -> SampleQueue:
+    """A random part of each stratum of the pool, at its own rate; for xinfAP, infNDCG and statAP.
+
+    Strata are stretches of pool ranks: `10:1,30:0.2` judges all that some run has in its first ten, and a
+    fifth of what comes up in ranks 11 to 30. Each is a simple random sample; at least two are drawn.
+    """
+    ends, rates = parse_strata(strata)
+    stratum = np.searchsorted(ends, pool.best)
+    if pool.size and int(pool.best.max()) > ends[-1]:
+        raise DataError(
+            f"strata {strata!r} end at rank {ends[-1]}, and the pool at {int(pool.best.max())};"
+            f" cut the pool to a depth of {ends[-1]}, or add a stratum"
+        )
+    return _stratified(stratum, rates, rng)
+
+
+@by_topic("weighted-sample", sampled=True)
+def weighted_sample(pool: TopicPool, rng: np.random.Generator, *, rate: float = 0.1) -> SampleQueue:
+    """Every document drawn by itself, with the more chance the more AP may depend on it; for statAP.
+
+    The chance is proportional to the mean over the runs of 1 + 1/(r+1) + ... + 1/depth, which is the
+    document's part in the sum of precisions if all documents were relevant; no more than 1, and in sum
+    rate x size. How many are drawn is left to chance.
+    """
+    _check_rate(rate)
+    depth = pool.lists.shape[1]
+    inverse = 1 / np.arange(1, depth + 1)
+    chances = capped_chances(pool.sums(1 + inverse.sum() - np.cumsum(inverse)), rate * pool.size)
+    drawn = (rng.random(pool.size) < chances).nonzero()[0]
+    return SampleQueue(rng.permutation(drawn).tolist(), None, chances)
+
+
+def parse_strata(text: str) -> tuple[list[int], list[float]]:
+    """Last ranks and rates of strata such as `10:1,30:0.2`."""
+    ends, rates = [], []
+    for part in text.split(","):
+        end, _, rate = part.strip().partition(":")
+        try:
+            ends.append(int(end))
+            rates.append(float(rate))
+        except ValueError:
+            raise DataError(
+                f"strata {text!r}: {part!r} is none; expected last rank:rate, such as 10:1"
+            ) from None
+    if ends != sorted(set(ends)) or ends[0] < 1:
+        raise DataError(f"strata {text!r}: last ranks must grow from 1")
+    for each in rates:
+        _check_rate(each)
+    return ends, rates
+
+
+def capped_chances(weights: Values, total: float) -> Values:
+    """Chances proportional to positive weights, none above 1, that sum to `total` where they can."""
+    chances = np.zeros(len(weights))
+    certain: NDArray[np.bool_] = np.zeros(len(weights), np.bool_)
+    while True:
+        left, rest = total - np.count_nonzero(certain), weights[~certain].sum()
+        chances[certain] = 1.0
+        chances[~certain] = weights[~certain] * (left / rest) if rest > 0 else 0.0
+        over = (chances > 1) & ~certain
+        if not over.any():
+            return chances
+        certain |= over
+
+
+def _stratified(stratum: Counts, rates: Sequence[float], rng: np.random.Generator) -> SampleQueue:
+    """Simple random samples of the strata."""
+    chances = np.zeros(len(stratum))
+    drawn = []
+    for number, rate in enumerate(rates):
+        members = (stratum == number).nonzero()[0]
+        size = min(len(members), max(LEAST, round(rate * len(members))))
+        drawn.append(rng.permutation(members)[:size])
+        chances[members] = size / max(len(members), 1)
+    return SampleQueue(rng.permutation(np.concatenate(drawn)).tolist(), stratum + 1, chances)
+
+
+def _check_rate(rate: float) -> None:
+    if not 0 < rate <= 1:
+        raise DataError(f"a sampling rate of {rate}; expected more than 0 and at most 1")

@@ -1,0 +1,169 @@
+"""One queue a topic made into a strategy: topics take turns, so that all of them advance together."""
+
+from __future__ import annotations
+
+import heapq
+import zlib
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sounding.collection.strategies.topic_pool import Queue, Relevance, TopicPool, topic_pools
+from sounding.collection.strategy import Pick, State, Strategy, fingerprint, register
+from sounding.errors import DataError
+from sounding.retrieved import NONE, Retrieved
+
+QueueMaker = Callable[..., Queue]
+Turn = tuple[float, float, int]  # urgency with a minus, share judged, topic: the smallest is due
+
+
+class TurnTaking:
+    """A strategy with a queue for each topic: the most urgent topic comes next, or else the least judged.
+
+    How far a topic is judged is a share of the documents in its queue.
+    """
+
+    def __init__(
+        self, name: str, pool: Retrieved, seed: int, parameters: Mapping[str, Any], maker: QueueMaker
+    ) -> None:
+        self._identity = {"strategy": name, "seed": seed, "parameters": dict(parameters)}
+        own = dict(parameters)
+        self._level = float(own.pop("level", 1))
+        self._pool, self._pools = pool, topic_pools(pool)
+        self._starts: list[int] = pool.starts.tolist()
+        self._position = _positions(self._pools, len(pool.docs))
+        self._fresh = [maker(one, _generator(seed, one), **own) for one in self._pools]
+        self._queues = [queue.copy() for queue in self._fresh]
+        self._grades: dict[int, float | None] = {}
+        self._known: list[dict[int, Relevance]] = [{} for _ in self._pools]
+        self._turns: list[Turn] = []  # a heap; entries that are no longer a topic's own are passed over
+        self._turn: list[Turn | None] = [None] * len(self._pools)
+        for topic in range(len(self._pools)):
+            self._move_on(topic)
+
+    def next(self, topics: Sequence[int] | None = None, count: int = 1) -> list[Pick]:
+        """The next documents to judge."""
+        if topics is None and count == 1:
+            topic = self._due()
+            return [] if topic is None else [self._pick(topic, self._queues[topic], 0)]
+        chosen = range(len(self._pools)) if topics is None else dict.fromkeys(topics)
+        turns = [turn for topic in chosen if (turn := self._turn[topic]) is not None]
+        heapq.heapify(turns)
+        ahead: dict[int, tuple[Queue, int]] = {}  # queues that go on, and how many each has given
+        picks: list[Pick] = []
+        while turns and len(picks) < count:
+            topic = turns[0][2]
+            queue, given = ahead[topic] if topic in ahead else (self._queues[topic].copy(), 0)
+            picks.append(self._pick(topic, queue, len(picks)))
+            queue.tell(queue.next(), False)
+            self._pass_over_known(topic, queue)
+            ahead[topic] = queue, given + 1
+            turn = self._turn_of(topic, queue, given + 1)
+            if turn is None:
+                heapq.heappop(turns)
+            else:
+                heapq.heapreplace(turns, turn)
+        return picks
+
+    def judge(self, document: int, grade: float | None) -> None:
+        """Take in a judgment; None: it could not be judged."""
+        if not 0 <= document < len(self._position):
+            raise DataError(f"no document {document}; the runs have 0 to {len(self._position) - 1}")
+        if document in self._grades:
+            raise DataError(f"document {document} has been judged; take that back first")
+        self._grades[document] = grade
+        position = self._position[document]
+        if position != NONE:
+            topic = bisect_right(self._starts, document) - 1
+            self._known[topic][position] = None if grade is None else grade >= self._level
+            self._move_on(topic)
+
+    def undo(self, document: int) -> None:
+        """Take a judgment back."""
+        if document not in self._grades:
+            raise DataError(f"document {document} has not been judged: nothing to take back")
+        del self._grades[document]
+        position = self._position[document]
+        if position != NONE:
+            topic = bisect_right(self._starts, document) - 1
+            del self._known[topic][position]
+            self._queues[topic] = self._fresh[topic].copy()
+            self._move_on(topic)
+
+    def state(self) -> State:
+        """Plain data from which the same strategy can be made."""
+        judgments = [[document, grade] for document, grade in self._grades.items()]
+        return {**self._identity, "pool": fingerprint(self._pool), "judgments": judgments}
+
+    def design(self, document: int) -> tuple[int | None, float | None]:
+        """Stratum and probability of a document of the pool, drawn or not; None: this is no sample."""
+        return self._fresh[bisect_right(self._starts, document) - 1].design(self._position[document])
+
+    def _pass_over_known(self, topic: int, queue: Queue) -> None:
+        known = self._known[topic]
+        position = queue.next()
+        while position in known:
+            queue.tell(position, known[position])
+            position = queue.next()
+
+    def _move_on(self, topic: int) -> None:
+        """Bring a topic's queue to its next unknown document, and the topic to its place among the others."""
+        self._pass_over_known(topic, self._queues[topic])
+        turn = self._turn_of(topic, self._queues[topic], 0)
+        self._turn[topic] = turn
+        if turn is not None:
+            heapq.heappush(self._turns, turn)
+
+    def _turn_of(self, topic: int, queue: Queue, given: int) -> Turn | None:
+        if queue.next() == NONE:
+            return None
+        share = (len(self._known[topic]) + given) / self._pools[topic].size
+        return -queue.urgency, share, topic
+
+    def _due(self) -> int | None:
+        """The topic whose turn it is; None: nothing is left."""
+        while self._turns and self._turns[0] != self._turn[self._turns[0][2]]:
+            heapq.heappop(self._turns)
+        return self._turns[0][2] if self._turns else None
+
+    def _pick(self, topic: int, queue: Queue, before: int) -> Pick:
+        position = queue.next()
+        own = self._pools[topic]
+        stratum, probability = queue.design(position)
+        return Pick(
+            document=int(own.documents[position]), topic=topic, order=len(self._grades) + before + 1,
+            pool_rank=int(own.best[position]), weight=queue.weight, stratum=stratum, probability=probability,
+        )  # fmt: skip
+
+
+def by_topic(
+    name: str, *, adaptive: bool = False, sampled: bool = False
+) -> Callable[[QueueMaker], QueueMaker]:
+    """Make a function from the pool of a topic to its queue known as a strategy.
+
+    It is given the pool, a random generator of the topic's own, and keyword-only parameters.
+    """
+
+    def add(maker: QueueMaker) -> QueueMaker:
+        def build(pool: Retrieved, seed: int, parameters: Mapping[str, Any]) -> Strategy:
+            return TurnTaking(name, pool, seed, parameters, maker)
+
+        register(name, maker, build, adaptive=adaptive, sampled=sampled)
+        return maker
+
+    return add
+
+
+def _generator(seed: int, topic: TopicPool) -> np.random.Generator:
+    """Randomness that the other topics do not touch."""
+    return np.random.default_rng([seed, zlib.crc32(topic.name.encode("utf-8", "surrogateescape"))])
+
+
+def _positions(pools: Sequence[TopicPool], documents: int) -> list[int]:
+    """(document,): its position in the pool of its topic; NONE: it is in no pool."""
+    positions = np.full(documents, NONE)
+    for pool in pools:
+        positions[pool.documents] = np.arange(pool.size)
+    return positions.tolist()

@@ -1,0 +1,164 @@
+"""Orders by what a document weighs in the scores of the runs that have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Self
+
+import numpy as np
+
+from sounding.collection.strategies.orders import FixedQueue, heaviest_first
+from sounding.collection.strategies.topic_pool import Queue, Relevance, TopicPool
+from sounding.collection.strategies.turns import by_topic
+from sounding.errors import DataError
+from sounding.ranking import Values
+from sounding.retrieved import NONE
+
+Interest = Callable[[Values, Values], Values]  # in runs of these scores and residuals
+
+
+def rbp_weights(p: float, depth: int) -> Values:
+    """(rank,): what a relevant document adds to RBP at each rank."""
+    if not 0 < p < 1:
+        raise DataError(f"p is {p}; expected a number between 0 and 1")
+    return (1 - p) * np.power(p, np.arange(depth))
+
+
+@by_topic("rbp-a")
+def rbp_sum(pool: TopicPool, _: np.random.Generator, *, p: float = 0.8) -> FixedQueue:
+    """By what the document weighs in the RBP of all runs: the sum over runs of (1 - p) p^(rank - 1).
+
+    Method A of Moffat, Webber and Zobel (2007).
+    """
+    return heaviest_first(pool.sums(rbp_weights(p, pool.lists.shape[1])))
+
+
+class InterestQueue(Queue):
+    """By the weight in RBP, each run counting with its interest: a function of its score and residual."""
+
+    def __init__(self, pool: TopicPool, p: float, interest: Interest) -> None:
+        self._pool, self._interest = pool, interest
+        self._by_rank = rbp_weights(p, pool.lists.shape[1])
+        self._score = np.zeros(len(pool.lists))  # (run,) RBP of what was judged
+        self._residual = np.ones(len(pool.lists))  # (run,) weight of what was not
+        self._open = np.ones(pool.size, np.bool_)
+        self._weigh()
+
+    @property
+    def weight(self) -> float | None:
+        """The weight of the next document."""
+        return float(self._weights[self._front])
+
+    def next(self) -> int:
+        """The heaviest document; of equal ones the first by doc id."""
+        return self._front
+
+    def tell(self, position: int, relevant: Relevance) -> None:
+        """Scores and residuals of the runs that have the document change, and with them all weights."""
+        self._open[position] = False
+        if relevant is not None:
+            runs, ranks = self._pool.holders.of(position)
+            self._residual[runs] -= self._by_rank[ranks]
+            if relevant:
+                self._score[runs] += self._by_rank[ranks]
+        self._weigh()
+
+    def copy(self) -> Self:
+        """A queue that goes its own way from here."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._score, other._residual = self._score.copy(), self._residual.copy()
+        other._open = self._open.copy()
+        return other
+
+    def _weigh(self) -> None:
+        # From the start each time: changes added up would drown the small weights of deep ranks.
+        factor = self._interest(self._score, np.maximum(self._residual, 0))
+        weights = self._pool.sums(factor[:, np.newaxis] * self._by_rank)
+        self._weights = np.where(self._open, weights, -np.inf)
+        self._front = int(self._weights.argmax()) if self._open.any() else NONE
+
+
+@by_topic("rbp-b", adaptive=True)
+def rbp_residual(pool: TopicPool, _: np.random.Generator, *, p: float = 0.8) -> InterestQueue:
+    """As rbp-a, each run counting with its residual: runs of which least is known come first.
+
+    Method B of Moffat, Webber and Zobel (2007). It uses which documents were judged, not the outcome.
+    """
+    return InterestQueue(pool, p, lambda score, residual: residual)
+
+
+@by_topic("rbp-c", adaptive=True)
+def rbp_projected(pool: TopicPool, _: np.random.Generator, *, p: float = 0.8) -> InterestQueue:
+    """As rbp-b, and runs that look good count more: residual times (score + residual / 2) cubed.
+
+    Method C of Moffat, Webber and Zobel (2007): judgments go to the runs that may turn out best.
+    """
+    return InterestQueue(pool, p, lambda score, residual: residual * (score + residual / 2) ** 3)
+
+
+class HedgeQueue(Queue):
+    """By the mixture of the runs' opinions of a document; runs that were wrong lose their say."""
+
+    def __init__(self, pool: TopicPool, beta: float) -> None:
+        self._pool, self._beta = pool, beta
+        depth, size = pool.lists.shape[1], pool.size
+        logs = np.log(np.arange(1, size + 1))
+        ranks = np.arange(1, depth + 1)
+        self._listed = (np.log(max(size, 1)) - np.log(ranks)) / 2  # (rank,) gain of a relevant document
+        lengths = np.count_nonzero(pool.lists < size, axis=1)
+        below = logs.sum() - np.concatenate([[0.0], np.cumsum(logs)])[lengths]
+        mean = np.divide(below, size - lengths, out=np.zeros(len(lengths)), where=lengths < size)
+        # (run,) what a document that the run lacks gains on average, somewhere below its list
+        self._unlisted = np.where(lengths < size, (np.log(max(size, 1)) - mean) / 2, 0.0)
+        self._loss = np.zeros(len(lengths))  # (run,)
+        self._open = np.ones(size, np.bool_)
+        self._say()
+
+    @property
+    def weight(self) -> float | None:
+        """The weight of the next document."""
+        return float(self._weights[self._front])
+
+    def next(self) -> int:
+        """The document that the mixture ranks first."""
+        return self._front
+
+    def tell(self, position: int, relevant: Relevance) -> None:
+        """Every run gains where it ranked a relevant document high, and loses by the same amount else."""
+        self._open[position] = False
+        if relevant is not None:
+            runs, ranks = self._pool.holders.of(position)
+            gain = self._unlisted.copy()
+            gain[runs] = self._listed[ranks]
+            self._loss += -gain if relevant else gain
+        self._say()
+
+    def copy(self) -> Self:
+        """A queue that goes its own way from here."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._loss, other._open = self._loss.copy(), self._open.copy()
+        return other
+
+    def _say(self) -> None:
+        """The weights of all documents under the runs' present say, and the first of them."""
+        say = self._beta ** (self._loss - self._loss.min(initial=np.inf))
+        say /= max(say.sum(), np.finfo(float).tiny)
+        excess = say[:, np.newaxis] * (self._listed - self._unlisted[:, np.newaxis])
+        weights = self._pool.sums(excess) + say @ self._unlisted
+        self._weights = np.where(self._open, weights, -np.inf)
+        self._front = int(self._weights.argmax()) if self._open.any() else NONE
+
+
+@by_topic("hedge", adaptive=True)
+def hedge(pool: TopicPool, _: np.random.Generator, *, beta: float = 0.1) -> HedgeQueue:
+    """Hedge: the document that the runs rank highest, those that were right so far having more say.
+
+    Aslam, Pavlu and Savell (2003). A document at rank r is worth log(n / r) / 2 to a run, n being the size
+    of the pool, and one that the run lacks the mean over the ranks below its list; a run's say is beta to
+    the power of its losses.
+    """
+    if not 0 < beta < 1:
+        raise DataError(f"beta is {beta}; expected a number between 0 and 1")
+    return HedgeQueue(pool, beta)

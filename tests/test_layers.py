@@ -9,7 +9,7 @@ import sounding
 
 SOURCE = Path(sounding.__file__).parent
 LAYERS = (
-    {"errors"},
+    {"display", "errors"},
     {"agreement"},
     {"files", "policies", "workers"},
     {"data"},

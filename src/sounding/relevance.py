@@ -275,10 +275,10 @@ class Rate:
         """The rate of every topic."""
         _check_level(level)
         judgments = judged.judgments
-        return _OneRateATopic(self.name, level, _smoothed(judgments.relevant(level), judgments.judged))
+        return _OneRateATopic(self.name, level, smoothed_rates(judgments.relevant(level), judgments.judged))
 
 
-def _smoothed(relevant: Counts, judged: Counts) -> Values:
+def smoothed_rates(relevant: Counts, judged: Counts) -> Values:
     """Rates of relevance, drawn towards the common one."""
     common = (relevant.sum() + 0.5) / (judged.sum() + 1)
     return (relevant + SMOOTHING * common) / (judged + SMOOTHING)
@@ -297,10 +297,10 @@ class _RateByRank:
     name: str
     level: float
     topics: int
-    rates: Values  # (bin,) see _bin; never rising
+    rates: Values  # (bin,) see rank_bin; never rising
 
     def probabilities(self, documents: Unjudged, outside: Counts) -> tuple[Values, Outside]:
-        retrieved = self.rates[np.minimum(_bin(documents.rank), len(self.rates) - 1)]
+        retrieved = self.rates[np.minimum(rank_bin(documents.rank), len(self.rates) - 1)]
         return retrieved, _alike(np.full(self.topics, self.rates[-1]), outside)
 
 
@@ -329,23 +329,23 @@ class ByRank:
         _check_level(level)
         seen, relevant = np.zeros(64, np.int64), np.zeros(64, np.int64)
         for ranking in rankings:
-            bins = _bin(ranking.rank)
+            bins = rank_bin(ranking.rank)
             seen += np.bincount(bins, minlength=64)
             relevant += np.bincount(bins[ranking.grade >= level], minlength=64)
         used = seen.nonzero()[0]
         if not len(used):
             raise DataError("the prior 'rank' learns from judged documents in the runs, and no run has any")
-        rates = _never_rising(_smoothed(relevant[used], seen[used]), seen[used] + SMOOTHING)
+        rates = never_rising(smoothed_rates(relevant[used], seen[used]), seen[used] + SMOOTHING)
         last_used = np.searchsorted(used, np.arange(used[-1] + 1), side="right") - 1
         return _RateByRank(self.name, level, len(judged.judgments.topics), rates[np.maximum(last_used, 0)])
 
 
-def _bin(rank: Counts) -> Counts:
+def rank_bin(rank: Counts) -> Counts:
     """0 for rank 1, 1 for 2, 2 for 3 and 4, 3 for 5 to 8, ..."""
     return np.frexp((rank - 1).astype(np.float64))[1].astype(np.int64)
 
 
-def _never_rising(rates: Values, weights: NDArray[np.floating]) -> Values:
+def never_rising(rates: Values, weights: NDArray[np.floating]) -> Values:
     """The closest rates (weighted least squares) that never rise: neighbours that do are averaged."""
     pools: list[tuple[float, float, int]] = []  # rate, weight, how many
     for rate, weight in zip(rates.tolist(), weights.tolist(), strict=True):

@@ -138,7 +138,7 @@ def _integrals(block: _Block) -> tuple[Values, Values]:
     p, q = block.probability, block.others.probability
     not_p, not_q = 1 - p, 1 - q
     first, second = np.zeros(len(a)), np.zeros(len(a))
-    for t, width in _nodes(relevant):
+    for t, width in integral_nodes(relevant):
         column = t[:, np.newaxis]
         factor = p * column + not_p  # and not p (t - 1) + 1, which for p = 1 is not t to the last bit
         other_t = t[block.others.topic]
@@ -158,7 +158,7 @@ def _integrals(block: _Block) -> tuple[Values, Values]:
     return a + shift, np.sqrt(variance)
 
 
-def _nodes(relevant: Values) -> Iterator[tuple[Values, Values]]:
+def integral_nodes(relevant: Values) -> Iterator[tuple[Values, Values]]:
     """Where to look between t = 0 and 1, and what each place stands for; `relevant` is E[R].
 
     The integrand has derivatives of at most E[R]^n: over a stretch of 36 / E[R] that many Gauss-Legendre

@@ -1,0 +1,90 @@
+"""Measures as sums over documents and pairs of documents: all that the choice of documents needs to know.
+
+With x_i = 1 where document i is relevant, a value is Z / N: Z adds a weight for every relevant document and,
+for AP, one for every pair of them; N is 1, the number R of relevant documents, or the best sum for R of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from sounding.errors import DataError
+from sounding.expectation import level_of
+from sounding.measures import Measure, parse
+from sounding.measures.graded import DcgForm
+from sounding.ranking import Judgments, Ranking, Values
+
+KNOWN = "AP, P@k, DCG@k, nDCG@k, RBP(p=...) or another sum over ranks"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """One measure to a depth; relevant documents all count alike."""
+
+    name: str
+    level: float  # the lowest grade that counts as relevant
+    weights: Values  # (rank,) what a relevant document adds by itself
+    divided_by: Literal["nothing", "relevant", "best"]
+    best: Values  # (number of relevant documents,) the best sum; the last holds for more of them
+
+    @property
+    def pairs(self) -> bool:
+        """Whether two relevant documents add the weight of the lower one as well: so it is in AP."""
+        return self.divided_by == "relevant"
+
+    def divisor(self, relevant: float) -> tuple[float, float]:
+        """N for so many relevant documents, on a straight line between whole numbers, and its slope."""
+        if self.divided_by == "nothing":
+            return 1.0, 0.0
+        if self.divided_by == "relevant":
+            return relevant, 1.0
+        below = min(int(relevant), len(self.best) - 2)
+        slope = float(self.best[below + 1] - self.best[below])
+        if relevant >= len(self.best) - 1:
+            return float(self.best[-1]), 0.0
+        return float(self.best[below]) + (relevant - below) * slope, slope
+
+    def divisors(self, relevant: Values) -> Values:
+        """N for each of these whole numbers of relevant documents."""
+        if self.divided_by == "nothing":
+            return np.ones_like(relevant)
+        if self.divided_by == "relevant":
+            return relevant
+        return self.best[np.minimum(relevant, len(self.best) - 1).astype(np.int64)]
+
+
+def form_of(measure: str | Measure, depth: int) -> Form:
+    """The form of a measure for lists of this depth."""
+    asked = parse(measure) if isinstance(measure, str) else measure
+    if asked.k is not None and asked.k > depth:
+        raise DataError(f"{asked} looks deeper than the {depth} documents of a list that count; raise depth")
+    rank = np.arange(1, depth + 1)
+    near = rank <= (asked.k or depth)
+    none = np.zeros(2)
+    if asked.name == "AP" and asked.get("norm") == "a":
+        return Form(str(asked), level_of(asked), np.where(near, 1 / rank, 0), "relevant", none)
+    if asked.name == "nDCG" and asked.get("norm") == "a" and asked.k is not None:
+        weights = np.where(near, DcgForm(asked.get("dcg")).discount(rank), 0)
+        best = np.concatenate([[0], np.cumsum(weights[: asked.k])])
+        return Form(str(asked), level_of(asked), weights, "best", best)
+    if asked.definition.additive and asked.definition.basis == "utility":
+        return Form(str(asked), level_of(asked), _lone_documents(asked, depth), "nothing", none)
+    raise DataError(f"{asked} is no sum over documents or pairs of them; expected {KNOWN}")
+
+
+def _lone_documents(measure: Measure, depth: int) -> Values:
+    """What the measure gives where one document is relevant, at each rank in turn."""
+    each, grade = np.arange(depth), np.full(depth, level_of(measure))
+    judgments = Judgments(
+        topics=("",) * depth, starts=np.arange(depth + 1), grades=grade, pool_ranks=None,
+        pooled=np.zeros(depth, np.int64), highest=level_of(measure),
+    )  # fmt: skip
+    ranking = Ranking(
+        run="", judgments=judgments, topic=each, rank=each + 1, grade=grade,
+        retrieved=np.full(depth, depth), missing=np.zeros(depth, np.bool_),
+        pooled_topic=np.empty(0, np.int64), pooled_rank=np.empty(0, np.int64),
+    )  # fmt: skip
+    return measure(ranking)

@@ -1,0 +1,414 @@
+"""Judging with a minimal test collection: what to judge next, and how sure the order of the runs is by now.
+
+Everything follows from the runs, the parameters, the seed and the log: the same log gives the same numbers
+and the same next document. Judgments, what could not be judged, undos and refits of the prior are its events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.align import prepare
+from sounding.collection.strategy import Pick, State, fingerprint
+from sounding.data.tables import Qrels
+from sounding.errors import DataError, UnknownNameError
+from sounding.mtc.confidence import Confidence, drawn_chances, normal_chances
+from sounding.mtc.forms import Form, form_of
+from sounding.mtc.lists import TopicLists, topic_lists
+from sounding.mtc.model import Belief, DocumentPrior, DrawnOdds, Evidence
+from sounding.mtc.moments import Matrix
+from sounding.mtc.parameters import Method, Parameters
+from sounding.mtc.priors import document_prior
+from sounding.mtc.randomness import generator
+from sounding.mtc.stopping import proven_pairs
+from sounding.mtc.topic_state import NOTHING_DUE, NOTHING_LEFT, Moments, Setting, TopicState, if_not_relevant
+from sounding.mtc.weights import EVERY_PAIR, Beliefs, Scope, heaviest, weighing
+from sounding.ranking import Values
+from sounding.retrieved import Retrieved
+
+FIRST_REFIT = 8  # judgments; then at every doubling
+
+Judged = tuple[int, bool]  # a document that counts, and whether it is relevant
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """The prior as it was fitted to the first judgments of a session."""
+
+    judged: tuple[Judged, ...]  # in the order of the log
+    belief: Belief
+    probability: Values  # (document that counts,)
+
+    def begins(self, judged: Sequence[Judged]) -> bool:
+        """Whether these judgments begin with those of the fit."""
+        return self.judged == tuple(judged[: len(self.judged)])
+
+
+class Session:
+    """A strategy that has those documents judged that tell most about the order of the runs.
+
+    It serves wherever a `Strategy` does. The prior is fitted anew when judgments have doubled, to the first
+    so many of them, so that a judgment taken back leaves no trace.
+    """
+
+    def __init__(
+        self,
+        retrieved: Retrieved,
+        *,
+        seed: int = 0,
+        given: Sequence[tuple[int, float]] = (),
+        elsewhere: Sequence[float] | None = None,
+        **parameters: Any,
+    ) -> None:
+        """A session over the documents of these runs; for the parameters see `Parameters`.
+
+        `given` are documents judged beforehand with their grades, and `elsewhere` counts for every topic
+        the documents that are known to be relevant and that no run has.
+        """
+        self.retrieved, self.seed, self.parameters = retrieved, seed, Parameters(**parameters)
+        lists = topic_lists(retrieved, self.parameters.depth)
+        if not any(topic.size for topic in lists):
+            raise DataError("the runs have no documents for these topics: there is nothing to judge")
+        self.form = fitting_form(self.parameters, lists)
+        self._given = [[int(document), float(grade)] for document, grade in given]
+        self._elsewhere = [0.0] * len(lists) if elsewhere is None else [float(count) for count in elsewhere]
+        self._prior = document_prior(self.parameters.prior, retrieved, lists)
+        self._place, self._best_rank = _places(lists, len(retrieved.docs)), retrieved.best_ranks()
+        self._log: list[list[Any]] = []
+        self._grades: dict[int, float | None] = {}
+        self._judged: list[Judged] = []  # as in the log
+        self._topics = self._fresh_topics(lists)
+        self._scope = self._fixed_scope()
+        self._due = [NOTHING_DUE] * len(lists)
+        self._means = np.zeros((len(lists), len(retrieved.runs)))
+        self._covariances = np.zeros((len(lists), *(len(retrieved.runs),) * 2) if self._keeps else 0)
+        self._odds: DrawnOdds | None = None  # of the fit in force
+        self._drawn: dict[int, NDArray[np.floating]] = {}  # topic -> (run, draw) values
+        for document, grade in self._given:
+            self._note(self._checked(int(document)), grade)
+        self._beforehand = frozenset(self._grades)
+        self._fits = [self._fitted(len(self._judged) if self._prior.learns else 0)]
+        self._use(self._fits[-1])
+        self._follow_scope()
+
+    @staticmethod
+    def restored(retrieved: Retrieved, state: State) -> Session:
+        """The session that gave this state, over the same runs."""
+        if state["pool"] != fingerprint(retrieved):
+            raise DataError("this state belongs to other runs; give those that it was made with")
+        parameters = dict(state["parameters"])
+        if parameters["pair"] is not None:
+            parameters["pair"] = tuple(parameters["pair"])
+        session = Session(
+            retrieved, seed=state["seed"], given=[(document, grade) for document, grade in state["given"]],
+            elsewhere=state["elsewhere"], **parameters,
+        )  # fmt: skip
+        for event, *details in state["log"]:
+            if event == "judge":
+                session.judge(*details)
+            elif event == "undo":
+                session.undo(*details)
+            elif session.parameters.refits == "asked":
+                session.adopt(session._fitted(*details))
+        return session
+
+    def state(self) -> State:
+        """Plain data from which `restored` makes the same session."""
+        return {
+            "strategy": "mtc", "seed": self.seed, "parameters": asdict(self.parameters),
+            "pool": fingerprint(self.retrieved), "given": self._given, "elsewhere": self._elsewhere,
+            "log": [list(event) for event in self._log],
+            "judgments": [[document, grade] for document, grade in self._grades.items()],
+        }  # fmt: skip
+
+    @property
+    def judgments(self) -> int:
+        """How many documents that count have been judged."""
+        return len(self._judged)
+
+    @property
+    def version(self) -> int:
+        """How many judgments the prior in force was fitted to."""
+        return len(self._fits[-1].judged)
+
+    def next(self, topics: Sequence[int] | None = None, count: int = 1) -> list[Pick]:
+        """The next documents to judge, of these topics (None: of all); fewer where no more are left.
+
+        Several at once are what would follow if none of them were relevant, the prior staying as it is.
+        """
+        chosen = list(range(len(self._topics)) if topics is None else topics)
+        due = [self._due[topic] for topic in chosen]
+        ahead: dict[int, Beliefs] = {}
+        picks: list[Pick] = []
+        while any(one.weight != NOTHING_LEFT for one in due) and len(picks) < count:
+            at = heaviest(np.array([one.weight for one in due]), np.array([one.turn for one in due]))
+            topic = self._topics[chosen[at]]
+            picks.append(self._pick(topic, due[at].place, due[at].weight, len(picks)))
+            if len(picks) < count:
+                ahead[at] = if_not_relevant(ahead.get(at, topic.beliefs), due[at].place)
+                due[at] = topic.due(self._scope, ahead[at])
+        return picks
+
+    def judge(self, document: int, grade: float | None) -> None:
+        """Take in a judgment; None: it could not be judged, stays unjudged and does not come again."""
+        self._checked(document)
+        self._log.append(["judge", document, grade])
+        self._update(self._note(document, grade))
+        self._refit_when_due()
+        self._follow_scope()
+
+    def undo(self, document: int) -> None:
+        """Take a judgment back: everything is as if it had never been made."""
+        if document not in self._grades:
+            raise DataError(f"document {document} has not been judged: nothing to take back")
+        if document in self._beforehand:
+            raise DataError(f"document {document} was judged beforehand; begin a session without it")
+        self._log.append(["undo", document])
+        topic = self._forget(document)
+        present = self._fits[-1]
+        self._fits = [fit for fit in self._fits if fit.begins(self._judged)]
+        if self._fits[-1] is present:
+            self._update(topic)
+        else:
+            self._use(self._fits[-1])
+        self._refit_when_due()
+        self._follow_scope()
+
+    def refit_due(self) -> bool:
+        """Whether the judgments have doubled since the prior in force was fitted."""
+        return self._prior.learns and self._due_size() > self.version
+
+    def fitting(self) -> Callable[[], Fit]:
+        """Work that fits the prior to the present judgments; it may run in another thread.
+
+        `adopt` takes its result, whatever has been judged in between.
+        """
+        prior, evidence, judged = self._prior, self._evidence(len(self._judged)), tuple(self._judged)
+        return lambda: _fit(prior, evidence, judged)
+
+    def adopt(self, fit: Fit) -> bool:
+        """Use a fit from now on; False: it is older than the one in force, or knows what was taken back."""
+        if not fit.begins(self._judged) or len(fit.judged) <= self.version:
+            return False
+        self._log.append(["refit", len(fit.judged)])
+        self._fits.append(fit)
+        self._use(fit)
+        self._follow_scope()
+        return True
+
+    def ranking(self) -> list[tuple[str, float]]:
+        """The runs with their expected values over all topics, best first; of equal ones the first given."""
+        values = self._means.mean(axis=0)
+        return [(self.retrieved.runs[run], float(values[run])) for run in np.argsort(-values, kind="stable")]
+
+    def confidence(self, method: Method | None = None) -> Confidence:
+        """How sure the order of the runs is; by another method than the session's own if one is named."""
+        way = self.parameters.confidence if method is None else method
+        if way == "draws":
+            values = np.stack([self._values_of_draws(topic) for topic in self._topics])
+            mean_values = values.mean(axis=0, dtype=np.float64)
+            mean, deviation = mean_values.mean(axis=1), mean_values.std(axis=1, ddof=1)
+            not_above = drawn_chances(mean_values.T)
+        else:
+            mean, covariance = self._moments(way)
+            # Where all is judged, rounding may leave a variance on either side of 0.
+            deviation = np.sqrt(np.maximum(np.diagonal(covariance), 0))
+            not_above = normal_chances(mean, covariance)
+        return Confidence(
+            runs=self.retrieved.runs, judgments=self.judgments, version=self.version,
+            values=mean, deviations=deviation, not_above=not_above, method=way,
+        )  # fmt: skip
+
+    def proven(self) -> NDArray[np.bool_]:
+        """(run, other) whether the run is above the other whatever the unjudged documents are."""
+        return proven_pairs(
+            self.form, [topic.lists for topic in self._topics], [topic.beliefs for topic in self._topics],
+            [topic.elsewhere for topic in self._topics],
+        )  # fmt: skip
+
+    def chance(self, document: int) -> float | None:
+        """How likely a document is to be relevant, 0 or 1 where it is judged; None: it does not count."""
+        place = self._place[document]
+        return None if place < 0 else float(self._topic_with(document).probability[place])
+
+    @property
+    def _keeps(self) -> bool:
+        """Whether covariances are kept up to date with every judgment."""
+        return self.parameters.confidence in ("normal", "paper")
+
+    def _fresh_topics(self, lists: Sequence[TopicLists]) -> list[TopicState]:
+        setting = Setting(self.form, weighing(self.parameters.selection), self._keeps)
+        ends = np.cumsum([topic.size for topic in lists]).tolist()
+        order = generator("order", self.seed).permutation(ends[-1])
+        places = [slice(end - topic.size, end) for topic, end in zip(lists, ends, strict=True)]
+        return [
+            TopicState.fresh(setting, number, topic, places[number], order[places[number]], count)
+            for number, (topic, count) in enumerate(zip(lists, self._elsewhere, strict=True))
+        ]
+
+    def _fixed_scope(self) -> Scope:
+        """What matters, as far as it does not depend on judgments."""
+        number = {name: place for place, name in enumerate(self.retrieved.runs)}
+        pair, baseline = self.parameters.pair, self.parameters.baseline
+        for name in (*(pair or ()), *(() if baseline is None else (baseline,))):
+            if name not in number:
+                raise UnknownNameError("run", name, number)
+        if pair is not None:
+            return Scope(runs=np.array([number[name] for name in pair]))
+        return EVERY_PAIR if baseline is None else Scope(baseline=number[baseline])
+
+    def _follow_scope(self) -> None:
+        """Weigh all documents anew where other runs matter now."""
+        runs = len(self.retrieved.runs)
+        if self.parameters.top is not None:
+            best = np.argsort(-self._means.mean(axis=0), kind="stable")[: self.parameters.top]
+            scope = Scope(runs=np.sort(best))
+        elif self.parameters.open_below is not None:
+            pairs = self.confidence().open_pairs(self.parameters.open_below)
+            scope = Scope(pairs=pairs) if 0 < len(pairs) < runs * (runs - 1) // 2 else EVERY_PAIR
+        else:
+            return
+        if not scope.same_as(self._scope):
+            self._scope = scope
+            self._due = [topic.due(scope) for topic in self._topics]
+
+    def _checked(self, document: int) -> int:
+        if not 0 <= document < len(self._place):
+            raise DataError(f"no document {document}; the runs have 0 to {len(self._place) - 1}")
+        if document in self._grades:
+            raise DataError(f"document {document} has been judged; take that back first")
+        return document
+
+    def _topic_with(self, document: int) -> TopicState:
+        return self._topics[int(np.searchsorted(self.retrieved.starts, document, side="right")) - 1]
+
+    def _is_relevant(self, grade: float | None) -> bool:
+        return grade is not None and grade >= self.form.level
+
+    def _note(self, document: int, grade: float | None) -> TopicState:
+        """Put a judgment where it belongs."""
+        topic, place, relevant = self._topic_with(document), self._place[document], self._is_relevant(grade)
+        self._grades[document] = grade
+        if place < 0:
+            topic.elsewhere += relevant
+        elif grade is None:
+            topic.refused[place] = True
+        else:
+            topic.judge(place, relevant)
+            self._judged.append((document, relevant))
+        return topic
+
+    def _forget(self, document: int) -> TopicState:
+        """Take a judgment from where it was put."""
+        grade = self._grades.pop(document)
+        topic, place, relevant = self._topic_with(document), self._place[document], self._is_relevant(grade)
+        if place < 0:
+            topic.elsewhere -= relevant
+        elif grade is None:
+            topic.refused[place] = False
+        else:
+            topic.undo(place, self._fits[-1].probability[topic.places][place])
+            self._judged.remove((document, relevant))
+        return topic
+
+    def _due_size(self) -> int:
+        """How many judgments the prior should know by now."""
+        size = len(self._fits[0].judged)
+        while (doubled := max(FIRST_REFIT, 2 * size)) <= len(self._judged):
+            size = doubled
+        return size
+
+    def _refit_when_due(self) -> None:
+        if self.parameters.refits == "doubling" and self.refit_due():
+            self._fits.append(self._fitted(self._due_size()))
+            self._log.append(["refit", self.version])
+            self._use(self._fits[-1])
+
+    def _evidence(self, size: int) -> Evidence:
+        first = self._judged[:size]
+        places = [self._topic_with(document).places.start + self._place[document] for document, _ in first]
+        return Evidence(np.array(places, np.int64), np.array([relevant for _, relevant in first], np.bool_))
+
+    def _fitted(self, size: int) -> Fit:
+        """The prior with the first so many judgments."""
+        return _fit(self._prior, self._evidence(size), tuple(self._judged[:size]))
+
+    def _use(self, fit: Fit) -> None:
+        """Give all unjudged documents the chances of a fit."""
+        self._odds = None
+        for topic in self._topics:
+            topic.believe(fit.probability[topic.places])
+            self._update(topic)
+
+    def _update(self, topic: TopicState) -> None:
+        """Bring all that depends on the judgments of a topic up to date."""
+        self._means[topic.number] = topic.add_up()
+        if self._keeps:
+            way: Moments = "paper" if self.parameters.confidence == "paper" else "normal"
+            self._covariances[topic.number] = topic.moments(way).covariance
+        self._drawn.pop(topic.number, None)
+        self._due[topic.number] = topic.due(self._scope)
+
+    def _pick(self, topic: TopicState, place: int, weight: float, before: int) -> Pick:
+        document = int(topic.lists.documents[place])
+        return Pick(
+            document=document, topic=topic.number, order=len(self._grades) + before + 1,
+            pool_rank=int(self._best_rank[document]), weight=weight,
+        )  # fmt: skip
+
+    def _values_of_draws(self, topic: TopicState) -> NDArray[np.floating]:
+        """(run, draw) values on a topic, kept until something about the topic changes."""
+        if topic.number not in self._drawn:
+            draws, seed = self.parameters.draws, (self.seed, self.version)
+            if self._odds is None:
+                self._odds = self._fits[-1].belief.drawn(draws, seed)
+            self._drawn[topic.number] = topic.drawn_values(self._odds, draws, seed)
+        return self._drawn[topic.number]
+
+    def _moments(self, method: Moments) -> tuple[Values, Matrix]:
+        """Mean and covariance of all runs' values over topics, which are independent of each other."""
+        means, covariances = self._means, self._covariances
+        if method != self.parameters.confidence or not self._keeps:
+            every = [topic.moments(method) for topic in self._topics]
+            means = np.stack([one.mean for one in every])
+            covariances = np.stack([one.covariance for one in every])
+        return means.mean(axis=0), covariances.sum(axis=0) / len(means) ** 2
+
+
+def known_judgments(
+    retrieved: Retrieved, qrels: Qrels, level: float = 1
+) -> tuple[list[tuple[int, float]], list[float]]:
+    """What to give a session of judgments that exist: judged documents, and counts of relevant others."""
+    grades = retrieved.grades(qrels)
+    judged = np.isfinite(grades).nonzero()[0]
+    total = dict(zip(qrels.topics, prepare(qrels).judgments.relevant(level).tolist(), strict=True))
+    found = np.bincount(retrieved.topic[judged[grades[judged] >= level]], minlength=len(retrieved.topics))
+    elsewhere = [
+        float(total.get(topic, 0) - here)
+        for topic, here in zip(retrieved.topics, found.tolist(), strict=True)
+    ]
+    return [(int(document), float(grades[document])) for document in judged], elsewhere
+
+
+def fitting_form(parameters: Parameters, lists: Sequence[TopicLists]) -> Form:
+    """The form of the measure, no longer than the longest list."""
+    form = form_of(parameters.measure, parameters.depth)
+    return replace(form, weights=form.weights[: lists[0].places.shape[1]])
+
+
+def _fit(prior: DocumentPrior, evidence: Evidence, judged: tuple[Judged, ...]) -> Fit:
+    belief = prior.fitted(evidence)
+    return Fit(judged, belief, belief.probability)
+
+
+def _places(lists: Sequence[TopicLists], documents: int) -> list[int]:
+    """(document,) its place in its topic's lists; -1: it does not count."""
+    places = np.full(documents, -1)
+    for topic in lists:
+        places[topic.documents] = np.arange(topic.size)
+    return places.tolist()

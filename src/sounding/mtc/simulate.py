@@ -1,0 +1,167 @@
+"""Judging replayed from known judgments: how soon the order of the runs is right, and how sure it was.
+
+The truth is the measure on the lists as far as they count, with all given judgments: R counts every relevant
+document of the qrels, also one that no list has. What nobody judged is not relevant, as in the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.agreement import kendall_tau
+from sounding.collection.strategy import Strategy
+from sounding.data.tables import Qrels
+from sounding.measures import Measure
+from sounding.mtc.completions import known_values
+from sounding.mtc.confidence import Confidence
+from sounding.mtc.forms import Form
+from sounding.mtc.lists import topic_lists
+from sounding.mtc.session import Session, known_judgments
+from sounding.ranking import Judgments, Ranking, Values
+from sounding.retrieved import NONE, Retrieved
+from sounding.workers import Progress
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Truth:
+    """What the judgments say in the end."""
+
+    grades: Values  # (document,) 0 where nobody judged it
+    values: Values  # (run,) the measure over topics
+
+    @staticmethod
+    def of(retrieved: Retrieved, qrels: Qrels, form: Form) -> Truth:
+        """The values of all runs with all given judgments."""
+        grades = np.nan_to_num(retrieved.grades(qrels))
+        depth = len(form.weights)
+        relevant = grades >= form.level
+        lists = topic_lists(retrieved, depth)
+        _, outside = known_judgments(retrieved, qrels, form.level)
+        total = np.bincount(retrieved.topic, relevant, len(retrieved.topics)) + outside
+        elsewhere = total - [np.count_nonzero(relevant[topic.documents]) for topic in lists]
+        return Truth(grades, known_values(form, lists, relevant, elsewhere).mean(axis=0))
+
+
+class Row(NamedTuple):
+    """How things stood after so many judgments; the taus are with the truth."""
+
+    strategy: str
+    seed: int
+    judgments: int
+    relevant: int  # found so far
+    confidence: float  # of the ranking by expected values
+    tau_expected: float  # of the expected values
+    tau_plain: float  # of the measure, with unjudged documents as not relevant
+    tau_bpref: float
+    accuracy: float  # share of the pairs that differ in truth which expected values have in the right order
+    claimed: float  # share of these pairs whose order was at least `sure`
+    right: float  # share of the claimed ones that are right; NaN: none was claimed
+
+
+def doublings(most: int) -> list[int]:
+    """1, 2, 4, ... and the last number itself."""
+    return sorted({2**power for power in range(most.bit_length())} | {most}) if most > 0 else []
+
+
+def simulate(
+    session: Session,
+    truth: Truth,
+    checkpoints: Sequence[int],
+    *,
+    name: str = "mtc",
+    strategy: Strategy | None = None,
+    sure: float = 0.95,
+    progress: Progress | None = None,
+) -> list[Row]:
+    """One row a checkpoint, a number of judgments; they end where nothing is left to judge.
+
+    Documents are those that `strategy` chooses, None: the session itself. Either way the session is told
+    all judgments, and its expected values and confidence are what is reported.
+    """
+    chooser: Strategy = session if strategy is None else strategy
+    wanted, last = set(checkpoints), max(checkpoints, default=0)
+    judged = np.full(len(truth.grades), np.nan)
+    rows: list[Row] = []
+    for number in range(1, last + 1):
+        due = chooser.next()
+        if not due:
+            break
+        document = due[0].document
+        judged[document] = truth.grades[document]
+        session.judge(document, float(truth.grades[document]))
+        if strategy is not None:
+            strategy.judge(document, float(truth.grades[document]))
+        if number in wanted:
+            rows.append(_row(session, truth, judged, name, number, sure))
+        if progress is not None:
+            progress(1)
+    return rows
+
+
+def _row(session: Session, truth: Truth, judged: Values, name: str, number: int, sure: float) -> Row:
+    confidence = session.confidence()
+    plain, bpref = values_so_far(session, judged)
+    accuracy, claimed, right = _scored(confidence, truth.values, sure)
+    return Row(
+        strategy=name, seed=session.seed, judgments=number,
+        relevant=int(np.count_nonzero(judged >= session.form.level)),
+        confidence=confidence.of_ranking(),
+        tau_expected=kendall_tau(confidence.values, truth.values),
+        tau_plain=kendall_tau(plain, truth.values),
+        tau_bpref=kendall_tau(bpref, truth.values),
+        accuracy=accuracy, claimed=claimed, right=right,
+    )  # fmt: skip
+
+
+def _scored(confidence: Confidence, truth: Values, sure: float) -> tuple[float, float, float]:
+    """Share of pairs in the right order, share of those that were claimed, and share right of these."""
+    first, second = np.triu_indices(len(truth), 1)
+    differs = truth[first] != truth[second]
+    first, second = first[differs], second[differs]
+    if not len(first):
+        return np.nan, np.nan, np.nan
+    same = np.sign(confidence.values[first] - confidence.values[second]) == np.sign(
+        truth[first] - truth[second]
+    )
+    claimed = confidence.of_pairs()[first, second] >= sure
+    right = float(same[claimed].mean()) if claimed.any() else np.nan
+    return float(same.mean()), float(claimed.mean()), right
+
+
+def values_so_far(session: Session, judged: Values) -> tuple[Values, Values]:
+    """(run,) the measure and bpref over topics, by what is judged (NaN: not) and nothing else."""
+    depth = len(session.form.weights)
+    numbers = session.retrieved.cut(depth).lists
+    ranking = _every_run(session.retrieved, numbers, judged)
+    shape = numbers.shape[:2]
+    bpref = Measure.of("Bpref", rel=session.form.level)(ranking).reshape(shape).mean(axis=1)
+    lists = topic_lists(session.retrieved, depth)
+    relevant = judged >= session.form.level
+    return known_values(session.form, lists, relevant, np.zeros(len(lists))).mean(axis=0), bpref
+
+
+def _every_run(retrieved: Retrieved, numbers: NDArray[np.int32], judged: Values) -> Ranking:
+    """All runs as one ranking: each has its own copy of every topic."""
+    runs, topics, depth = numbers.shape
+    documents = np.isfinite(judged).nonzero()[0]
+    topic = retrieved.topic[documents]
+    order = np.lexsort((-judged[documents], topic))
+    sizes = np.bincount(topic, minlength=topics)
+    judgments = Judgments(
+        topics=("",) * (runs * topics), starts=np.concatenate([[0], np.cumsum(np.tile(sizes, runs))]),
+        grades=np.tile(judged[documents][order], runs), pool_ranks=None,
+        pooled=np.zeros(runs * topics, np.int64), highest=max(1.0, float(np.nanmax(judged))),
+    )  # fmt: skip
+    grades = np.append(judged, np.nan)[numbers].reshape(runs * topics, depth)
+    place, rank = np.isfinite(grades).nonzero()
+    return Ranking(
+        run="", judgments=judgments, topic=place, rank=rank + 1, grade=grades[place, rank],
+        retrieved=np.count_nonzero(numbers != NONE, axis=2).ravel(),
+        missing=np.zeros(runs * topics, np.bool_),
+        pooled_topic=np.empty(0, np.int64), pooled_rank=np.empty(0, np.int64),
+    )  # fmt: skip

@@ -1,0 +1,140 @@
+"""What judging a document may tell about the order of the runs: one weight a document, in one pass.
+
+The weight of a document for two runs is a difference of one number a run, so the largest over all pairs is
+the largest number less the smallest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.errors import UnknownNameError
+from sounding.mtc.forms import Form
+from sounding.mtc.lists import ByRank, TopicLists, rows_below
+from sounding.mtc.moments import Sums
+from sounding.ranking import Counts, Values
+
+CLOSE = 1e-12  # weights that differ by less, relative to the larger one, are the same but for rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scope:
+    """The pairs of runs that matter: all pairs of some runs, one run against the others, or listed ones."""
+
+    runs: Counts | None = None  # None: all of them
+    baseline: int | None = None  # only pairs with this run
+    pairs: Counts | None = None  # (pair, 2) only these
+
+    def largest_difference(self, lists: TopicLists, values: ByRank) -> Values:
+        """(document,) the largest difference between two runs that make a pair; values are 0 or more."""
+        if self.runs is None and self.baseline is None and self.pairs is None:
+            return lists.range_over_runs(values)
+        table = lists.by_document(values)
+        if self.pairs is not None:
+            return _largest_of_pairs(table, self.pairs)
+        if self.baseline is not None:
+            own = table[self.baseline]
+            return np.maximum(table.max(axis=0) - own, own - table.min(axis=0))
+        chosen = table[self.runs]
+        return chosen.max(axis=0, initial=0) - chosen.min(axis=0, initial=np.inf)
+
+    def same_as(self, other: Scope) -> bool:
+        """Whether both name the same pairs in the same way."""
+        return (
+            self.baseline == other.baseline
+            and _equal(self.runs, other.runs)
+            and _equal(self.pairs, other.pairs)
+        )
+
+
+EVERY_PAIR = Scope()
+
+
+def _equal(left: Counts | None, right: Counts | None) -> bool:
+    if left is None or right is None:
+        return left is right
+    return np.array_equal(left, right)
+
+
+def _largest_of_pairs(table: NDArray[np.float64], pairs: Counts) -> Values:
+    """(document,) the largest difference over these pairs of rows."""
+    most = np.zeros(table.shape[1])
+    for run in np.unique(pairs[:, 0]):
+        others = table[pairs[pairs[:, 0] == run, 1]]
+        np.maximum(most, others.max(axis=0) - table[run], out=most)
+        np.maximum(most, table[run] - others.min(axis=0), out=most)
+    return most
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beliefs:
+    """What is known of the documents of a topic; every array has one more place at its end, for none."""
+
+    probability: Values  # 0 or 1 where judged; the last is 0
+    unjudged: NDArray[np.bool_]  # the last is False
+
+
+Weighing = Callable[[Form, TopicLists, Beliefs, Sums, Scope], Values]
+
+
+def faithful(form: Form, lists: TopicLists, beliefs: Beliefs, sums: Sums, scope: Scope) -> Values:
+    """The paper's: what a document adds if relevant, or takes from what could be added if it is not.
+
+    max(p |w_R|, (1 - p) |w_N|), where w_R is what it adds to the difference of the sums over relevant
+    documents, and w_N what all pairs of it with documents that are relevant or unjudged could add.
+    """
+    p = beliefs.probability[:-1]
+    if not form.pairs:
+        return np.maximum(p, 1 - p) * scope.largest_difference(lists, form.weights * lists.filled)
+    relevant = np.where(beliefs.unjudged, 0.0, beliefs.probability)
+    if_relevant = _sums_with(form, lists, relevant) + form.weights * lists.filled
+    if_not = _sums_with(form, lists, relevant + beliefs.unjudged)
+    return np.maximum(
+        p * scope.largest_difference(lists, if_relevant),
+        (1 - p) * scope.largest_difference(lists, if_not),
+    )
+
+
+def scaled(form: Form, lists: TopicLists, beliefs: Beliefs, sums: Sums, scope: Scope) -> Values:
+    """The paper's weight divided by what the topic's sum is divided by, so that topics compare."""
+    divisor, _ = form.divisor(sums.relevant)
+    return faithful(form, lists, beliefs, sums, scope) / (divisor if divisor > 0 else 1.0)
+
+
+def variance(form: Form, lists: TopicLists, beliefs: Beliefs, sums: Sums, scope: Scope) -> Values:
+    """How much of the variance of a difference the judgment takes away, to first order."""
+    divisor, _ = form.divisor(sums.relevant)
+    p = beliefs.probability[:-1]
+    apart = scope.largest_difference(lists, sums.growth) / (divisor if divisor > 0 else 1.0)
+    return p * (1 - p) * apart**2
+
+
+def _sums_with(form: Form, lists: TopicLists, weight: Values) -> ByRank:
+    """For every document the sum over all documents j of a_ij weight_j, itself included."""
+    own = weight[lists.places]
+    result = np.cumsum(own, axis=1)
+    result *= form.weights
+    own *= form.weights
+    result += rows_below(own)
+    result *= lists.filled
+    return result
+
+
+WEIGHINGS: Mapping[str, Weighing] = {"faithful": faithful, "scaled": scaled, "variance": variance}
+
+
+def weighing(name: str) -> Weighing:
+    """The way of this name to weigh documents."""
+    if name not in WEIGHINGS:
+        raise UnknownNameError("selection", name, WEIGHINGS)
+    return WEIGHINGS[name]
+
+
+def heaviest(weights: Values, order: Counts) -> int:
+    """The place of the largest weight; among equal ones the first in `order` (a number for each place)."""
+    alike = (weights >= weights.max() * (1 - CLOSE)).nonzero()[0]
+    return int(alike[np.argmin(order[alike])])

@@ -120,7 +120,7 @@ def test_markdown_escapes_what_would_break_a_cell() -> None:
 def test_latex_escapes_and_marks() -> None:
     text = render([small()], "latex")
     assert r"\begin{tabular}{lrrr}" in text
-    assert r"a|b\_c & \textbf{0.5000} & -- & -- \\" in text
+    assert r"a\ensuremath{|}b\_c & \textbf{0.5000} & -- & -- \\" in text
     assert r"50\%" in text
 
 
@@ -139,3 +139,20 @@ def test_notes_are_wrapped_on_a_terminal_only() -> None:
     table = Table([Column("run", ["a"])], notes=["word " * 30])
     assert max(map(len, render([table], "table", width=40).splitlines())) <= 40
     assert max(map(len, render([table], "table").splitlines())) > 100
+
+
+def test_latex_writes_signs_that_fonts_lack_as_mathematics() -> None:
+    column = Column("p < 1", ["≤0.05", "<0.001", "›‹>·", "a…b"])
+    text = render([Table([column])], "latex")
+    assert not set("≤›‹·…") & set(text)
+    assert r"\ensuremath{\le}0.05" in text
+    assert r"\ensuremath{<}0.001" in text
+    assert r"\ensuremath{\rangle}\ensuremath{\langle}\ensuremath{>}\ensuremath{\cdot}" in text
+    assert r"p \ensuremath{<} 1" in text
+
+
+def test_markdown_strikes_nothing_out_and_code_stands_for_itself() -> None:
+    plain, code = Column("run", ["a~~b~~"]), Column("against", ["·~~=*_"], code=True)
+    text = render([Table([plain, code])], "md")
+    assert r"| a\~\~b\~\~ | `·~~=*_` |" in text
+    assert r"\texttt{" in render([Table([code])], "latex")

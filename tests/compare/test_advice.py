@@ -43,7 +43,16 @@ def test_settled_and_significant_is_done_even_where_the_case_is_weak(case: int) 
 def test_a_pair_whose_documents_might_settle_it_is_to_be_asked_for() -> None:
     advice = advise(replace(WEAK, settled=None, undecided=True))
     assert advice.action == "look at the pair"
-    assert str(advice).startswith("Ask for this pair (--pair new old): ")
+    assert str(advice).startswith("Ask for this pair: the bounds of each run leave the order open")
+    assert str(advice).endswith("may settle it (--pair new old).")
+
+
+@pytest.mark.parametrize("case", [1, 2, 3, 4])
+def test_what_is_settled_under_a_cap_is_said_with_the_cap(case: int) -> None:
+    limited = "if at most 1 more document a topic is relevant"
+    advice = advise(replace(WEAK, case=case, settled=True, limited=limited))
+    assert f"can reverse the order {limited}" in str(advice)
+    assert limited not in str(advise(replace(WEAK, case=case, settled=False, limited=limited)))
 
 
 def test_low_assessment_at_every_depth_calls_for_another_collection() -> None:
@@ -108,9 +117,9 @@ def test_recall_measures_give_way_to_others_and_the_advice_can_be_typed() -> Non
     advice = advise(replace(WEAK, condensed_as="AP(judged_only=True)@1000"))
     assert advice.action == "use another measure"
     assert str(advice) == (
-        "Use a utility or a condensed measure: -m P@10, -m RBP, -m 'AP(judged_only=True)@1000', -m Bpref;"
-        " AP@1000 asks how many relevant documents there are, and that is not known"
-        " (judged to 1000: 30% and 60%)."
+        "Use P@10, RBP or Bpref: AP@1000 asks how many relevant documents there are, and that is not known"
+        " (judged to 1000: 30% and 60%); -m P@10 and -m RBP ask what the first documents are worth,"
+        " -m 'AP(judged_only=True)@1000' or -m Bpref what the judged ones are."
     )
     assert "judged_only" not in str(advise(WEAK))
     assert advise(replace(STRONG, basis="recall")).action == "use another measure"
@@ -123,16 +132,15 @@ def test_documents_of_an_open_pair_are_to_be_judged_and_the_advice_says_who_list
 ) -> None:
     advice = advise(situation)
     assert advice.action == "judge documents"
-    assert str(advice).startswith(
-        "Judge documents (--pair new old lists them): judgments could still reverse the order"
-    )
+    assert str(advice).startswith("Judge documents: judgments could still reverse the order (judged to ")
+    assert str(advice).endswith("; --pair new old --documents FILE lists them.")
 
 
 def test_a_weak_case_of_a_utility_measure_without_bounds_is_condensed() -> None:
     situation = replace(WEAK, basis="utility", settled=None)
-    assert str(advise(situation)).startswith("Use a condensed measure: -m Bpref; one run is more assessed")
+    assert str(advise(situation)).startswith("Use a condensed measure: -m Bpref, which pass")
     typed = str(advise(replace(situation, condensed_as="P(judged_only=True)@10")))
-    assert typed.startswith("Use a condensed measure: -m 'P(judged_only=True)@10' or -m Bpref; ")
+    assert typed.startswith("Use a condensed measure: -m 'P(judged_only=True)@10' or -m Bpref, ")
 
 
 def test_a_measure_that_is_condensed_already_is_not_advised_again() -> None:

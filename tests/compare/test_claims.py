@@ -32,10 +32,11 @@ def run(
     alpha: float = 0.05,
     margin: float | None = None,
     permutations: int = 499,
+    apart: NDArray[np.bool_] | None = None,
 ) -> compare.PairTests:
     return compare.test_pairs(
         values, compare.all_pairs(len(values)) if pairs is None else pairs, test=test, alpha=alpha,
-        correction=correction, margin=margin, permutations=permutations, rng=np.random.default_rng(9),
+        correction=correction, margin=margin, permutations=permutations, rng=np.random.default_rng(9), apart=apart,
     )  # fmt: skip
 
 
@@ -166,12 +167,44 @@ def test_a_pair_without_common_topics_has_a_reason_and_the_others_their_values(t
     assert result.topics.tolist() == [0, 1, 1, 29, 29, 30]
     assert np.array_equal(result.topics, result.wins + result.ties + result.losses)
     assert result.ties[0] == 0
-    assert result.p[:3].tolist() == [1.0, 1.0, 1.0]
+    assert np.isnan(result.p[:3]).all()
+    assert np.isnan(result.p_adjusted[:3]).all()
     assert set(result.ci_low[:3].tolist()) == {-np.inf}
     assert set(result.ci_high[:3].tolist()) == {np.inf}
     assert np.isnan(result.difference).tolist() == [True] + [False] * 5
     alone = run(values[1:3, 1:], test, correction="none")
     assert result.p[3] == pytest.approx(alone.p[0], abs=0.1 if test == "randomisation" else 1e-12)
+
+
+@pytest.mark.parametrize("correction", ["bonferroni", "holm", "bh", "max-t"])
+def test_pairs_that_were_not_tested_do_not_count_for_the_correction(correction: str) -> None:
+    values = table(4, 10)
+    values[1] += 0.2
+    values[0, 1:] = np.nan  # shares one topic with every other run
+    whole = run(values, "randomisation", correction=correction, margin=0.3)
+    alone = run(values[1:], "randomisation", correction=correction, margin=0.3)
+    assert np.isnan(whole.p_adjusted[:3]).all()
+    assert whole.p_adjusted[3:] == pytest.approx(alone.p_adjusted, rel=1e-12)
+    assert whole.equivalence is not None
+    assert alone.equivalence is not None
+    assert np.isnan(whole.equivalence.p_adjusted[:3]).all()
+    assert whole.equivalence.p_adjusted[3:] == pytest.approx(alone.equivalence.p_adjusted, rel=1e-12)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_pairs_without_a_topic_in_common_are_not_tested_whatever_their_values(test: str) -> None:
+    values = table(3, 20)
+    values[0, :10] = values[1, 10:] = 0.0  # what a missing topic counts
+    whole = run(values, test)
+    found = run(values, test, apart=np.array([True, False, False]))
+    assert not whole.reasons[0]
+    assert found.reasons[0] == "0 common topics; a test needs at least 2"
+    assert (found.topics[0], found.wins[0], found.losses[0]) == (0, 0, 0)
+    assert np.isnan([found.difference[0], found.effect[0], found.p[0], found.p_adjusted[0]]).all()
+    assert found.p[1:] == pytest.approx(whole.p[1:], rel=1e-12)
+    assert (found.p_adjusted[1:] <= whole.p_adjusted[1:] + 1e-12).all()
+    with pytest.raises(DataError, match="no pair of the 3 has 2 topics"):
+        run(values, test, apart=np.ones(3, np.bool_))
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -308,6 +341,37 @@ def test_p_is_at_the_floor_where_no_drawn_arrangement_reaches_the_observed_one()
     assert found.floor_adjusted.tolist() == [True, True, False]
     stepped = run(values, "randomisation", permutations=99, correction="max-t")
     assert stepped.floor_adjusted.tolist() == (stepped.p_adjusted <= 0.01).tolist()
+
+
+@pytest.mark.parametrize("test", ["sign", "wilcoxon", "randomisation"])
+def test_an_exact_p_is_no_bound(test: str) -> None:
+    found = run(ONE_SIGN, test, correction="none")
+    assert found.floor.any()
+    assert not found.floor_drawn.any()
+    assert not found.floor_adjusted.any()
+    assert found.drawn == 0
+
+
+def test_an_adjusted_p_of_1_is_no_bound() -> None:
+    values = table(8, 40)
+    values[0] += 3
+    found = run(values, "randomisation", permutations=19, correction="holm")  # 28 pairs times 1 / 20
+    assert found.floor_drawn.any()
+    assert (found.p_adjusted == 1).all()
+    assert not found.floor_adjusted.any()
+
+
+@pytest.mark.parametrize(
+    ("test", "correction", "topics", "powerless"),
+    [
+        ("sign", "holm", 6, True), ("sign", "none", 6, False), ("randomisation", "holm", 30, False),
+        ("randomisation", "max-t", 30, False), ("t", "holm", 2, False), ("sign", "none", 5, True),
+    ],
+)  # fmt: skip
+def test_a_test_that_could_find_nothing_says_so(
+    test: str, correction: str, topics: int, powerless: bool
+) -> None:
+    assert run(table(3, topics), test, correction=correction).powerless == powerless
 
 
 @pytest.mark.parametrize("test", ["t", "anova", "anova2", "tukey"])

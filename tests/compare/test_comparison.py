@@ -156,8 +156,11 @@ def test_where_documents_are_too_many_what_the_runs_own_bounds_leave_open_is_not
     answers = {(near.settled(*row), far.settled(*row)) for row in rows(far) if row[0] < 2}
     assert answers == {(True, True), (True, None), (False, None)}
     for pair in range(28):
-        asks = f"Ask for this pair (--pair {' '.join(far.names(pair))})"
-        assert far.advice(0, pair).startswith(asks) == (far.settled(0, pair) is None)
+        told = far.advice(0, pair)
+        asks = told.startswith("Ask for this pair: ") and told.endswith(
+            f"(--pair {' '.join(far.names(pair))})."
+        )
+        assert asks == (far.settled(0, pair) is None)
         # No closer bounds are known of nDCG: open is open.
         assert far.settled(2, pair) is near.settled(2, pair) is not None
     against = compare_runs(
@@ -215,7 +218,8 @@ def test_scores_with_bounds_give_the_same_as_runs() -> None:
         policies=Policies(unjudged="bounds"),
     )  # fmt: skip
     by_scores, by_runs = compare(scores, measures=["P@5", "AP"], procedure=T), compared("P@5", "AP")
-    other = ["settled", "advice"]  # scores have no documents, and know less of these
+    # Scores have no documents, and know less of these.
+    other = ["settled", "advice", "difference_least", "difference_most"]
     order = ["measure", "run_a", "run_b"]
     frames = [found.frame.sort(order) for found in (by_scores, by_runs)]
     assert frames[0].drop(other).equals(frames[1].drop(other))
@@ -398,8 +402,11 @@ def test_judged_documents_alone_settle_nothing_in_any_mode() -> None:
 
 def test_as_many_flips_are_drawn_as_the_correction_needs_for_a_pair_to_be_significant() -> None:
     assert Procedure().draws(5) == 10_000
-    assert Procedure().draws(46) == 20_699  # 46 x 45 / 2 = 1,035 pairs, each at .05 / 1,035
-    assert 1_035 / (Procedure().draws(46) + 1) <= 0.05
+    assert Procedure().draws(46) == 250_000_000 // 1_035  # 46 x 45 / 2 pairs, and so much work for them
+    assert Procedure().needed(1_035) == 20_699  # each at .05 / 1,035
+    assert Procedure().draws(12) == 20 * 66 * 20 - 1  # 20 times as many as 66 pairs at .05 need
+    assert Procedure(alpha=0.001).draws(2) == 99_999  # 50 beyond each limit of a 99.9% interval
+    assert Procedure().draws(129) == 165_119  # no more than a pair needs: the note says so
     assert Procedure(correction="max-t").draws(46) == 10_000
     assert Procedure(test="t").draws(46) == 10_000
     assert Procedure().draws(2_000) == MOST_PERMUTATIONS
@@ -610,10 +617,16 @@ def test_runs_that_lack_topics_are_named_up_to_five() -> None:
     missing = scores.missing.copy()
     missing[:2, 0] = True
     (note,) = topic_notes(replace(scores, missing=missing), scores.values)
-    assert note == "2 runs (r1, r2) lack judged topics, which count as 0."
+    assert note == (
+        "2 runs lack some of the 30 judged topics, which count as 0 and as not judged: r1 1, r2 1."
+    )
     missing[:, 1] = True
+    missing[6, :9] = True
     (note,) = topic_notes(replace(scores, missing=missing), scores.values)
-    assert note == "7 runs (r1, r2, r3, r4, r5 and 2 more) lack judged topics, which count as 0."
+    assert note == (
+        "7 runs lack some of the 30 judged topics, which count as 0 and as not judged: r7 9, r1 2, r2 2, r3 1,"
+        " r4 1 and 2 more."
+    )
 
 
 def test_depths_beyond_the_lists_are_counted_by_run_and_those_alike_said_together() -> None:
@@ -635,17 +648,6 @@ def test_a_measure_that_is_left_out_is_kept_in_mind() -> None:
     (problem,) = found.left_out
     assert problem.startswith("AP, r2 and r1: the runs are equal")
     assert f"Left out: {problem}." in found.notes
-
-
-def test_p_at_the_floor_are_counted_once_for_all_measures() -> None:
-    better = around(0.2, 0.9, topics=6, spread=0.01)
-    scores = scores_of({"P@5": better, "P@10": better, "A_p@5": better, "A_p@10": better})
-    found = compare(scores, measures=["P@5", "P@10"], procedure=Procedure(test="sign"))
-    (note,) = [note for note in found.notes if "least that" in note]
-    assert note == "2 of 2 p are the least that these topics can give: marked with ≤, or p_at_floor."
-    drawn = compare(scores_of({"P@5": around(0.2, 0.9), "A_p@5": around(0.5, 0.5)}), measures=["P@5"],
-                    procedure=Procedure(permutations=99))  # fmt: skip
-    assert "1 of 1 p are the least that 99 draws can give: marked with ≤, or p_at_floor." in drawn.notes
 
 
 @pytest.mark.parametrize(

@@ -151,9 +151,18 @@ def test_runs_that_always_agree_cannot_be_settled_and_that_is_said() -> None:
 def test_an_open_pair_says_how_few_judgments_and_whether_fewer_might_do() -> None:
     collection = Collection([{"t": ["r", "x"]}, {"t": ["y", "r"]}], {"t": {"r": 1.0}})
     by_sum = what_would_settle(parse("P@2"), listings_of(collection), (0, 1))
-    assert str(by_sum) == "Open: in the best case no fewer than 2 judgments would settle it."
+    assert str(by_sum) == (
+        "Open: 2 judgments would settle it if all turn out for the run that is ahead; no fewer can."
+    )
     by_ap = what_would_settle(parse("AP"), listings_of(collection), (0, 1))
-    assert str(by_ap) == "Open: in the best case as few as 1 judgment would settle it."
+    assert str(by_ap) == (
+        "Open: 1 judgment would settle it if all turn out for the run that is ahead; fewer might do."
+    )
+    assert len(what_would_settle(parse("P@2"), listings_of(collection), (0, 1), limit=None).documents) == 2
+    capped = what_would_settle(
+        parse("P@2"), listings_of(collection, Policies(unjudged="bounds", at_most="1")), (0, 1), limit=None
+    )
+    assert (len(capped.documents), capped.needed) == (capped.open, None)
 
 
 def test_a_tie_may_be_broken_by_either_run() -> None:

@@ -11,6 +11,8 @@ from scipy import stats
 
 import sounding.compare as compare
 from sounding.compare import flips, pairs
+from sounding.compare.flips import interval_flips
+from sounding.compare.procedure import Procedure
 
 SEED = 7
 
@@ -165,6 +167,33 @@ def test_a_missing_topic_changes_no_enumerated_p_or_interval() -> None:
     assert np.isfinite(alone.ci_low[0])
 
 
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.001])
+def test_interval_and_p_agree_but_for_chance_at_every_level(alpha: float) -> None:
+    """0 lies outside the interval where p, up to three standard errors of its draws, is at most alpha."""
+    rng = np.random.default_rng(3)
+    values = np.concatenate([np.zeros((1, 40)), rng.normal(0, 0.1, (60, 40))])
+    values[1:] += np.linspace(0, 0.1, 60)[:, np.newaxis]
+    chosen = np.column_stack([np.arange(1, 61), np.zeros(60, np.intp)])
+    draws = Procedure(alpha=alpha, correction="none").draws(2)
+    found = compare.test_pairs(
+        values, chosen, correction="none", alpha=alpha, permutations=draws, rng=np.random.default_rng(1)
+    )
+    outside = (found.ci_low > 0) | (found.ci_high < 0)
+    used = min(draws, interval_flips(alpha))
+    error = 3 * np.sqrt(alpha * (1 - alpha) * 2 / used)
+    sure = np.abs(found.p - alpha) > error
+    assert np.array_equal(outside[sure], found.significant[sure])
+    assert outside.any()
+    assert not outside.all()
+    assert np.count_nonzero(sure) > 50
+    # By the paired t test, which is nearly the same here, limits lie as far from the mean.
+    t = compare.test_pairs(
+        values, chosen, test="t", correction="none", alpha=alpha, rng=np.random.default_rng(1)
+    )
+    ratio = (found.ci_high - found.ci_low) / (t.ci_high - t.ci_low)
+    assert ratio == pytest.approx(1, abs=0.15)
+
+
 def plain_max_t(values: NDArray[np.float64], chosen: NDArray[np.intp]) -> list[float]:
     """Step-down max-T over all sign flips, pair by pair."""
     gaps = values[chosen[:, 0]] - values[chosen[:, 1]]
@@ -214,4 +243,17 @@ def test_max_t_rejects_where_holm_cannot() -> None:
     )
     assert stepwise.notes[0].endswith("it takes at least 1,319 permutations or correction max-t")
     assert joint.notes == ()
-    assert run(values, correction="holm", permutations=1_319).notes == ()
+
+
+def test_where_hardly_any_draw_may_reach_a_pair_a_reader_is_told_that_the_seed_decides() -> None:
+    values = table(12, 30)
+    values[0] += 0.3
+    (note,) = run(values, correction="holm", permutations=1_319).notes
+    assert note == (
+        "which pairs are significant hangs on the seed: no draw of 1,319 may reach a pair (holm over 66 pairs,"
+        " 11 of them significant); ask for 26,400 permutations or correction max-t"
+    )
+    # 66 pairs, 11 of them significant: the next is significant with up to 26,400 / 20 / 56 - 1 = 22 draws.
+    assert run(values, correction="holm", permutations=26_399).notes == ()
+    assert run(values, correction="none", permutations=1_319).notes == ()
+    assert run(values[1:3], correction="holm", permutations=1_319).notes == ()

@@ -69,11 +69,15 @@ def test_the_table_has_pairs_of_interest_first_and_says_how_it_was_made(call: Ca
     assert all("<0.001" in row for row in rows[:3])
     assert rows[3] == ""
     assert rows[4].startswith("3 of 28 rows, the rest with --top N. P@5: 28 pairs,")
-    assert "Test: paired t test; correction holm; alpha 0.05. Intervals (95%): of the mean, by t." in rows[-3]
-    assert rows[-2].startswith("Policies: ties trec, unjudged nonrelevant, missing zero")
-    assert rows[-1] == (
-        "Settled: no judgments of the unjudged documents that any of these runs retrieved could turn the order."
-    )
+    settled = "Settled: no judgments of the unjudged documents that any of these runs retrieved could turn the order."
+    assert rows[5] == "8 runs, 30 judged topics. Test: paired t test; correction holm; alpha 0.05."
+    assert rows[6].startswith("Policies: ties trec, unjudged nonrelevant, missing zero")
+    assert rows[6].endswith(f"compat trec_eval-10. {settled}")
+    assert rows[7:] == ["More on how to read this with --notes."]
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--top", "3", "--notes")
+    assert "alpha 0.05. Intervals (95%): of the mean, by t.\n" in out
+    assert f"\n{settled}\n" in out
+    assert "--notes" not in out
 
 
 @pytest.mark.parametrize("policy", ["nonrelevant", "bounds", "condensed"])
@@ -114,9 +118,10 @@ def test_print_has_topics_and_both_p(call: Call, form: str) -> None:
     head = next(line for line in out.splitlines() if "difference" in line).replace("\\_", "_")
     cells = [cell.strip(" \\") for cell in head.replace("&", "|").strip("| ").split("|")]
     assert cells == [
-        "run_a", "run_b", "topics", "difference", "interval", "effect size", "p", "adjusted p", "assessment",
-        "case", "settled", "advice",
+        "run_a", "run_b", "topics", "mean_a", "mean_b", "difference", "interval", "effect size", "p",
+        "adjusted p", "assessment", "case", "settled", "advice",
     ]  # fmt: skip
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--format", form, "--notes")
     assert "Effect size: Cohen's d" in out
 
 
@@ -189,6 +194,7 @@ def test_the_columns_of_the_issue_come_first_and_in_its_order() -> None:
         "run_a", "run_b", "measure", "k", "topics", "difference", "ci_low", "ci_high", "p", "p_adjusted",
         "assessment_difference", "assessment_p", "case", "strength", "settled", "advice",
         "effect_size", "wins", "ties", "losses", "p_at_floor",
+        "mean_a", "mean_b", "difference_least", "difference_most", "case_alone",
     )  # fmt: skip
 
 
@@ -227,7 +233,7 @@ def test_an_interval_that_is_not_of_the_mean_says_what_it_is_of(
     call: Call, trial: Path, test: str, centre: str
 ) -> None:
     asked = ("qrels.txt", "runs", "-m", "P@5", "--test", test)
-    _, out, _ = call(*asked)
+    _, out, _ = call(*asked, "--notes")
     assert f"interval ({centre})" in out.splitlines()[0]
     assert f"Intervals (95%): of the {centre}" in out
     a, *_, b = names(trial)
@@ -242,7 +248,15 @@ def test_p_at_the_floor_is_marked_and_what_it_would_take_is_said_once(call: Call
     _, out, _ = call(*asked, "--top", "3")
     assert all("≤0.2800" in row for row in out.splitlines()[2:5])  # 28 pairs at 1 / 100
     assert out.count("No pair can be significant at 0.05: the least p is 0.01 times 28 pairs (holm)") == 1
-    assert "p are the least that 99 draws can give: marked with ≤" in out
+    assert "strong" not in out
+    assert all("  1 (nothing could be significant)  " in row for row in out.splitlines()[2:5])
+    assert " ≤: with more draws it may be smaller." in out
+    _, out, _ = call(*asked, "--top", "3", "--notes")
+    assert "p are the least that 99 draws can give: marked with ≤." in out
+    _, _, err = call(*asked, "--format", "csv")
+    assert "p are the least that 99 draws can give: marked with p_at_floor." in err
+    for view in (("--matrix",), ("--matrix", "--format", "csv")):
+        assert "≤" not in "".join(call(*asked, *view)[1:])
     _, out, _ = call(*asked, "--format", "json", "--correction", "none")
     rows = json.loads(out)["rows"]
     assert {row["p_at_floor"] for row in rows} == {True, False}
@@ -281,7 +295,7 @@ def test_a_margin_adds_equivalence(call: Call) -> None:
     _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--margin", "0.1", "--format", "csv")
     assert out.splitlines()[0] == ",".join((*COLUMNS, "equivalence_p", "noninferiority_p"))
     cells = [line.rsplit(",", 2)[1:] for line in out.splitlines()[1:]]
-    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--margin", "0.1", "--top", "28")
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--margin", "0.1", "--top", "28", "--notes")
     head, _, *rows = out.splitlines()
     places = [(name, head.index(name)) for name in ("equivalence p", "non-inferiority p")]
     shown = [[row[place:].split()[0] for _, place in places] for row in rows[:28]]
@@ -311,7 +325,7 @@ def test_one_pair_is_explained_verdict_and_advice_first_then_lists(call: Call, t
         assert part[3].split()[:2] == ["topic", "difference"]
     assert "(exact, document by document)" in by_precision[1]
     assert "(a bound for AP from pairs of documents)" in by_average[1]
-    assert "to settle it  in the best case as few as" in by_average[1]
+    assert "judgments would settle it if all turn out for " in by_average[1]
     assert by_average[4] == "AP: unjudged documents that matter most for the difference"
     assert by_average[5].splitlines()[0].split()[-3:] == ["change", "if", "relevant"]
 
@@ -408,6 +422,250 @@ def test_the_matrix_of_several_measures_is_one_tidy_table_for_programs(call: Cal
     assert out.count("Policies: ") == 1
     assert "AP: 8 runs against each other" in out
     assert "P@5: 8 runs against each other" in out
+
+
+# -- what a new user fell over ---------------------------------------------------------------------
+
+
+def test_a_cap_on_relevant_documents_is_named_wherever_settled_is(call: Call, trial: Path) -> None:
+    a, *_, b = names(trial)
+    asked = ("qrels.txt", "runs", "-m", "P@5", "--at-most", "1", "--universe", "+7")
+    limited = "if at most 1 more document a topic is relevant"
+    _, out, _ = call(*asked)
+    assert "; for what is settled: universe +7, at most 1. " in out
+    assert f"and of 7 others a topic could turn the order, {limited}." in out
+    _, out, _ = call(*asked, "--pair", a, b)
+    assert "whatever the unjudged documents are" not in out
+    assert f"{limited} (exact, document by document)" in " ".join(out.split())
+    _, out, err = call(*asked, "--format", "csv")
+    assert f"could turn the order, {limited}\n" in err
+    assert f"can reverse the order {limited}" in out
+    assert "can reverse the order." not in out
+    _, out, _ = call(*asked, "--format", "json")
+    assert json.loads(out)["settled"] == {"by": "bounds", "universe": "+7", "at_most": "1"}
+
+
+def test_what_a_margin_did_not_show_is_not_said(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--margin", "0.1", "--format", "json")
+    rows = json.loads(out)["rows"]
+    seen = set()
+    for row in rows:
+        pair = (row["run_a"], row["run_b"])
+        _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--margin", "0.1", "--pair", *pair)
+        _, alone, _ = call(
+            "qrels.txt", "runs", "-m", "P@5", "--margin", "0.1", "--pair", *pair, "--format", "json"
+        )
+        (one,) = json.loads(alone)["rows"]
+        equal, good = one["equivalence_p"] <= 0.05, one["noninferiority_p"] <= 0.05
+        assert ("the two are within 0.1 of each other" in out) == equal
+        assert ("the two are not shown to be within 0.1 of each other" in out) != equal
+        assert (f"{pair[0]} is less than 0.1 worse" in out) == good
+        assert (f"{pair[0]} is not shown to be less than 0.1 worse" in out) != good
+        seen |= {(equal, good)}
+    assert len(seen) > 1
+
+
+@pytest.mark.parametrize("missing", ["zero", "skip"])
+def test_runs_without_common_topics_are_refused_or_not_tested_whatever_the_policy(
+    call: Call, trial: Path, tmp_path: Path, missing: str
+) -> None:
+    first, second, third, *_ = names(trial)
+    for name, odd in ((first, True), (second, False)):
+        lines = (trial / "runs" / f"{name}.txt").read_text().splitlines(keepends=True)
+        (tmp_path / f"{name}.txt").write_text(
+            "".join(line for line in lines if int(line.split()[0]) % 2 == odd)
+        )
+    halves = [str(tmp_path / f"{name}.txt") for name in (first, second)]
+    status, out, err = call("qrels.txt", *halves, "-m", "P@5", "--missing", missing)
+    assert (status, out) == (1, "")
+    assert "15 of the 30 judged topics" in err
+    assert "and none in common; expected runs for the same topics" in err
+    asked = ("qrels.txt", *halves, f"runs/{third}.txt", "-m", "P@5", "--missing", missing, "--format")
+    _, out, err = call(*asked, "json")
+    body = json.loads(out)
+    (row,) = [row for row in body["rows"] if third not in (row["run_a"], row["run_b"])]
+    unknown = ("difference", "p", "p_adjusted", "case", "strength", "settled", "mean_a", "difference_least")
+    assert all(row[name] is None for name in unknown)
+    assert row["topics"] == 0
+    others = sorted(row["p"] for row in body["rows"] if row["p"] is not None)
+    smallest = min(row["p_adjusted"] for row in body["rows"] if row["p"] is not None)
+    assert smallest == pytest.approx(min(1, 2 * others[0]))  # two tests, not three
+    if missing == "zero":
+        assert any(
+            f"which count as 0 and as not judged: {first} 15, {second} 15." in note for note in body["notes"]
+        )
+        _, out, _ = call("qrels.txt", *halves, f"runs/{third}.txt", "-m", "P@5", "--pair", first, third)
+        assert f"{first} lacks 15 topics, which count as not judged" in " ".join(out.split())
+
+
+def test_all_documents_that_are_needed_can_be_had(call: Call, trial: Path, tmp_path: Path) -> None:
+    a, *_, b = names(trial)
+    asked = ("qrels.txt", "runs", "-m", "AP@20", "--pair", a, b)
+    _, out, _ = call(*asked, "--format", "json")
+    settling = json.loads(out)["documents"]["AP@20"]["settling"]
+    assert len(settling["documents"]) == settling["needed"] > 10
+    target = tmp_path / "wanted.csv"
+    _, out, err = call(*asked, "--documents", str(target))
+    head, *lines = target.read_text().splitlines()
+    assert head == "measure,number,topic,doc,rank_a,rank_b,weight"
+    assert [line.split(",")[3] for line in lines] == [one["doc"] for one in settling["documents"]]
+    assert f"{target}: {len(lines)} documents" in err
+    assert f"--pair {a}" not in out
+    shown = [one["doc"] for one in settling["documents"] if one["doc"] in out]
+    assert len(shown) < 10
+    _, out, _ = call(*asked, "--top", "10")
+    assert all(one["doc"] in out for one in settling["documents"][:10])
+    _, out, _ = call(*asked, "--top", "3", "--format", "json")
+    assert len(json.loads(out)["documents"]["AP@20"]["settling"]["documents"]) == 3
+
+
+def test_one_pair_is_explained_in_markdown_and_programs_are_told_where(call: Call, trial: Path) -> None:
+    a, *_, b = names(trial)
+    asked = ("qrels.txt", "runs", "-m", "P@5", "--pair", a, b)
+    _, table, _ = call(*asked)
+    _, out, _ = call(*asked, "--format", "md")
+    assert out.startswith(f"## {a} against {b}\n\n### P@5\n")
+    verdict = table.splitlines()[2].removeprefix("P@5: ")
+    assert verdict in out
+    assert "- settled: " in out
+    assert "| topic | difference | " in out
+    for form in ("csv", "jsonl", "latex"):
+        assert (
+            "the explanation of the pair is in the formats table, md and json"
+            in call(*asked, "--format", form)[2]
+        )
+    body = json.loads(call(*asked, "--format", "json")[1])
+    beside = body["pair"]["P@5"]
+    (row,) = body["rows"]
+    assert len(beside["topics"]) == row["topics"] == 30
+    for side in ("a", "b"):
+        mean = sum(topic[side] for topic in beside["topics"]) / 30
+        assert row[f"mean_{side}"] == pytest.approx(mean)
+    assert row["difference"] == pytest.approx(row["mean_a"] - row["mean_b"])
+    assert beside["judged"][a] - beside["judged"][b] == pytest.approx(row["assessment_difference"])
+    assert row["difference_least"] <= row["difference"] <= row["difference_most"]
+
+
+def test_advice_that_goes_by_another_case_than_the_row_says_so(call: Call) -> None:
+    asked = ("qrels.txt", "runs", "-m", "P@5", "-m", "AP", "--top", "56")
+    _, out, _ = call(*asked, "--format", "json")
+    rows = json.loads(out)["rows"]
+    _, out, _ = call(*asked)
+    lines = out.splitlines()[2:58]
+    differ = 0
+    for row, line in zip(rows, lines, strict=True):
+        same = row["case"] == row["case_alone"]
+        differ += not same
+        assert line.endswith(f"(alone: case {row['case_alone']})") != same
+    assert differ
+    _, out, _ = call(*asked, "--notes")
+    assert f"where that changes the case, it says so: {differ} of 56 rows." in out
+    _, out, _ = call(*asked, "--correction", "none")
+    assert "(alone: " not in out
+
+
+def test_a_group_of_measures_loses_those_without_a_mean(call: Call) -> None:
+    status, out, _ = call("qrels.txt", "runs", "-m", "official", "--format", "json", "--top", "1")
+    assert status == 0
+    body = json.loads(out)
+    dropped = "Left out, for they have no mean over topics to compare: RunID, NumQ, NumRet, NumRel, NumRelRet, GMAP."
+    assert dropped in body["notes"]
+    assert {"AP", "P@10", "Bpref"} <= set(body["cases"])
+    assert not {"RunID", "NumRet", "GMAP"} & set(body["cases"])
+
+
+def test_runs_may_be_called_by_their_files(call: Call, trial: Path, tmp_path: Path) -> None:
+    a, b, *_ = names(trial)
+    (tmp_path / "low.txt").write_text((trial / "runs" / f"{a}.txt").read_text())
+    files = (str(tmp_path / "low.txt"), f"runs/{b}.txt")
+    tables = [
+        call("qrels.txt", *files, "-m", "P@5", "--baseline", name, "--format", "csv")
+        for name in (a, "low", "low.txt", files[0])
+    ]
+    assert all(status == 0 for status, _, _ in tables)
+    assert len({out for _, out, _ in tables}) == 1
+    assert f"\n{b},{a},P@5," in tables[0][1]
+    assert call("qrels.txt", *files, "-m", "P@5", "--baseline", "lo")[0] == 2
+    assert "--design" in call("--help")[1]
+    assert call("qrels.txt", *files, "-m", "P@5", "--pair", "low", b, "--design")[0] == 0
+
+
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_depths_may_be_repeated(call: Call, form: str) -> None:
+    once = call("qrels.txt", "runs", "-m", "P", "--depths", "5,20", "--format", form)
+    assert once == call("qrels.txt", "runs", "-m", "P", "--depths", "5", "--depths", "20", "--format", form)
+
+
+def test_counts_have_no_remarks_on_intervals_and_a_planned_margin_is_said_to_be_idle(
+    call: Call, tmp_path: Path
+) -> None:
+    _, _, err = call("qrels.txt", "runs", "-m", "P", "--depths", "5", "--format", "csv")
+    assert "ci_low" not in err
+    plan = tmp_path / "plan.toml"
+    plan.write_text('measures = ["P"]\ndepths = [5]\ntest = "t"\nmargin = 0.01\n')
+    _, out, _ = call("qrels.txt", "runs", "--plan", str(plan), "--notes")
+    assert "Equivalence" not in out
+    assert "The margin 0.01 changes no case: --each-pair shows what it tells." in out
+    _, out, _ = call("qrels.txt", "runs", "--plan", str(plan), "--notes", "--each-pair")
+    assert "Equivalence and non-inferiority: " in out
+    assert "changes no case" not in out
+
+
+def test_other_spellings_of_tests_and_corrections_are_the_same_choice(call: Call, tmp_path: Path) -> None:
+    asked = ("qrels.txt", "runs", "-m", "P@5", "--format", "csv", "--permutations", "99")
+    british = call(*asked, "--test", "randomisation", "--correction", "bh")
+    assert british == call(*asked, "--test", "randomization", "--correction", "fdr")
+    plan = tmp_path / "plan.toml"
+    plan.write_text('measures = ["P@5"]\ntest = "randomized-tukey"\n')
+    _, out, _ = call("qrels.txt", "runs", "--plan", str(plan))
+    assert "The plan is followed." in out
+
+
+def test_long_names_are_shortened_and_told_apart_in_a_table_alone(
+    call: Call, trial: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
+    long = "a-run-name-of-more-than-fifty-letters-with-all-its-options"
+    for number, name in enumerate(names(trial)):
+        text = (trial / "runs" / f"{name}.txt").read_text()
+        (tmp_path / f"{name}.txt").write_text(text.replace(name, f"{long}-{number}-and-more"))
+    for view in ((), ("--matrix",), ("--depths", "5,20"), ("--top", "28")):
+        measure = ("-m", "P") if "--depths" in view else ("-m", "P@5")
+        _, out, _ = call("qrels.txt", str(tmp_path), *measure, *view)
+        assert max(map(len, out.splitlines())) <= 110
+        assert long not in out
+    shown = {word for line in out.splitlines()[2:30] for word in line.split()[:2]}
+    assert len(shown) == 8
+    assert max(map(len, shown)) == 20
+    assert "Long names of runs are shortened here" in out
+    _, out, _ = call("qrels.txt", str(tmp_path), "-m", "P@5", "--format", "md")
+    assert f"{long}-0-and-more" in out
+
+
+def test_a_matrix_of_many_runs_is_folded_and_its_signs_survive_markdown(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sounding.report.comparison_tables.SIGNS_IN_LINE", 5)
+    _, whole, _ = call("qrels.txt", "runs", "-m", "P@5", "--matrix", "--format", "csv")
+    signs = [line.split(",")[4] for line in whole.splitlines()[1:]]
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--matrix")
+    head, _, *rows = out.splitlines()[2:12]
+    assert head.split()[3:] == ["against", "1", "to", "5", "against", "6", "to", "8"]
+    assert ["".join(row.split()[3:]) for row in rows] == signs
+    _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--matrix", "--format", "md")
+    assert all(f"| `{row}` |" in out for row in signs)
+
+
+@pytest.mark.parametrize("view", [(), ("--pair",)])
+def test_a_comparison_is_drawn(call: Call, trial: Path, tmp_path: Path, view: tuple[str, ...]) -> None:
+    a, *_, b = names(trial)
+    pair = ("--pair", a, b) if view else ("--top", "4")
+    target = tmp_path / "chart.svg"
+    status, _, err = call("qrels.txt", "runs", "-m", "P@5", *pair, "--chart", str(target))
+    assert (status, err) == (0, f"chart: {target}\n")
+    drawn = target.read_text()
+    assert drawn.startswith("<svg")
+    assert (f"{a} and {b} topic by topic" if view else "Differences of 4 pairs of runs") in drawn
 
 
 # -- depths ----------------------------------------------------------------------------------------
@@ -746,7 +1004,12 @@ def test_a_design_with_too_few_topics_to_split_says_so(call: Call, trial: Path, 
         (("qrels.txt", "runs", "--test", "t", "--permutations", "9"), 2, "--permutations changes nothing with"),
         (("qrels.txt", "runs", "--depths", "5", "--top", "3", "--format", "csv"), 2, "--top shortens the list"),
         (("qrels.txt", "runs", "--depths", "5", "--margin", "0.1"), 2, "--margin changes no case"),
-        (("qrels.txt", "runs", "--pair", "a", "b", "--top", "3"), 2, "--pair and --top do not go together"),
+        (("qrels.txt", "runs", "--pair", "auk-1", "auk-1"), 2, "a run against itself"),
+        (("qrels.txt", "runs", "--documents", "x.csv"), 2, "give --pair A B as well"),
+        (("qrels.txt", "runs", "--chart", "x.doc"), 1, "x.doc"),
+        (("qrels.txt", "runs", "--depths", "5", "--chart", "x.svg"), 2, "--chart draws pairs, not counts"),
+        (("qrels.txt", "runs", "--matrix", "--chart", "x.svg"), 2, "--matrix and --chart do not go together"),
+        (("qrels.txt", "runs", "-m", "NumRet"), 2, "NumRet is a sum over topics"),
         (("qrels.txt", "runs", "--pair", "a", "b", "--baseline", "c"), 2, "--pair and --baseline do not"),
         (("qrels.txt", "runs", "--matrix", "--baseline", "c"), 2, "--matrix and --baseline do not"),
         (("qrels.txt", "runs", "--design", "--margin", "0.1"), 2, "--design and --margin do not"),

@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from sounding.commands.options import (
+    by_suffix,
     output_options,
     policy_options,
     pool_options,
@@ -44,9 +45,9 @@ DEFAULT_FAMILIES = ("P", "AP")  # with --depths
 
 # Views, and the options that each has no use for.
 VIEWS = {
-    "matrix": ("pair", "design", "each_pair", "top", "baselines", "margin", "info"),
-    "design": ("each_pair", "top", "margin", "permutations", "fail_on", "info"),
-    "pair": ("top", "each_pair", "baselines"),
+    "matrix": ("pair", "design", "each_pair", "top", "baselines", "margin", "info", "chart"),
+    "design": ("each_pair", "top", "margin", "permutations", "fail_on", "info", "chart", "notes"),
+    "pair": ("each_pair", "baselines"),
 }
 SPELLINGS = {"baselines": "--baseline", "measures": "--measure", "collections": "--collection"}
 
@@ -89,7 +90,12 @@ Echo = tuple["Plan", "Choices"]  # what was planned, and what was done
     metavar="N",
     help="Draws, for tests that make any; default: 10,000, or as many as the correction needs.",
 )
-@click.option("--depths", metavar="D,D...", help="Cases by depth: measures without a cut-off get each.")
+@click.option(
+    "--depths",
+    multiple=True,
+    metavar="D,D...",
+    help="Cases by depth: measures without a cut-off get each; may be repeated.",
+)
 @click.option(
     "--collection",
     "collections",
@@ -103,8 +109,22 @@ Echo = tuple["Plan", "Choices"]  # what was planned, and what was done
     "--top",
     type=click.IntRange(1),
     metavar="N",
-    help="Only the first N rows, pairs of interest first; default: 20 in tables, all for programs.",
+    help="Only the first N rows, pairs of interest first; default: 20 in tables, all for programs. With"
+    " --pair: only the first N unjudged documents; default: 5, and all that are needed for programs.",
 )
+@click.option(
+    "--documents",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="With --pair: write the documents whose judgments would settle it, as its suffix says, or as csv.",
+)
+@click.option(
+    "--chart",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Draw the differences with their intervals, or of a pair by topic: .html, .svg, .png or .pdf.",
+)
+@click.option("--notes", is_flag=True, help="Under a table all notes, not only those nobody should miss.")
 @click.option("--matrix", is_flag=True, help="All runs against all, one sign a pair.")
 @click.option("--each-pair", is_flag=True, help="With --depths: a row for every pair, not the counts.")
 @click.option("--design", is_flag=True, help="Power, topics needed and error rates, not the pairs.")
@@ -144,12 +164,13 @@ def command(context: click.Context, /, qrels: str | None, runs: tuple[str, ...],
     with _options_refused():
         policies = taken_policies(options, always_bounds=True)
         procedure = _procedure(policies, options)
+    options["test"], options["correction"] = procedure.test, procedure.correction
     options["depths"] = _depths(options["depths"])
     named = _collections(qrels, runs, options)
     _check_view(context, options)
     _check_gate(options)
     with _options_refused():
-        measures = _measures(policies, options)
+        measures, options["dropped"] = _measures(policies, options)
     listed = taken_info(options)
     if options["design"]:
         _, source, files = named[0]
@@ -163,6 +184,7 @@ def command(context: click.Context, /, qrels: str | None, runs: tuple[str, ...],
     if plan is not None:
         echo = plan, _used(found[0][1].performance_tests[0].correction, policies, options)
     tables = _write(found, echo, options)
+    _write_beside(found[0][1], options)
     _say(_beside(found, tables, options), echo, options)
     if not options["fail_on"]:
         return 0
@@ -214,13 +236,20 @@ def _check_view(context: click.Context, options: Options) -> None:
                 continue  # it says which runs made the pool that is cut
             if options[view] and options[other] and other in given:
                 raise click.UsageError(f"{_spelt(view)} and {_spelt(other)} do not go together; give one")
+    pair = options["pair"]
+    if pair and pair[0] == pair[1]:
+        raise click.UsageError(f"--pair {pair[0]} {pair[1]}: a run against itself; name two different runs")
+    if options["documents"] is not None and (not pair or options["design"]):
+        raise click.UsageError("--documents lists what would settle one pair; give --pair A B as well")
+    if options["chart"] is not None:
+        _check_chart(options)
     if options["each_pair"] and not options["depths"]:
         raise click.UsageError("--each-pair changes nothing without --depths; every pair is shown anyway")
     if "permutations" in given and not find_test(options["test"]).draws:
         raise click.UsageError(
             f"--permutations changes nothing with --test {options['test']}, which makes no draws"
         )
-    counts = options["depths"] and not (options["each_pair"] or options["pair"] or options["matrix"])
+    counts = _counts(options)
     if counts and options["top"] and options["format_name"] in NO_NOTES:
         raise click.UsageError(
             f"--top shortens the list of pairs that move, which {options['format_name']} does not have;"
@@ -230,17 +259,37 @@ def _check_view(context: click.Context, options: Options) -> None:
         raise click.UsageError("--margin changes no case; give --each-pair to see it beside every pair")
 
 
+def _counts(options: Options) -> bool:
+    """Whether cases are counted by depth, and no pair is shown."""
+    shown = options["each_pair"] or options["pair"] or options["matrix"]
+    return bool(options["depths"]) and not shown
+
+
 def _spelt(name: str) -> str:
     return SPELLINGS.get(name, f"--{name.replace('_', '-')}")
 
 
-def _depths(text: str | None) -> tuple[int, ...]:
-    if text is None:
+def _check_chart(options: Options) -> None:
+    """Refuse before files are read what could not be drawn after."""
+    from sounding.report.charts import require_suffix
+    from sounding.report.charts.frames import require_charts
+
+    if options["depths"] and not (options["each_pair"] or options["pair"]):
+        raise click.UsageError("--chart draws pairs, not counts of cases; give --each-pair or --pair as well")
+    if options["collections"]:
+        raise click.UsageError("--chart is for one collection; leave --collection out")
+    require_suffix(options["chart"])
+    require_charts("altair", "drawing a chart")
+
+
+def _depths(texts: Sequence[str]) -> tuple[int, ...]:
+    if not texts:
         return ()
+    text = ",".join(texts)
     words = [word.strip() for word in text.split(",")]
     if not all(word.isascii() and word.isdigit() and int(word) for word in words):
         raise click.UsageError(f"--depths {text!r}: expected whole numbers from 1, such as 10,30,100")
-    return tuple(int(word) for word in words)
+    return tuple(dict.fromkeys(int(word) for word in words))
 
 
 def _asked(options: Options) -> tuple[str, ...]:
@@ -248,16 +297,28 @@ def _asked(options: Options) -> tuple[str, ...]:
     return options["measures"] or (DEFAULT_FAMILIES if options["depths"] else DEFAULT_MEASURES)
 
 
-def _measures(policies: Policies, options: Options) -> tuple[Measure, ...]:
-    """The measures that runs are compared by, with the depths put to them."""
+def _measures(policies: Policies, options: Options) -> tuple[tuple[Measure, ...], tuple[Measure, ...]]:
+    """The measures that runs are compared by, with the depths put to them; and those that were dropped.
+
+    A name that stands for many measures, such as `official`, may hold some that nothing is compared by.
+    """
     from sounding.compare.depths import at_depths
-    from sounding.compare.requests import check_choices
+    from sounding.compare.requests import check_choices, comparable
     from sounding.measures import parse_measures
 
     asked, depths = _asked(options), options["depths"]
-    measures = at_depths(asked, depths) if depths else parse_measures(asked)
+    kept = list(asked)
+    dropped: list[Measure] = []
+    for name in () if depths else asked:
+        part = parse_measures([name])
+        if len(part) > 1:
+            good, others = comparable(part)
+            place = kept.index(name)
+            kept[place : place + 1] = map(str, good)
+            dropped += others
+    measures = at_depths(kept, depths) if depths else parse_measures(kept)
     check_choices(measures, policies)
-    return measures
+    return measures, tuple(dropped)
 
 
 def _procedure(policies: Policies, options: Options) -> Procedure:
@@ -326,7 +387,7 @@ def _compared(
     from sounding.data.sources import find_runs
 
     files = find_runs(runs)
-    counts = (options["depths"] and not (options["each_pair"] or options["pair"])) or options["matrix"]
+    counts = _counts(options) or options["matrix"]
     with _reading(files, options) as reading, _names_refused(plan, qrels):
         judgments, cut = taken_judgments(qrels, files, options, policies, options["info"])
         found = compare_runs(
@@ -335,6 +396,11 @@ def _compared(
             settled=not counts or bool(options["fail_on"]),
         )  # fmt: skip
     notes = found.notes if cut is None else (f"{cut[0].upper()}{cut[1:]}.", *found.notes)
+    if options["dropped"]:
+        names = ", ".join(map(str, options["dropped"]))
+        notes = (*notes, f"Left out, for they have no mean over topics to compare: {names}.")
+    if _counts(options) and procedure.margin is not None and not options["fail_on"]:
+        notes = (*notes, f"The margin {procedure.margin:g} changes no case: --each-pair shows what it tells.")
     # Bounds were computed beside the values; what is repeated is what was chosen.
     return replace(found, policies=policies, notes=notes)
 
@@ -362,6 +428,8 @@ def _design(
         )  # fmt: skip
     if cut is not None:
         remark(cut, quiet=options["quiet"])
+    if options["dropped"]:
+        remark(f"left out: {', '.join(map(str, options['dropped']))}", quiet=options["quiet"])
     echo = None if plan is None else (plan, _used(found.correction, policies, options))
     people = options["format_name"] in PEOPLE
     tables = _with_plan(people_designs(found) if people else [tidy_designs(found)], echo, options)
@@ -375,15 +443,40 @@ def _design(
 
 def _write(found: Found, echo: Echo | None, options: Options) -> list[Table]:
     """Print or write what was found; gives the tables, none for a pair in words."""
-    if options["pair"] and options["format_name"] == "table":
-        from sounding.report.comparison_tables import explain
+    if options["pair"] and options["format_name"] in ("table", "md"):
+        from sounding.report.comparison_tables import explain, explain_in_markdown
 
-        told = [] if echo is None else _plan_notes(*echo)
-        write_text(explain(found[0][1], width=table_width(options["output"]), more=told), options["output"])
+        told = [*([] if echo is None else _plan_notes(*echo)), *_more_notes(options)]
+        rest: Options = {"more": told, "top": options["top"], "brief": not options["notes"]}
+        if options["format_name"] == "md":
+            text = explain_in_markdown(found[0][1], **rest)
+        else:
+            text = explain(found[0][1], width=table_width(options["output"]), **rest)
+        write_text(text, options["output"])
         return []
     tables = _with_plan(_tables(found, options), echo, options)
     write_tables(tables, options["format_name"], options["output"])
     return tables
+
+
+def _write_beside(comparison: Comparison, options: Options) -> None:
+    """Write the list of documents and the chart, where they are asked for."""
+    if options["documents"] is not None:
+        from sounding.report.comparison_tables import document_table
+
+        table = document_table(comparison)
+        write_tables([table], by_suffix(options["documents"], "csv"), options["documents"])
+        remark(f"{options['documents']}: {table.height:,} documents", quiet=options["quiet"])
+    if options["chart"] is not None:
+        from sounding.report.charts import save
+        from sounding.report.charts.comparison import chart_of
+
+        save(chart_of(comparison, options["top"]), options["chart"])
+        remark(f"chart: {options['chart']}", quiet=options["quiet"])
+
+
+def _more_notes(options: Options) -> list[str]:
+    return [] if options["notes"] else ["More on how to read this with --notes."]
 
 
 def _with_plan(tables: list[Table], echo: Echo | None, options: Options) -> list[Table]:
@@ -403,24 +496,39 @@ def _tables(found: Found, options: Options) -> list[Table]:
 
     people, top = options["format_name"] in PEOPLE, options["top"]
     several, first = len(found) > 1, found[0][1]
+    brief = not options["notes"]
+    terminal = options["format_name"] == "table"
+    widest = tables.WIDEST_NAME if terminal else None
     if options["matrix"]:
-        return tables.matrix_tables(first) if people else [tables.tidy_matrix(first)]
+        if not people:
+            return [tables.tidy_matrix(first)]
+        line = tables.SIGNS_IN_LINE if terminal else None
+        return _closed(tables.matrix_tables(first, brief=brief, widest=widest, line=line), options)
     if not options["depths"] or options["each_pair"] or options["pair"]:
         if not people:
             return tables.tidy_pairs_of(found, top)
-        full = options["format_name"] != "table"
-        return [
-            tables.people_pairs(one, top, title=name if several else None, full=full) for name, one in found
+        shown = [
+            tables.people_pairs(
+                one, top, title=name if several else None, full=not terminal, brief=brief, widest=widest
+            )
+            for name, one in found
         ]
+        return _closed(shown, options)
     if not people:
         return [by_depth.tidy_cases(found, top)]
     shown = by_depth.case_tables(found)
     for name, comparison in found:
         shown += by_depth.depth_tables(comparison, name if several else None, top)
     shown[-1] = tables.with_notes(
-        shown[-1], [note for _, one in found for note in tables.notes(one, intervals=False)]
+        shown[-1], [note for _, one in found for note in tables.notes(one, intervals=False, brief=brief)]
     )
-    return shown
+    return _closed(shown, options)
+
+
+def _closed(tables: list[Table], options: Options) -> list[Table]:
+    """The tables, the last of which says how to see more notes."""
+    last = tables[-1]
+    return [*tables[:-1], replace(last, notes=[*last.notes, *_more_notes(options)])]
 
 
 def _beside(found: Found, tables: list[Table], options: Options) -> list[str]:
@@ -432,8 +540,10 @@ def _beside(found: Found, tables: list[Table], options: Options) -> list[str]:
     if len(found) == 1:
         notes = list(tables[0].facts.get("notes", first.notes)) if tables else []
     told = [f"Test: {how_tested(first)}; seed {first.procedure.seed}."]
-    if not options["matrix"]:
+    if not options["matrix"] and not _counts(options):
         told.append(f"Intervals, ci_low to ci_high: {first.performance_tests[0].interval}.")
+    if options["pair"]:
+        told.append("The explanation of the pair is in the formats table, md and json.")
     return [*notes, *(text[0].lower() + text[1:-1] for text in [*told, *how_valued(first)])]
 
 
@@ -449,6 +559,8 @@ def _say(texts: Sequence[str], echo: Echo | None, options: Options) -> None:
 
     A deviation is said once to everybody who looks: with a table for people it stands below.
     """
+    if options["pair"] and options["format_name"] == "latex" and not options["design"]:
+        remark("the explanation of the pair is in the formats table, md and json", quiet=options["quiet"])
     if options["format_name"] in NO_NOTES:
         for text in [*texts, *([] if echo is None else [echo[0].describe()])]:
             remark(text, quiet=options["quiet"])
@@ -471,7 +583,7 @@ def _taken_plan(context: click.Context, options: Options) -> Plan:
         if key == "baseline" and (options["pair"] or options["matrix"]):
             continue  # one pair, or all, were asked for: a deviation, which is named
         if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-            options[name] = ",".join(map(str, value)) if key == "depths" else value
+            options[name] = (",".join(map(str, value)),) if key == "depths" else value
     return plan
 
 

@@ -46,6 +46,7 @@ class Situation:
     condensed_as: str | None = None  # how the measure that does is written; None: there is none
     case: int  # of the decision matrix for the pair by itself, 1 to 4; 0: it could not be tested
     settled: bool | None  # no completion of the judgments reverses the order; None: not known
+    limited: str = ""  # which completions were looked at, where not all: `if at most 3 ...`
     undecided: bool = False  # the documents of the two runs would tell whether it is settled
     shares: Shares  # at the depth of the measure
     shallower: tuple[Shares, ...] = ()
@@ -119,8 +120,8 @@ def _undecided(s: Situation) -> str | None:
     if not s.undecided:
         return None
     return (
-        f"Ask for this pair (--pair {s.run_a} {s.run_b}): the bounds of each run leave the order open, and"
-        " their documents, which were not set against each other for so many pairs, may settle it."
+        "Ask for this pair: the bounds of each run leave the order open, and their documents, which were not"
+        f" set against each other for so many pairs, may settle it (--pair {s.run_a} {s.run_b})."
     )
 
 
@@ -129,7 +130,7 @@ def _settled_and_significant(s: Situation) -> str | None:
         return None
     return (
         f"Nothing to do: by itself the difference is significant ({_p(s.p)}), and no judgment of further"
-        " documents can reverse the order."
+        f" documents can reverse the order{_limited(s)}."
     )
 
 
@@ -146,7 +147,9 @@ def _only_significance_lacks(s: Situation) -> str | None:
     if s.significant or (s.weak and not s.closed):
         return None
     why = (
-        "no judgment can reverse the order" if s.closed else f"both are equally assessed to {s.shares.depth}"
+        f"no judgment can reverse the order{_limited(s)}"
+        if s.closed
+        else f"both are equally assessed to {s.shares.depth}"
     )
     topics = _count(s.topics, "topic")
     lacks = f"{why}, but by itself the difference is not significant ({_p(s.p)}) over {topics}"
@@ -173,10 +176,11 @@ def _novel(s: Situation) -> str | None:
 def _recall_measure(s: Situation) -> str | None:
     if s.basis != "recall" or s.condensed or not (s.weak or s.settled is False):
         return None
-    condensed = "" if s.condensed_as is None else f"-m '{s.condensed_as}', "
+    condensed = "" if s.condensed_as is None else f"-m '{s.condensed_as}' or "
     return (
-        f"Use a utility or a condensed measure: -m P@10, -m RBP, {condensed}-m Bpref; {s.measure} asks how"
-        f" many relevant documents there are, and that is not known ({_shares(s.shares)})."
+        f"Use P@10, RBP or Bpref: {s.measure} asks how many relevant documents there are, and that is not"
+        f" known ({_shares(s.shares)}); -m P@10 and -m RBP ask what the first documents are worth,"
+        f" {condensed}-m Bpref what the judged ones are."
     )
 
 
@@ -184,8 +188,8 @@ def _judge_documents(s: Situation) -> str | None:
     if s.settled is not False:
         return None
     return (
-        f"Judge documents (--pair {s.run_a} {s.run_b} lists them): judgments could still reverse the order"
-        f" ({_shares(s.shares)})."
+        f"Judge documents: judgments could still reverse the order ({_shares(s.shares)});"
+        f" --pair {s.run_a} {s.run_b} --documents FILE lists them."
     )
 
 
@@ -194,8 +198,8 @@ def _weak_otherwise(s: Situation) -> str | None:
         return None
     condensed = "" if s.condensed_as is None else f"-m '{s.condensed_as}' or "
     return (
-        f"Use a condensed measure: {condensed}-m Bpref; one run is more assessed at every depth looked at"
-        f" ({_shares(s.shares)})."
+        f"Use a condensed measure: {condensed}-m Bpref, which pass over unjudged documents; one run is more"
+        f" assessed at every depth looked at ({_shares(s.shares)})."
     )
 
 
@@ -234,6 +238,10 @@ RULES: tuple[tuple[Action, Callable[[Situation], str | None]], ...] = (
 
 def _shares(shares: Shares) -> str:
     return f"judged to {shares.depth}: {shares.a:.0%} and {shares.b:.0%}"
+
+
+def _limited(s: Situation) -> str:
+    return f" {s.limited}" if s.limited else ""
 
 
 def _count(number: int, thing: str) -> str:

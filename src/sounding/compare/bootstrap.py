@@ -54,7 +54,7 @@ def _bootstrap(request: Request, interval: IntervalMethod, name: str) -> Outcome
         sample = Resampled(centred, mean, shifts + mean[:, np.newaxis])
         low[rows], high[rows] = interval(sample, request.alpha)
     return Outcome(
-        p=p, low=low, high=high, least=1 / (1 + request.permutations),
+        p=p, low=low, high=high, least=1 / (1 + request.permutations), drawn=request.permutations,
         method=(
             f"bootstrap test on the studentised mean, null by shift"
             f" ({request.permutations:,} resamples of topics, {request.seed})"

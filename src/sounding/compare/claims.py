@@ -4,21 +4,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sounding.compare.effect import cohens_dz, wins_ties_losses
 from sounding.compare.equivalence import Equivalence, one_sided
-from sounding.compare.multiplicity import CORRECTIONS, MAX_T, check_correction
+from sounding.compare.multiplicity import CORRECTIONS, MAX_T, find_correction
 from sounding.compare.pairs import Pairs, grid_decimals
 from sounding.compare.registry import Floats, Omnibus, Outcome, PairTest, Request, find_test
 from sounding.errors import DataError
 
+Kind = TypeVar("Kind", bound=np.generic)
+
 LEAST = float(np.finfo(np.float64).tiny)  # no p-value is 0
 OWN = "own"  # the correction of tests that allow for all pairs by themselves
+FEW_REACH = 5  # draws that may reach a pair before it is not significant: with fewer, chance decides
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -34,10 +38,11 @@ class PairTests:
     ci_low: Floats  # (pair,) see `interval`; infinite: no limit
     ci_high: Floats
     effect: Floats  # (pair,) Cohen's d_z
-    p: Floats  # (pair,) two-sided, each pair for itself; never 0
-    p_adjusted: Floats  # (pair,) for all pairs of the request
+    p: Floats  # (pair,) two-sided, each pair for itself; never 0; NaN: fewer than 2 common topics
+    p_adjusted: Floats  # (pair,) for all pairs that could be tested
     floor: NDArray[np.bool_]  # (pair,) p is the least that these topics, or so many draws, can give
-    floor_adjusted: NDArray[np.bool_]  # (pair,) the adjusted p is made of such a least p
+    floor_drawn: NDArray[np.bool_]  # (pair,) p is the least that so many draws can give: it may be smaller
+    floor_adjusted: NDArray[np.bool_]  # (pair,) the adjusted p, below 1, is made of such a p
     reasons: tuple[str, ...]  # (pair,) why there is nothing to test, or empty
     test: str
     correction: str
@@ -46,6 +51,8 @@ class PairTests:
     interval: str  # what ci_low and ci_high are the limits of, as a sentence goes on
     centre: str  # the same in a word: mean, median or pseudomedian
     least: float  # the least p there can be; 0: any
+    drawn: int  # arrangements or resamples that were drawn; 0: none
+    powerless: bool  # no pair could be significant, whatever its values are
     notes: tuple[str, ...]  # what a reader of the whole table should know
     omnibus: Omnibus | None  # of analyses of variance
     equivalence: Equivalence | None  # where a margin was given
@@ -79,42 +86,56 @@ def test_pairs(
     margin: float | None = None,
     permutations: int = 10_000,
     rng: np.random.Generator,
+    apart: NDArray[np.bool_] | None = None,
 ) -> PairTests:
     """Test the differences between pairs of runs, from values by run and topic (NaN: no value).
 
     A pair is tested on the topics where both runs have a value; analyses of variance and Tukey's tests
     use the topics where all runs have one. `correction` None: Holm's, or the one that belongs to the
-    test. A pair that cannot be tested has p = 1 and a reason.
+    test. `apart`, (pair,), are pairs that have no topic in common although both have values. A pair
+    without two common topics is not tested, has NaN for p, and no other p is corrected for it; one where
+    there is nothing to test has p = 1. Both have a reason.
     """
     chosen = find_test(test)
     used = check_choices(test, correction, alpha, margin, permutations)
     table, dropped = _check_values(np.asarray(values, np.float64), chosen)
-    request = Request(
+    whole = Request(
         values=table, pairs=_check_pairs(np.asarray(pairs, np.intp), table), correction=used,
         alpha=alpha, permutations=permutations, rng=rng, decimals=grid_decimals(table),
     )  # fmt: skip
-    seen = _describe(request)
-    if seen.topics.max() < 2:
+    seen = _describe(whole, apart)
+    known = seen.topics >= 2
+    if not known.any():
         raise DataError(
-            f"no pair of the {len(request.pairs):,} has 2 topics where both runs have values;"
-            " a test needs at least 2"
+            f"no pair of the {len(known):,} has 2 topics where both runs have values; a test needs at least 2"
         )
+    request = replace(whole, pairs=whole.pairs[known])
     outcome = chosen.function(request)
-    few = seen.topics < 2
-    p = np.clip(np.where(few, 1.0, outcome.p), LEAST, 1.0)
-    floor, floor_adjusted = _floors(p, seen, chosen, outcome)
+    p = np.clip(outcome.p, LEAST, 1.0)
+    adjusted = _adjust(p, outcome, used)
+    floor, floor_drawn, floor_adjusted = _floors(p, adjusted, seen.pick(known), chosen, outcome)
     return PairTests(
-        pairs=request.pairs,
+        pairs=whole.pairs,
         topics=seen.topics, wins=seen.wins, ties=seen.ties, losses=seen.losses,
         difference=seen.difference, effect=seen.effect,
-        ci_low=np.where(few, -np.inf, outcome.low), ci_high=np.where(few, np.inf, outcome.high),
-        p=p, p_adjusted=_adjust(p, outcome, used), floor=floor, floor_adjusted=floor_adjusted,
+        ci_low=_spread(outcome.low, known, -np.inf), ci_high=_spread(outcome.high, known, np.inf),
+        p=_spread(p, known, np.nan), p_adjusted=_spread(adjusted, known, np.nan),
+        floor=_spread(floor, known, np.False_), floor_drawn=_spread(floor_drawn, known, np.False_),
+        floor_adjusted=_spread(floor_adjusted, known, np.False_),
         reasons=tuple(_reasons(seen, chosen, outcome)),
-        test=test, correction=used, alpha=alpha,
+        test=chosen.name, correction=used, alpha=alpha,
         method=_method(outcome, used, dropped), interval=outcome.interval, centre=outcome.centre,
-        least=outcome.least, notes=tuple(_notes(request, outcome, chosen)), omnibus=outcome.omnibus,
-        equivalence=None if margin is None else _equivalence(request, seen, outcome, margin),
+        least=outcome.least, drawn=outcome.drawn, powerless=outcome.least * _multiplied(request) > alpha,
+        notes=tuple(_notes(request, outcome, chosen, adjusted)), omnibus=outcome.omnibus,
+        equivalence=None if margin is None else _equivalence(whole, seen, known, outcome, margin),
     )  # fmt: skip
+
+
+def _spread(found: NDArray[Kind], known: NDArray[np.bool_], otherwise: Any) -> NDArray[Kind]:
+    """(pair,): what was found of the pairs that could be tested, and something else for the others."""
+    whole = np.full(len(known), otherwise, found.dtype)
+    whole[known] = found
+    return whole
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -127,6 +148,10 @@ class _Seen:
     losses: NDArray[np.int64]
     difference: Floats
     effect: Floats
+
+    def pick(self, rows: NDArray[np.bool_]) -> _Seen:
+        """Some of the pairs."""
+        return _Seen(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
 
 def check_choices(
@@ -150,7 +175,7 @@ def _is_number(value: object) -> bool:
 def _correction(test: PairTest, asked: str | None) -> str:
     if asked is None:
         return test.correction
-    check_correction(asked)
+    asked = find_correction(asked)
     if test.correction == OWN:
         raise DataError(f"test {test.name} allows for all pairs by itself; leave the correction {asked} out")
     if asked == MAX_T and test.name != "randomisation":
@@ -199,13 +224,17 @@ def _check_pairs(pairs: Pairs, values: Floats) -> Pairs:
     return pairs
 
 
-def _describe(request: Request) -> _Seen:
+def _describe(request: Request, apart: NDArray[np.bool_] | None) -> _Seen:
     count = len(request.pairs)
     topics, wins, ties, losses = np.empty((4, count), np.int64)
     mean, effect = np.empty((2, count))
     for rows, gaps in request.differences():
         topics[rows], mean[rows], effect[rows] = gaps.topics, gaps.mean, cohens_dz(gaps)
         wins[rows], ties[rows], losses[rows] = wins_ties_losses(gaps)
+    if apart is not None:
+        for counts in (topics, wins, ties, losses):
+            counts[apart] = 0
+        mean[apart] = effect[apart] = np.nan
     return _Seen(topics=topics, wins=wins, ties=ties, losses=losses, difference=mean, effect=effect)
 
 
@@ -229,15 +258,22 @@ def _adjust(p: Floats, outcome: Outcome, correction: str) -> Floats:
 
 
 def _floors(
-    p: Floats, seen: _Seen, test: PairTest, outcome: Outcome
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """(pair,) each: whether p, and the adjusted p, is the least that there can be for this pair."""
-    drawn = outcome.least * (1 + 1e-9)
-    floor = p <= drawn
+    p: Floats, adjusted: Floats, seen: _Seen, test: PairTest, outcome: Outcome
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """(pair,) each: whether p is the least there can be, the least of the draws, and the adjusted p is of it.
+
+    A p that is exact is what it is, however small it could have been.
+    """
+    least = outcome.least * (1 + 1e-9)
+    floor = p <= least
     if test.by_signs:
         # Where all differences have one sign no other arrangement of them is further from 0.
         floor |= (np.minimum(seen.wins, seen.losses) == 0) & (seen.wins + seen.losses > 0)
-    return floor, floor if outcome.adjusted is None else outcome.adjusted <= drawn
+    if not outcome.drawn:
+        return floor, np.zeros_like(floor), np.zeros_like(floor)
+    drawn = p <= least
+    made_of = drawn if outcome.adjusted is None else outcome.adjusted <= least
+    return floor, drawn, made_of & (adjusted < 1)
 
 
 def _method(outcome: Outcome, correction: str, dropped: int) -> str:
@@ -249,41 +285,68 @@ def _method(outcome: Outcome, correction: str, dropped: int) -> str:
     return "; ".join(parts)
 
 
-def _notes(request: Request, outcome: Outcome, test: PairTest) -> Iterator[str]:
-    """Says so where no pair could be significant, whatever its values are."""
-    tests = len(request.pairs) if request.correction in ("bonferroni", "holm") else 1
-    if outcome.least * tests <= request.alpha:
-        return
-    times = f" times {tests:,} pairs ({request.correction})" if tests > 1 else ""
+def _multiplied(request: Request) -> int:
+    """By how much the correction multiplies the least p."""
+    return len(request.pairs) if request.correction in ("bonferroni", "holm") else 1
+
+
+def _notes(request: Request, outcome: Outcome, test: PairTest, adjusted: Floats) -> Iterator[str]:
+    """Says so where no pair could be significant, or where the draws decide which are."""
+    tests = _multiplied(request)
     flipped = test.name == "randomisation" and tests > 1 and request.values.shape[1] > 5
     other = f" or correction {MAX_T}" if flipped else ""
-    # A test that draws reaches 1 / (1 + drawn); any other has done all that these topics allow.
-    drawn = bool(np.isclose(outcome.least, 1 / (1 + request.permutations)))
+    if outcome.least * tests <= request.alpha:
+        yield from _chance_notes(request, outcome, adjusted, other)
+        return
+    times = f" times {tests:,} pairs ({request.correction})" if tests > 1 else ""
+    # More draws help a test that draws; any other has done all that these topics allow.
     needed = int(np.ceil(tests / request.alpha)) - 1
-    takes = f"at least {needed:,} permutations" if drawn else "more topics"
+    takes = f"at least {needed:,} permutations" if outcome.drawn else "more topics"
     yield (
         f"no pair can be significant at {request.alpha:g}: the least p is {outcome.least:.3g}{times};"
         f" it takes {takes}{other}"
     )
 
 
-def _equivalence(request: Request, seen: _Seen, outcome: Outcome, margin: float) -> Equivalence:
+def _chance_notes(request: Request, outcome: Outcome, adjusted: Floats, other: str) -> Iterator[str]:
+    """Says so where a pair is significant if hardly any draw reaches it, which another seed may change."""
+    significant = int(np.count_nonzero(adjusted <= request.alpha))
+    left = len(adjusted) - significant + 1 if request.correction == "holm" else len(adjusted)
+    if not outcome.drawn or _multiplied(request) == 1 or not significant:
+        return
+    allowed = int(np.floor(request.alpha / left * (1 + outcome.drawn) + 1e-9)) - 1
+    if allowed >= FEW_REACH:
+        return
+    reach = "no draw" if allowed < 1 else f"at most {allowed} draw{'s' * (allowed > 1)}"
+    yield (
+        f"which pairs are significant hangs on the seed: {reach} of {outcome.drawn:,} may reach a pair"
+        f" ({request.correction} over {len(adjusted):,} pairs, {significant:,} of them significant); ask for"
+        f" {int(np.ceil(20 * len(adjusted) / request.alpha)):,} permutations{other}"
+    )
+
+
+def _equivalence(
+    request: Request, seen: _Seen, known: NDArray[np.bool_], outcome: Outcome, margin: float
+) -> Equivalence:
     """By t with the pooled error where the test has one, else with each pair's own."""
-    known = np.maximum(seen.topics, 1)
+    topics = np.maximum(seen.topics, 1)
     if outcome.error is None:
-        error, df = np.empty(len(known)), np.maximum(seen.topics - 1, 1)
+        error, df = np.empty(len(topics)), np.maximum(seen.topics - 1, 1)
         for rows, gaps in request.differences():
-            error[rows] = np.nan_to_num(gaps.deviation) / np.sqrt(known[rows])
+            error[rows] = np.nan_to_num(gaps.deviation) / np.sqrt(topics[rows])
         name = "paired t tests"
     else:
-        error, df = outcome.error, np.full(len(known), outcome.df_error)
+        error, df = _spread(outcome.error, known, 0.0), np.full(len(topics), outcome.df_error)
         name = "t tests with the pooled error"
     above, below = one_sided(seen.difference, error, df, seen.topics, margin)
-    p, noninferior = (np.clip(side, LEAST, 1.0) for side in (np.maximum(above, below), above))
+    both, one = (np.clip(side, LEAST, 1.0)[known] for side in (np.maximum(above, below), above))
     correction = request.correction if request.correction in CORRECTIONS else "holm"
     adjust = CORRECTIONS[correction]
+    p, adjusted, noninferior, noninferior_adjusted = (
+        _spread(side, known, np.nan) for side in (both, adjust(both), one, adjust(one))
+    )
     return Equivalence(
-        margin=margin, p=p, p_adjusted=adjust(p),
-        noninferior_p=noninferior, noninferior_p_adjusted=adjust(noninferior),
+        margin=margin, p=p, p_adjusted=adjusted,
+        noninferior_p=noninferior, noninferior_p_adjusted=noninferior_adjusted,
         method=f"two one-sided {name}, margin {margin:g}; correction {correction}",
     )  # fmt: skip

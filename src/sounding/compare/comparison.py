@@ -33,11 +33,18 @@ from sounding.compare.notes import short_lists, test_notes, topic_notes
 from sounding.compare.pairs import Pairs
 from sounding.compare.procedure import Procedure
 from sounding.compare.registry import find_test
-from sounding.compare.requests import check_request, chosen_pairs
+from sounding.compare.requests import check_request, chosen_pairs, without_common_topics
 from sounding.compare.scenarios import Pool, find_pool
-from sounding.compare.settled import PairBounds, counted_topics, has_closer_bounds, separate_bounds
+from sounding.compare.settled import (
+    PairBounds,
+    counted_topics,
+    has_closer_bounds,
+    separate_bounds,
+    which_completions,
+)
 from sounding.compare.telling import TellingDocument
 from sounding.data.simulation import RunInfo
+from sounding.display import Displayed
 from sounding.errors import DataError
 from sounding.measures import Measure, parse_measures
 from sounding.policies import Policies
@@ -50,6 +57,7 @@ COLUMNS = (
     "run_a", "run_b", "measure", "k", "topics", "difference", "ci_low", "ci_high", "p", "p_adjusted",
     "assessment_difference", "assessment_p", "case", "strength", "settled", "advice",
     "effect_size", "wins", "ties", "losses", "p_at_floor",
+    "mean_a", "mean_b", "difference_least", "difference_most", "case_alone",
 )  # fmt: skip
 MARGIN_COLUMNS = ("equivalence_p", "noninferiority_p")
 
@@ -72,7 +80,7 @@ class Evenness:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Comparison:
+class Comparison(Displayed):
     """Every pair of runs by every measure: difference, assessment, case, and whether it is settled."""
 
     runs: tuple[str, ...]
@@ -90,6 +98,7 @@ class Comparison:
     accounts: tuple[Account, ...]  # (measure,) for one pair, which documents matter; empty: not looked for
     evenness: tuple[Evenness, ...]  # at every depth where assessment was looked at, the shallowest first
     lengths: NDArray[np.float64]  # (run,) mean length of its lists
+    retrieved: NDArray[np.float64]  # (run, topic) length of each; 0: the run lacks the topic
     pool: Pool | None  # None: not known
     notes: tuple[str, ...]  # what a reader should be warned of
     left_out: tuple[str, ...]  # measures by which nothing could be compared, and why
@@ -115,6 +124,21 @@ class Comparison:
     def significant(self) -> NDArray[np.bool_]:
         """(measure, pair): the two runs differ significantly in performance."""
         return np.array([tests.significant for tests in self.performance_tests])
+
+    def strength(self, measure: int, pair: int) -> str | None:
+        """`strong` or `weak`; None: not tested, or nothing could have been significant."""
+        if self.performance_tests[measure].powerless:
+            return None
+        return strength(int(self.cases[measure, pair]))
+
+    def means(self, measure: int) -> NDArray[np.float64]:
+        """(2, pair): the means of run_a and run_b over the topics on which both have a value; NaN: none."""
+        values = self.values[self.pairs.T, measure]
+        both = np.where(np.isnan(values).any(axis=0), np.nan, values)
+        counted = np.count_nonzero(~np.isnan(both), axis=2)
+        none = np.full(counted.shape, np.nan)
+        tested = self.performance_tests[measure].topics > 0
+        return np.divide(np.nansum(both, axis=2), counted, out=none, where=(counted > 0) & tested)
 
     def settled(self, measure: int, pair: int) -> bool | None:
         """Whether no completion of the judgments turns the order of the two runs; None: not known."""
@@ -171,9 +195,8 @@ class Comparison:
             group = np.where(tests.significant, 0, np.where(weak, 1, np.where(unsettled, 2, 3)))
             group = np.where(self.cases[number] == UNTESTED, 4, group)
             gaps = -np.nan_to_num(np.abs(tests.difference))
-            keys = zip(
-                group.tolist(), tests.p_adjusted.tolist(), tests.p.tolist(), gaps.tolist(), strict=True
-            )
+            p = np.nan_to_num(np.stack([tests.p_adjusted, tests.p]), nan=2.0).tolist()
+            keys = zip(group.tolist(), *p, gaps.tolist(), strict=True)
             rows += [(key, number, pair) for pair, key in enumerate(keys)]
         return [(number, pair) for _, number, pair in sorted(rows)]
 
@@ -207,7 +230,7 @@ class Comparison:
             "assessment_difference": of(assessment, "difference"),
             "assessment_p": of(assessment, "p_adjusted"),
             "case": [case or None for case in cases],
-            "strength": [strength(case) for case in cases],
+            "strength": [self.strength(*row) for row in rows],
             "settled": [self.settled(*row) for row in rows],
             "advice": [
                 self._advice(*row, needed) for row, needed in zip(rows, self._needed(rows), strict=True)
@@ -217,11 +240,28 @@ class Comparison:
             "losses": of(performance, "losses"),
             "p_at_floor": of(performance, "floor"),
         }  # fmt: skip
+        used = sorted(set(numbers))
+        means = {number: self.means(number).tolist() for number in used}
+        limits = {number: self._limits(number).tolist() for number in used}
+        found |= {
+            "mean_a": [means[number][0][pair] for number, pair in rows],
+            "mean_b": [means[number][1][pair] for number, pair in rows],
+            "difference_least": [limits[number][0][pair] for number, pair in rows],
+            "difference_most": [limits[number][1][pair] for number, pair in rows],
+            "case_alone": [int(self.own_cases[row]) or None for row in rows],
+        }
         margins = [tests.equivalence for tests in performance if tests.equivalence is not None]
         if margins:
             for name, field in zip(MARGIN_COLUMNS, ("p_adjusted", "noninferior_p_adjusted"), strict=True):
                 found[name] = [float(getattr(margins[number], field)[pair]) for number, pair in rows]
         return found
+
+    def _limits(self, measure: int) -> NDArray[np.float64]:
+        """(2, pair): the least and the most that the difference can be over completions; NaN: not known."""
+        bounds = self.bounds[measure]
+        if bounds is None:
+            return np.full((2, len(self.pairs)), np.nan)
+        return np.stack([bounds.lower, bounds.upper])
 
     def advice(self, measure: int, pair: int) -> str:
         """What to do about one pair, in a sentence; where there was nothing to test, why."""
@@ -242,7 +282,11 @@ class Comparison:
 
     def situation(self, measure: int, pair: int) -> Situation:
         """What is known of one pair, as rules for advice ask for it."""
-        return self._situation(measure, pair, *self._needed([(measure, pair)]))
+        return self.situations([(measure, pair)])[0]
+
+    def situations(self, rows: Sequence[tuple[int, int]]) -> list[Situation]:
+        """The same of (measure, pair) rows."""
+        return [self._situation(*row, needed) for row, needed in zip(rows, self._needed(rows), strict=True)]
 
     def _situation(self, measure: int, pair: int, needed: int | None) -> Situation:
         a, b = self.pairs[pair].tolist()
@@ -264,6 +308,7 @@ class Comparison:
             condensed=self.policies.unjudged == "condensed" or _judged_only(self.measures[measure]),
             condensed_as=_condensed_as(self.measures[measure]),
             case=int(self.own_cases[measure, pair]), settled=self.settled(measure, pair),
+            limited=which_completions(self.policies),
             undecided=self._undecided(measure, pair),
             shares=here, shallower=tuple(shallower),
             pooled_a=pooled[0], pooled_b=pooled[1],
@@ -329,17 +374,23 @@ def compared(
 
     Measures by which no pair can be tested are left out, with a note, unless that is all of them.
     """
-    attempts = [_tested(values_of(scores, one), one, pairs, scores.runs, procedure) for one in measures]
+    apart = without_common_topics(scores, pairs)
+    if apart.all():
+        raise DataError(_apart(scores, pairs))
+    attempts = [
+        _tested(values_of(scores, one), one, pairs, scores.runs, procedure, apart) for one in measures
+    ]
     problems = [one for one in attempts if isinstance(one, str)]
     if len(problems) == len(attempts):
         raise DataError(problems[0])
     kept = [place for place, one in enumerate(attempts) if not isinstance(one, str)]
-    measures, bounds = tuple(measures[place] for place in kept), tuple(bounds[place] for place in kept)
+    measures = tuple(measures[place] for place in kept)
+    bounds = tuple(_of_common_topics(bounds[place], apart) for place in kept)
     performance = tuple(one for one in attempts if not isinstance(one, str))
     tables = [values_of(scores, measure) for measure in measures]
     depths, assessed = zip(*(assessment_values(scores, measure) for measure in measures), strict=True)
     once = dict(zip(depths, assessed, strict=True))
-    by_depth = {k: procedure.apply(table, pairs) for k, table in once.items()}
+    by_depth = {k: procedure.apply(table, pairs, apart=apart) for k, table in once.items()}
     assessments = tuple(by_depth[k] for k in depths)
     evenness = [_evenness(k, table, by_depth[k]) for k, table in once.items()]
     evenness += _shallower(scores, pairs, procedure, once)
@@ -353,7 +404,7 @@ def compared(
             [decide(*both, alone=True) for both in zip(performance, assessments, strict=True)]
         ),
         bounds=bounds, accounts=(), evenness=tuple(sorted(evenness, key=lambda one: one.depth)),
-        lengths=_lengths(scores), pool=_pool(scores, info),
+        lengths=_lengths(scores), retrieved=values_of(scores, RETRIEVED), pool=_pool(scores, info),
         notes=(
             *topic_notes(scores, values),
             *short_lists(np.nanmax(values_of(scores, RETRIEVED), axis=1, initial=0.0), measures),
@@ -362,6 +413,25 @@ def compared(
         ),
         left_out=tuple(problems), procedure=procedure, policies=scores.policies,
     )  # fmt: skip
+
+
+def _apart(scores: Scores, pairs: Pairs) -> str:
+    """That no two of the runs have a topic in common, with the topics of the first pair."""
+    a, b = pairs[0].tolist()
+    has = np.count_nonzero(~scores.missing, axis=1).tolist()
+    others = f" (and {len(pairs) - 1:,} more pairs alike)" if len(pairs) > 1 else ""
+    return (
+        f"{scores.runs[a]} has {has[a]} of the {len(scores.topics)} judged topics, {scores.runs[b]} {has[b]},"
+        f" and none in common{others}; expected runs for the same topics"
+    )
+
+
+def _of_common_topics(bounds: PairBounds | None, apart: NDArray[np.bool_]) -> PairBounds | None:
+    """The bounds, not known for pairs without common topics."""
+    if bounds is None or not apart.any():
+        return bounds
+    lower, upper = (np.where(apart, np.nan, side) for side in (bounds.lower, bounds.upper))
+    return replace(bounds, lower=lower, upper=upper, settled=bounds.settled & ~apart)
 
 
 def _evenness(depth: int, table: NDArray[np.float64], tests: PairTests) -> Evenness:
@@ -380,7 +450,9 @@ def _shallower(
     for depth in assessed_depths(scores):
         if depth not in known and depth < max(known):
             table = values_of(scores, assessment_measure(depth))
-            yield _evenness(depth, table, quick.apply(table, pairs))
+            yield _evenness(
+                depth, table, quick.apply(table, pairs, apart=without_common_topics(scores, pairs))
+            )
 
 
 def _judged_only(measure: Measure) -> bool:
@@ -399,11 +471,16 @@ def _basis(measure: Measure) -> Basis:
 
 
 def _tested(
-    values: NDArray[np.float64], measure: Measure, pairs: Pairs, runs: Sequence[str], procedure: Procedure
+    values: NDArray[np.float64],
+    measure: Measure,
+    pairs: Pairs,
+    runs: Sequence[str],
+    procedure: Procedure,
+    apart: NDArray[np.bool_],
 ) -> PairTests | str:
     """The test of performance; a sentence where there is nothing that it could say of any pair."""
     try:
-        tests = procedure.apply(values, pairs, procedure.margin)
+        tests = procedure.apply(values, pairs, procedure.margin, apart)
     except DataError as problem:
         return f"{measure}: {problem}"
     differ = bool((tests.ties < tests.topics).any())

@@ -47,14 +47,14 @@ def _no_depth(text: str | Measure) -> str:
 
 def _cut(text: str | Measure, depth: int) -> Measure | None:
     """A measure cut at a depth; None where it has a cut-off of its own, or takes none."""
-    measure = _single(text)
+    measure = single_measure(text)
     if measure is None:
-        return _single(f"{text}@{depth}")  # P alone stands for nine measures or none, P@10 for one
+        return single_measure(f"{text}@{depth}")  # P alone stands for nine measures or none, P@10 for one
     free = measure.k is None and measure.definition.at == "k" and measure.definition.takes("k")
     return measure.replace(k=depth) if free else None
 
 
-def _single(text: str | Measure) -> Measure | None:
+def single_measure(text: str | Measure) -> Measure | None:
     """The one measure that a text names; None: it names several, or none."""
     try:
         found = parse_measures([text])

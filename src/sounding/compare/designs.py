@@ -69,15 +69,16 @@ def design_runs(
     how = Procedure(seed=policies.seed) if procedure is None else procedure
     files = Reading() if reading is None else reading
     values_only = replace(policies, unjudged="nonrelevant") if policies.unjudged == "bounds" else policies
+    sources = list(runs)
     scores = evaluate(
         read_qrels(
             qrels, format=files.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
         ),
-        list(runs), chosen, policies=values_only,
+        sources, chosen, policies=values_only,
         run_format=files.run_format, jobs=files.jobs, progress=files.progress,
     )  # fmt: skip
     check_request(scores, chosen)
-    pairs = chosen_pairs(scores, chosen, baselines, pair)
+    pairs = chosen_pairs(scores, chosen, baselines, pair, sources)
     correction = checked_correction(how.test, how.correction, how.alpha, None, None)
     found = []
     for measure in chosen:

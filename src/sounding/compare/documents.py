@@ -49,12 +49,12 @@ class Settling:
         if self.needed == 0:
             return "Settled: no judgment can change the order."
         documents = f"{self.needed:,} judgment{'s' * (self.needed > 1)}"
-        how_few = "no fewer than" if self.least else "as few as"
-        return f"Open: in the best case {how_few} {documents} would settle it."
+        fewer = "no fewer can" if self.least else "fewer might do"
+        return f"Open: {documents} would settle it if all turn out for the run that is ahead; {fewer}."
 
 
 def what_would_settle(
-    measure: Measure, listings: Listings, pair: tuple[int, int], *, limit: int = 10
+    measure: Measure, listings: Listings, pair: tuple[int, int], *, limit: int | None = 10
 ) -> Settling:
     """The unjudged documents that matter most for a pair of runs, and how few judgments could settle it.
 
@@ -62,9 +62,9 @@ def what_would_settle(
     the order of their weights. For sums over documents that gives the least number; for other measures
     the weight is that of a document which turns relevant alone, and fewer might do. Under a cap on new
     relevant documents the weights are the same, and the number is not known; for a measure without bounds
-    neither is known.
+    neither is known. `limit` None: as many documents as are needed, or all where that is not known.
     """
-    if limit < 0:
+    if limit is not None and limit < 0:
         raise DataError(f"{limit} documents cannot be shown; give a number from 0")
     measure = as_asked(measure, listings.policies)
     two = listings.pick(pair)
@@ -86,6 +86,8 @@ def what_would_settle(
         needed, least = _least_number(difference, open_docs.weight, CLOSE * size), True
     elif not unknown:
         needed = _greedy_number(measure, two, open_docs, difference)
+    if limit is None:
+        limit = len(open_docs.doc) if needed is None else needed
     return Settling(
         difference=difference, documents=tuple(open_docs.named(two, limit)),
         open=len(open_docs.doc), needed=needed, least=least, unknown=unknown,

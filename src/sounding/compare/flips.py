@@ -19,7 +19,7 @@ from sounding.compare.registry import Floats, Outcome, Request, pair_test
 ENUMERATED_TOPICS = 12  # all flips up to here, however few permutations are asked for
 KEPT_BITS = 2**22  # unpacked once up to here, and again for every block of pairs beyond
 FLIPS_AT_ONCE = 2_048
-INTERVAL_FLIPS = 1_999  # drawn flips that make the interval: its coverage is exact with any number
+TAIL_FLIPS = 50  # drawn flips beyond each limit of an interval, where there are so many: 1,999 for 95%
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ def randomisation(request: Request) -> Outcome:
     drawn = f"all {flips.count:,} sign flips" if exact else f"{flips.count:,} sign flips, {request.seed}"
     return Outcome(
         p=p, low=low, high=high, adjusted=adjusted,
-        least=2 / flips.count if exact else 1 / (1 + flips.count),
+        least=2 / flips.count if exact else 1 / (1 + flips.count), drawn=0 if exact else flips.count,
         method=f"randomisation test on the mean ({drawn})",
         interval="of the mean, by inversion of the one-sided tests",
     )  # fmt: skip
@@ -134,9 +134,10 @@ def subset_interval(gaps: Differences, sums: Floats, flips: Flips, alpha: float)
 
     After a shift, a flip exceeds the observed sum when the mean of the flipped differences lies on the
     other side of the shift: so the limits are order statistics of the means of the flipped subsets
-    (Hartigan 1969). Flips of no topic speak for every shift.
+    (Hartigan 1969). Flips of no topic speak for every shift. Coverage is exact with any number of drawn
+    flips; so many are used that a limit does not hang on the outermost few.
     """
-    listed = slice(1, None) if flips.complete else slice(0, INTERVAL_FLIPS)
+    listed = slice(1, None) if flips.complete else slice(0, interval_flips(alpha))
     bits = flips.bits(listed)
     sizes = bits.sum(axis=1) if gaps.known.all() else gaps.known.astype(np.float64) @ bits.T
     totals = gaps.values.sum(axis=1, keepdims=True) - sums[:, listed]
@@ -154,6 +155,11 @@ def subset_interval(gaps: Differences, sums: Floats, flips: Flips, alpha: float)
     limited = empty < k
     low = np.where(limited, means[np.arange(len(means)), places], -np.inf)
     return low, np.where(limited, means[:, count - k], np.inf)
+
+
+def interval_flips(alpha: float) -> int:
+    """How many drawn flips an interval at this level is made of."""
+    return int(np.ceil(2 * TAIL_FLIPS / alpha - 1e-9)) - 1
 
 
 def _enumerate_short_pairs(request: Request, p: Floats, low: Floats, high: Floats) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sounding.compare.claims import PairTests
-from sounding.compare.p_values import SMALL
 from sounding.measures import Measure
 from sounding.scores import FEW_TOPICS, Scores
 
@@ -27,14 +26,19 @@ def topic_notes(scores: Scores, values: NDArray[np.float64]) -> Iterator[str]:
             " compared on what it shares; the means of the runs do not compare."
         )
     elif scores.missing.any():
-        lacking = [run for run, gaps in zip(scores.runs, scores.missing, strict=True) if gaps.any()]
-        yield f"{_named(lacking)} lack{'s' * (len(lacking) == 1)} judged topics, which count as 0."
+        counts = np.count_nonzero(scores.missing, axis=1).tolist()
+        lacking = [(run, count) for run, count in zip(scores.runs, counts, strict=True) if count]
+        lacking.sort(key=lambda row: -row[1])
+        yield (
+            f"{len(lacking)} run{'s' * (len(lacking) > 1)} lack{'s' * (len(lacking) == 1)} some of the"
+            f" {topics} judged topics, which count as 0 and as not judged: {_named(lacking)}."
+        )
 
 
-def _named(runs: Sequence[str]) -> str:
-    """Runs by name, the first ones if they are many, as a sentence begins."""
+def _named(runs: Sequence[tuple[str, int]]) -> str:
+    """Runs with how many topics each lacks, the first ones if they are many."""
     rest = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
-    return f"{len(runs)} run{'s' * (len(runs) > 1)} ({', '.join(runs[:NAMED])}{rest})"
+    return ", ".join(f"{run} {count}" for run, count in runs[:NAMED]) + rest
 
 
 def short_lists(longest: ArrayLike, measures: Sequence[Measure]) -> Iterator[str]:
@@ -54,24 +58,10 @@ def short_lists(longest: ArrayLike, measures: Sequence[Measure]) -> Iterator[str
 
 
 def test_notes(performance: Sequence[PairTests]) -> Iterator[str]:
-    """Of pairs without a test, of p that could not be smaller, and of what a test has to say itself."""
+    """Of pairs without a test, and of what a test has to say itself."""
     rows = sum(len(tests.pairs) for tests in performance)
     reasons = [reason for tests in performance for reason in tests.reasons if reason]
     if reasons:
         yield f"{len(reasons):,} of {rows:,} pairs without a test: {reasons[0]}."
-    floors = sum(
-        int(np.count_nonzero(tests.floor & (np.maximum(tests.p, tests.p_adjusted) >= SMALL)))
-        for tests in performance
-    )
-    if floors:
-        limit = _limit(performance)
-        yield f"{floors:,} of {rows:,} p are the least that {limit} can give: marked with ≤, or p_at_floor."
     told = dict.fromkeys(note for tests in performance for note in tests.notes)
     yield from (note[0].upper() + note[1:] + "." for note in told)
-
-
-def _limit(performance: Sequence[PairTests]) -> str:
-    """What keeps p from being smaller: the draws of the test, or the topics."""
-    least = max(tests.least for tests in performance)
-    topics = max(int(tests.topics.max(initial=1)) for tests in performance)
-    return "these topics" if least <= 0.5 ** (topics - 1) else f"{round(1 / least) - 1:,} draws"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
+NOT_TESTED = "–"
 SMALL = 0.001  # a p below it is shown as such, never as 0
 
 
 def shown_p(p: float, floor: bool = False) -> str:
-    """A p-value as a cell: four decimals, or `<0.001`; `floor` marks the least that a test can give."""
+    """A p-value as a cell: four decimals, or `<0.001`; `floor` marks the least that draws can give."""
+    if math.isnan(p):
+        return NOT_TESTED
     return f"{'≤' * floor}{p:.4f}" if p >= SMALL else f"<{SMALL}"
 
 

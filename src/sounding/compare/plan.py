@@ -15,8 +15,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from sounding.compare.multiplicity import CORRECTION_NAMES
-from sounding.compare.registry import TESTS
+from sounding.compare.multiplicity import find_correction
+from sounding.compare.registry import find_test
 from sounding.errors import DataError, FormatError, SoundingError, UnknownNameError
 from sounding.measures import parse_measures
 from sounding.policies import Policies
@@ -46,6 +46,11 @@ class Choices:
         for key, problem in chain(_unknown_keys(given, POLICY_KEYS), _problems(self._own(), given)):
             raise DataError(f"{key}: {problem}")
         object.__setattr__(self, POLICIES, given)
+        # Another spelling is the same choice.
+        if self.test is not None:
+            object.__setattr__(self, "test", find_test(self.test).name)
+        if self.correction is not None:
+            object.__setattr__(self, "correction", find_correction(self.correction))
 
     def _own(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in KEYS if getattr(self, name) is not None}
@@ -210,6 +215,9 @@ _RIGHT: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
+_FINDERS: Mapping[str, Callable[[str], object]] = {"test": find_test, "correction": find_correction}
+
+
 def _problems(own: Mapping[str, Any], policies: Mapping[str, Any]) -> Iterator[Problem]:
     """Everything that is wrong with choices whose keys are known."""
     for name, value in own.items():
@@ -218,10 +226,11 @@ def _problems(own: Mapping[str, Any], policies: Mapping[str, Any]) -> Iterator[P
             yield name, f"found {_toml(value)}; expected {right}"
         elif name == "measures":
             yield from _unknown_measures(value)
-        elif name == "test" and value not in TESTS:
-            yield name, str(UnknownNameError("test", value, TESTS))
-        elif name == "correction" and value not in CORRECTION_NAMES:
-            yield name, str(UnknownNameError("correction", value, CORRECTION_NAMES))
+        elif name in _FINDERS:
+            try:
+                _FINDERS[name](value)
+            except UnknownNameError as error:
+                yield name, str(error)
     yield from _policy_problems(policies)
 
 

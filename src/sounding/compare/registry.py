@@ -68,6 +68,7 @@ class Outcome:
     error: Floats | None = None  # (pair,) pooled standard error of the difference, with `df_error` degrees
     df_error: int = 0
     least: float = 0.0  # the smallest p there can be, for tests that count arrangements
+    drawn: int = 0  # arrangements or resamples that were drawn; 0: none, p is exact or by formula
     silent: str = ""  # why the test can say nothing of any pair that differs
 
 
@@ -110,6 +111,9 @@ def pair_test(
     return register
 
 
+# Spellings that are taken as they are.
+ALIASES = {"randomization": "randomisation", "randomized-tukey": "randomised-tukey"}
+
 # What others call our tests, letters and figures only.
 MEANT = {
     "ttest": "t", "pairedt": "t", "student": "t", "studentt": "t", "trel": "t", "ttestrel": "t",
@@ -121,7 +125,8 @@ MEANT = {
 
 
 def find_test(name: str) -> PairTest:
-    """The test of that name; an error with the nearest names where there is none."""
+    """The test of that name, or of another spelling of it; an error with the nearest names otherwise."""
+    name = ALIASES.get(name, name)
     if name not in TESTS:
         plain = "".join(letter for letter in name.lower() if letter.isalnum()).replace("iz", "is")
         meant = MEANT.get(plain) or MEANT.get(plain.removesuffix("test"))

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sounding.compare.pairs import Pairs, all_pairs, baseline_pairs
+from sounding.data.sources import plain_name
 from sounding.errors import DataError, UnknownNameError
 from sounding.measures import Measure
 from sounding.policies import Policies
 from sounding.scores import FEW_TOPICS, Scores
+
+
+def comparable(measures: Sequence[Measure]) -> tuple[tuple[Measure, ...], tuple[Measure, ...]]:
+    """The measures that runs can be compared by, those with a mean over topics, and the others."""
+    kept = tuple(measure for measure in measures if measure.definition.aggregate == "mean")
+    return kept, tuple(measure for measure in measures if measure not in kept)
 
 
 def check_choices(measures: Sequence[Measure], policies: Policies) -> None:
@@ -52,28 +62,50 @@ def check_request(scores: Scores, measures: Sequence[Measure]) -> None:
 
 
 def chosen_pairs(
-    scores: Scores, measures: Sequence[Measure], baselines: Sequence[str], pair: tuple[str, str] | None
+    scores: Scores,
+    measures: Sequence[Measure],
+    baselines: Sequence[str],
+    pair: tuple[str, str] | None,
+    sources: Sequence[Any] = (),
 ) -> Pairs:
-    """One pair as it is named; runs against baselines, which stand second; or all, better runs first."""
+    """One pair as it is named; runs against baselines, which stand second; or all, better runs first.
+
+    `sources` are the runs as they were given, in the order of the scores: files may be named as well.
+    """
     if pair is not None:
         if baselines:
             raise DataError("one pair, and baselines as well: give one of the two")
-        a, b = (find_run(scores, name) for name in pair)
+        a, b = (find_run(scores, name, sources) for name in pair)
         if a == b:
             raise DataError(f"run {pair[0]!r} against itself: name two different runs")
         return np.array([[a, b]], np.intp)
     order = scores.order([scores.measures.index(measures[0])])
     if baselines:
         # Measured from the best run down, so that rows come in that order.
-        places = [order.index(find_run(scores, name)) for name in baselines]
+        places = [order.index(find_run(scores, name, sources)) for name in baselines]
         return np.array(order, np.intp)[baseline_pairs(len(order), places)]
     return np.array(order, np.intp)[all_pairs(len(order))]
 
 
-def find_run(scores: Scores, name: str) -> int:
-    """The place of a run, by its name or by a tag that only it has."""
+def find_run(scores: Scores, name: str, sources: Sequence[Any] = ()) -> int:
+    """The place of a run, by its name, by a tag that only it has, or by its file with or without folders."""
     if name in scores.runs:
         return scores.runs.index(name)
     if scores.tags.count(name) == 1:
         return scores.tags.index(name)
+    files = [place for place, source in enumerate(sources) if name in _file_names(source)]
+    if len(files) == 1 and len(sources) == len(scores.runs):
+        return files[0]
     raise UnknownNameError("run", name, scores.runs)
+
+
+def _file_names(source: Any) -> tuple[str, ...]:
+    """What a file may be called: its path, its name, and its name without extension."""
+    return (str(source), Path(source).name, plain_name(source)) if isinstance(source, str | Path) else ()
+
+
+def without_common_topics(scores: Scores, pairs: Pairs) -> NDArray[np.bool_]:
+    """(pair,): no judged topic is in both runs; zeros on both sides would look like knowledge."""
+    present = ~scores.missing
+    both = present[pairs[:, 0]] & present[pairs[:, 1]]
+    return np.count_nonzero(both, axis=1) == 0

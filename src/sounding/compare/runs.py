@@ -18,10 +18,11 @@ from sounding.compare.procedure import Procedure
 from sounding.compare.requests import check_choices, check_request, chosen_pairs
 from sounding.compare.settled import bounds_of_pairs
 from sounding.compare.telling import telling_documents
-from sounding.data.formats import read_qrels, read_run
+from sounding.data.formats import read_qrels
+from sounding.data.reading import read_one
 from sounding.data.simulation import RunInfo
 from sounding.data.sources import STDIN
-from sounding.data.tables import Run
+from sounding.data.tables import Qrels, Run
 from sounding.evaluation import evaluate
 from sounding.measures import Measure, parse_measures
 from sounding.policies import DEFAULT_POLICIES, Policies
@@ -56,6 +57,7 @@ def compare_runs(
     policies: Policies = DEFAULT_POLICIES,
     reading: Reading | None = None,
     settled: bool = True,
+    scores: Scores | None = None,
 ) -> Comparison:
     """Evaluate runs with all that a comparison needs, and compare them.
 
@@ -63,6 +65,7 @@ def compare_runs(
     pairs are asked for and documents are very many, they are the runs' own, and a pair that they leave
     open is not known to be. What may be relevant is the same for all runs: whatever one of them
     retrieved, and the N further documents of the universe `+N`. `settled` False: no bounds at all.
+    `scores` are those that `scores_to_compare` gave for the same, where they are there already.
     """
     chosen = parse_measures(measures)
     check_choices(chosen, policies)
@@ -72,20 +75,13 @@ def compare_runs(
     files = Reading() if reading is None else reading
     # Standard input can be read once, and runs may be read again.
     sources = [_read(run, policies, files) if run == STDIN else run for run in runs]
-    judgments = read_qrels(
-        qrels, format=files.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
-    )
-    scores = _joined(
-        [
-            evaluate(
-                judgments, sources, wanted, policies=under,
-                run_format=files.run_format, jobs=files.jobs, progress=files.progress,
-            )
-            for under, wanted in evaluations(chosen, policies, bounded=settled).items()
-        ]
-    )  # fmt: skip
+    judgments = _judgments(qrels, policies, files)
+    if scores is None:
+        scores = scores_to_compare(
+            judgments, sources, chosen, policies=policies, reading=files, bounded=settled
+        )
     check_request(scores, chosen)
-    pairs = chosen_pairs(scores, chosen, baselines, pair)
+    pairs = chosen_pairs(scores, chosen, baselines, pair, sources)
     if scores.bounds is None or not settled:
         return compared(scores, chosen, pairs, (None,) * len(chosen), how, info)
     apart = not (baselines or pair) and _too_many(scores, pairs)
@@ -110,6 +106,34 @@ def compare_runs(
     if pair is None:
         return found
     return replace(found, accounts=tuple(_accounts(found, listings)))
+
+
+def scores_to_compare(
+    qrels: Any,
+    runs: Any,
+    measures: Sequence[Measure],
+    *,
+    policies: Policies = DEFAULT_POLICIES,
+    reading: Reading | None = None,
+    bounded: bool = True,
+) -> Scores:
+    """The measures and, behind them, all that a comparison of the runs by them needs."""
+    files = Reading() if reading is None else reading
+    judgments = _judgments(qrels, policies, files)
+    parts = [
+        evaluate(
+            judgments, runs, wanted, policies=under,
+            run_format=files.run_format, jobs=files.jobs, progress=files.progress,
+        )
+        for under, wanted in evaluations(measures, policies, bounded=bounded).items()
+    ]  # fmt: skip
+    return _joined(parts)
+
+
+def _judgments(qrels: Any, policies: Policies, reading: Reading) -> Qrels:
+    return read_qrels(
+        qrels, format=reading.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
+    )
 
 
 def _too_many(scores: Scores, pairs: Pairs) -> bool:
@@ -160,9 +184,7 @@ def _joined(parts: Sequence[Scores]) -> Scores:
 
 
 def _read(source: Any, policies: Policies, reading: Reading) -> Run:
-    return read_run(
-        source, format=reading.run_format, duplicates=policies.duplicates, with_ranks=policies.ties == "rank"
-    )
+    return read_one((source, None), policies, reading.run_format)
 
 
 def _accounts(comparison: Comparison, listings: Listings) -> Iterator[Account]:
@@ -179,4 +201,5 @@ def _accounts(comparison: Comparison, listings: Listings) -> Iterator[Account]:
             )
             for place in leading
         }
-        yield Account(settling=what_would_settle(measure, listings, (a, b)), telling=telling)
+        settling = what_would_settle(measure, listings, (a, b), limit=None)
+        yield Account(settling=settling, telling=telling)

@@ -97,6 +97,19 @@ def has_closer_bounds(measure: Measure) -> bool:
     return _has_rule(measure) or (plain and definition.additive and definition.basis == "utility")
 
 
+def which_completions(policies: Policies) -> str:
+    """Under which condition bounds hold, as a sentence goes on; empty: whatever unjudged documents are."""
+    limit = policies.at_most
+    if limit is None:
+        return ""
+    if limit == "growth":
+        return "if no topic has more further relevant documents than the growth of its pool foretells"
+    if limit.endswith("x"):
+        return f"if no topic has more than {limit[:-1]} times as many further relevant documents as are known"
+    found = "document a topic is" if limit == "1" else "documents a topic are"
+    return f"if at most {limit} more {found} relevant"
+
+
 # -- sums over documents ---------------------------------------------------------------------------
 
 

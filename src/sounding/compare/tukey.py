@@ -103,7 +103,7 @@ def randomised_tukey(request: Request) -> Outcome:
     arrangements = 1 + len(ranges)
     return Outcome(
         p=(1 + reached) / arrangements, low=gaps - reach, high=gaps + reach,
-        adjusted=(1 + further) / arrangements, least=1 / arrangements,
+        adjusted=(1 + further) / arrangements, least=1 / arrangements, drawn=request.permutations,
         method=f"randomised Tukey HSD ({len(ranges):,} shuffles of runs within topics, {request.seed})",
         interval="of the mean, from the shuffled range for all pairs of runs at once",
     )  # fmt: skip

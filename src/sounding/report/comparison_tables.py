@@ -13,12 +13,17 @@ from sounding.compare.cases import CASES, MEANING, strength
 from sounding.compare.claims import OWN, PairTests
 from sounding.compare.comparison import MARGIN_COLUMNS, Comparison
 from sounding.compare.documents import OpenDocument, Settling
-from sounding.compare.p_values import p_is, shown_p
+from sounding.compare.p_values import SMALL, p_is, shown_p
 from sounding.compare.runs import TOPICS
+from sounding.compare.settled import which_completions
 from sounding.compare.telling import TellingDocument
-from sounding.report.tables import UNKNOWN, Cell, Column, Table, decimal, render
+from sounding.report.tables import UNKNOWN, Cell, Column, Table, decimal, markdown_text, render
+from sounding.scores import mean_over_topics
 
 SHOWN = 20  # pairs that people see without asking for more
+DOCUMENTS = 5  # unjudged documents, likewise, of one pair
+WIDEST_NAME = 20  # of a run in a table for a terminal
+SIGNS_IN_LINE = 60  # of a matrix
 EFFECT = "Effect size: Cohen's d_z, mean over standard deviation of the differences by topic."
 
 Named = Sequence[tuple[str, Comparison]]  # collections by name
@@ -34,25 +39,54 @@ def tidy_pairs(comparison: Comparison, collection: str | None = None, top: int |
     if collection is not None:
         columns.insert(0, Column("collection", [collection] * len(rows)))
     beside = facts(comparison)
-    beside["notes"] += advice_notes(comparison)
-    return Table(columns, facts=beside | _account_facts(comparison))
+    beside["notes"] += [*floor_notes(comparison, "p_at_floor"), *advice_notes(comparison)]
+    return Table(columns, facts=beside | _account_facts(comparison, top))
 
 
-def _account_facts(comparison: Comparison) -> dict[str, Any]:
-    """For one pair, the topics and documents that json has beside its rows."""
+def _account_facts(comparison: Comparison, top: int | None) -> dict[str, Any]:
+    """For one pair, the topics and documents that json has beside its rows; `top` cuts open documents."""
     if not comparison.accounts:
         return {}
+    (names,) = [comparison.names(pair) for pair in range(len(comparison.pairs))]
+    places = comparison.pairs[0]
     return {
+        "pair": {
+            str(measure): {
+                "judged": dict(
+                    zip(names, mean_over_topics(comparison.assessment[places, number]).tolist(), strict=True)
+                ),
+                "topics": [
+                    {"topic": topic, "a": a, "b": b, "difference": a - b}
+                    for topic, a, b in zip(
+                        comparison.topics, *comparison.values[places, number].tolist(), strict=True
+                    )
+                    if not np.isnan(a - b)
+                ],
+            }
+            for number, measure in enumerate(comparison.measures)
+        },
         "documents": {
             str(measure): {
                 "telling": {
                     topic: [asdict(one) for one in found] for topic, found in account.telling.items()
                 },
-                "settling": asdict(account.settling),
+                "settling": asdict(replace(account.settling, documents=account.settling.documents[:top])),
             }
             for measure, account in zip(comparison.measures, comparison.accounts, strict=True)
-        }
+        },
     }
+
+
+def document_table(comparison: Comparison) -> Table:
+    """For one pair, the documents to judge by every measure that leaves it open, the first ones first."""
+    rows = [
+        (str(measure), number, *asdict(one).values())
+        for place, (measure, account) in enumerate(zip(comparison.measures, comparison.accounts, strict=True))
+        if comparison.settled(place, 0) is False
+        for number, one in enumerate(account.settling.documents, 1)
+    ]
+    names = ["measure", "number", "topic", "doc", "rank_a", "rank_b", "weight"]
+    return Table(columns_of(names, rows))
 
 
 def tidy_pairs_of(collections: Named, top: int | None = None) -> list[Table]:
@@ -65,45 +99,119 @@ def tidy_pairs_of(collections: Named, top: int | None = None) -> list[Table]:
 
 
 def people_pairs(
-    comparison: Comparison, top: int | None = None, *, title: str | None = None, full: bool = False
+    comparison: Comparison,
+    top: int | None = None,
+    *,
+    title: str | None = None,
+    full: bool = False,
+    brief: bool = False,
+    widest: int | None = None,
 ) -> Table:
-    """Pairs of interest first, as people read them; `full`: for print, with topics and both p."""
+    """Pairs of interest first, as people read them; `full`: for print, with topics, means and both p.
+
+    `brief`: only the notes that nobody should miss. `widest`: longer names of runs are shortened.
+    """
     order = comparison.interesting()
     rows = order[: SHOWN if top is None else top]
     found = comparison.columns(rows)
-    columns = [Column("run_a", found["run_a"]), Column("run_b", found["run_b"])]
+    short = short_names(comparison.runs, widest)
+    columns = [Column(side, [short[name] for name in found[side]]) for side in ("run_a", "run_b")]
     if len(comparison.measures) > 1:
         columns.append(Column("measure", found["measure"]))
     keys = len(columns)
     if full or _topics_differ(comparison):
         columns.append(Column("topics", found["topics"]))
+    if full:
+        columns += [Column("mean_a", found["mean_a"]), Column("mean_b", found["mean_b"])]
     tests = comparison.performance_tests
-    intervals = list(map(shown_interval, found["ci_low"], found["ci_high"]))
+    intervals = [
+        UNKNOWN if np.isnan(gap) else shown_interval(low, high)
+        for gap, low, high in zip(found["difference"], found["ci_low"], found["ci_high"], strict=True)
+    ]
     columns += [
         Column("difference", found["difference"]),
         Column(_interval_name(tests[0]), intervals, joined=True),
     ]
     if full:
         columns.append(Column("effect size", found["effect_size"], digits=2))
-        columns.append(Column("p", list(map(shown_p, found["p"], found["p_at_floor"]))))
+        columns.append(
+            Column(
+                "p",
+                [
+                    shown_p(tests[number].p[pair], bool(tests[number].floor_drawn[pair]))
+                    for number, pair in rows
+                ],
+            )
+        )
     adjusted = "adjusted p" if full else p_name(tests[0])
     floors = [bool(tests[number].floor_adjusted[pair]) for number, pair in rows]
     columns += [
         Column(adjusted, list(map(shown_p, found["p_adjusted"], floors))),
         Column("assessment", found["assessment_difference"]),
-        Column("case", [shown_case(case) for case in found["case"]]),
+        Column("case", list(map(shown_case, found["case"], found["strength"]))),
         Column("settled", [_yes(cell) for cell in found["settled"]]),
     ]
     for name, shown_name in zip(MARGIN_COLUMNS, ("equivalence p", "non-inferiority p"), strict=True):
         if name in found:
             columns.append(Column(shown_name, [shown_p(p) for p in found[name]]))
     # What to do is enough in a table; why is told where there is room.
-    columns.append(Column("advice", [advice.partition(":")[0] for advice in found["advice"]]))
+    advice = [_shortened(text.partition(":")[0], short) for text in found["advice"]]
+    alone = zip(advice, found["case"], found["case_alone"], strict=True)
+    columns.append(
+        Column(
+            "advice", [text if own == case else f"{text} (alone: case {own})" for text, case, own in alone]
+        )
+    )
     shown = "" if len(rows) == len(order) else f"{len(rows)} of {len(order):,} rows, the rest with --top N. "
-    told = [shown + _summary(comparison), *advice_notes(comparison), *notes(comparison)]
-    if full:
-        told.append(EFFECT)
+    told = [shown + _summary(comparison)]
+    if not brief:
+        told += advice_notes(comparison)
+    told += notes(comparison, brief=brief)
+    marked = any(floor and p >= SMALL for floor, p in zip(floors, found["p_adjusted"], strict=True))
+    if brief and marked:
+        told[1] += " ≤: with more draws it may be smaller."
+    if not brief:
+        told += [*floor_notes(comparison, "≤"), *([EFFECT] if full else [])]
+    if any(short[name] != name for side in ("run_a", "run_b") for name in found[side]):
+        told.append("Long names of runs are shortened here, and whole in every other format.")
     return Table(columns, title=title, notes=told, keys=keys)
+
+
+def _shortened(text: str, short: Mapping[str, str]) -> str:
+    """A text with the names of runs shortened."""
+    for name, shown in short.items():
+        if name != shown:
+            text = text.replace(name, shown)
+    return text
+
+
+def short_names(runs: Sequence[str], widest: int | None) -> dict[str, str]:
+    """The runs by name, those longer than `widest` with a gap in the middle, no two alike."""
+    shown = {name: name for name in runs}
+    if widest is None:
+        return shown
+    for name in runs:
+        if len(name) <= widest:
+            continue
+        taken = {other for run, other in shown.items() if run != name}
+        # The end tells more runs apart than the beginning: it gives way only where it must.
+        for front in (*range(widest // 2, widest), *range(widest // 2)):
+            text = f"{name[:front]}…{name[len(name) - (widest - 1 - front) :]}"
+            if text not in taken:
+                shown[name] = text
+                break
+    return shown
+
+
+def floor_notes(comparison: Comparison, sign: str) -> list[str]:
+    """How many p are the least that so many draws can give, and how they are marked."""
+    tests = comparison.performance_tests
+    floors = sum(int(np.count_nonzero(one.floor_drawn)) for one in tests)
+    if not floors:
+        return []
+    rows = sum(len(one.pairs) for one in tests)
+    draws = max(one.drawn for one in tests)
+    return [f"{floors:,} of {rows:,} p are the least that {draws:,} draws can give: marked with {sign}."]
 
 
 def _interval_name(tests: PairTests) -> str:
@@ -112,17 +220,13 @@ def _interval_name(tests: PairTests) -> str:
 
 
 def advice_notes(comparison: Comparison) -> list[str]:
-    """Where the correction takes significance from pairs: that advice is on each pair by itself."""
-    lost = sum(
-        int(np.count_nonzero(tests.significant_alone & ~tests.significant))
-        for tests in comparison.performance_tests
-    )
-    if not lost:
+    """Where the correction changes cases: that advice is on each pair by itself."""
+    other = int(np.count_nonzero(comparison.cases != comparison.own_cases))
+    if not other:
         return []
-    rows = len(comparison.measures) * len(comparison.pairs)
     return [
-        "Advice takes each pair by itself, before correction. Significant by themselves, and not after it:"
-        f" {lost:,} of {rows:,} pairs."
+        "Advice takes each pair alone, before correction; where that changes the case, it says so:"
+        f" {other:,} of {comparison.cases.size:,} rows."
     ]
 
 
@@ -145,15 +249,29 @@ def _summary(comparison: Comparison) -> str:
     return " ".join(parts)
 
 
-def notes(comparison: Comparison, *, intervals: bool = True) -> list[str]:
-    """What was tested and how, what to beware of, and the policies; `intervals` where some are shown."""
+def notes(comparison: Comparison, *, intervals: bool = True, brief: bool = False) -> list[str]:
+    """What was tested and how, what to beware of, and the policies; `intervals` where some are shown.
+
+    `brief`: the test in a line, what to beware of, and the policies with what settled means in another.
+    """
     first = comparison.performance_tests[0]
     told = [f"{len(comparison.runs)} runs, {len(comparison.topics)} judged topics."]
     told[0] += f" Test: {how_tested(comparison)}."
+    if brief:
+        beside = [*_omnibus_notes(comparison), *comparison.notes]
+        return [*told, *beside, " ".join(how_valued(comparison))]
     if intervals:
         told[0] += f" Intervals ({100 * (1 - first.alpha):g}%): {first.interval}."
-    if first.equivalence is not None:
+    if first.equivalence is not None and intervals:
         told.append(f"Equivalence and non-inferiority: {first.equivalence.method}.")
+    told += _omnibus_notes(comparison)
+    told += comparison.notes
+    return [*told, *how_valued(comparison)]
+
+
+def _omnibus_notes(comparison: Comparison) -> list[str]:
+    """The F of all runs at once, where the test has one."""
+    first = comparison.performance_tests[0]
     omnibus = [
         f"{measure} {tests.omnibus.f:.4g} (p {p_is(tests.omnibus.p)})"
         for measure, tests in zip(comparison.measures, comparison.performance_tests, strict=True)
@@ -162,9 +280,8 @@ def notes(comparison: Comparison, *, intervals: bool = True) -> list[str]:
     if omnibus and first.omnibus is not None:
         f = first.omnibus
         degrees = f"{f.df_runs} and {f.df_error} degrees of freedom"
-        told.append(f"F of all runs at once, on {degrees}: {', '.join(omnibus)}.")
-    told += comparison.notes
-    return [*told, *how_valued(comparison)]
+        return [f"F of all runs at once, on {degrees}: {', '.join(omnibus)}."]
+    return []
 
 
 def how_tested(comparison: Comparison) -> str:
@@ -175,17 +292,19 @@ def how_tested(comparison: Comparison) -> str:
 
 def how_valued(comparison: Comparison) -> list[str]:
     """The policies behind the values, and what is behind the word settled."""
-    told = [f"Policies: {comparison.policies.describe()}."]
+    policies = comparison.policies
+    told = [f"Policies: {policies.describe()}."]
     basis = _settled_basis(comparison)
     if basis is not None:
         universe = basis["universe"] or ""
+        if policies.unjudged != "bounds" and (basis["at_most"] is not None or universe.startswith("+")):
+            capped = "" if basis["at_most"] is None else f", at most {basis['at_most']}"
+            told[0] = f"{told[0][:-1]}; for what is settled: universe {universe}{capped}."
         more = f" and of {universe[1:]} others a topic" if universe.startswith("+") else ""
-        capped = (
-            "" if basis["at_most"] is None else f", at most {basis['at_most']} of them relevant for a topic,"
-        )
+        limited = which_completions(policies)
         told.append(
-            f"Settled: no judgments of the unjudged documents that any of these runs retrieved{more}{capped}"
-            " could turn the order."
+            f"Settled: no judgments of the unjudged documents that any of these runs retrieved{more}"
+            f" could turn the order{f', {limited}' if limited else ''}."
         )
     return told
 
@@ -196,8 +315,8 @@ def _settled_basis(comparison: Comparison) -> dict[str, str | None] | None:
         return None
     policies = comparison.policies
     return {
-        "by": "bounds", "universe": policies.universe,
-        "at_most": policies.at_most if policies.unjudged == "bounds" else None,
+        "by": "bounds", "universe": "runs" if policies.universe == "run" else policies.universe,
+        "at_most": policies.at_most,
     }  # fmt: skip
 
 
@@ -228,19 +347,52 @@ def facts(comparison: Comparison) -> dict[str, Any]:
 
 
 def explain(
-    comparison: Comparison, pair: int = 0, *, width: int | None = None, more: Sequence[str] = ()
+    comparison: Comparison,
+    pair: int = 0,
+    *,
+    width: int | None = None,
+    more: Sequence[str] = (),
+    top: int | None = None,
+    brief: bool = False,
 ) -> str:
     """One pair in words: for each measure the verdict and advice, then what they rest on in short lists.
 
-    `width` breaks lines; `more` are notes below.
+    `width` breaks lines; `more` are notes below; `top` is for the unjudged documents that matter.
     """
     a, b = comparison.names(pair)
     parts = [f"{a} against {b}\n"]
     for number in range(len(comparison.measures)):
-        parts += _account(comparison, number, pair, width)
-    told = [*notes(comparison), EFFECT, *more]
-    parts.append("".join(f"{_filled(text, width)}\n" for text in told))
+        parts += _account(comparison, number, pair, width, top)
+    parts.append("".join(f"{_filled(text, width)}\n" for text in _told_of_pair(comparison, more, brief)))
     return "\n".join(parts)
+
+
+def explain_in_markdown(
+    comparison: Comparison,
+    pair: int = 0,
+    *,
+    more: Sequence[str] = (),
+    top: int | None = None,
+    brief: bool = False,
+) -> str:
+    """The same with headings, lists and tables of Markdown."""
+    a, b = comparison.names(pair)
+    parts = [f"## {markdown_text(f'{a} against {b}')}\n"]
+    for number, measure in enumerate(comparison.measures):
+        parts.append(f"### {markdown_text(str(measure))}\n")
+        said = [f"{_verdict(comparison, number, pair)}.", f"Advice: {_advice(comparison, number, pair)}"]
+        parts += [f"{markdown_text(text)}\n" for text in said]
+        named = _named_facts(comparison, number, pair)
+        parts.append("".join(f"- {name}: {markdown_text(text)}\n" for name, text in named))
+        tables = [_topic_table(comparison, number, pair), _document_table(comparison, number, pair, top)]
+        parts += [render([table], "md") for table in tables if table.height]
+    parts += [f"{markdown_text(text)}\n" for text in _told_of_pair(comparison, more, brief)]
+    return "\n".join(parts)
+
+
+def _told_of_pair(comparison: Comparison, more: Sequence[str], brief: bool) -> list[str]:
+    beside = [] if brief else [*floor_notes(comparison, "≤"), EFFECT]
+    return [*notes(comparison, brief=brief), *beside, *more]
 
 
 def _filled(text: str, width: int | None, hanging: str = "") -> str:
@@ -252,14 +404,16 @@ def _filled(text: str, width: int | None, hanging: str = "") -> str:
     )
 
 
-def _account(comparison: Comparison, number: int, pair: int, width: int | None) -> Iterator[str]:
+def _account(
+    comparison: Comparison, number: int, pair: int, width: int | None, top: int | None
+) -> Iterator[str]:
     """The parts of one measure: verdict and advice, facts by name, topics, documents."""
     measure = comparison.measures[number]
     yield "".join(
         f"{_filled(text, width)}\n"
         for text in (
             f"{measure}: {_verdict(comparison, number, pair)}.",
-            f"Advice: {comparison.advice(number, pair)}",
+            f"Advice: {_advice(comparison, number, pair)}",
         )
     )
     named = list(_named_facts(comparison, number, pair))
@@ -267,28 +421,28 @@ def _account(comparison: Comparison, number: int, pair: int, width: int | None) 
     yield "".join(
         f"{_filled(f'  {name:<{indent - 2}}{text}', width, ' ' * indent)}\n" for name, text in named
     )
-    tables = [_topic_table(comparison, number, pair), _document_table(comparison, number, pair)]
+    tables = [_topic_table(comparison, number, pair), _document_table(comparison, number, pair, top)]
     yield from (render([table], "table", width=width) for table in tables if table.height)
 
 
-def _means(comparison: Comparison, number: int, pair: int) -> tuple[float, float]:
-    """The means of the two runs over the topics on which both have a value; NaN without any."""
-    values = comparison.values[comparison.pairs[pair], number]
-    known = ~np.isnan(values).any(axis=0)
-    if not known.any():
-        return np.nan, np.nan
-    a, b = values[:, known].mean(axis=1).tolist()
-    return a, b
+def _advice(comparison: Comparison, number: int, pair: int) -> str:
+    """The advice, where the documents that it speaks of are listed below it."""
+    told = comparison.advice(number, pair)
+    listed = f"; --pair {' '.join(comparison.names(pair))} --documents FILE lists them."
+    below = "; the first are listed below, all that are needed with --documents FILE."
+    return told.replace(listed, below)
 
 
 def _verdict(comparison: Comparison, number: int, pair: int) -> str:
     """Which run is better, or that no difference was found, with p; and a word on weak cases."""
     tests, case = comparison.performance_tests[number], int(comparison.cases[number, pair])
-    (a, b), (mean_a, mean_b) = comparison.names(pair), _means(comparison, number, pair)
+    (a, b), (mean_a, mean_b) = comparison.names(pair), comparison.means(number)[:, pair].tolist()
     if tests.reasons[pair]:
         return f"not tested: {tests.reasons[pair]}"
     p = f"{p_name(tests)} {p_is(tests.p_adjusted[pair], bool(tests.floor_adjusted[pair]))}"
     weak = "; weak, for more of one run was judged" if strength(case) == "weak" else ""
+    if tests.powerless:
+        return f"nothing could be significant here, {mean_a:.4f} against {mean_b:.4f} ({p})"
     if not tests.significant[pair]:
         return f"no significant difference, {mean_a:.4f} against {mean_b:.4f} ({p}){weak}"
     if tests.difference[pair] < 0:
@@ -316,24 +470,40 @@ def _named_facts(comparison: Comparison, number: int, pair: int) -> Iterator[tup
     places = comparison.pairs[pair]
     shares = np.nanmean(comparison.assessment[places, number], axis=1)
     p = f"{p_name(assessed)} {p_is(assessed.p_adjusted[pair], bool(assessed.floor_adjusted[pair]))}"
+    lengths = comparison.retrieved[places]
+    lacking = [
+        f"{name} lacks {count} topic{'s' * (count > 1)}, which count{'s' * (count == 1)} as not judged"
+        for name, count in zip((a, b), np.count_nonzero(lengths == 0, axis=1).tolist(), strict=True)
+        if count and comparison.policies.missing == "zero"
+    ]
     yield (
         "judged",
         f"of the first {comparison.depths[number]} documents {100 * shares[0]:.0f}% of {a}'s and"
         f" {100 * shares[1]:.0f}% of {b}'s: {'a' if assessed.significant[pair] else 'no'} significant"
-        f" difference ({p})",
+        f" difference ({p}){''.join(f'; {text}' for text in lacking)}",
     )
-    if case:
+    if case and tests.powerless:
+        yield "case", f"{case}: nothing could be significant here"
+    elif case:
         better = f"{a if tests.difference[pair] > 0 else b} is " if tests.significant[pair] else ""
         yield "case", f"{case}, {strength(case)}: {better}{MEANING[case]}"
     yield "settled", _settled(comparison, number, pair)
     if comparison.accounts and comparison.settled(number, pair) is False:
-        yield "to settle it", _to_settle(comparison.accounts[number].settling)
+        ahead = a if tests.difference[pair] > 0 else b
+        yield "to settle it", _to_settle(comparison.accounts[number].settling, ahead)
     if tests.equivalence is not None:
         margin = tests.equivalence
-        within = f"the two are within {margin.margin:g} of each other"
-        yield "equivalence", f"{within}: equivalence p {p_is(margin.p_adjusted[pair])}"
-        worse = f"{a} is less than {margin.margin:g} worse"
-        yield "non-inferiority", f"{worse}: non-inferiority p {p_is(margin.noninferior_p_adjusted[pair])}"
+        for name, who, what, found in (
+            ("equivalence", "the two are", f"within {margin.margin:g} of each other", margin.p_adjusted),
+            (
+                "non-inferiority",
+                f"{a} is",
+                f"less than {margin.margin:g} worse",
+                margin.noninferior_p_adjusted,
+            ),
+        ):
+            shown = "" if found[pair] <= tests.alpha else "not shown to be "
+            yield name, f"{who} {shown}{what}: {name} p {p_is(found[pair])}"
 
 
 def _effect(effect: float) -> str:
@@ -341,15 +511,15 @@ def _effect(effect: float) -> str:
     return f"{effect:+.2f}" if np.isfinite(effect) else UNKNOWN
 
 
-def _to_settle(found: Settling) -> str:
+def _to_settle(found: Settling, ahead: str) -> str:
     """How few judgments would do, as a fact of one pair."""
-    text = str(found).removeprefix("Open: ").removesuffix(".")
+    text = str(found).removeprefix("Open: ").removesuffix(".").replace("the run that is ahead", ahead)
     return text[0].lower() + text[1:]
 
 
 def _topic_table(comparison: Comparison, number: int, pair: int) -> Table:
     """The topics that made the difference, the largest first, with the relevant document behind each."""
-    a, b = comparison.names(pair)
+    a, b = short_names(comparison.names(pair), WIDEST_NAME).values()
     values = comparison.values[comparison.pairs[pair], number]
     gaps = np.nan_to_num(values[0] - values[1])
     order = [place for place in np.argsort(-np.abs(gaps), kind="stable")[:TOPICS].tolist() if gaps[place]]
@@ -369,11 +539,11 @@ def _topic_table(comparison: Comparison, number: int, pair: int) -> Table:
     return Table(columns, title=f"{comparison.measures[number]}: topics that differ most")
 
 
-def _document_table(comparison: Comparison, number: int, pair: int, limit: int = 5) -> Table:
+def _document_table(comparison: Comparison, number: int, pair: int, limit: int | None) -> Table:
     """For an open pair, the unjudged documents that matter most, and what each would change."""
     if not comparison.accounts or comparison.settled(number, pair) is not False:
         return Table([])
-    found = comparison.accounts[number].settling.documents[:limit]
+    found = comparison.accounts[number].settling.documents[: DOCUMENTS if limit is None else limit]
     columns = [
         Column("topic", [one.topic for one in found]),
         Column("document", [one.doc for one in found]),
@@ -388,7 +558,7 @@ def _rank_columns(
     comparison: Comparison, pair: int, found: Sequence[OpenDocument | TellingDocument | None]
 ) -> list[Column]:
     """The ranks of documents in the two runs; a dash: not there."""
-    a, b = comparison.names(pair)
+    a, b = short_names(comparison.names(pair), WIDEST_NAME).values()
     return [
         Column(f"rank in {a}", [None if one is None else one.rank_a for one in found]),
         Column(f"rank in {b}", [None if one is None else one.rank_b for one in found]),
@@ -403,9 +573,10 @@ def _settled(comparison: Comparison, number: int, pair: int) -> str:
     low, high = _signed(bounds.lower[pair]), _signed(bounds.upper[pair])
     limits = f"is {low}" if low == high else f"lies between {low} and {high}"
     settled = comparison.settled(number, pair)
+    when = which_completions(comparison.policies) or "whatever the unjudged documents are"
     return (
-        f"{'not known' if settled is None else 'yes' if settled else 'no'}: the difference {limits} whatever"
-        f" the unjudged documents are ({HOW_BOUNDED[bounds.kind]})"
+        f"{'not known' if settled is None else 'yes' if settled else 'no'}: the difference {limits} {when}"
+        f" ({HOW_BOUNDED[bounds.kind]})"
     )
 
 
@@ -439,16 +610,42 @@ LEGEND = (
 )
 
 
-def matrix_tables(comparison: Comparison) -> list[Table]:
-    """For each measure all runs against all, one sign a pair, in the order of the measure: for people."""
+def matrix_tables(
+    comparison: Comparison, *, brief: bool = False, widest: int | None = None, line: int | None = None
+) -> list[Table]:
+    """For each measure all runs against all, one sign a pair, in the order of the measure: for people.
+
+    `line`: no more signs in a column than this, in groups of ten.
+    """
     tables = []
+    short = short_names(comparison.runs, widest)
     for number, measure in enumerate(comparison.measures):
         rows = _matrix_rows(comparison, number)
-        columns = columns_of(["rank", "run", str(measure), "against"], rows)
+        columns = [
+            Column("rank", [rank for rank, *_ in rows]),
+            Column("run", [short[run] for _, run, *_ in rows]),
+            Column(str(measure), [value for _, _, value, _ in rows]),
+            *_sign_columns([signs for *_, signs in rows], line),
+        ]
         title = f"{measure}: {len(rows)} runs against each other"
         tables.append(Table(columns, title=title, keys=2))
-    tables[-1] = with_notes(tables[-1], [LEGEND, _summary(comparison), *notes(comparison, intervals=False)])
+    told = [LEGEND, _summary(comparison), *notes(comparison, intervals=False, brief=brief)]
+    tables[-1] = with_notes(tables[-1], told)
     return tables
+
+
+def _sign_columns(signs: Sequence[str], line: int | None) -> list[Column]:
+    """The signs of a matrix in columns that fit a line, named by the ranks of the runs they are against."""
+    if line is None or len(signs) <= line:
+        return [Column("against", list(signs), code=True)]
+    found = []
+    for first in range(0, len(signs), line):
+        last = min(first + line, len(signs))
+        cells = [
+            " ".join(row[place : min(place + 10, last)] for place in range(first, last, 10)) for row in signs
+        ]
+        found.append(Column(f"against {first + 1} to {last}", cells, code=True))
+    return found
 
 
 def tidy_matrix(comparison: Comparison) -> Table:
@@ -508,9 +705,9 @@ def _signed(value: float) -> str:
     return f"+{text}" if float(text) > 0 else text
 
 
-def shown_case(case: int | None) -> str | None:
+def shown_case(case: int | None, strength: str | None) -> str | None:
     """A case with its strength."""
-    return None if not case else f"{case} {strength(case)}"
+    return None if not case else f"{case} {strength or '(nothing could be significant)'}"
 
 
 def _yes(cell: bool | None) -> str | None:

@@ -23,10 +23,12 @@ from sounding.compare.p_values import shown_p
 from sounding.compare.scenarios import SCENARIOS
 from sounding.report.comparison_tables import (
     SHOWN,
+    WIDEST_NAME,
     Named,
     columns_of,
     facts,
     p_name,
+    short_names,
     shown_case,
 )
 from sounding.report.tables import Cell, Column, Table
@@ -144,21 +146,36 @@ def _moved_table(comparison: Comparison, top: int | None) -> Table:
     found = _by_interest(comparison)
     rows: list[tuple[Cell, ...]] = [
         (
-            *comparison.names(move.pair), move.measure, f"@{move.from_depth} to @{move.to_depth}",
+            *_names(comparison, move.pair), move.measure, f"@{move.from_depth} to @{move.to_depth}",
             f"{move.from_case} to {move.to_case}", CAUSE_NAMES[move.cause], _judged(comparison, move),
         )
         for move in found[: SHOWN if top is None else top]
     ]  # fmt: skip
     names = ["run_a", "run_b", "measure", "depths", "cases", "why", "judged"]
     causes = Counter(move.cause for move in found)
-    shown = "" if len(rows) == len(found) else f"{len(rows)} of {len(found):,} moves, the rest with --top N. "
+    shown = (
+        ""
+        if len(rows) == len(found)
+        else f"{len(rows)} of {_count(len(found), 'move')}, the rest with --top N. "
+    )
     notes = [f"{shown}Judged: of the documents down to the second depth, for run_a and for run_b. Why:"]
     notes += [
-        f"- {CAUSE_NAMES[cause]} ({causes[cause]:,} moves): {text}"
+        f"- {CAUSE_NAMES[cause]} ({_count(causes[cause], 'move')}): {text}"
         for cause, text in CAUSES.items()
         if causes[cause]
     ]
     return Table(columns_of(names, rows), title="pairs that move", notes=notes, keys=3)
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'s' * (number != 1)}"
+
+
+def _names(comparison: Comparison, pair: int) -> tuple[str, str]:
+    """The runs of a pair as a line has room for them."""
+    short = short_names(comparison.runs, WIDEST_NAME)
+    a, b = comparison.names(pair)
+    return short[a], short[b]
 
 
 def _judged(comparison: Comparison, move: Move) -> str:
@@ -187,7 +204,8 @@ def _example_table(comparison: Comparison) -> Table:
         for case, pair in examples(comparison, number).items():
             rows.append(
                 (
-                    str(comparison.measures[number]), shown_case(case), *comparison.names(pair),
+                    str(comparison.measures[number]), shown_case(case, strength(case)),
+                    *_names(comparison, pair),
                     float(tests.difference[pair]), _shown(tests, pair),
                     float(assessed.difference[pair]), _shown(assessed, pair),
                 )

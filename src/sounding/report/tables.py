@@ -32,6 +32,7 @@ class Column:
     best: frozenset[int] = frozenset()
     right: bool = False  # text that stands to the right, such as numbers that are written already
     joined: bool = False  # belongs to the column before it: kept together when a table is folded
+    code: bool = False  # signs that stand for themselves, which no markup may change
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,8 @@ def display_width(text: str) -> int:
     )  # fmt: skip
 
 
-def _shown(cell: Cell, column: Column) -> str:
+def shown_cell(cell: Cell, column: Column) -> str:
+    """A cell of a column as people read it: rounded, or a dash."""
     cell = _known(cell)
     if cell is None:
         return UNKNOWN
@@ -121,7 +123,7 @@ def decimal(value: float, digits: int = 4) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
-def _is_text(column: Column) -> bool:
+def stands_left(column: Column) -> bool:
     """Whether a column stands to the left."""
     return not column.right and any(isinstance(cell, str) for cell in column.cells)
 
@@ -143,13 +145,13 @@ def _aligned(columns: Sequence[Column], height: int, marks: bool) -> list[str]:
     header, rows = [], [[] for _ in range(height)]  # type: tuple[list[str], list[list[str]]]
     rule = []
     for column in columns:
-        shown = [_shown(cell, column) for cell in column.cells]
+        shown = [shown_cell(cell, column) for cell in column.cells]
         starred = bool(column.best) and not marks
         if starred:
             shown = [text + ("*" if row in column.best else " ") for row, text in enumerate(shown)]
         name = column.name + " " if starred else column.name
         widest = max(map(display_width, [name, *shown]))
-        left = _is_text(column)
+        left = stands_left(column)
         header.append(_padded(name, widest, left))
         rule.append("─" * widest)
         for row, text in enumerate(shown):
@@ -184,7 +186,7 @@ def _folded(columns: Sequence[Column], width: int | None, keys: int) -> list[lis
 
 def _breadth(columns: Sequence[Column]) -> int:
     widest = (
-        max(map(display_width, [column.name, *(_shown(cell, column) for cell in column.cells)]))
+        max(map(display_width, [column.name, *(shown_cell(cell, column) for cell in column.cells)]))
         + bool(column.best)
         for column in columns
     )
@@ -195,44 +197,54 @@ def _markdown(tables: Sequence[Table]) -> str:
     parts = []
     for table in tables:
         lines = [f"**{table.title}**", ""] if table.title else []
-        lines.append("| " + " | ".join(_escape_pipes(column.name) for column in table.columns) + " |")
-        lines.append("|" + "|".join(":--" if _is_text(column) else "--:" for column in table.columns) + "|")
+        lines.append("| " + " | ".join(markdown_text(column.name) for column in table.columns) + " |")
+        lines.append(
+            "|" + "|".join(":--" if stands_left(column) else "--:" for column in table.columns) + "|"
+        )
         for row in range(table.height):
             cells = []
             for column in table.columns:
-                text = _escape_pipes(_shown(column.cells[row], column))
+                text = shown_cell(column.cells[row], column)
+                text = f"`{text}`" if column.code else markdown_text(text)
                 cells.append(f"**{text}**" if row in column.best else text)
             lines.append("| " + " | ".join(cells) + " |")
-        lines += ["", *(f"{_escape_pipes(note)}  " for note in table.notes)] if table.notes else []
+        lines += ["", *(f"{markdown_text(note)}  " for note in table.notes)] if table.notes else []
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 
 
-def _escape_pipes(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*").replace("_", "\\_")
+def markdown_text(text: str) -> str:
+    """A text as Markdown prints it."""
+    return "".join(f"\\{letter}" if letter in "\\|*_~`" else letter for letter in text)
 
 
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
     "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--",
+    # Letters that the usual fonts have in mathematics only, or print as something else.
+    "≤": r"\ensuremath{\le}", "≥": r"\ensuremath{\ge}", "<": r"\ensuremath{<}", ">": r"\ensuremath{>}",
+    "‹": r"\ensuremath{\langle}", "›": r"\ensuremath{\rangle}", "·": r"\ensuremath{\cdot}",
+    "|": r"\ensuremath{|}", "…": r"\ldots{}",
 }  # fmt: skip
 
 
-def _latex_text(text: str) -> str:
+def latex_text(text: str) -> str:
+    """A text as LaTeX prints it."""
     return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
 def _latex(tables: Sequence[Table]) -> str:
     parts = []
     for table in tables:
-        shape = "".join("l" if _is_text(column) else "r" for column in table.columns)
+        shape = "".join("l" if stands_left(column) else "r" for column in table.columns)
         lines = ["% needs \\usepackage{booktabs}", f"\\begin{{tabular}}{{{shape}}}", "\\toprule"]
-        lines.append(" & ".join(_latex_text(column.name) for column in table.columns) + r" \\")
+        lines.append(" & ".join(latex_text(column.name) for column in table.columns) + r" \\")
         lines.append("\\midrule")
         for row in range(table.height):
             cells = []
             for column in table.columns:
-                text = _latex_text(_shown(column.cells[row], column))
+                text = latex_text(shown_cell(column.cells[row], column))
+                text = f"\\texttt{{{text}}}" if column.code else text
                 cells.append(f"\\textbf{{{text}}}" if row in column.best else text)
             lines.append(" & ".join(cells) + r" \\")
         lines += ["\\bottomrule", "\\end{tabular}", *(f"% {note}" for note in table.notes)]
@@ -260,14 +272,14 @@ def _csv(tables: Sequence[Table]) -> str:
 def _json(tables: Sequence[Table]) -> str:
     body: dict[str, Any] = dict(tables[0].facts)
     body["rows"] = [row for table in tables for row in table.rows()]
-    return _dumped(body, indent=1)
+    return json_text(body, indent=1)
 
 
 def _jsonl(tables: Sequence[Table]) -> str:
-    return "".join(_dumped(row) for table in tables for row in table.rows())
+    return "".join(json_text(row) for table in tables for row in table.rows())
 
 
-def _dumped(body: Any, indent: int | None = None) -> str:
+def json_text(body: Any, indent: int | None = None) -> str:
     """JSON with letters as they are; ids that are not UTF-8 as escapes, for raw bytes would be no JSON."""
     import json
 

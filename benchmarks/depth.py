@@ -1,7 +1,8 @@
 """Stability over depth of 129 runs: 4 measures at 1,000 depths, seconds after reading.
 
-Rankings are drawn: what is timed are values at every depth, paired t tests of all pairs at each, coverage
-and inversions, agreement with the reference and volatility, as `sounding depth` does them.
+Rankings are drawn; what is timed is all that `sounding depth` works out of runs that were read: values at
+every depth, paired t tests of all pairs at each, coverage and inversions, agreement with the reference,
+volatility, residuals, intervals, assessment, and what the tie rule does.
 """
 
 from __future__ import annotations
@@ -10,22 +11,19 @@ import time
 
 import numpy as np
 
-from sounding.agreement import agreement_matrix
-from sounding.compare import all_pairs
-from sounding.compare.procedure import Procedure
-from sounding.depth.curves import families, values_at_every_k
-from sounding.depth.ratios import coverage, inversions, separate
-from sounding.depth.stability import COEFFICIENTS
-from sounding.depth.volatility import volatility
+from sounding.depth.curves import measures_over_depth
+from sounding.depth.pools import EACH_PAIR_ALONE
+from sounding.depth.rankings import Rankings
+from sounding.depth.stability import study
+from sounding.policies import DEFAULT_POLICIES
 from sounding.ranking import Judgments, Ranking
-from sounding.scores import mean_over_topics
 
 RUNS, TOPICS, DEPTH, REFERENCE = 129, 50, 1000, 100
 JUDGED, RELEVANT = 1700, 95  # of a topic: TREC-8 has 1,737 and 95
 MEASURES = ("AP(norm='b')", "nDCG", "RBP(p=0.95)", "RBP(p=0.8)")
 
 
-def drawn_rankings() -> list[Ranking]:
+def drawn_rankings() -> Rankings:
     """Runs of different quality; two fifths of what they retrieve was judged."""
     rng = np.random.default_rng(1)
     grades = np.zeros((TOPICS, JUDGED))
@@ -48,26 +46,21 @@ def drawn_rankings() -> list[Ranking]:
                 pooled_rank=np.empty(0, np.int64),
             )
         )  # fmt: skip
-    return rankings
+    names = tuple(f"run{number}" for number in range(RUNS))
+    return Rankings(
+        runs=names, tags=names, judgments=judgments, plain=tuple(rankings), other_ties=tuple(rankings),
+        policies=DEFAULT_POLICIES,
+    )  # fmt: skip
 
 
 def main() -> None:
     """Print how long it took."""
-    rankings = drawn_rankings()
-    pairs, procedure = all_pairs(RUNS), Procedure(test="t", correction="none")
-    procedure.apply(np.eye(3), pairs[:1])  # SciPy is loaded
-    ks = range(1, DEPTH + 1)
+    rankings, measures = drawn_rankings(), measures_over_depth(MEASURES)
+    EACH_PAIR_ALONE.apply(np.eye(3), np.array([[0, 1]]))  # SciPy is loaded
     begin = time.perf_counter()
-    confirmed = 0.0
-    for measure in families(MEASURES):
-        values = np.stack([values_at_every_k(measure, ranking, DEPTH) for ranking in rankings], axis=1)
-        found = separate(values, ks, pairs, procedure)
-        reference, means = found.at(REFERENCE), mean_over_topics(values)
-        confirmed += coverage(found, reference).sum() - inversions(found, reference).sum()
-        for name in COEFFICIENTS.values():
-            agreement_matrix(means[REFERENCE - 1 : REFERENCE], means, name)
-        volatility(means, ks).stable_from()
-    print(f"{confirmed:.0f} coverages in {time.perf_counter() - begin:.4f}")
+    found = study(rankings, measures, reference=REFERENCE)
+    stable = found.stable_from()
+    print(f"stable from {stable} in {time.perf_counter() - begin:.4f}")
 
 
 if __name__ == "__main__":

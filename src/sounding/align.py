@@ -73,7 +73,7 @@ def _judgments(qrels: Qrels, grades: NDArray[np.float64], topic: Places, best_fi
         grades=grades[best_first],
         pool_ranks=None if qrels.pool_ranks is None else qrels.pool_ranks[best_first],
         pooled=np.bincount(topic[grades < 0], minlength=topics),
-        highest=float(max(1.0, grades.max(initial=0.0))),
+        highest=qrels.best_grade,
     )
 
 

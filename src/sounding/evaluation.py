@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sounding.align import Judged, align, matches, prepare, treat_unjudged
-from sounding.data.formats import read_qrels, read_run, run_sources
+from sounding.data.formats import read_qrels, run_sources
 from sounding.data.keys import PairTable, pair_keys, repeated_rows
+from sounding.data.reading import Place, check_topics, read_one
 from sounding.data.sources import bytes_to_read, run_names
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
@@ -97,14 +98,11 @@ def evaluate(
     sides = [prepare(side, policies) for side in (_by_group(judgments) if groups else [judgments])]
     whole = prepare(_united(judgments), policies) if groups else sides[0]
 
-    def read(place: tuple[Any, str | None]) -> Run:
-        run = read_run(
-            place[0], name=place[1], format=run_format, duplicates=policies.duplicates,
-            with_ranks=policies.ties == "rank",
-        )  # fmt: skip
+    def read(place: Place) -> Run:
+        run = read_one(place, policies, run_format)
         return run if earlier is None else run.keep(~_found(run, earlier))
 
-    def work(place: tuple[Any, str | None]) -> _RunValues:
+    def work(place: Place) -> _RunValues:
         return _evaluate_run(read(place), sides, whole, wanted, policies)
 
     processes = processes_for(bytes_to_read(source for source, _ in sources), len(sources), jobs)
@@ -194,13 +192,12 @@ def _evaluate_run(
     run: Run, sides: Sequence[Judged], whole: Judged, measures: Sequence[Measure], policies: Policies
 ) -> _RunValues:
     """All values of one run; `sides` are the judgment groups, `whole` all of them together."""
+    check_topics(run, whole.judgments.topics, policies)
     found = matches(run, whole)
     ranking = align(run, whole, policies, found)
     seen = [
         treat_unjudged(ranking if side is whole else align(run, side, policies), policies) for side in sides
     ]
-    refuse_missing(run, ranking, policies)
-    refuse_strangers(run, ranking)
     values = np.full((len(measures), len(ranking.topics)), np.nan)
     texts = {}
     for number, measure in enumerate(measures):
@@ -221,25 +218,6 @@ def _evaluate_run(
         ranking=replace(ranking, judgments=NO_JUDGMENTS) if uncertain else None,
         marks=unjudged_marks(run, whole, found) if counts_others(policies) else None,
     )  # fmt: skip
-
-
-def refuse_strangers(run: Run, ranking: Ranking) -> None:
-    """A run that shares no topic with the judgments was meant for others."""
-    if ranking.missing.all() and len(run.docs):
-        theirs, ours = ", ".join(ranking.topics[:3]), ", ".join(run.topics[:3])
-        raise DataError(
-            f"{run.source}: no topic in common: the qrels have {theirs}, ..., the run {ours}, ..."
-        )
-
-
-def refuse_missing(run: Run, ranking: Ranking, policies: Policies) -> None:
-    if policies.missing != "error" or not ranking.missing.any():
-        return
-    lacking = [topic for topic, lost in zip(ranking.topics, ranking.missing, strict=True) if lost]
-    raise DataError(
-        f"{run.source}: no documents for {len(lacking)} of {len(ranking.topics)} judged topics, first"
-        f" {lacking[0]!r}; the policy `missing` may be zero or skip"
-    )
 
 
 def _sampling_errors(

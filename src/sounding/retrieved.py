@@ -14,15 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sounding.align import Judged, order_documents, prepare
-from sounding.data.formats import read_run, run_sources
 from sounding.data.keys import pair_keys
-from sounding.data.sources import bytes_to_read, run_names
+from sounding.data.reading import EachRun, check_topics, map_runs
 from sounding.data.tables import Qrels, Run, byte_order
 from sounding.data.tokens import MARGIN, Tokens, Words, digests, same_words
 from sounding.errors import DataError
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.ranking import Counts, Values
-from sounding.workers import Progress, map_items, processes_for, settle_memory
+from sounding.workers import Progress
 
 Numbers = NDArray[np.int32]
 NONE = -1  # no document: the list ends above this rank
@@ -117,6 +116,7 @@ def read_retrieved(
     *,
     depth: int | None = None,
     topics: Sequence[str] | None = None,
+    judged: bool = False,
     policies: Policies = DEFAULT_POLICIES,
     run_format: str | None = None,
     jobs: int | None = 1,
@@ -125,45 +125,37 @@ def read_retrieved(
     """The first `depth` documents (None: all) of every run, in the order in which the evaluation has them.
 
     Runs are files, folders, globs, tables, dicts or frames, as for `evaluate`. `topics` names those that
-    count; None: every topic of any run.
+    count; None: every topic of any run. Where they are `judged`, runs that lack them are refused as an
+    evaluation refuses them.
     """
     if policies.ties == "average":
         raise DataError("averaged ties give no order of documents; use ties trec, file or rank")
-    settle_memory()
-    sources = run_sources(runs)
-    if not sources:
-        raise DataError("no runs; give at least one")
     wanted = None if topics is None else set(topics)
 
-    def work(place: tuple[Any, str | None]) -> _Part:
-        run = read_run(
-            place[0], name=place[1], format=run_format, duplicates=policies.duplicates,
-            with_ranks=policies.ties == "rank",
-        )  # fmt: skip
+    def work(run: Run) -> _Part:
+        if topics is not None and judged:
+            check_topics(run, topics, policies)
         return _first_documents(run, depth, wanted, policies)
 
-    processes = processes_for(bytes_to_read(source for source, _ in sources), len(sources), jobs)
-    parts = map_items(work, sources, processes=processes, progress=progress)
-    names = run_names([part.source for part in parts], [part.name for part in parts])
-    found = {topic for part in parts for topic in part.topics} if topics is None else set(topics)
-    return _joined(parts, names, tuple(sorted(found, key=byte_order)))
+    read = map_runs(work, runs, policies, run_format=run_format, jobs=jobs, progress=progress)
+    if not read.results:
+        raise DataError("no runs; give at least one")
+    found = {topic for part in read.results for topic in part.topics} if topics is None else set(topics)
+    return _joined(read, tuple(sorted(found, key=byte_order)))
 
 
 def cut_pool(qrels: Qrels, contributors: Retrieved, depth: int) -> Qrels:
     """The judgments that a pool of this depth would have had, with the rank at which each was pooled.
 
-    Kept is a document that some contributing run has at that depth or better.
+    Kept is a document that some contributing run has at that depth or better. The scale of the grades stays.
     """
     ranks = contributors.cut(depth).pool_ranks(qrels)
-    return replace(qrels, pool_ranks=ranks).keep(ranks > 0)
+    return replace(qrels, pool_ranks=ranks, highest=qrels.best_grade).keep(ranks > 0)
 
 
 class _Part(NamedTuple):
     """The first documents of one run, topic after topic and by rank."""
 
-    name: str
-    tag: str
-    source: str
     topics: tuple[str, ...]
     sizes: Counts  # (topic,)
     words: Words
@@ -182,14 +174,14 @@ def _first_documents(run: Run, depth: int | None, wanted: set[str] | None, polic
     sizes = np.bincount(topic, minlength=len(run.topics))[chosen]
     docs = run.docs[ordered]
     return _Part(
-        run.name, run.tag, run.source,
         tuple(name for name, some in zip(run.topics, chosen.tolist(), strict=True) if some),
         sizes, docs.words(), docs.length.astype(np.int32),
     )  # fmt: skip
 
 
-def _joined(parts: Sequence[_Part], names: Sequence[str], topics: tuple[str, ...]) -> Retrieved:
+def _joined(read: EachRun[_Part], topics: tuple[str, ...]) -> Retrieved:
     """All parts under one numbering, topic by topic."""
+    parts = read.results
     deepest = max((int(part.sizes.max(initial=0)) for part in parts), default=0)
     lists = np.full((len(parts), len(topics), deepest), NONE, np.int32)
     width = max(len(part.words) for part in parts)
@@ -211,7 +203,7 @@ def _joined(parts: Sequence[_Part], names: Sequence[str], topics: tuple[str, ...
             begin = end
         total.append(total[-1] + len(first))
     return Retrieved(
-        runs=tuple(names), tags=tuple(part.tag for part in parts), topics=topics,
+        runs=read.names, tags=read.tags, topics=topics,
         starts=np.array(total, np.int64), docs=_tokens(words, lengths, width), lists=lists,
     )  # fmt: skip
 

@@ -184,3 +184,16 @@ def test_an_unknown_variant_is_refused_with_those_there_are() -> None:
         kendall_tau([1, 2], [1, 2], variant="c")  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="unknown variant of tau_ap: 'w'; known: a, b, symmetric"):
         tau_ap([1, 2], [1, 2], variant="w")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["tau_ap", "tau_ap_symmetric", "tau_ap_b"])
+def test_rounding_takes_no_tau_ap_beyond_its_limits(name: str) -> None:
+    rng = np.random.default_rng(0)
+    for systems in range(2, 60):
+        untied = rng.permutation(systems).astype(float)
+        assert agreement_matrix([untied], [untied, -untied], name).tolist() == [
+            [pytest.approx(1, abs=1e-12), pytest.approx(-1, abs=1e-12)]
+        ]
+        tied = rng.integers(0, 1 + systems // 2, (40, systems)).astype(float)
+        found = agreement_matrix(tied, tied, name)
+        assert not (np.abs(found) > 1).any()

@@ -10,14 +10,14 @@ from tests.properties.strategies import Topic, every_definition, random_topics, 
 
 from sounding.bounds import Unknowns, bounds
 from sounding.depth.curves import (
-    families,
     has_curve,
+    measures_over_depth,
     name_of,
-    rank_weights,
-    residuals_at_every_k,
-    values_at_every_k,
+    values_at,
     values_once_per_k,
 )
+from sounding.depth.rank_weights import rank_weights
+from sounding.depth.residuals import residuals_at_every_k
 from sounding.errors import DataError, UnknownNameError
 from sounding.measures import Measure, parse
 from sounding.ranking import Ranking
@@ -61,7 +61,7 @@ def ranking() -> Ranking:
 
 @pytest.mark.parametrize("measure", cut_measures(), ids=str)
 def test_the_curve_is_the_measure_at_every_k(measure: Measure, ranking: Ranking) -> None:
-    found = values_at_every_k(measure, ranking, DEPTH)
+    found = values_at(measure, ranking, np.arange(1, DEPTH + 1))
     expected = values_once_per_k(measure, ranking, range(1, DEPTH + 1))
     assert found.shape == (DEPTH, 200)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
@@ -70,7 +70,7 @@ def test_the_curve_is_the_measure_at_every_k(measure: Measure, ranking: Ranking)
 @pytest.mark.parametrize("measure", cut_measures(), ids=str)
 def test_the_condensed_curve_is_the_condensed_measure(measure: Measure, ranking: Ranking) -> None:
     condensed = ranking.condensed()
-    found = values_at_every_k(measure, condensed, DEPTH)
+    found = values_at(measure, condensed, np.arange(1, DEPTH + 1))
     expected = values_once_per_k(measure, condensed, range(1, DEPTH + 1))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
@@ -79,7 +79,7 @@ def test_long_lists_stay_exact() -> None:
     topics = random_topics(6, seed=2, longest=2000)
     long = ranking_of([*topics, Topic((1, None, 3, 0) * 500, (2,) * 40, pool_ranks=(3,) * 1540)])
     for measure in map(parse, ("AP(norm='c')@1", "INST@1", "NERR10@1", "ERR@1", "nDCG@1", "Q@1", "RBP@1")):
-        found = values_at_every_k(measure, long, 2000)
+        found = values_at(measure, long, np.arange(1, 2001))
         ks = (1, 2, 3, 10, 777, 1999, 2000)
         expected = values_once_per_k(measure, long, ks)
         np.testing.assert_allclose(found[np.array(ks) - 1], expected, rtol=0, atol=1e-12)
@@ -93,26 +93,26 @@ def test_only_measures_of_samples_and_ideals_lack_a_form() -> None:
 def test_a_depth_of_one_and_a_ranking_without_judged_documents_work() -> None:
     empty = ranking_of([Topic((None, None)), Topic(), Topic((), (1, 0))])
     for measure in (parse("AP@1"), parse("INST@1"), parse("BPM@1"), parse("nDCG@1"), parse("Q@1")):
-        np.testing.assert_array_equal(values_at_every_k(measure, empty, 1), np.zeros((1, 3)))
+        np.testing.assert_array_equal(values_at(measure, empty, np.array([1])), np.zeros((1, 3)))
 
 
 def test_pool_ranks_are_asked_for_where_a_measure_needs_them() -> None:
     unknown = ranking_of([Topic((1, 0))])
     for text in ("AP(norm='c')@1", "nDCG(norm='b')@1", "Q(norm='c')@1"):
         with pytest.raises(DataError, match="give qrels with pool ranks"):
-            values_at_every_k(parse(text), unknown, 3)
+            values_at(parse(text), unknown, np.arange(1, 4))
 
 
 def test_parameters_that_contradict_each_other_are_refused_as_the_measure_does() -> None:
     with pytest.raises(DataError, match="use gains= with gain='grade'"):
-        values_at_every_k(parse("Q(gains={1:2})@1"), ranking_of([Topic((1, 0))]), 3)
+        values_at(parse("Q(gains={1:2})@1"), ranking_of([Topic((1, 0))]), np.arange(1, 4))
 
 
 # -- families --------------------------------------------------------------------------------------
 
 
 def test_families_are_measures_without_their_cut_off() -> None:
-    found = families(["AP", "P", "RBP(p=0.95)", "map", "INST", "AP(norm='b')"])
+    found = measures_over_depth(["AP", "P", "RBP(p=0.95)", "map", "INST", "AP(norm='b')"])
     assert [name_of(measure) for measure in found] == ["AP", "P", "RBP(p=0.95)", "INST", "AP(norm='b')"]
     assert {measure.k for measure in found} == {1}
 
@@ -126,13 +126,13 @@ def test_families_are_measures_without_their_cut_off() -> None:
 )
 def test_measures_with_a_cut_off_and_without_any_are_refused(text: str, told: str) -> None:
     with pytest.raises(DataError) as refused:
-        families([text])
+        measures_over_depth([text])
     assert str(refused.value) == told
 
 
 def test_an_unknown_measure_comes_with_the_nearest_name() -> None:
     with pytest.raises(UnknownNameError, match="nDCG"):
-        families(["nDCH"])
+        measures_over_depth(["nDCH"])
 
 
 # -- residuals -------------------------------------------------------------------------------------
@@ -149,6 +149,8 @@ def test_residuals_are_those_of_the_bounds(text: str, ranking: Ranking) -> None:
     nothing = Unknowns(np.zeros(len(ranking.topics), np.int64))
     for k in (1, 2, 7, 20, DEPTH):
         known = bounds(measure.replace(k=k), ranking, nothing)
+        assert known.residual_unjudged is not None
+        assert known.residual_tail is not None
         np.testing.assert_allclose(found.unjudged[k - 1], known.residual_unjudged, rtol=0, atol=1e-12)
         np.testing.assert_allclose(found.tail[k - 1], known.residual_tail, rtol=0, atol=1e-12)
 
@@ -200,3 +202,10 @@ def test_the_tail_of_rbp_is_what_its_weights_lack() -> None:
     weights = rank_weights(parse("RBP(p=0.8)@1"), 10)
     assert weights is not None
     assert weights.sum() == pytest.approx(1 - math.pow(0.8, 10))
+
+
+def test_some_depths_are_rows_of_all_with_and_without_a_cumulative_form(ranking: Ranking) -> None:
+    ks = np.array([2, 9, 30])
+    for measure in (parse("AP@1"), parse("Q(ideal='ii')@1"), parse("NumRelRet@1")):
+        expected = values_once_per_k(measure, ranking, range(1, 31))[ks - 1]
+        np.testing.assert_allclose(values_at(measure, ranking, ks), expected, rtol=0, atol=1e-12)

@@ -8,7 +8,7 @@ import pytest
 from sounding.agreement import most_places
 from sounding.compare.scenarios import Pool
 from sounding.depth import findings as guidelines
-from sounding.depth.curves import families
+from sounding.depth.curves import measures_over_depth
 from sounding.depth.findings import Finding, Unjudged, heeded
 
 
@@ -25,21 +25,23 @@ def test_depths_that_others_do_not_use_are_named() -> None:
 
 def test_depths_that_no_plan_fixes_matter_for_recall_based_measures() -> None:
     spread = {"AP": (0.52, 0.725), "RBP": (0.6, 0.6)}
-    found = guidelines.fixed_beforehand(families(["RBP", "AP"]), spread, None)
+    found = guidelines.fixed_beforehand(measures_over_depth(["RBP", "AP"]), spread, None)
     assert found.heed
     assert "by AP the share of pairs told apart goes from 52.0% to 72.5%" in found.text
-    assert not guidelines.fixed_beforehand(families(["RBP"]), spread, None).heed
+    assert not guidelines.fixed_beforehand(measures_over_depth(["RBP"]), spread, None).heed
 
 
 def test_a_plan_that_is_followed_is_enough_and_deviations_are_named() -> None:
-    kept = guidelines.fixed_beforehand(families(["AP"]), {}, "plan p.toml")
+    kept = guidelines.fixed_beforehand(measures_over_depth(["AP"]), {}, "plan p.toml")
     assert (kept.heed, kept.text) == (False, "by plan p.toml; it is followed.")
-    broken = guidelines.fixed_beforehand(families(["AP"]), {}, "plan p.toml", ["depths: 7 is used"])
+    broken = guidelines.fixed_beforehand(
+        measures_over_depth(["AP"]), {}, "plan p.toml", ["depths: 7 is used"]
+    )
     assert (broken.heed, broken.text) == (True, "by plan p.toml; deviates: depths: 7 is used.")
 
 
 def test_the_form_of_truncation_and_the_command_are_told() -> None:
-    measures = families(["AP", "AP(norm='b')", "nDCG", "RBP", "P", "Q(norm='c')"])
+    measures = measures_over_depth(["AP", "AP(norm='b')", "nDCG", "RBP", "P", "Q(norm='c')"])
     told = guidelines.exact_form(measures, "sounding depth q r").text
     assert "AP@k divides by all known relevant documents, R (norm 'a', as trec_eval)" in told
     assert "AP(norm='b')@k divides by min(k, R)" in told
@@ -54,9 +56,9 @@ def test_the_tie_rule_is_heeded_where_a_run_changes_its_place() -> None:
     runs = ("a", "b", "c")
     same = (1.0, most_places([3.0, 2.0, 1.0], [3.0, 2.0, 1.0]))
     moved = (1 / 3, most_places([3.0, 2.0, 1.0], [3.0, 1.0, 2.0]))
-    kept = guidelines.own_order("trec", "file", {"AP@10": same}, runs)
+    kept = guidelines.tie_rule("trec", "file", {"AP@10": same}, runs)
     assert (kept.heed, kept.text) == (False, "ties trec against file: every run keeps its place.")
-    found = guidelines.own_order("trec", "file", {"AP@10": same, "P@10": moved}, runs)
+    found = guidelines.tie_rule("trec", "file", {"AP@10": same, "P@10": moved}, runs)
     assert found.heed
     assert found.text == (
         "ties trec against file: by P@10 tau is 0.333, and the run that moves furthest is b, 1 place, from 2 to 3."
@@ -84,7 +86,7 @@ def test_without_a_pool_every_depth_may_be_too_deep() -> None:
     ("measures", "heed"), [(["AP"], True), (["AP", "nDCG"], True), (["AP", "RBP"], False), (["RBP"], False)]
 )
 def test_recall_based_measures_want_a_utility_one_beside_them(measures: list[str], heed: bool) -> None:
-    assert guidelines.utility_beside_recall(families(measures)).heed == heed
+    assert guidelines.utility_beside_recall(measures_over_depth(measures)).heed == heed
 
 
 def test_runs_outside_the_pool_come_with_number_and_ranks_of_their_unjudged_documents() -> None:
@@ -129,3 +131,22 @@ def test_people_read_what_is_to_be_heeded_and_in_one_line_what_is_kept() -> None
         Finding(guideline="exact form", heed=False, text="form."),
     ]
     assert list(heeded(findings)) == ["Tie rule: moves.", "Exact form: form.", "Kept: standard depths."]
+
+
+def test_a_run_without_a_value_neither_leads_nor_counts_as_least_assessed() -> None:
+    runs = [f"r{number}" for number in range(10)]
+    means = np.linspace(0.9, 0.1, 10)
+    means[0] = np.nan
+    assessed = np.linspace(0.5, 0.9, 10)
+    assessed[1] = np.nan  # the leader of those that are known
+    found = guidelines.early_leaders(runs, "AP", (10, means), (100, means), assessed)
+    assert not found.heed
+    assessed[1] = 0.1
+    found = guidelines.early_leaders(runs, "AP", (10, means), (100, means), assessed)
+    assert "r1 (place 1, then 1; A_p 0.10)" in found.text
+
+
+def test_depths_that_could_not_be_tested_have_no_range_of_pairs_told_apart() -> None:
+    ap = measures_over_depth(["AP"])
+    found = guidelines.fixed_beforehand(ap, {"AP": (np.nan, np.nan)}, None)
+    assert found.text == "no plan file (--plan) fixes them. For AP another k is another measure."

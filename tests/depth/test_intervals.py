@@ -43,7 +43,32 @@ def test_intervals_are_disjoint_where_the_analysis_of_variance_separates(blocks:
             low, high = found.lower[place], found.upper[place]
             disjoint = low[a] > high[b] or low[b] > high[a]
             assert disjoint == tests.significant[pair]
-    assert 0 < np.count_nonzero(found.half_width) == 4
+    assert (found.half_width > 0).all()  # and none is NaN: the F test rejects at every depth
+    assert (found.f_p < 0.05).all()
+
+
+def test_there_is_no_interval_where_the_f_test_over_all_runs_does_not_reject() -> None:
+    # Twelve runs of one quality: some pair would stand apart by t with the pooled error and no F test first.
+    rng = np.random.default_rng(3)
+    alike = rng.normal(0.5, 0.05, (1, 12, 20))
+    found = comparison_intervals(alike, [10], alpha=0.3)
+    assert found.f_p[0] == pytest.approx(stats.f_oneway(*alike[0]).pvalue)
+    assert found.f_p[0] > 0.3
+    assert np.isnan(found.half_width[0])
+    apart = comparison_intervals(alike + np.linspace(0, 1, 12)[:, np.newaxis], [10], alpha=0.3)
+    assert apart.half_width[0] > 0
+
+
+def test_two_runs_keep_their_error_bars_whatever_the_f_test_says() -> None:
+    found = comparison_intervals(values(1, 2, 12)[:, :1].repeat(2, axis=1) + rounding(), [10])
+    assert found.f_p[0] > 0.05
+    assert found.half_width[0] > 0
+
+
+def rounding() -> np.ndarray:
+    """Noise by topic that has the same mean for both runs."""
+    noise = np.random.default_rng(0).normal(0, 0.1, (1, 2, 12))
+    return noise - noise.mean(axis=2, keepdims=True)
 
 
 def test_topics_that_a_run_lacks_leave_the_error_and_not_the_other_means() -> None:

@@ -10,16 +10,18 @@ import pytest
 from tests.depth.regrading_data import draw_qrels, draw_runs
 
 from sounding.agreement import rank_agreement
+from sounding.collection.contributors import judgments_at_depth
 from sounding.compare.pairs import all_pairs
 from sounding.compare.procedure import Procedure
 from sounding.data.formats import read_qrels
 from sounding.data.run_info import read_run_info
 from sounding.data.tables import Qrels, Run
+from sounding.depth import pools
 from sounding.depth.pools import PoolDepths, pool_depths
-from sounding.depth.regrading import read_regrading
 from sounding.errors import DataError, UnknownNameError
 from sounding.evaluation import evaluate
 from sounding.policies import Policies
+from sounding.regrading import read_regrading
 from sounding.retrieved import cut_pool, read_retrieved
 
 MEASURES = ("AP", "bpref", "nDCG@5", "P@3", "infAP", "Compat", "AP(norm='c')@3", "ERR", "Q")
@@ -59,15 +61,9 @@ def test_values_are_those_of_evaluating_each_cut_pool(seed: int, policies: Polic
     )
 
 
-def test_averaged_ties_are_those_of_evaluating_each_cut_pool() -> None:
-    qrels, runs = draw_qrels(3), draw_runs(4)
-    policies = Policies(ties="average")
-    contributors = read_retrieved(runs[:2], topics=qrels.topics)
-    found = pool_depths(
-        read_regrading(qrels, runs, policies=policies), ["AP", "P@3"], [2], contributors=contributors
-    )
-    expected = evaluate(cut_pool(qrels, contributors, 2), runs, ["AP", "P@3"], policies=policies)
-    np.testing.assert_allclose(found.values[0], expected.values, atol=1e-12)
+def test_averaged_ties_have_no_order_that_a_pool_could_be_cut_from() -> None:
+    with pytest.raises(DataError, match="averaged ties give no order of documents"):
+        read_regrading(draw_qrels(3), draw_runs(4), policies=Policies(ties="average"))
 
 
 def test_judgments_and_agreement_are_those_of_each_pool() -> None:
@@ -136,19 +132,26 @@ def test_a_reversal_worked_by_hand() -> None:
         (1, 3, 3, -1.0, 1.0, 1),
         (None, 12, 9, 1.0, 0.0, 0),
     ]  # fmt: skip
-    assert found.run_frame.rows() == [
-        (1, "P@2", "a", 0.5, 1.0), (1, "P@2", "b", 0.0, 2.0),
-        (None, "P@2", "a", 0.5, 2.0), (None, "P@2", "b", 1.0, 1.0),
-    ]  # fmt: skip
 
 
-def test_the_scale_of_a_pool_is_that_of_its_own_grades() -> None:
-    # ERR takes the chance (2^g - 1) / 2^highest: 1/2 where 1 is the highest grade, 1/4 where it is 2.
+def test_the_scale_stays_that_of_the_qrels_when_the_best_grade_falls_out_of_the_pool() -> None:
+    # ERR takes the chance (2^g - 1) / 2^highest, and 2 is the highest grade of the qrels: 1/4 for x.
     runs = [Run.from_dict({topic: {"x": 2.0, "y": 1.0} for topic in "12"}, name=name) for name in "ab"]
     qrels = Qrels.from_dict({topic: {"x": 1, "y": 2} for topic in "12"})
     contributors = read_retrieved(runs, topics=qrels.topics)
-    found = pool_depths(read_regrading(qrels, runs), ["ERR"], [1], contributors=contributors)
-    assert found.means[:, 0, 0] == pytest.approx([1 / 2, 1 / 4 + 1 / 2 * 3 / 4 * 3 / 4])
+    found = pool_depths(read_regrading(qrels, runs), ["ERR", "RBP"], [1], contributors=contributors)
+    assert found.means[:, 0, 0] == pytest.approx([1 / 4, 1 / 4 + 1 / 2 * 3 / 4 * 3 / 4])
+    assert found.means[0, 0, 1] == pytest.approx(1 / 2 * (1 - 0.8))
+    cut = cut_pool(qrels, contributors, 1)  # the same answer wherever a pool is cut
+    np.testing.assert_allclose(evaluate(cut, runs, ["ERR", "RBP"]).mean(), found.means[0])
+    ranked, _ = judgments_at_depth(replace(qrels, pool_ranks=contributors.pool_ranks(qrels)), runs, 1)
+    np.testing.assert_allclose(evaluate(ranked, runs, ["ERR", "RBP"]).mean(), found.means[0])
+
+
+def test_a_run_without_a_value_is_in_no_order() -> None:
+    means = np.array([[0.5, np.nan, 0.25], [0.5, 0.5, 0.25]])
+    assert pools._order(means, all_pairs(3)).tolist() == [[0, 1, 0], [0, 1, 1]]
+    assert pools._order(-means, all_pairs(3)).tolist() == [[0, -1, 0], [0, -1, -1]]
 
 
 def test_pool_ranks_of_the_qrels_will_do() -> None:
@@ -162,16 +165,12 @@ def test_pool_ranks_of_the_qrels_will_do() -> None:
     np.testing.assert_allclose(found.values[0], expected.values)
 
 
-def test_frames_have_a_row_for_each_pool_measure_and_run() -> None:
-    found, _, runs = drawn(5)
+def test_the_frame_has_a_row_for_each_pool_and_measure() -> None:
+    found, _, _ = drawn(5)
     assert len(found.frame) == 4 * len(MEASURES)
-    assert len(found.run_frame) == 4 * len(MEASURES) * len(runs)
     last = found.frame.row(-1, named=True)
     assert last["pool_depth"] is None
     assert last["measure"] == str(found.measures[-1])
-    row = found.run_frame.row(len(runs) + 2, named=True)  # pool 1, the second measure, the third run
-    assert (row["run"], row["measure"]) == ("run2", str(found.measures[1]))
-    assert row["mean"] == found.means[0, 2, 1]
 
 
 def test_bad_requests_are_refused_in_one_line() -> None:
@@ -184,11 +183,11 @@ def test_bad_requests_are_refused_in_one_line() -> None:
     with pytest.raises(UnknownNameError, match="unknown coefficient 'tau'; did you mean tau_b"):
         pool_depths(regrading, ["AP"], [5], coefficients=["tau"])
     with pytest.raises(DataError, match="runs: 1; an ordering needs at least 2"):
-        read_regrading(qrels, runs[:1])
-    with pytest.raises(DataError, match="unjudged bounds: fewer judgments are simulated by values alone"):
+        pool_depths(read_regrading(qrels, runs[:1]), ["AP"], [5])
+    with pytest.raises(DataError, match="unjudged bounds: runs are graded anew by values alone"):
         read_regrading(qrels, runs, policies=Policies(unjudged="bounds"))
     with pytest.raises(DataError, match="these judgments are a sample already"):
-        read_regrading(replace(qrels, probabilities=np.ones(len(qrels.docs))), runs)
+        pool_depths(read_regrading(replace(qrels, probabilities=np.ones(len(qrels.docs))), runs), ["AP"], [5])
     with pytest.raises(DataError, match="no documents for 1 of 5 judged topics"):
         read_regrading(qrels, runs, policies=Policies(missing="error"))
 

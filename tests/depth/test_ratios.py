@@ -10,7 +10,8 @@ from scipy import stats
 
 from sounding.compare import TESTS, all_pairs
 from sounding.compare.procedure import Procedure
-from sounding.depth.ratios import ALIKE, Separation, coverage, inversions, is_quick, separate
+from sounding.depth.ratios import ALIKE, Separation, can_test, coverage, inversions, is_quick, separate
+from sounding.errors import DataError
 
 UNCORRECTED = Procedure(test="t", correction="none")
 
@@ -157,3 +158,31 @@ def test_a_pair_separated_the_other_way_round_is_not_covered_and_inverted() -> N
     )  # fmt: skip
     assert coverage(turned, reference).tolist() == [0]
     assert inversions(turned, reference).tolist() == [1]
+
+
+# -- nothing to test -------------------------------------------------------------------------------
+
+
+def test_what_could_not_be_tested_is_not_known_rather_than_zero() -> None:
+    values = np.array([[[0.1], [0.9], [0.5]]])  # one topic
+    found = separate(values, [10], all_pairs(3), Procedure(test="t", correction="none"))
+    assert not found.tested.any()
+    assert np.isnan(found.discrimination()).all()
+    reference = np.array([1, -1, 0], np.int8)
+    assert np.isnan(coverage(found, reference)).all()
+    assert np.isnan(inversions(found, reference)).all()
+
+
+@pytest.mark.parametrize(
+    ("test", "possible"), [("t", True), ("wilcoxon", True), ("anova", False), ("tukey", False)]
+)
+def test_some_tests_need_two_topics_of_all_runs_and_others_of_two(test: str, possible: bool) -> None:
+    table = np.array([[0.1, 0.2, 0.3], [0.2, 0.4, np.nan], [np.nan, np.nan, 0.1]])
+    assert can_test(table, Procedure(test=test)) == possible
+    assert not can_test(table[1:], Procedure(test=test))  # no topic in common
+
+
+def test_values_that_no_test_takes_are_refused_and_not_taken_for_nothing() -> None:
+    endless = np.array([[[0.1, np.inf, 0.3], [0.2, 0.4, 0.1]]])
+    with pytest.raises(DataError, match="cannot be tested"):
+        separate(endless, [10], all_pairs(2), Procedure(test="wilcoxon"))

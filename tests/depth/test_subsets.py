@@ -13,11 +13,11 @@ from tests.depth.regrading_data import draw_qrels, draw_runs
 from sounding.agreement import rank_agreement
 from sounding.data.tables import Qrels, Run
 from sounding.depth import subsets
-from sounding.depth.regrading import JUDGED, POOLED, Regrading, read_regrading
 from sounding.depth.subsets import judgment_subsets
 from sounding.errors import DataError
 from sounding.evaluation import evaluate
 from sounding.policies import Policies
+from sounding.regrading import JUDGED, POOLED, Regrading, View, read_regrading
 
 MEASURES = ("AP", "bpref", "P@3", "infAP", "nDCG", "Compat", "NumUnjudgedNotRet")
 
@@ -25,13 +25,13 @@ MEASURES = ("AP", "bpref", "P@3", "infAP", "nDCG", "Compat", "NumUnjudgedNotRet"
 def spied_states(monkeypatch: pytest.MonkeyPatch) -> list[NDArray[np.int8]]:
     """The states of the judgments in every part that is evaluated, in order."""
     seen: list[NDArray[np.int8]] = []
-    original = Regrading.values
+    original = Regrading.under
 
-    def values(self: Regrading, states: NDArray[np.int8], measures: Any) -> NDArray[np.float64]:
+    def under(self: Regrading, states: NDArray[np.int8], topics: Any = None) -> View:
         seen.append(states)
-        return original(self, states, measures)
+        return original(self, states, topics)
 
-    monkeypatch.setattr(Regrading, "values", values)
+    monkeypatch.setattr(Regrading, "under", under)
     return seen
 
 

@@ -11,17 +11,28 @@ import numpy as np
 import polars
 import pytest
 from scipy import stats
+from tests.depth.regrading_data import draw_qrels, draw_runs
 
+from sounding.agreement import coefficients, rbo_of_values, tau_ap
 from sounding.cli import main
 from sounding.compare.procedure import Procedure
 from sounding.compare.runs import Reading
-from sounding.data.formats import read_qrels
+from sounding.data import reading as reading_module
+from sounding.data.formats import read_qrels, read_run
 from sounding.data.run_info import read_run_info
 from sounding.data.simulation import simulate_collection
-from sounding.depth.stability import Stability, depths_to_look_at, stability
+from sounding.depth import rankings as rankings_module
+from sounding.depth.curves import values_at
+from sounding.depth.pools import pool_depths
+from sounding.depth.requests import depths_to_look_at
+from sounding.depth.stability import Stability, stability
+from sounding.depth.subsets import judgment_subsets
 from sounding.errors import DataError
 from sounding.evaluation import evaluate
+from sounding.measures import Measure
 from sounding.policies import Policies
+from sounding.ranking import Ranking
+from sounding.regrading import read_regrading
 
 Said = tuple[int, str, str]
 Call = Callable[..., Said]
@@ -73,7 +84,9 @@ def pooled(collections: Path) -> tuple[list[Path], Path, dict[str, object]]:
     return runs, folder / "qrels.trec8.txt.gz", dict(info)
 
 
-MEASURES = ("AP(norm='b')", "RBP(p=0.95)", "RBP(p=0.8)", "nDCG", "RR", "ERR")
+MEASURES = ("AP(norm='b')", "Q", "RBP(p=0.95)", "RR", "ERR", "RBP(p=0.8)", "nDCG")
+IN_DOCS = ("AP(norm='b')", "Q", "RBP(p=0.95)", "RR", "ERR", "RBP")
+DOCS = Path(__file__).parents[2] / "docs"
 DEPTHS = (1, 4, 10, 40, 100, 400, 1000)
 
 
@@ -119,6 +132,34 @@ def test_trec_8_has_the_pattern_of_table_7a_of_lu(
         assert (one.coverage[39:] == 1).all()
 
 
+def numbers_below(page: str, heading: str) -> dict[str, list[list[float]]]:
+    """The rows of the first table below a heading: first cell -> the numbers of each other cell."""
+    lines = (DOCS / page).read_text().partition(heading)[2].splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith("|"))
+    found = {}
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        first, *cells = [cell.strip() for cell in line.strip("|").split("|")]
+        found[first] = [[float(word.strip("%").replace(",", "")) for word in cell.split()] for cell in cells]
+    return found
+
+
+def test_the_docs_have_the_figures_of_trec_8(trec8: Stability) -> None:
+    table = numbers_below("depth.md", "## TREC-8, beside Table 7(a)")
+    assert list(table) == [str(k) for k in DEPTHS]
+    for column, name in enumerate(IN_DOCS):
+        shown = [row[2 * column] for row in table.values()]
+        both = (percentages(trec8, name, "discrimination"), percentages(trec8, name, "coverage"))
+        assert shown == [list(pair) for pair in zip(*both, strict=True)], name
+    text = " ".join((DOCS / "depth.md").read_text().split())
+    begin = {one.name: one.volatility.stable_from() for one in trec8.measures}
+    assert (
+        f"stable from k = {begin[IN_DOCS[0]]} by AP_b, {begin['RBP(p=0.95)']} by RBP(.95), {begin['RBP']} by RBP(.8)"
+        f" and only from {begin['nDCG']} by nDCG, which turns {percentages(trec8, 'nDCG', 'inversion')[-1]}%"
+    ) in text
+
+
 def test_the_pool_of_trec_8_is_found_and_deeper_values_are_an_extended_evaluation(trec8: Stability) -> None:
     assert (int(np.count_nonzero(trec8.pool.contributing)), trec8.pool.depth) == (71, 100)
     told = {finding.guideline: finding for finding in trec8.findings()}
@@ -141,22 +182,57 @@ def test_values_at_every_depth_are_those_of_an_evaluation(
         np.testing.assert_allclose(found, scores.mean()[:, number], rtol=0, atol=1e-12)
 
 
-def test_a_shallow_pool_makes_deep_evaluation_turn_what_the_pool_depth_separates(
+def test_a_pool_of_depth_10_has_the_figures_of_the_docs(
     pooled: tuple[list[Path], Path, dict[str, object]],
 ) -> None:
     runs, qrels, info = pooled
-    found = stability(
-        qrels, runs, MEASURES[:3], depths=(10, 100, 1000), pool_depth=10, info=info,  # type: ignore[arg-type]
-        reading=Reading(jobs=None),
-    )  # fmt: skip
+
+    def cut(measures: tuple[str, ...], depths: tuple[int, ...], policies: Policies) -> Stability:
+        return stability(
+            qrels, runs, measures, depths=depths, pool_depth=10, info=info,  # type: ignore[arg-type]
+            policies=policies, reading=Reading(jobs=None),
+        )  # fmt: skip
+
+    found = cut(MEASURES[:-1], DEPTHS, Policies())
     assert found.pool.depth == 10
-    assert [str(one.reference) for one in found.measures] == ["AP(norm='b')@10", "RBP(p=0.95)@10", "RBP@10"]
+    assert [str(one.reference) for one in found.measures] == [f"{name}@10" for name in IN_DOCS]
     assert found.notes[0] == (
         "Pool cut to depth 10 (of 71 contributing runs, listed): 10134 of 86830 judgments kept."
     )
-    ap, rbp = (percentages(found, name, "coverage") for name in ("AP(norm='b')", "RBP"))
-    assert ap[0] == rbp[0] == 100
-    assert ap[2] < rbp[2]
+    table = numbers_below("depth.md", "The same with the pool cut to depth 10")
+    for column, name in enumerate(IN_DOCS):
+        figures = (percentages(found, name, part) for part in ("discrimination", "coverage", "inversion"))
+        assert [row[column] for row in table.values()] == [list(row) for row in zip(*figures, strict=True)], (
+            name
+        )
+    condensed = cut(("AP(norm='b')", "RBP(p=0.95)"), (10, 1000), Policies(unjudged="condensed"))
+    ap, rbp = (percentages(condensed, one.name, "coverage")[-1] for one in condensed.measures)
+    text = " ".join((DOCS / "depth.md").read_text().split())
+    assert f"here {percentages(found, IN_DOCS[0], 'coverage')[-1]}%" in text
+    assert f"{ap}% by AP_b, {rbp}% by RBP(.95)" in text
+
+
+def test_pools_and_parts_of_the_129_runs_have_the_figures_of_the_docs(collections: Path) -> None:
+    folder = collections / "trec8"
+    info = read_run_info(folder / "info.tsv")
+    regrading = read_regrading(folder / "qrels.trec8.txt.gz", folder / "runs", jobs=None)
+    made = np.array([info[run].pooled for run in regrading.retrieved.tags])
+    contributors = regrading.retrieved.pick(made)
+    pools = pool_depths(regrading, ["AP"], [1, 5, 10, 20, 50], contributors=contributors).frame.head(5)
+    shown = pools.select(
+        "pool_depth", "judgments", polars.col("tau_b", "tau_ap_b").round(3), "most_places", "reversed",
+        "claims_reversed", "claims_lost", "claims_missed",
+    )  # fmt: skip
+    table = numbers_below("agreement.md", "TREC-8, AP of 129 runs")
+    assert [[float(first), *(cell[0] for cell in row)] for first, row in table.items()] == [
+        list(map(float, row)) for row in shown.rows()
+    ]
+    parts = judgment_subsets(
+        regrading, ["AP", "bpref", "P@10"], shares=[0.5, 0.2, 0.1, 0.05, 0.01], jobs=None
+    )
+    table = numbers_below("agreement.md", "TREC-8, 129 runs, tau-b with the full ordering")
+    means = np.round(parts.agreement[0].mean(axis=1), 3)
+    assert [[cell[0] for cell in row] for row in table.values()] == means.tolist()
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -251,29 +327,188 @@ def test_runs_volatility_pools_and_subsets_are_tables_of_their_own(call: Call) -
         "--pools", "3,5", "--subsets", "--info", "info.tsv",
     )  # fmt: skip
     assert status == 0
-    for title in (
+    titles = (
         "AP: performance and assessment of every run", "volatility: tau_b of the orderings by AP at two depths",
         "by AP (rows) and P (columns) at two depths", "shallower pools against the whole one",
         "random parts of the judgments",
-    ):  # fmt: skip
-        assert title in out, title
+    )  # fmt: skip
+    places = [out.find(title) for title in titles]
+    assert -1 not in places
+    assert places == sorted(places)
 
 
-@pytest.mark.parametrize(
-    ("view", "columns"),
-    [
-        (("--each-run",), {"run", "measure", "k", "mean", "lower", "upper"}),
-        (("--volatility", "--coefficient", "rbo"), {"measure", "k", "other_k", "coefficient", "agreement"}),
-        (("--pools", "3"), {"pool_depth", "measure", "tau_b", "claims_reversed"}),
-        (("--subsets",), {"share", "draw", "measure", "tau_b"}),
-    ],
-)
-def test_programs_get_one_table(call: Call, view: tuple[str, ...], columns: set[str]) -> None:
+def csv(call: Call, *arguments: str) -> polars.DataFrame:
+    """The table that programs get of AP and P at 5 and 20."""
+    base = ("qrels.txt", "runs", "-m", "AP", "-m", "P", "--depths", "5,20", "--format", "csv", "--quiet")
+    status, out, err = call(*base, *arguments)
+    assert (status, err) == (0, "")
+    return polars.read_csv(out.encode(), infer_schema_length=None)
+
+
+@pytest.fixture(scope="module")
+def known(trial: Path) -> Stability:
+    """What the library finds of the same runs, by AP and P at 5 and 20."""
+    info = read_run_info(trial / "info.tsv")
+    return stability(trial / "qrels.txt", trial / "runs", ["AP", "P"], depths=[5, 20], info=info)
+
+
+def test_programs_get_the_means_of_every_run_with_their_intervals(call: Call, known: Stability) -> None:
+    frame = csv(call, "--each-run", "--info", "info.tsv")
+    assert frame.columns == ["run", "measure", "k", "mean", "lower", "upper"]
+    assert frame.rows() == known.interval_frame.rows()
+
+
+def test_programs_get_every_run_at_every_k_in_both_forms(call: Call, trial: Path) -> None:
     status, out, _ = call(
-        "qrels.txt", "runs", "-m", "AP", "--depths", "5,20", *view, "--format", "csv", "--quiet"
-    )
+        "qrels.txt", "runs", "-m", "AP", "-m", "RBP", "--depths", "20", "--each-run", "--each-depth", "--format",
+        "csv", "--quiet",
+    )  # fmt: skip
+    frame = polars.read_csv(out.encode(), infer_schema_length=None)
     assert status == 0
-    assert columns <= set(polars.read_csv(out.encode()).columns)
+    assert frame.columns == [
+        "run", "measure", "k", "plain", "condensed", "residual_unjudged", "residual_tail", "assessment",
+    ]  # fmt: skip
+    assert len(frame) == 8 * 2 * 20
+    ks = (1, 7, 20)
+    files = (trial / "qrels.txt", trial / "runs")
+    measures = [f"{name}@{k}" for k in ks for name in ("AP", "RBP", "P(assessed=True)")]
+    residuals = [f"RBPResidual(part='{part}')@{k}" for k in ks for part in ("unjudged", "tail")]
+    plain, condensed = (
+        evaluate(*files, [*measures, *residuals], policies=Policies(unjudged=how))
+        for how in ("nonrelevant", "condensed")
+    )
+    names = [str(measure) for measure in plain.measures]
+    for row in frame.filter(polars.col("k").is_in(ks)).to_dicts():
+        place, at = plain.runs.index(row["run"]), f"@{row['k']}"
+        column = names.index(f"{row['measure']}{at}")
+        assert row["plain"] == pytest.approx(plain.mean()[place, column])
+        assert row["condensed"] == pytest.approx(condensed.mean()[place, column])
+        judged = next(n for n, m in enumerate(plain.measures) if m.get("assessed") and m.k == row["k"])
+        assert row["assessment"] == pytest.approx(plain.mean()[place, judged])
+        parts = [n for n, m in enumerate(plain.measures) if m.name == "RBPResidual" and m.k == row["k"]]
+        expected = [None, None] if row["measure"] == "AP" else plain.mean()[place, parts].tolist()
+        assert [row["residual_unjudged"], row["residual_tail"]] == pytest.approx(expected)
+    assert (frame["plain"] != frame["condensed"]).any()
+
+
+def test_volatility_is_within_each_measure_and_between_any_two(call: Call, known: Stability) -> None:
+    status, out, _ = call(
+        "qrels.txt", "runs", "-m", "AP", "-m", "P", "-m", "nDCG", "--depths", "5,20", "--volatility",
+        "--coefficient", "spearman", "--format", "csv", "--quiet",
+    )  # fmt: skip
+    frame = polars.read_csv(out.encode(), infer_schema_length=None)
+    pairs = list(frame.select("measure", "other_measure").unique(maintain_order=True).iter_rows())
+    assert status == 0
+    assert pairs == [("AP", "AP"), ("P", "P"), ("nDCG", "nDCG"), ("AP", "P"), ("AP", "nDCG"), ("P", "nDCG")]
+    between = frame.filter((polars.col("measure") == "AP") & (polars.col("other_measure") == "P"))
+    ap, p = known.measures
+    expected = [
+        stats.spearmanr(ap.means[one - 1], p.means[other - 1]).statistic
+        for one in (5, 20)
+        for other in (5, 20)
+    ]
+    assert between["agreement"].to_list() == pytest.approx(expected)
+
+
+def test_a_coefficient_and_a_threshold_decide_what_is_stable(call: Call, known: Stability) -> None:
+    ap = known.measures[0].means
+    for name, threshold in (("pearson", 0.98), ("tau_b", 0.5)):
+        _, out, _ = call(
+            "qrels.txt", "runs", "-m", "AP", "--depths", "5,20", "--coefficient", name, "--threshold",
+            str(threshold), "--format", "json",
+        )  # fmt: skip
+        matrix = np.asarray(np.corrcoef(ap) if name == "pearson" else taus(ap))
+        begin = next(k for k in range(1, 21) if (matrix[k - 1 :, k - 1 :] >= threshold).all())
+        body = json.loads(out)
+        assert body["stable_from"] == {"AP": begin}
+        assert body["agreement"] == {"coefficient": name, "p": 0.9, "threshold": threshold}
+    _, out, _ = call("qrels.txt", "runs", "-m", "AP", "--coefficient", "rmse")
+    assert "Stable: not known by rmse, a distance" in out
+
+
+def taus(rows: np.ndarray) -> np.ndarray:
+    return np.array([[stats.kendalltau(one, other).statistic for one in rows] for other in rows])
+
+
+def test_orderings_are_held_against_reference_tie_rule_and_other_measures(
+    call: Call, known: Stability
+) -> None:
+    frame = csv(call, "--agreement", "--rbo-p", "0.8", "--info", "info.tsv")
+    assert frame.select("measure", "k", "against").rows() == [
+        ("AP", 5, "AP@10"), ("AP", 5, "ties file"), ("AP", 20, "AP@10"), ("AP", 20, "ties file"),
+        ("P", 5, "P@10"), ("P", 5, "ties file"), ("P", 5, "AP@5"),
+        ("P", 20, "P@10"), ("P", 20, "ties file"), ("P", 20, "AP@20"),
+    ]  # fmt: skip
+    assert {one.name for one in coefficients()} < set(frame.columns)
+    ap, p = known.measures
+    for row, ours, others in ((0, ap.means[4], ap.means[9]), (9, p.means[19], ap.means[19])):
+        found = frame.row(row, named=True)
+        assert found["tau_b"] == pytest.approx(stats.kendalltau(ours, others).statistic)
+        assert found["spearman"] == pytest.approx(stats.spearmanr(ours, others).statistic)
+        assert found["tau_ap"] == pytest.approx(tau_ap(others, ours))
+        overlap = rbo_of_values(others, ours, p=0.8)
+        assert found["rbo"] == pytest.approx(overlap.extrapolated)
+        assert found["rbo_minimum"] == pytest.approx(overlap.minimum)
+        assert found["rbo_maximum"] == pytest.approx(overlap.maximum)
+        steps = np.abs(stats.rankdata(-ours) - stats.rankdata(-others))
+        assert found["most_places"] == steps.max()
+        moved = found["moved_run"]
+        assert steps.max() == (0 if moved is None else steps[known.runs.index(moved)])
+    assert frame["moved_run"].null_count() < len(frame)
+    status, out, _ = call("qrels.txt", "runs", "-m", "AP", "--depths", "5", "--agreement")
+    assert status == 0
+    assert "agreement of orderings" in out
+
+
+def test_weights_of_ranks_are_a_table(call: Call) -> None:
+    status, out, _ = call(
+        "qrels.txt", "runs", "-m", "P", "-m", "RBP", "-m", "AP", "--depths", "2,20", "--weights"
+    )
+    table = out[out.index("weight of each rank") :].splitlines()
+    assert status == 0
+    assert [line.split() for line in table[4:8]] == [
+        ["P", "2", "0.500", "0.500", "–", "–", "–", "–", "–", "–", "–", "–", "0.000"],
+        ["P", "20", *["0.050"] * 10, "0.500"],
+        ["RBP", "2", "0.200", "0.160", "–", "–", "–", "–", "–", "–", "–", "–", "0.000"],
+        ["RBP", "20", "0.200", "0.160", "0.128", "0.102", "0.082", "0.066", "0.052", "0.042", "0.034", "0.027", "0.096"],
+    ]  # fmt: skip
+    assert "AP: what a rank counts depends on the documents at others." in out
+    frame = csv(call, "--weights")
+    assert frame.rows() == [("P", k, rank, 1 / k) for k in (5, 20) for rank in range(1, k + 1)]
+
+
+def test_programs_get_the_pools_and_subsets_of_the_library(call: Call, trial: Path, known: Stability) -> None:
+    qrels = read_qrels(trial / "qrels.txt")
+    regrading = read_regrading(qrels, trial / "runs")
+    contributors = regrading.retrieved.pick(known.pool.contributing)
+    pools = pool_depths(regrading, ["AP@10", "P@10"], [3, 5], contributors=contributors).frame
+    found = csv(call, "--pools", "3,5", "--info", "info.tsv")
+    assert found.columns == pools.columns
+    assert found.rows() == pools.rows()
+    assert 0 < found["judgments"][0] < found["judgments"][2] < found["judgments"][4] == len(qrels.docs)
+    parts = judgment_subsets(regrading, ["AP@10", "P@10", "AP", "bpref"]).frame
+    found = csv(call, "--subsets", "--info", "info.tsv")
+    assert found.sort("share", "draw", "measure").rows() == parts.sort("share", "draw", "measure").rows()
+    assert found["tau_b"].min() < 0.9  # type: ignore[operator]
+
+
+def test_lists_are_read_once_for_pools_parts_and_pool_ranks(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    original = read_run
+
+    def counted(source: object, **options: object) -> object:
+        read.append(str(source))
+        return original(source, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(reading_module, "read_run", counted)
+    status, _, _ = call(
+        "qrels.txt", "runs", "-m", "AP(norm='c')", "--depths", "5", "--pools", "3", "--subsets", "--info",
+        "info.tsv",
+    )  # fmt: skip
+    assert status == 0
+    assert len(read) == 2 * 8  # once as rankings, once as lists
 
 
 def test_condensed_runs_have_no_residual_and_their_lengths_are_told(call: Call) -> None:
@@ -302,11 +537,19 @@ def test_charts_are_written(call: Call, tmp_path: Path) -> None:
     a, b = sorted(path.stem for path in Path("runs").iterdir())[:2]
     status, _, err = call(
         "qrels.txt", "runs", "-m", "AP", "-m", "RBP", "--depths", "5,20", "--pair", a, b, "--pools", "3,5",
-        "--subsets", "--chart", str(path), "--format", "md",
+        "--subsets", "--chart", str(path), "--format", "md", "--coefficient", "spearman", "--threshold", "0.95",
     )  # fmt: skip
     assert status == 0
     assert err == f"chart: {path}\n"
-    assert path.read_text().startswith("<svg")
+    drawn = path.read_text()
+    assert drawn.startswith("<svg")
+    for title in (
+        "Agreement of the orders of runs at two depths (spearman)", "agree to 0.95 or more",
+        f"{a} and {b} as evaluation goes deeper", "Means of 8 runs with comparison intervals",
+        "Agreement with the order by the full pool as the pool deepens",
+        "Agreement with the order by all judgments as fewer are kept",
+    ):  # fmt: skip
+        assert title in drawn, title
 
 
 # -- what is refused -------------------------------------------------------------------------------
@@ -327,10 +570,18 @@ def test_charts_are_written(call: Call, tmp_path: Path) -> None:
         (("--chart", "x.bmp"), 2, "no chart format has the suffix '.bmp'"),
         (("--ties", "average"), 2, "need one order of the documents"),
         (("--unjudged", "bounds"), 2, "residuals stand beside the values anyway"),
-        (("--unjudged", "expected"), 2, "unjudged expected"),
+        (
+            ("--unjudged", "expected"),
+            2,
+            "unjudged expected: residuals stand beside the values anyway; use unjudged nonrelevant or condensed",
+        ),
         (("--pair", "a", "b"), 2, "unknown run 'a'"),
         (("--test", "tt"), 2, "unknown test 'tt'"),
         (("--volatility", "--coefficient", "tau"), 2, "unknown coefficient 'tau'"),
+        (("--rbo-p", "1"), 2, "p of RBO is 1.0; expected a number above 0 and below 1"),
+        (("--threshold", "2"), 2, "threshold 2: expected a number from -1 to 1, such as 0.9"),
+        (("--each-depth", "--volatility", "--format", "csv"), 2, "csv holds one table"),
+        (("--weights", "--format", "csv"), 1, "AP: what a rank counts depends on the documents at others"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(
@@ -387,6 +638,58 @@ def test_topics_that_a_run_lacks_can_be_skipped() -> None:
         stability(collection.qrels, runs, ["AP"], policies=Policies(missing="error"))
 
 
+def test_the_tie_rule_is_looked_at_without_the_topics_that_are_skipped() -> None:
+    qrels, runs = draw_qrels(0, topics=6), draw_runs(50, topics=6)  # many ties; one run lacks a topic
+    taus, steps = [], []
+    for missing in ("skip", "zero"):
+        means = [
+            evaluate(qrels, runs, ["AP@10"], policies=Policies(missing=missing, ties=ties)).mean()[:, 0]
+            for ties in ("trec", "file")
+        ]
+        taus.append(stats.kendalltau(*means).statistic)
+        steps.append(np.abs(stats.rankdata(-means[0]) - stats.rankdata(-means[1])).max())
+    assert taus[0] != taus[1]  # counting the topic as 0 would be seen
+    found = stability(qrels, runs, ["AP"], depths=[10], reference=10, policies=Policies(missing="skip"))
+    tau, moved = found.tie_moves["AP@10"]
+    assert tau == pytest.approx(taus[0])
+    assert moved.places == steps[0]
+
+
+def test_a_reference_may_need_pool_ranks_that_the_measures_do_not() -> None:
+    collection = simulate_collection(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
+    plain = replace(collection.qrels, pool_ranks=None)
+    target = "AP(norm='c')@5"
+    found = stability(plain, collection.runs, ["AP"], depths=[5], reference=target)
+    expected = evaluate(collection.qrels, collection.runs, [target]).mean()[:, 0]
+    np.testing.assert_allclose(found.measures[0].reference_means, expected)
+
+
+def test_where_the_f_test_does_not_reject_there_are_no_intervals_and_that_is_said(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "AP", "--depths", "5,20", "--each-run", "--alpha", "1e-30")
+    text = " ".join(out.split())
+    assert "AP: – at 5, – at 20" in text
+    assert (
+        "AP at 5, 20: no interval; the F test over all runs does not reject, so no pair is looked at." in text
+    )
+    _, out, _ = call("qrels.txt", "runs", "-m", "AP", "--depths", "5,20", "--each-run")
+    assert "no interval" not in out
+
+
+def test_each_curve_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    collection = simulate_collection(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
+    asked: list[tuple[str, str]] = []
+    original = values_at
+
+    def counted(measure: Measure, ranking: Ranking, ks: np.ndarray) -> np.ndarray:
+        if len(ks) > 1:
+            asked.append((str(measure), ranking.run))
+        return original(measure, ranking, ks)
+
+    monkeypatch.setattr(rankings_module, "values_at", counted)
+    stability(collection.qrels, collection.runs, ["AP", "RBP"], depths=[5, 50], reference=10)
+    assert len(asked) == len(set(asked)) == 3 * 6  # AP, RBP and assessment of six runs
+
+
 def as_dict(run: object) -> dict[str, dict[str, float]]:
     frame = run.frame  # type: ignore[attr-defined]
     found: dict[str, dict[str, float]] = {}
@@ -415,7 +718,7 @@ def test_every_k_is_looked_at_to_a_thousand_and_fewer_beyond() -> None:
 def test_values_held_in_parts_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     collection = simulate_collection(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
     whole = stability(collection.qrels, collection.runs, ["AP"], depths=[50])
-    monkeypatch.setattr("sounding.depth.stability.AT_ONCE", 500)
+    monkeypatch.setattr("sounding.depth.over_depth.AT_ONCE", 500)
     parts = stability(collection.qrels, collection.runs, ["AP"], depths=[50])
     assert whole.frame.equals(parts.frame)
 

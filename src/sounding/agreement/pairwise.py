@@ -70,7 +70,7 @@ def tau_ap_matrix(reference: Floats, other: Floats) -> Floats:
     """tau_ap of Yilmaz et al.: tau with more weight at the top of the second ordering; ties averaged."""
     # C(i) / (i - 1), summed over ranks i, is a sum over pairs with the weight 1 / (i - 1) of the lower one.
     weight = _mean_weights(places(other))
-    return _weighted(reference, other, weight, _signs_of_both) / (reference.shape[1] - 1)
+    return _limited(_weighted(reference, other, weight, _signs_of_both) / (reference.shape[1] - 1))
 
 
 @coefficient("tau_ap_symmetric")
@@ -93,7 +93,12 @@ def _one_sided_b(reference: Floats, other: Floats) -> Floats:
     place = places(other)
     weight = np.where(place.first > 1, 1 / np.maximum(place.first - 1, 1), 0.0)
     below = np.count_nonzero(place.first > 1, axis=1)
-    return _weighted(reference, other, weight, _both_agree) * 2 / below - 1
+    return _limited(_weighted(reference, other, weight, _both_agree) * 2 / below - 1)
+
+
+def _limited(values: Floats) -> Floats:
+    """From -1 to 1: sums of thirds and the like go beyond by their rounding."""
+    return np.clip(values, -1.0, 1.0)
 
 
 def _pair_count(steps: Floats) -> int:

@@ -52,20 +52,24 @@ def judgments_at_depth(
     run_format: str | None = None,
     jobs: int | None = 1,
     progress: Progress | None = None,
+    retrieved: Retrieved | None = None,
 ) -> tuple[Qrels, str]:
     """The judgments that a pool of this depth would have had, and a sentence that says so.
 
     Judgments that know their pool ranks are cut by these. Otherwise the pool is that of the runs which
-    contributed: those that `info` lists as pooled, or else those whose documents show it.
+    contributed: those that `info` lists as pooled, or else those whose documents show it. `retrieved` is
+    what the runs have for these topics, where that was read already.
     """
     if qrels.pool_ranks is not None and info is None:
-        kept = qrels.keep((qrels.pool_ranks > 0) & (qrels.pool_ranks <= depth))
+        near = (qrels.pool_ranks > 0) & (qrels.pool_ranks <= depth)
+        kept = replace(qrels, highest=qrels.best_grade).keep(near)
         return kept, _sentence(qrels, kept, depth, "by the pool ranks of the qrels")
     reach = None if info is None else depth
-    retrieved = read_retrieved(
-        runs, depth=reach, topics=qrels.topics, policies=replace(policies, depth=None), run_format=run_format,
-        jobs=jobs, progress=progress,
-    )  # fmt: skip
+    if retrieved is None:
+        retrieved = read_retrieved(
+            runs, depth=reach, topics=qrels.topics, policies=replace(policies, depth=None),
+            run_format=run_format, jobs=jobs, progress=progress,
+        )  # fmt: skip
     pool = contributing_runs(retrieved, retrieved.grades(qrels, policies), info)
     if not pool.contributing.any():
         raise DataError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from sounding.commands.options import (
     progress_bar,
     remark,
     taken_policies,
+    typed_command,
     write_tables,
 )
 from sounding.errors import DataError, FormatError, UnknownNameError
@@ -33,15 +33,17 @@ if TYPE_CHECKING:
     from sounding.depth.findings import Finding
     from sounding.depth.intervals import PairOverDepth
     from sounding.depth.pools import PoolDepths
-    from sounding.depth.regrading import Regrading
     from sounding.depth.stability import Stability
     from sounding.depth.subsets import JudgmentSubsets
+    from sounding.depth.volatility import Agreeing
     from sounding.policies import Policies
+    from sounding.regrading import Regrading
     from sounding.report.tables import Table
+    from sounding.retrieved import Retrieved
 
 PEOPLE = ("table", "md", "latex")  # formats that people read
 NO_NOTES = ("csv", "jsonl", "parquet")  # formats that hold rows alone
-VIEWS = ("pair", "each_run", "volatility", "pools", "subsets")  # each is a table of its own
+VIEWS = ("pair", "each_run", "volatility", "agreement", "weights", "pools", "subsets")  # tables of their own
 WIDTH = 110  # of notes where there is no terminal
 SHOWN_RUNS = 8  # that the repeated command names
 
@@ -49,7 +51,7 @@ Options = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _Answer:
     """All that was asked for."""
 
     stability: Stability
@@ -57,6 +59,18 @@ class _Found:
     pair: tuple[PairOverDepth, ...]
     pools: PoolDepths | None
     subsets: JudgmentSubsets | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the options say, taken together."""
+
+    policies: Policies
+    procedure: Procedure
+    agreeing: Agreeing
+    info: dict[str, RunInfo] | None
+    plan: Plan | None
+    typed: str  # the command
 
 
 @click.command("depth", short_help="Whether the outcome depends on the depth of evaluation.")
@@ -86,7 +100,9 @@ class _Found:
 )
 @click.option("--plan", metavar="FILE", help="Choices fixed beforehand: taken and checked.")
 @click.option("--each-run", is_flag=True, help="Every run: means with comparison intervals, and assessment.")
-@click.option("--each-depth", is_flag=True, help="For programs: a row for every tested k.")
+@click.option(
+    "--each-depth", is_flag=True, help="For programs: a row for every k; with --each-run of every run."
+)
 @click.option("--pair", nargs=2, metavar="A B", help="Two runs over depth with the case at each.")
 @click.option("--volatility", is_flag=True, help="How far the orderings at any two depths agree.")
 @click.option(
@@ -94,8 +110,18 @@ class _Found:
     default="tau_b",
     show_default=True,
     metavar="C",
-    help="Of --volatility: docs/agreement.md.",
+    help="By which two depths agree: docs/agreement.md.",
 )
+@click.option(
+    "--threshold", type=float, default=0.9, show_default=True, help="Above it orderings count as stable."
+)
+@click.option(
+    "--rbo-p", "rbo_p", type=float, default=0.9, show_default=True, metavar="P", help="Persistence of RBO."
+)
+@click.option(
+    "--agreement", is_flag=True, help="Orderings by every coefficient: reference, tie rule, other measures."
+)
+@click.option("--weights", is_flag=True, help="What each rank counts at the depths.")
 @click.option("--pools", metavar="D,D...", help="Shallower pools against the whole one.")
 @click.option("--subsets", is_flag=True, help="Random parts of the judgments, 100% to 1%.")
 @click.option(
@@ -125,9 +151,10 @@ def command(context: click.Context, /, qrels: str, runs: tuple[str, ...], **opti
     sounding depth qrels.txt runs/ -m AP --pair bm25 dense --chart depth.html
     """  # noqa: D301 - click wants the control character
     from sounding.data.run_info import read_run_info
-    from sounding.depth.stability import DEFAULT_MEASURES, chosen_measures, parsed_reference
+    from sounding.depth.requests import DEFAULT_MEASURES, chosen_measures, parsed_reference
+    from sounding.depth.volatility import Agreeing
 
-    typed = _typed(context)
+    typed = typed_command(context, SHOWN_RUNS)
     plan = None if options["plan"] is None else _taken_plan(context, options)
     with _options_refused():
         policies = taken_policies(options)
@@ -138,13 +165,17 @@ def command(context: click.Context, /, qrels: str, runs: tuple[str, ...], **opti
         options["measures"] = options["measures"] or DEFAULT_MEASURES
         chosen_measures(options["measures"], policies)
         parsed_reference(options["reference"])
+        agreeing = Agreeing(
+            coefficient=options["coefficient"], p=options["rbo_p"], threshold=options["threshold"]
+        )
     info = dict(row for source in options["info"] for row in read_run_info(source).items()) or None
-    found = _found(qrels, runs, policies, procedure, info, plan, typed, options)
+    asked = _Asked(policies, procedure, agreeing, info, plan, typed)
+    found = _found(qrels, runs, asked, options)
     write_tables(_tables(found, options), options["format_name"], options["output"])
     if options["chart"] is not None:
         _draw(found, options["chart"])
         remark(f"chart: {options['chart']}", quiet=options["quiet"])
-    _say(found, options)
+    _remark_beside(found, options)
 
 
 # -- what is asked for -----------------------------------------------------------------------------
@@ -159,31 +190,6 @@ def _options_refused() -> Iterator[None]:
         raise
     except (DataError, UnknownNameError) as error:
         raise click.UsageError(str(error)) from error
-
-
-def _typed(context: click.Context) -> str:
-    """The command as it was typed, but for many runs."""
-    words = ["sounding", "depth"]
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        value: Any = context.params.get(name)
-        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-            continue
-        if isinstance(parameter, click.Argument):
-            names = [value] if parameter.nargs == 1 else list(value or ())
-            words += names if len(names) <= SHOWN_RUNS else [*names[:SHOWN_RUNS], "..."]
-        elif isinstance(parameter, click.Option) and parameter.is_flag:
-            words.append(parameter.opts[-1])
-        elif isinstance(parameter, click.Option):
-            for one in value if parameter.multiple else [value]:
-                words += [parameter.opts[0], *(one if isinstance(one, tuple) else [one])]
-    return " ".join(_quoted(str(word)) for word in words)
-
-
-def _quoted(word: str) -> str:
-    """A word as one types it in a shell; measures hold single quotes, which double ones keep readable."""
-    plain = "'" in word and not any(letter in word for letter in '"$`\\!')
-    return f'"{word}"' if plain else shlex.quote(word)
 
 
 def _taken_plan(context: click.Context, options: Options) -> Plan:
@@ -218,9 +224,6 @@ def _numbers(name: str, text: str | None) -> tuple[int, ...] | None:
 
 def _check_views(options: Options) -> None:
     """Refuse options that would change nothing, and two tables where there is room for one."""
-    from sounding.agreement import find_coefficient
-
-    find_coefficient(options["coefficient"])
     if options["chart"] is not None:
         from sounding.report.charts import require_suffix
 
@@ -231,7 +234,9 @@ def _check_views(options: Options) -> None:
         if options["each_depth"]:
             raise DataError("--each-depth is for programs; give --format csv, json, jsonl or parquet as well")
         return
-    views = [f"--{name.replace('_', '-')}" for name in (*VIEWS, "each_depth") if options[name]]
+    views = [f"--{name.replace('_', '-')}" for name in VIEWS if options[name]]
+    if options["each_depth"] and views != ["--each-run"]:
+        views += ["--each-depth"]
     if len(views) > 1:
         raise DataError(f"{options['format_name']} holds one table; give one of {' and '.join(views)}")
 
@@ -239,43 +244,50 @@ def _check_views(options: Options) -> None:
 # -- what is found ---------------------------------------------------------------------------------
 
 
-def _found(
-    qrels: str,
-    runs: tuple[str, ...],
-    policies: Policies,
-    procedure: Procedure,
-    info: dict[str, RunInfo] | None,
-    plan: Plan | None,
-    typed: str,
-    options: Options,
-) -> _Found:
+def _found(qrels: str, runs: tuple[str, ...], asked: _Asked, options: Options) -> _Answer:
     from sounding.data.formats import read_qrels
     from sounding.data.sources import find_runs
-    from sounding.depth.stability import kept_sources, stability
+    from sounding.depth.requests import kept_sources
+    from sounding.depth.stability import stability
 
-    files = find_runs(runs)
+    files, policies, plan = find_runs(runs), asked.policies, asked.plan
     with _reading(len(files), "reading runs", options) as reading:
         sources = kept_sources(files, policies, reading)
         judgments = read_qrels(
             qrels, format=options["qrels_format"], duplicates=policies.duplicates,
             fractional=policies.fractional,
         )  # fmt: skip
+        lists = _lists(judgments, sources, asked, options)
         found = stability(
             judgments, sources, options["measures"], depths=options["depths"],
-            reference=options["reference"], procedure=procedure, info=info,
-            pool_depth=options["pool_depth"], policies=policies, reading=reading,
+            reference=options["reference"], procedure=asked.procedure, agreeing=asked.agreeing,
+            info=asked.info, pool_depth=options["pool_depth"], policies=policies, reading=reading,
+            retrieved=lists,
         )  # fmt: skip
     deviations = [] if plan is None else plan.check(_used(found, options))
-    pools, subsets = _fewer(judgments, sources, found, options)
+    pools, subsets = _with_fewer_judgments(judgments, lists, found, options)
     with _options_refused():
         pair = found.pair(options["pair"]) if options["pair"] else ()
-    return _Found(
+    return _Answer(
         stability=found,
-        findings=found.findings(plan=plan, deviations=deviations, command=typed),
+        findings=found.findings(plan=plan, deviations=deviations, command=asked.typed),
         pair=pair,
         pools=pools,
         subsets=subsets,
     )
+
+
+def _lists(judgments: Qrels, sources: Any, asked: _Asked, options: Options) -> Retrieved | None:
+    """What the runs retrieved, read once for all that is asked of pools and parts; None: nothing is."""
+    from sounding.depth.requests import chosen_measures, needs_pool_ranks, parsed_reference
+    from sounding.depth.stability import read_lists
+
+    measures = chosen_measures(options["measures"], asked.policies)
+    ranked = needs_pool_ranks(measures, parsed_reference(options["reference"]))
+    if not (options["pools"] or options["subsets"] or options["pool_depth"] or ranked):
+        return None
+    with _reading(len(sources), "reading lists", options) as reading:
+        return read_lists(judgments, sources, asked.policies, reading)
 
 
 @contextmanager
@@ -299,38 +311,33 @@ def _used(found: Stability, options: Options) -> Choices:
     )  # fmt: skip
 
 
-def _fewer(
-    judgments: Qrels, sources: Any, found: Stability, options: Options
+def _with_fewer_judgments(
+    judgments: Qrels, lists: Retrieved | None, found: Stability, options: Options
 ) -> tuple[PoolDepths | None, JudgmentSubsets | None]:
     """The measures at their reference depths under shallower pools, and under random parts."""
-    if not (options["pools"] or options["subsets"]):
+    if lists is None or not (options["pools"] or options["subsets"]):
         return None, None
-    from sounding.depth.regrading import read_regrading
+    from sounding.regrading import regraded
 
-    with _reading(len(sources), "reading runs again", options) as reading:
-        regrading = read_regrading(
-            judgments, sources, policies=found.policies, run_format=reading.run_format, jobs=reading.jobs,
-            progress=reading.progress,
-        )  # fmt: skip
-    pools = _pools(regrading, sources, found, options) if options["pools"] else None
+    pooled = lists.pick(found.pool.contributing).pool_ranks(judgments)
+    known = found.pool.contributing.any() and judgments.pool_ranks is None
+    ranked = replace(judgments, pool_ranks=pooled) if known else judgments
+    regrading = regraded(ranked, lists, found.policies)
+    pools = _pools(regrading, found, options) if options["pools"] else None
     return pools, _subsets(regrading, found, options) if options["subsets"] else None
 
 
-def _pools(regrading: Regrading, sources: Any, found: Stability, options: Options) -> PoolDepths:
+def _pools(regrading: Regrading, found: Stability, options: Options) -> PoolDepths:
     from sounding.depth.pools import pool_depths
-    from sounding.retrieved import read_retrieved
 
     if not found.pool.contributing.any():
         raise DataError("no run is known to have contributed to the pool; list the runs with --info")
-    with _reading(len(sources), "cutting pools", options) as reading:
-        retrieved = read_retrieved(
-            sources, depth=max(options["pools"]), topics=regrading.topics, policies=found.policies,
-            run_format=reading.run_format, jobs=reading.jobs, progress=reading.progress,
+    with _reading(1 + len(set(options["pools"])), "cutting pools", options) as reading:
+        return pool_depths(
+            regrading, found.reference_measures(), options["pools"],
+            contributors=regrading.retrieved.pick(found.pool.contributing), procedure=found.procedure,
+            progress=reading.progress,
         )  # fmt: skip
-    return pool_depths(
-        regrading, found.reference_measures(), options["pools"],
-        contributors=retrieved.pick(found.pool.contributing), procedure=found.procedure,
-    )  # fmt: skip
 
 
 def _subsets(regrading: Regrading, found: Stability, options: Options) -> JudgmentSubsets:
@@ -346,7 +353,8 @@ def _subsets(regrading: Regrading, found: Stability, options: Options) -> Judgme
 # -- what is shown ---------------------------------------------------------------------------------
 
 
-def _tables(found: _Found, options: Options) -> list[Table]:
+def _tables(found: _Answer, options: Options) -> list[Table]:
+    from sounding.report import ordering_tables as orderings
     from sounding.report import stability_tables as made
 
     stability = found.stability
@@ -354,7 +362,9 @@ def _tables(found: _Found, options: Options) -> list[Table]:
         shown = [made.people_table(stability, found.findings)]
         shown += made.pair_tables(found.pair, stability.depths)
         shown += made.run_tables(stability) if options["each_run"] else []
-        shown += made.volatility_tables(stability, options["coefficient"]) if options["volatility"] else []
+        shown += made.volatility_tables(stability) if options["volatility"] else []
+        shown += [orderings.ordering_table(stability)] if options["agreement"] else []
+        shown += [orderings.weights_table(stability)] if options["weights"] else []
         shown += [made.pools_table(found.pools)] if found.pools is not None else []
         shown += [made.subsets_table(found.subsets)] if found.subsets is not None else []
         terminal = options["output"] is None and sys.stdout.isatty()
@@ -362,16 +372,21 @@ def _tables(found: _Found, options: Options) -> list[Table]:
     return [replace(_tidy(found, options), facts=made.facts(stability, found.findings))]
 
 
-def _tidy(found: _Found, options: Options) -> Table:
+def _tidy(found: _Answer, options: Options) -> Table:
     """The one table that programs get."""
+    from sounding.report import ordering_tables as orderings
     from sounding.report import stability_tables as made
 
     if found.pair:
         return made.tidy_pair(found.pair)
     if options["each_run"]:
-        return made.tidy_runs(found.stability)
+        return made.tidy_runs(found.stability, every_k=options["each_depth"])
     if options["volatility"]:
-        return made.tidy_volatility(found.stability, options["coefficient"])
+        return made.tidy_volatility(found.stability)
+    if options["agreement"]:
+        return orderings.tidy_orderings(found.stability)
+    if options["weights"]:
+        return orderings.tidy_weights(found.stability)
     if found.pools is not None:
         return made.tidy_pools(found.pools)
     if found.subsets is not None:
@@ -384,14 +399,14 @@ def _filled(table: Table) -> Table:
     return replace(table, notes=[textwrap.fill(note, WIDTH) for note in table.notes])
 
 
-def _draw(found: _Found, path: Path) -> None:
+def _draw(found: _Answer, path: Path) -> None:
     """All charts that there is something to show in, as one file."""
     from sounding.report import charts
 
     charts.save(charts.together(list(_charts(found))), path)
 
 
-def _charts(found: _Found) -> Iterator[Any]:
+def _charts(found: _Answer) -> Iterator[Any]:
     import polars
 
     from sounding.report import charts
@@ -408,9 +423,14 @@ def _charts(found: _Found) -> Iterator[Any]:
         yield charts.residuals_over_k(residuals, reference_k=reference, pool_depth=pool)
     if weights is not None:
         yield charts.rank_weights(weights)
-    cells = [one.frame for one in volatilities(stability, "tau_b", stability.ks_to_draw())]
-    names = {"k": "k1", "other_k": "k2", "other_measure": "other"}
-    yield charts.volatility(polars.concat(cells).rename(names), pool_depth=pool)
+    how = stability.agreeing
+    if not how.is_distance:  # the chart has a threshold, above which orderings agree
+        cells = [one.frame for one in volatilities(stability, how.coefficient, stability.ks_to_draw())]
+        names = {"k": "k1", "other_k": "k2", "other_measure": "other"}
+        yield charts.volatility(
+            polars.concat(cells).rename(names), coefficient=how.coefficient, threshold=how.threshold,
+            pool_depth=pool,
+        )  # fmt: skip
     order = [stability.runs[run] for run in stability.order]
     yield charts.means_with_intervals(stability.interval_frame, order=order)
     for pair in found.pair:
@@ -429,7 +449,7 @@ def _charts(found: _Found) -> Iterator[Any]:
         )
 
 
-def _say(found: _Found, options: Options) -> None:
+def _remark_beside(found: _Answer, options: Options) -> None:
     """Beside formats that have no room for notes: what to beware of, and the policies."""
     if options["format_name"] not in NO_NOTES:
         return

@@ -129,11 +129,17 @@ class Qrels:
     methods: Places | None = None  # which sampling method chose the document (prels)
     strata: Places | None = None  # which part of the pool the document was sampled from
     lines: Places | None = None  # the line of each row
+    highest: float | None = None  # grade of the scale, where judgments were taken away; None: of these
 
     @property
     def sizes(self) -> Places:
         """How many documents each topic has."""
         return np.diff(self.starts)
+
+    @property
+    def best_grade(self) -> float:
+        """The highest grade of the scale: at least 1, whatever judgments are left."""
+        return max(1.0, float(self.grades.max(initial=0.0)), self.highest or 0.0)
 
     @property
     def frame(self) -> polars.DataFrame:

@@ -69,11 +69,13 @@ def fixed_beforehand(
             text="no recall-based measure: k only says how much of the sum is known.",
         )
     low, high = discrimination[recall[0]]
-    text = (
-        f"no plan file (--plan) fixes them. For {_listed(recall)} another k is another measure: by"
-        f" {recall[0]} the share of pairs told apart goes from {100 * low:.1f}% to {100 * high:.1f}% over the"
-        " depths shown."
-    )
+    text = f"no plan file (--plan) fixes them. For {_listed(recall)} another k is another measure"
+    if not np.isnan(low):
+        text += (
+            f": by {recall[0]} the share of pairs told apart goes from {100 * low:.1f}% to"
+            f" {100 * high:.1f}% over the depths shown"
+        )
+    text += "."
     return Finding(guideline=name, heed=True, text=text)
 
 
@@ -106,7 +108,7 @@ def _form(measure: Measure) -> str:
     return ""
 
 
-def own_order(
+def tie_rule(
     ties: str, other: str, found: Mapping[str, tuple[float, MostPlaces]], runs: Sequence[str]
 ) -> Finding:
     """Beware of the tie rule: what it does to the ordering of the runs, by measure cut at a depth.
@@ -221,8 +223,8 @@ def early_leaders(
     `early` and `deep` are depths with the means there, (run,); `assessment` is A_p at the deep one.
     """
     count = len(runs)
-    leading = set(_first(-np.nan_to_num(early[1]), max(1, int(LEADING * count))))
-    least = set(_first(np.nan_to_num(assessment), max(1, int(LEAST * count))))
+    leading = set(_first(-_or(early[1], -np.inf), max(1, int(LEADING * count))))
+    least = set(_first(_or(assessment, np.inf), max(1, int(LEAST * count))))
     both = sorted(leading & least, key=lambda run: -early[1][run])
     places = {k: _places_of(means) for k, means in (early, deep)}
     name = "early leaders"
@@ -239,13 +241,20 @@ def early_leaders(
 
 
 def _first(values: Floats, count: int) -> list[int]:
-    return np.argsort(values, kind="stable")[:count].tolist()
+    """The places of so many of the smallest values that are known."""
+    order = np.argsort(values, kind="stable")[:count]
+    return order[np.isfinite(values[order])].tolist()
+
+
+def _or(values: Floats, unknown: float) -> Floats:
+    """The values, with this in place of those that are not known."""
+    return np.where(np.isnan(values), unknown, values)
 
 
 def _places_of(means: Floats) -> NDArray[np.int64]:
     """(run,): places from 1, the highest mean first."""
     places = np.empty(len(means), np.int64)
-    places[np.argsort(-np.nan_to_num(means), kind="stable")] = np.arange(1, len(means) + 1)
+    places[np.argsort(-_or(means, -np.inf), kind="stable")] = np.arange(1, len(means) + 1)
     return places
 
 

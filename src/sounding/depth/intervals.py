@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.compare.anova import comparison_half_width
+from sounding.compare.anova import comparison_half_width, one_way, two_way
 from sounding.compare.cases import UNTESTED, Cases, decide
 from sounding.compare.claims import PairTests
 from sounding.compare.procedure import Procedure
-from sounding.errors import DataError
+from sounding.depth.ratios import can_test
 from sounding.scores import mean_over_topics
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ class Intervals:
 
     depths: tuple[int, ...]
     means: Floats  # (depth, run)
-    half_width: Floats  # (depth,) the same for all runs; NaN: there is no error to reckon with
+    half_width: Floats  # (depth,) the same for all runs; NaN: no error to reckon with, or F does not reject
+    f_p: Floats  # (depth,) of the F test over all runs; NaN: not tested
 
     @property
     def lower(self) -> Floats:
@@ -52,20 +53,28 @@ def comparison_intervals(
     """Intervals from values (depth, run, topic): two runs differ significantly where theirs are disjoint.
 
     After an analysis of variance, by Bonferroni for all pairs: t(1 - alpha / 2m) s / sqrt(2n) on either
-    side of the mean. The error is that of the topics which every run has; the means are of all that each
-    run has. With topics as blocks, and two runs, it is the paired t test.
+    side of the mean. Pairs of several count only where the F test over all runs rejects, so that there are
+    no intervals where it does not. The error is that of the topics which every run has; the means are of
+    all that each run has. With topics as blocks, and two runs, it is the paired t test.
     """
-    runs = values.shape[1]
-    widths = [_half_width(table, runs * (runs - 1) // 2, alpha, topics_as_blocks) for table in values]
-    return Intervals(depths=tuple(depths), means=mean_over_topics(values), half_width=np.array(widths))
+    found = [_half_width(table, alpha, topics_as_blocks) for table in values]
+    return Intervals(
+        depths=tuple(depths), means=mean_over_topics(values),
+        half_width=np.array([width for width, _ in found]), f_p=np.array([p for _, p in found]),
+    )  # fmt: skip
 
 
-def _half_width(table: Floats, pairs: int, alpha: float, topics_as_blocks: bool) -> float:
+def _half_width(table: Floats, alpha: float, topics_as_blocks: bool) -> tuple[float, float]:
+    """Half-width, and p of the F test."""
     whole = table[:, ~np.isnan(table).any(axis=0)]
+    pairs = len(table) * (len(table) - 1) // 2
     if pairs < 1 or whole.shape[1] < 2:
-        return np.nan
-    found = comparison_half_width(whole, alpha=alpha, pairs=pairs, topics_as_blocks=topics_as_blocks)
-    return found if found > 0 else np.nan
+        return np.nan, np.nan
+    variance = two_way(whole) if topics_as_blocks else one_way(whole)
+    p = variance.omnibus.p
+    if variance.mean_square == 0 or (pairs > 1 and p > alpha):
+        return np.nan, p
+    return comparison_half_width(whole, alpha=alpha, pairs=pairs, topics_as_blocks=topics_as_blocks), p
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -125,10 +134,7 @@ def pair_over_depth(
 
 
 def _tested(table: Floats, procedure: Procedure) -> PairTests | None:
-    try:
-        return procedure.apply(table, ONE_PAIR)
-    except DataError:
-        return None
+    return procedure.apply(table, ONE_PAIR) if can_test(table, procedure) else None
 
 
 def _p(tests: PairTests | None) -> float:

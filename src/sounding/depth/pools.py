@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sounding.agreement import agreement_matrix, find_coefficient, most_places
-from sounding.agreement.orders import on_a_grid, places
+from sounding.agreement.orders import on_a_grid
 from sounding.compare.pairs import Pairs, all_pairs
 from sounding.compare.procedure import Procedure
 from sounding.compare.requests import check_choices
-from sounding.depth.regrading import GONE, JUDGED, Regrading, States
 from sounding.errors import DataError
 from sounding.measures import Measure, parse_measures
 from sounding.policies import Policies
+from sounding.regrading import GONE, JUDGED, Regrading, States
 from sounding.retrieved import Retrieved
 from sounding.scores import summaries
 from sounding.workers import Progress, map_items
@@ -34,7 +34,7 @@ class PoolDepths:
     """The runs under pools of several depths, each set against all judgments; the last pool is the whole one.
 
     Orders and claims are about pairs of runs: `order` is 1 where the first of a pair is better, -1 where the
-    second is, 0 where they tie; `significant` is what the test says of the pair.
+    second is, 0 where they tie or one has no value; `significant` is what the test says of the pair.
     """
 
     runs: tuple[str, ...]
@@ -47,9 +47,7 @@ class PoolDepths:
     means: NDArray[np.float64]  # (pool, run, measure)
     coefficients: tuple[str, ...]
     agreement: NDArray[np.float64]  # (coefficient, pool, measure) with the whole pool
-    moved: NDArray[
-        np.float64
-    ]  # (pool, measure) the most places that a run stands from its place in the whole
+    moved: NDArray[np.float64]  # (pool, measure) most places that a run stands from its place in the whole
     pairs: Pairs  # (pair, 2)
     order: NDArray[np.int8]  # (pool, measure, pair)
     significant: NDArray[np.bool_]  # (pool, measure, pair)
@@ -107,27 +105,6 @@ class PoolDepths:
             schema_overrides={"pool_depth": polars.Int64, "measure": polars.String},
         )
 
-    @property
-    def run_frame(self) -> polars.DataFrame:
-        """Columns pool_depth (null: the whole pool), measure, run, mean, place: one row a run in each."""
-        import polars
-
-        pools, runs, measures = self.means.shape
-        by_measure = self.means.transpose(0, 2, 1).reshape(pools * measures, runs)
-        place = np.full(by_measure.shape, np.nan)
-        known = np.isfinite(by_measure).all(axis=1)
-        place[known] = places(on_a_grid(by_measure[known])).mean
-        return polars.DataFrame(
-            {
-                "pool_depth": [depth for depth in (*self.depths, None) for _ in range(measures * runs)],
-                "measure": [str(measure) for measure in self.measures for _ in range(runs)] * pools,
-                "run": list(self.runs) * (pools * measures),
-                "mean": by_measure.ravel(),
-                "place": place.ravel(),
-            },
-            schema_overrides={"pool_depth": polars.Int64, "measure": polars.String, "run": polars.String},
-        )
-
 
 def pool_depths(
     regrading: Regrading,
@@ -147,15 +124,18 @@ def pool_depths(
     """
     wanted = parse_measures(measures)
     check_choices(wanted, regrading.policies)
+    check_judgments(regrading)
     for name in coefficients:
         find_coefficient(name)
     ascending = tuple(sorted(set(depths)))
     if not ascending or ascending[0] < 1:
         raise DataError(f"pool depths {list(depths)}; expected whole numbers from 1")
     ranks = _pool_ranks(regrading, contributors)
-    ranked = replace(regrading, pool_ranks=ranks)
+    ranked = replace(regrading, qrels=replace(regrading.qrels, pool_ranks=ranks))
     states = [_cut(regrading.full, ranks, depth) for depth in ascending] + [regrading.full]
-    values = np.array(map_items(lambda state: ranked.values(state, wanted), states, progress=progress))
+    values = np.array(
+        map_items(lambda state: ranked.values(wanted, ranked.under(state)), states, progress=progress)
+    )
     return _set_against_whole(ranked, states, values, ascending, wanted, tuple(coefficients), procedure)
 
 
@@ -163,11 +143,22 @@ def _pool_ranks(regrading: Regrading, contributors: Retrieved | None) -> NDArray
     """(row of the qrels,): the best rank of the document in a contributing run; 0: none."""
     if contributors is not None:
         return contributors.pool_ranks(regrading.qrels)
-    if regrading.pool_ranks is None:
+    if regrading.qrels.pool_ranks is None:
         raise DataError(
             f"{regrading.qrels.source}: no pool ranks, and no runs that the pool was made of; give one"
         )
-    return regrading.pool_ranks
+    return regrading.qrels.pool_ranks
+
+
+def check_judgments(regrading: Regrading) -> None:
+    """An error where parts of the judgments say nothing: too few runs, or a sample already."""
+    if len(regrading.runs) < 2:
+        raise DataError(f"runs: {len(regrading.runs)}; an ordering needs at least 2")
+    qrels = regrading.qrels
+    if qrels.strata is not None or qrels.probabilities is not None:
+        raise DataError(
+            f"{qrels.source}: these judgments are a sample already; take parts of complete judgments"
+        )
 
 
 def _cut(full: States, ranks: NDArray[np.int64], depth: int) -> States:
@@ -186,11 +177,10 @@ def _set_against_whole(
     pairs = all_pairs(len(regrading.runs))
     means = np.array([summaries(table, measures) for table in values])
     tested = [[procedure.apply(table[:, n], pairs) for n in range(len(measures))] for table in values]
-    steps = np.array([on_a_grid(np.nan_to_num(table.T)) for table in means])  # (pool, measure, run)
     return PoolDepths(
         runs=regrading.runs, measures=measures, topics=regrading.topics, depths=depths,
         judgments=np.array([np.count_nonzero(state == JUDGED) for state in states]),
-        relevant=np.array([np.count_nonzero(regrading.grades[state == JUDGED] >= 1) for state in states]),
+        relevant=np.array([np.count_nonzero(regrading.row_grade[state == JUDGED] >= 1) for state in states]),
         values=values, means=means, coefficients=coefficients,
         agreement=np.array(
             [
@@ -204,7 +194,14 @@ def _set_against_whole(
                 for table in means
             ]
         ),
-        pairs=pairs, order=np.sign(steps[..., pairs[:, 0]] - steps[..., pairs[:, 1]]).astype(np.int8),
+        pairs=pairs, order=np.array([_order(table.T, pairs) for table in means]),
         significant=np.array([[tests.significant for tests in row] for row in tested]),
         procedure=procedure, policies=regrading.policies,
     )  # fmt: skip
+
+
+def _order(means: NDArray[np.float64], pairs: Pairs) -> NDArray[np.int8]:
+    """(measure, pair) from (measure, run): which run of a pair is better; 0 where one has no value."""
+    steps = np.where(np.isnan(means), np.nan, on_a_grid(np.nan_to_num(means)))
+    gaps = steps[:, pairs[:, 0]] - steps[:, pairs[:, 1]]
+    return np.nan_to_num(np.sign(gaps)).astype(np.int8)

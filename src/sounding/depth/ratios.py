@@ -18,6 +18,7 @@ from sounding.compare.claims import check_choices
 from sounding.compare.multiplicity import CORRECTIONS
 from sounding.compare.pairs import Pairs, blocks, differences, grid_decimals
 from sounding.compare.procedure import Procedure
+from sounding.compare.registry import find_test
 from sounding.errors import DataError
 
 Floats = NDArray[np.float64]
@@ -37,9 +38,15 @@ class Separation:
     separated: Signs  # (k, pair): the same where the difference is significant, otherwise 0
     median_p: Floats  # (k,) over the pairs, each by itself; NaN: there was nothing to test
 
+    @property
+    def tested(self) -> NDArray[np.bool_]:
+        """(k,): whether there was anything to test."""
+        return ~np.isnan(self.median_p)
+
     def discrimination(self) -> Floats:
-        """(k,): the share of pairs that are told apart."""
-        return np.count_nonzero(self.separated, axis=1) / self.separated.shape[1]
+        """(k,): the share of pairs that are told apart; NaN: there was nothing to test."""
+        shares = np.count_nonzero(self.separated, axis=1) / self.separated.shape[1]
+        return np.where(self.tested, shares, np.nan)
 
     def at(self, k: int) -> Signs:
         """(pair,): what is separated at one depth, with its direction."""
@@ -49,22 +56,24 @@ class Separation:
 def coverage(new: Separation, reference: Signs) -> Floats:
     """(k,): of the pairs that the reference separates, those that are separated the same way.
 
-    NaN where the reference separates none.
+    NaN where the reference separates none, or there was nothing to test.
     """
-    return _share_of(reference, (new.separated == reference) & (reference != 0))
+    return _share_of(new, reference, (new.separated == reference) & (reference != 0))
 
 
 def inversions(new: Separation, reference: Signs) -> Floats:
     """(k,): of the pairs that the reference separates, those whose means stand the other way round.
 
-    Significant or not; NaN where the reference separates none.
+    Significant or not; NaN where the reference separates none, or there was nothing to test.
     """
-    return _share_of(reference, (new.order == -reference) & (reference != 0))
+    return _share_of(new, reference, (new.order == -reference) & (reference != 0))
 
 
-def _share_of(reference: Signs, counted: NDArray[np.bool_]) -> Floats:
+def _share_of(new: Separation, reference: Signs, counted: NDArray[np.bool_]) -> Floats:
     total = np.count_nonzero(reference)
-    return np.count_nonzero(counted, axis=1) / total if total else np.full(len(counted), np.nan)
+    if not total:
+        return np.full(len(counted), np.nan)
+    return np.where(new.tested, np.count_nonzero(counted, axis=1) / total, np.nan)
 
 
 def separate(values: Floats, ks: Sequence[int], pairs: Pairs, procedure: Procedure) -> Separation:
@@ -104,6 +113,15 @@ def is_quick(procedure: Procedure) -> bool:
     return procedure.test == "t"
 
 
+def can_test(table: Floats, procedure: Procedure) -> bool:
+    """Whether two runs have two topics in common, or all runs where the test needs that: (run, topic)."""
+    known = ~np.isnan(table)
+    if find_test(procedure.test).whole_topics:
+        return int(np.count_nonzero(known.all(axis=0))) >= 2
+    shared = known.astype(np.int64) @ known.T
+    return bool((np.triu(shared, 1) >= 2).any())
+
+
 def _chunks(values: Floats, pairs: Pairs) -> Iterator[slice]:
     """Depths in groups for which a few numbers a pair, and the runs' covariances, stay small."""
     runs = values.shape[1]
@@ -115,11 +133,10 @@ Part = tuple[Signs, Signs, Floats]  # order and separated (k, pair), median p (k
 
 def _tested(table: Floats, pairs: Pairs, procedure: Procedure) -> Part:
     """One depth by the tests of `compare`; nothing is separated where there is nothing to test."""
-    try:
-        tests = procedure.apply(table, pairs)
-    except DataError:
+    if not can_test(table, procedure):
         nothing = np.zeros((1, len(pairs)), np.int8)
         return nothing, nothing, np.full(1, np.nan)
+    tests = procedure.apply(table, pairs)
     order = np.sign(np.nan_to_num(tests.difference)).astype(np.int8)
     median = np.median(tests.p, keepdims=True)
     return order[np.newaxis], (order * tests.significant)[np.newaxis].astype(np.int8), median

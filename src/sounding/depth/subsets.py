@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sounding.agreement import agreement_matrix, find_coefficient
-from sounding.depth.regrading import JUDGED, POOLED, Regrading
+from sounding.depth.pools import check_judgments
 from sounding.errors import DataError
 from sounding.measures import Measure, parse, parse_measures
 from sounding.policies import Policies
-from sounding.scores import summaries
+from sounding.regrading import JUDGED, POOLED, Regrading
 from sounding.workers import Progress, map_items, processes_for
 
 if TYPE_CHECKING:
@@ -79,21 +79,24 @@ class JudgmentSubsets:
                 "share": share,
                 "measure": str(measure),
                 "coefficient": name,
-                "mean": float(known.mean()) if len(known) else np.nan,
-                "least": float(known.min(initial=np.inf)) if len(known) else np.nan,
-                "most": float(known.max(initial=-np.inf)) if len(known) else np.nan,
-                "undefined": self.draws - len(known),
+                "mean": float(known.mean()),
+                "least": float(known.min()),
+                "most": float(known.max()),
+                "undefined": self.draws - np.count_nonzero(~np.isnan(drawn)),
             }
             for place, share in enumerate(self.shares)
             for column, measure in enumerate(self.measures)
             for number, name in enumerate(self.coefficients)
-            for known in [_known(self.agreement[number, place, :, column])]
+            for drawn in [self.agreement[number, place, :, column]]
+            for known in [_known(drawn)]
         ]
         return polars.DataFrame(rows)
 
 
 def _known(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return values[~np.isnan(values)]
+    """The values that are known; one NaN where none is."""
+    known = values[~np.isnan(values)]
+    return known if len(known) else np.array([np.nan])
 
 
 def judgment_subsets(
@@ -115,17 +118,18 @@ def judgment_subsets(
     are held against that of `reference` with all judgments; None: against the measure's own.
     """
     wanted = parse_measures(measures)
+    check_judgments(regrading)
     falling = _checked(wanted, shares, draws)
     for name in coefficients:
         find_coefficient(name)
     parts = _evaluated_parts(regrading, wanted, falling, draws, level, jobs, progress)
     shape = (len(falling), draws)
     means = np.array([part.means for part in parts]).reshape(*shape, len(regrading.runs), len(wanted))
-    full = summaries(regrading.values(regrading.full, wanted), wanted)
+    full = regrading.means(wanted, regrading.view())
     target, against = None, full
     if reference is not None:
         target = parse(str(reference))
-        against = np.tile(summaries(regrading.values(regrading.full, [target]), [target]), len(wanted))
+        against = np.tile(regrading.means([target], regrading.view()), len(wanted))
     return JudgmentSubsets(
         runs=regrading.runs, measures=wanted, shares=falling, draws=draws, seed=regrading.policies.seed,
         judgments=np.array([part.judgments for part in parts]).reshape(shape),
@@ -161,13 +165,12 @@ def _evaluated_parts(
         stays = orders[draw] < sizes.kept(share)[sizes.group]
         states = np.where(stays, regrading.full, POOLED).astype(np.int8)
         judged = states == JUDGED
-        relevant = np.count_nonzero(regrading.grades[judged] >= level)
-        means = summaries(regrading.values(states, measures), measures)
+        relevant = np.count_nonzero(regrading.row_grade[judged] >= level)
+        means = regrading.means(measures, regrading.under(states))
         return _Part(means, int(np.count_nonzero(judged)), int(relevant))
 
     parts = [(share, draw) for share in shares for draw in range(draws)]
-    listed = sum(len(ranking.rank) for ranking in regrading.rankings)
-    processes = processes_for(listed * len(parts), len(parts), jobs)
+    processes = processes_for(regrading.retrieved.lists.size * len(parts), len(parts), jobs)
     return map_items(work, parts, processes=processes, progress=progress)
 
 
@@ -206,7 +209,7 @@ class _Sizes:
 
 
 def _groups(regrading: Regrading, level: float) -> NDArray[np.int64]:
-    return regrading.topic * 2 + (regrading.grades >= level)
+    return regrading.row_topic * 2 + (regrading.row_grade >= level)
 
 
 def _random_places(regrading: Regrading, level: float, seed: Sequence[int]) -> NDArray[np.int64]:

@@ -10,13 +10,33 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sounding.agreement import agreement_matrix, find_coefficient
-from sounding.agreement.registry import PERSISTENCE
+from sounding.agreement.registry import PERSISTENCE, check_persistence
 from sounding.errors import DataError
 
 if TYPE_CHECKING:
     import polars
 
 THRESHOLD = 0.9  # orderings that agree so well are very close to each other (Lu et al., section 6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreeing:
+    """How orderings are held against each other, and from where on they count as the same."""
+
+    coefficient: str = "tau_b"
+    p: float = PERSISTENCE  # of RBO
+    threshold: float = THRESHOLD
+
+    def __post_init__(self) -> None:
+        find_coefficient(self.coefficient)
+        check_persistence(self.p)
+        if not -1 <= self.threshold <= 1:
+            raise DataError(f"threshold {self.threshold:g}: expected a number from -1 to 1, such as 0.9")
+
+    @property
+    def is_distance(self) -> bool:
+        """Whether the coefficient falls as orderings agree better, so that no threshold fits it."""
+        return find_coefficient(self.coefficient).identical != 1
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

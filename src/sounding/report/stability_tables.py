@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sounding.compare.cases import MEANING, strength
 from sounding.compare.p_values import shown_p
 from sounding.depth.findings import Finding, heeded
-from sounding.depth.intervals import PairOverDepth
+from sounding.depth.intervals import Intervals, PairOverDepth
+from sounding.depth.over_depth import OverDepth
 from sounding.depth.pools import PoolDepths
-from sounding.depth.stability import OverDepth, Stability
+from sounding.depth.stability import Stability
 from sounding.depth.subsets import JudgmentSubsets
-from sounding.depth.volatility import THRESHOLD, Volatility, volatility
+from sounding.depth.volatility import Volatility, volatility
 from sounding.report.tables import UNKNOWN, Cell, Column, Table, decimal
+
+if TYPE_CHECKING:
+    import polars
 
 HEED = "To heed, after the closing guidelines of Lu, Moffat & Culpepper (2016):"
 
@@ -25,7 +30,8 @@ def _percent(share: float) -> str:
     return UNKNOWN if np.isnan(share) else f"{100 * share:.1f}%"
 
 
-def _number(value: float, digits: int = 3) -> str:
+def shown_number(value: float, digits: int = 3) -> str:
+    """With so many digits; a dash where it is not known."""
     return UNKNOWN if np.isnan(value) else decimal(value, digits)
 
 
@@ -51,15 +57,17 @@ def people_table(found: Stability, findings: Sequence[Finding]) -> Table:
         Column("turned", [_percent(value) for value in rows["inversion"]], right=True),
     ]
     columns += [
-        Column(title, [_number(value) for value in rows[name]], right=True)
+        Column(title, [shown_number(value) for value in rows[name]], right=True)
         for title, name in (
             ("tau", "tau"), ("tau_ap", "tau_ap"), ("RBO", "rbo"), ("r", "pearson"), ("RMSE", "rmse"),
         )
     ]  # fmt: skip
     if any(value is not None for value in rows["residual_tail"]):
         both = zip(rows["residual_unjudged"], rows["residual_tail"], strict=True)
-        columns.append(Column("open", [None if a is None else _number(a + b) for a, b in both], right=True))
-    columns.append(Column("A_p", [_number(value, 2) for value in rows["assessment"]], right=True))
+        columns.append(
+            Column("open", [None if a is None else shown_number(a + b) for a, b in both], right=True)
+        )
+    columns.append(Column("A_p", [shown_number(value, 2) for value in rows["assessment"]], right=True))
     return Table(columns, notes=[*_explained(found), "", HEED, *heeded(findings)], keys=2)
 
 
@@ -80,8 +88,8 @@ def _explained(found: Stability) -> list[str]:
         f"{runs} runs, {runs * (runs - 1) // 2:,} pairs, {_topics(topics)}. means: of the worst and the best"
         " run. apart: pairs that the test separates; p: its median over the pairs."
         f" Against the reference ({references}): cover and turned, of the pairs that it separates, those"
-        " separated alike and those in the other order; tau, tau_ap, RBO (p 0.9), r (Pearson) and RMSE of the"
-        f" runs' means. {last}",
+        " separated alike and those in the other order; tau, tau_ap, RBO"
+        f" (p {found.agreeing.p:g}), r (Pearson) and RMSE of the runs' means. {last}",
         *(
             [f"{', '.join(none)}: the reference separates no pair, so that none can be covered."]
             if none
@@ -113,14 +121,18 @@ def _tested(found: Stability) -> str:
 
 
 def _stable(found: Stability) -> str:
-    parts = []
-    for one in found.measures:
-        begin = one.volatility.stable_from()
-        parts.append(f"{one.name} from {begin} on" if begin is not None else f"{one.name} nowhere")
+    how = found.agreeing
+    if how.is_distance:
+        return f"Stable: not known by {how.coefficient}, a distance, which has no threshold; use tau_b."
+    parts = [
+        f"{name} from {begin} on" if begin is not None else f"{name} nowhere"
+        for name, begin in found.stable_from().items()
+    ]
+    named = "tau" if how.coefficient == "tau_b" else how.coefficient
     deepest = int(found.ks[-1])
     return (
-        f"Stable: {', '.join(parts)}; from there to {deepest:,} any two depths order the runs with a tau of"
-        f" at least {THRESHOLD:g}."
+        f"Stable: {', '.join(parts)}; from there to {deepest:,} any two depths order the runs with a {named}"
+        f" of at least {how.threshold:g}."
     )
 
 
@@ -146,7 +158,8 @@ def facts(found: Stability, findings: Sequence[Finding]) -> dict[str, Any]:
                 run for run, own in zip(found.runs, found.pool.contributing.tolist(), strict=True) if own
             ],
         },
-        "stable_from": {one.name: one.volatility.stable_from() for one in found.measures},
+        "stable_from": found.stable_from(),
+        "agreement": asdict(found.agreeing),
         "findings": [asdict(finding) for finding in findings],
         "unpooled": [asdict(one) for one in found.unpooled],
         "notes": list(found.notes),
@@ -174,7 +187,7 @@ def _run_table(found: Stability, one: OverDepth) -> Table:
     ]
     told = [
         f"{title}: " + ", ".join(
-            f"{_number(width, 4)} at {k}" for k, width in zip(found.depths, widths.tolist(), strict=True)
+            f"{shown_number(width, 4)} at {k}" for k, width in zip(found.depths, widths.tolist(), strict=True)
         )
         for title, widths in (
             (one.name, one.intervals.half_width), ("A_p", found.assessment_intervals.half_width),
@@ -184,12 +197,33 @@ def _run_table(found: Stability, one: OverDepth) -> Table:
         "Runs in the order of AP@10. Comparison intervals reach this far on either side of a mean, and runs"
         f" with disjoint ones differ significantly, all pairs taken together: {'; '.join(told)}."
     )
-    return Table(columns, title=f"{one.name}: performance and assessment of every run", notes=[note])
+    silent = [
+        sentence
+        for name, intervals in ((one.name, one.intervals), ("A_p", found.assessment_intervals))
+        if (sentence := _silent(name, intervals, found.procedure.alpha))
+    ]
+    title = f"{one.name}: performance and assessment of every run"
+    return Table(columns, title=title, notes=[note, *silent])
 
 
-def tidy_runs(found: Stability) -> Table:
-    """One row a run, measure and depth, with limits; A_p is a measure among them."""
-    frame = found.interval_frame
+def _silent(name: str, intervals: Intervals, alpha: float) -> str:
+    """At which depths the analysis of variance finds no difference among the runs; empty: at none."""
+    kept = [k for k, p in zip(intervals.depths, intervals.f_p.tolist(), strict=True) if p > alpha]
+    if not kept:
+        return ""
+    named = ", ".join(map(str, kept))
+    return (
+        f"{name} at {named}: no interval; the F test over all runs does not reject, so no pair is looked at."
+    )
+
+
+def tidy_runs(found: Stability, *, every_k: bool) -> Table:
+    """One row a run, measure and depth: with limits, or at every k with both forms and residuals."""
+    return tidy_frame(found.run_frame if every_k else found.interval_frame)
+
+
+def tidy_frame(frame: polars.DataFrame) -> Table:
+    """A frame as the table of it that programs get."""
     return Table([Column(name, frame[name].to_list()) for name in frame.columns])
 
 
@@ -206,7 +240,7 @@ def _pair_table(pair: PairOverDepth, depths: Sequence[int]) -> Table:
     a, b = pair.runs
 
     def shown(values: Any, digits: int = 4) -> list[Cell]:
-        return [_number(value, digits) for value in values[rows].tolist()]
+        return [shown_number(value, digits) for value in values[rows].tolist()]
 
     means, shares, cases = pair.performance, pair.assessment, pair.cases[rows].tolist()
     columns = [
@@ -267,25 +301,21 @@ def tidy_pair(pairs: Sequence[PairOverDepth]) -> Table:
 
 
 def volatilities(found: Stability, coefficient: str, ks: Sequence[int]) -> list[Volatility]:
-    """Agreement of the orderings at these depths: within every measure, and between the first and others."""
+    """Agreement of the orderings at these depths: within every measure, then between any two."""
     rows = [found.place(k) for k in ks]
-    first, *others = found.measures
-    within = [
-        volatility(one.means[rows], ks, measure=one.name, coefficient=coefficient) for one in found.measures
-    ]
-    between = [
+    pairs = [(one, one) for one in found.measures] + list(combinations(found.measures, 2))
+    return [
         volatility(
-            first.means[rows], ks, others=one.means[rows], measure=first.name, other=one.name,
-            coefficient=coefficient,
+            one.means[rows], ks, others=other.means[rows], measure=one.name, other=other.name,
+            coefficient=coefficient, p=found.agreeing.p,
         )
-        for one in others
+        for one, other in pairs
     ]  # fmt: skip
-    return [*within, *between]
 
 
-def volatility_tables(found: Stability, coefficient: str) -> list[Table]:
+def volatility_tables(found: Stability) -> list[Table]:
     """A matrix of the chosen depths for each."""
-    return [_volatility_table(one) for one in volatilities(found, coefficient, found.depths)]
+    return [_volatility_table(one) for one in volatilities(found, found.agreeing.coefficient, found.depths)]
 
 
 def _volatility_table(one: Volatility) -> Table:
@@ -298,9 +328,9 @@ def _volatility_table(one: Volatility) -> Table:
     return Table(columns, title=f"volatility: {one.coefficient} of the orderings by {between} at two depths")
 
 
-def tidy_volatility(found: Stability, coefficient: str) -> Table:
+def tidy_volatility(found: Stability) -> Table:
     """One row a cell, at the chosen depths."""
-    frames = [one.frame for one in volatilities(found, coefficient, found.depths)]
+    frames = [one.frame for one in volatilities(found, found.agreeing.coefficient, found.depths)]
     columns = [
         Column(name, [cell for frame in frames for cell in frame[name].to_list()])
         for name in frames[0].columns
@@ -342,8 +372,7 @@ def _whole(cell: float) -> Cell:
 
 def tidy_pools(pools: PoolDepths) -> Table:
     """The same for programs."""
-    frame = pools.frame
-    return Table([Column(name, frame[name].to_list()) for name in frame.columns])
+    return tidy_frame(pools.frame)
 
 
 def subsets_table(subsets: JudgmentSubsets) -> Table:
@@ -371,5 +400,4 @@ def _with_range(mean: float, least: float, most: float) -> str:
 
 def tidy_subsets(subsets: JudgmentSubsets) -> Table:
     """One row a share, draw and measure."""
-    frame = subsets.frame
-    return Table([Column(name, frame[name].to_list()) for name in frame.columns])
+    return tidy_frame(subsets.frame)

@@ -1,0 +1,76 @@
+"""Runs read as an evaluation reads them: under its policies, each once, on one process or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from sounding.data.formats import read_run, run_sources
+from sounding.data.sources import bytes_to_read, run_names
+from sounding.data.tables import Run
+from sounding.errors import DataError
+from sounding.policies import Policies
+from sounding.workers import Progress, map_items, processes_for, settle_memory
+
+Result = TypeVar("Result")
+Place = tuple[Any, str | None]  # where a run is, and the name it was given, if any
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class EachRun(Generic[Result]):
+    """What was made of each run, in the order in which the runs were given."""
+
+    names: tuple[str, ...]  # no two alike
+    tags: tuple[str, ...]  # what each run calls itself
+    results: list[Result]
+
+
+def read_one(place: Place, policies: Policies, run_format: str | None = None) -> Run:
+    """One run under the policies for repeated documents and for ties."""
+    return read_run(
+        place[0], name=place[1], format=run_format, duplicates=policies.duplicates,
+        with_ranks=policies.ties == "rank",
+    )  # fmt: skip
+
+
+def map_runs(
+    work: Callable[[Run], Result],
+    runs: Any,
+    policies: Policies,
+    *,
+    run_format: str | None = None,
+    jobs: int | None = 1,
+    progress: Progress | None = None,
+) -> EachRun[Result]:
+    """What `work` makes of each run; a run is in memory only while it is worked on."""
+    settle_memory()
+    sources = run_sources(runs)
+
+    def worked(place: Place) -> tuple[str, str, str, Result]:
+        run = read_one(place, policies, run_format)
+        return run.source, run.name, run.tag, work(run)
+
+    processes = processes_for(bytes_to_read(source for source, _ in sources), len(sources), jobs)
+    rows = map_items(worked, sources, processes=processes, progress=progress)
+    return EachRun(
+        names=tuple(run_names([row[0] for row in rows], [row[1] for row in rows])),
+        tags=tuple(row[2] for row in rows),
+        results=[row[3] for row in rows],
+    )
+
+
+def check_topics(run: Run, topics: Sequence[str], policies: Policies) -> None:
+    """An error where a run has none of the judged topics, or lacks one and the policy is not to allow it."""
+    had = {topic for topic, size in zip(run.topics, run.sizes.tolist(), strict=True) if size}
+    lacking = [topic for topic in topics if topic not in had]
+    if len(lacking) == len(topics) and len(run.docs):
+        theirs, ours = ", ".join(topics[:3]), ", ".join(run.topics[:3])
+        raise DataError(
+            f"{run.source}: no topic in common: the qrels have {theirs}, ..., the run {ours}, ..."
+        )
+    if policies.missing == "error" and lacking:
+        raise DataError(
+            f"{run.source}: no documents for {len(lacking)} of {len(topics)} judged topics, first"
+            f" {lacking[0]!r}; the policy `missing` may be zero or skip"
+        )

@@ -1,0 +1,183 @@
+"""Cumulative forms of measures of readers who stop somewhere: RBP, ERR, INST and their like."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from sounding.depth.cumulative import Table, curve, cuts, looked_at, placed, share, summed
+from sounding.measures.graded import DcgForm, Gains, scaled
+from sounding.measures.utility import gains_above_zero, insq_weights, rank_numbers, rbp_gain, rbp_weight
+from sounding.ranking import Ranking, Values
+
+
+@curve("RBP")
+def rank_biased_precision(
+    run: Ranking,
+    depth: int,
+    *,
+    p: float = 0.8,
+    rel: float | None = None,
+    gain: Literal["linear", "exponential"] = "linear",
+    gains: Gains | None = None,
+) -> Table:
+    """Weighted gains so far."""
+    worth = rbp_gain(run.judgments, run.grade, rel, gain, gains)
+    return summed(run, run.topic, run.rank, worth * rbp_weight(run.rank, p), depth)
+
+
+@curve("RBPResidual")
+def rank_biased_precision_residual(
+    run: Ranking, depth: int, *, p: float = 0.8, part: Literal["both", "unjudged", "tail"] = "both"
+) -> Table:
+    """Weight of unjudged documents so far, and of all ranks beyond."""
+    tail = np.power(p, looked_at(run, depth).astype(np.float64))
+    if part == "tail":
+        return tail
+    judged = summed(run, run.topic, run.rank, rbp_weight(run.rank, p), depth)
+    unjudged = np.maximum(1 - tail - judged, 0)  # rounding could leave less than nothing
+    return unjudged if part == "unjudged" else unjudged + tail
+
+
+@curve("ERR")
+def expected_reciprocal_rank(
+    run: Ranking,
+    depth: int,
+    *,
+    max_rel: float | None = None,
+    gain: Literal["exponential", "linear"] = "exponential",
+) -> Table:
+    """Chances to stop so far, each by its rank."""
+    satisfied = satisfied_at(run, depth, max_rel, gain)
+    return np.cumsum(satisfied * _reading(satisfied) / cuts(depth), axis=0)
+
+
+def satisfied_at(
+    run: Ranking, depth: int, max_rel: float | None, gain: Literal["exponential", "linear"]
+) -> Table:
+    """(rank, topic): the chance that the document there satisfies the reader of ERR."""
+    highest = run.judgments.highest if max_rel is None else max_rel
+    grade = np.minimum(run.grade, highest)
+    chance = scaled(grade, "exponential", highest) if gain == "exponential" else grade / (highest + 1)
+    return placed(run.topic, run.rank, chance, depth, len(run.topics))
+
+
+def _reading(stops: Table) -> Table:
+    """(rank, topic): the chance that the reader gets there, who stops at each rank with such a chance."""
+    reading = np.ones(stops.shape)
+    np.cumprod(1 - stops[:-1], axis=0, out=reading[1:])
+    return reading
+
+
+def _gains(run: Ranking, depth: int, min_rel: float, max_rel: float | None) -> Table:
+    """(rank, topic): gains from 0 at `min_rel` to 1 at `max_rel`."""
+    hit, gain = gains_above_zero(run, depth, min_rel, max_rel)
+    return placed(hit.topic, hit.rank, gain, depth, len(run.topics))
+
+
+def _mean_gain(weight: Table | Values, gain: Table) -> Table:
+    """(k, topic): the mean gain down to every k when ranks have these weights."""
+    weights = np.broadcast_to(weight if weight.ndim == 2 else weight[:, np.newaxis], gain.shape)
+    return share(np.cumsum(weights * gain, axis=0), np.cumsum(weights, axis=0))
+
+
+@curve("SDCG")
+def scaled_discounted_cumulative_gain(
+    run: Ranking,
+    depth: int,
+    *,
+    dcg: Literal["log2", "zipf", "jk"] = "log2",
+    min_rel: float = 0,
+    max_rel: float | None = None,
+) -> Table:
+    """Mean gain under the discounts as weights."""
+    return _mean_gain(DcgForm(dcg).discount(rank_numbers(depth)), _gains(run, depth, min_rel, max_rel))
+
+
+@curve("INSQ")
+def insq(
+    run: Ranking,
+    depth: int,
+    *,
+    T: float = 1,  # noqa: N803
+    min_rel: float = 0,
+    max_rel: float | None = None,
+) -> Table:
+    """Mean gain under the weights of INSQ."""
+    return _mean_gain(insq_weights(depth, T), _gains(run, depth, min_rel, max_rel))
+
+
+@curve("INST")
+def inst(
+    run: Ranking,
+    depth: int,
+    *,
+    T: float = 1,  # noqa: N803
+    min_rel: float = 0,
+    max_rel: float | None = None,
+) -> Table:
+    """Mean gain of a reader who goes on with chance ((a - 1) / a)^2, a = i + 2T - gained so far."""
+    gain = _gains(run, depth, min_rel, max_rel)
+    a = cuts(depth) + 2 * T - np.cumsum(gain, axis=0)
+    return _mean_gain(_reading(1 - ((a - 1) / a) ** 2), gain)
+
+
+@curve("BPM")
+def bejeweled_player_model(
+    run: Ranking,
+    depth: int,
+    *,
+    T: float = 1,  # noqa: N803
+    min_rel: float = 0,
+    max_rel: float | None = None,
+) -> Table:
+    """Mean gain as far as the reader goes, who stops where T is gained."""
+    gain = _gains(run, depth, min_rel, max_rel)
+    gained = np.cumsum(gain, axis=0)
+    enough = gained >= T * (1 - 1e-12)  # sums of thirds and the like reach T but for rounding
+    going = np.ones(enough.shape, np.bool_)
+    going[1:] = ~enough[:-1]
+    return np.cumsum(gain * going, axis=0) / np.cumsum(going, axis=0)
+
+
+@curve("NERR8")
+def nearly_err_truncated(
+    run: Ranking, depth: int, *, min_rel: float = 0, max_rel: float | None = None
+) -> Table:
+    """Mean gain of a reader who stops with the chance of each gain."""
+    return _cascade(run, np.ones(depth), min_rel, max_rel)
+
+
+@curve("NERR9")
+def nearly_err_discounted(
+    run: Ranking, depth: int, *, min_rel: float = 0, max_rel: float | None = None
+) -> Table:
+    """The same with weights 1 / rank."""
+    return _cascade(run, 1 / rank_numbers(depth), min_rel, max_rel)
+
+
+@curve("NERR10")
+def nearly_err_patient(
+    run: Ranking, depth: int, *, p: float = 0.9, min_rel: float = 0, max_rel: float | None = None
+) -> Table:
+    """The same with weights p^(rank - 1)."""
+    return _cascade(run, p ** (rank_numbers(depth) - 1), min_rel, max_rel)
+
+
+@curve("NERR11")
+def nearly_err_goal(
+    run: Ranking,
+    depth: int,
+    *,
+    T: float = 1,  # noqa: N803
+    min_rel: float = 0,
+    max_rel: float | None = None,
+) -> Table:
+    """The same with the weights of INSQ."""
+    return _cascade(run, insq_weights(depth, T), min_rel, max_rel)
+
+
+def _cascade(run: Ranking, weight: Values, min_rel: float, max_rel: float | None) -> Table:
+    gain = _gains(run, len(weight), min_rel, max_rel)
+    return _mean_gain(weight[:, np.newaxis] * _reading(gain), gain)

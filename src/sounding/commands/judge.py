@@ -1,0 +1,473 @@
+"""`sounding judge`: the judging server and what an organiser does around it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sounding.commands.options import output_options, progress_bar, remark, write_tables
+from sounding.errors import DataError, MissingPartError
+from sounding.workers import Progress
+
+if TYPE_CHECKING:
+    from sounding.judging.project import Project
+    from sounding.judging.store import Store, User
+
+LOOPBACK = "127.0.0.1"
+PORT = 8000
+
+project_argument = click.argument(
+    "folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+
+
+@click.group("judge", short_help="The judging server.")
+def command() -> None:
+    """People judge what the algorithm picks, and watch the order of the runs become certain.
+
+    \b
+    sounding judge init DIR --corpus docs.jsonl --topics topics.txt --runs 'runs/*'
+    sounding judge user DIR jane --role organiser
+    sounding judge serve DIR
+    sounding judge export DIR qrels -o qrels.txt
+    """  # noqa: D301 - click wants the control character
+
+
+@command.command("init")
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--corpus",
+    multiple=True,
+    required=True,
+    metavar="FILE",
+    help="Documents: TREC SGML, JSONL, CSV, texts; files, folders, globs.",
+)
+@click.option("--topics", metavar="FILE", help="Topics; more can be written in the browser.")
+@click.option(
+    "--runs", multiple=True, metavar="FILE", help="Runs: files, folders, globs; more can be added later."
+)
+@click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
+@click.option(
+    "--title", default="Relevance judgments", show_default=True, help="What assessors see above every page."
+)
+@click.option(
+    "--scale",
+    default="0=not relevant,1=relevant",
+    show_default=True,
+    metavar="G=TEXT,...",
+    help="Grades and what they mean; a grade's key is its digit.",
+)
+@click.option(
+    "-l", "--level", type=float, default=1, show_default=True, metavar="G", help="Lowest relevant grade."
+)
+@click.option(
+    "--overlap",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Assessors who judge each document.",
+)
+@click.option(
+    "--feed",
+    type=click.Choice(["first", "majority", "adjudicated"]),
+    default="first",
+    show_default=True,
+    help="Which of several grades counts.",
+)
+@click.option(
+    "--order",
+    default="mtc",
+    show_default=True,
+    metavar="S",
+    help="Order of judging: mtc, or a strategy of `sounding pool`.",
+)
+@click.option(
+    "-P",
+    "--parameter",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Parameter of the order, such as strata=10:1,100:0.1.",
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Documents of a topic that are shuffled together.",
+)
+@click.option(
+    "--warm-up",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="First documents of a topic by rank, shuffled, before the order begins.",
+)
+@click.option(
+    "--depth", type=click.IntRange(1), default=100, show_default=True, help="Documents of a run that count."
+)
+@click.option(
+    "--measure",
+    default="AP",
+    show_default=True,
+    metavar="M",
+    help="Whose order of the runs is to become certain.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is drawn.")
+@click.option(
+    "--lease",
+    type=click.FloatRange(0, min_open=True),
+    default=10,
+    show_default=True,
+    metavar="MINUTES",
+    help="How long a document stays with an assessor who is gone.",
+)
+@click.option(
+    "--database",
+    metavar="URL",
+    help="An empty PostgreSQL database, postgresql://...; default: a SQLite file in DIR.",
+)
+@click.option("--quiet", is_flag=True, help="No progress bar, no remarks.")
+def init(folder: Path, **options: Any) -> None:
+    """Make a project in DIR, which must not exist or be empty."""
+    from sounding.judging.project import create_project
+    from sounding.judging.settings import Order, Settings, parse_scale
+
+    settings = Settings(
+        title=options["title"], scale=parse_scale(options["scale"]), level=options["level"],
+        overlap=options["overlap"], feed=options["feed"], seed=options["seed"], depth=options["depth"],
+        order=Order(
+            policy=options["order"], parameters=_parameters(options["parameter"]), batch=options["batch"],
+            warm_up=options["warm_up"],
+        ),
+        lease_seconds=60 * options["lease"], measure=options["measure"],
+    )  # fmt: skip
+    with _counter(options["quiet"], "reading documents") as progress:
+        project = create_project(
+            folder, corpus=options["corpus"], topics=options["topics"], runs=options["runs"],
+            settings=settings, database=options["database"], run_format=options["run_format"],
+            progress=progress,
+        )  # fmt: skip
+    with project:
+        _say_what_there_is(project, options["quiet"])
+        remark(
+            f"next: sounding judge user {folder} NAME --role organiser; then: sounding judge serve {folder}",
+            quiet=options["quiet"],
+        )
+
+
+@command.command("serve")
+@project_argument
+@click.option(
+    "--host",
+    default=LOOPBACK,
+    show_default=True,
+    help="Address to listen on; beyond this machine only once there are users.",
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True)
+def serve(folder: Path, host: str, port: int) -> None:
+    """Serve the project in DIR until it is stopped."""
+    from sounding.judging.project import open_project
+
+    try:
+        from sounding.judging.app import serve as serve_project
+    except ModuleNotFoundError as error:
+        raise MissingPartError(str(error.name), "the judging server", "judge") from None
+    with open_project(folder) as project:
+        serve_project(project, host, port)
+
+
+@command.command("user")
+@project_argument
+@click.argument("name", required=False)
+@click.option(
+    "--role",
+    type=click.Choice(["assessor", "organiser"]),
+    help="Of a new user, or from now on.  [default: assessor]",
+)
+@click.option(
+    "--topics", metavar="ID,...", help="Topics to judge, in place of those so far; all: every topic."
+)
+@click.option("--link", is_flag=True, help="A new one-time link to set a password; the old password is void.")
+@click.option("--enable/--disable", "enable", default=None, help="Whether the user may sign in.")
+@click.option("--erase", is_flag=True, help="Forget who the user was; the judgments stay, under a pseudonym.")
+@click.option(
+    "--url", default=f"http://{LOOPBACK}:{PORT}", show_default=True, help="Where the server is, for links."
+)
+@output_options()
+def user(folder: Path, name: str | None, **options: Any) -> None:
+    """List the users of a project, or add or change the one called NAME.
+
+    A new user gets a one-time link to set a password with.
+    """
+    from sounding.judging.project import open_project
+    from sounding.judging.status import user_table
+
+    with open_project(folder) as project:
+        if name is None:
+            _refuse_changes(options)
+            write_tables([user_table(project.store)], options["format_name"], options["output"])
+            return
+        store = project.store
+        present = store.user_by_name(name)
+        if present is None:
+            if options["erase"] or options["link"] or options["enable"] is not None:
+                others = ", ".join(other.name for other in store.users()) or "nobody yet"
+                raise DataError(f"there is no user {name!r}; there are: {others}")
+            _wanted_topics(store, options["topics"])
+            present = store.add_user(name, options["role"] or "assessor")
+            options["link"], options["role"] = True, None
+        _change_user(store, present, options)
+
+
+@command.command("import")
+@project_argument
+@click.option(
+    "--qrels", multiple=True, metavar="FILE", help="Judgments to add; nothing that people judged is touched."
+)
+@click.option("--runs", multiple=True, metavar="FILE", help="Runs to add: files, folders, globs.")
+@click.option("--topics", metavar="FILE", help="Topics to add; changed ones become new versions.")
+@click.option("--qrels-format", metavar="F", help="Format of the qrels, where it is not recognised.")
+@click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
+@click.option("--quiet", is_flag=True, help="No progress bar, no remarks.")
+def import_files(folder: Path, **options: Any) -> None:
+    """Add judgments, runs or topics to the project in DIR, while it is being judged or not."""
+    from sounding.data.topics import read_topics
+    from sounding.judging.project import add_topics, import_qrels, open_project
+
+    if not any(options[name] for name in ("qrels", "runs", "topics")):
+        raise click.UsageError("nothing to add; give --qrels, --runs or --topics")
+    quiet = options["quiet"]
+    with open_project(folder) as project:
+        if options["topics"]:
+            topics = read_topics(options["topics"])
+            changed = add_topics(project.store, topics)
+            remark(f"{len(topics.ids):,} topics read, {changed:,} of them new or changed", quiet=quiet)
+        if options["runs"]:
+            with _counter(quiet, "reading runs") as progress:
+                names = project.engine.add_runs(
+                    options["runs"], run_format=options["run_format"], progress=progress
+                )
+            remark(f"{len(names):,} runs added", quiet=quiet)
+        for source in options["qrels"]:
+            rows, changed = import_qrels(project, source, qrels_format=options["qrels_format"])
+            remark(f"{source}: {rows:,} judgments, {changed:,} of them new or changed", quiet=quiet)
+
+
+@command.command("export")
+@project_argument
+@click.argument(
+    "what", type=click.Choice(["qrels", "assessors", "strata", "prels", "log", "searches", "topics"])
+)
+@click.option("--until", type=click.IntRange(1), metavar="N", help="As it was after event N of the log.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
+@click.option("--quiet", is_flag=True, help="No remarks.")
+def export(folder: Path, what: str, until: int | None, output: Path | None, quiet: bool) -> None:
+    """Write what was judged: one line a judgment, however many there are.
+
+    \b
+    qrels      topic 0 doc grade: the grade that counts
+    assessors  topic assessor doc grade: the grade of every assessor
+    strata     topic 0 doc stratum grade: of a stratified sample; -1: not drawn
+    prels      topic doc grade method probability: of a sample
+    log        every event as JSON, with how each document was chosen
+    searches   every query and document opened, as JSON
+    topics     every version of every topic, as JSON
+    """  # noqa: D301 - click wants the control character
+    from sounding.judging.exports import EXPORTS
+    from sounding.judging.project import open_project
+    from sounding.judging.verify import replayed
+
+    with open_project(folder) as project:
+        last = project.store.last_sequence()
+        moment = last if until is None else min(until, last)
+        replay = replayed(project.store, moment)
+        lines = write_lines(EXPORTS[what](project.store, replay, moment), output)
+    remark(f"{lines:,} lines, as of event {moment:,}", quiet=quiet or output is None)
+    if what in ("strata", "prels") and not lines:
+        remark(f"no topic is judged by a sample, so there are no {what}; see --order at init", quiet=quiet)
+
+
+@command.command("status")
+@project_argument
+@output_options()
+def status(folder: Path, **options: Any) -> None:
+    """How far judging is, and how sure the order of the runs."""
+    from sounding.judging.project import open_project
+    from sounding.judging.status import status_tables
+
+    with open_project(folder) as project:
+        write_tables(status_tables(project), options["format_name"], options["output"])
+
+
+@command.command("backup")
+@project_argument
+@click.argument("target", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--quiet", is_flag=True, help="No remarks.")
+def backup(folder: Path, target: Path, quiet: bool) -> None:
+    """Copy the database of the project to FILE, while it is being judged or not.
+
+    SQLite: FILE takes the place of DIR/judging.sqlite. PostgreSQL: FILE is for pg_restore. The corpus in DIR
+    never changes, and is not copied.
+    """
+    from sounding.judging.project import open_project
+
+    with open_project(folder) as project:
+        last = project.store.last_sequence()
+        project.store.backup(target)
+    remark(f"{target}: everything up to event {last:,}, or later", quiet=quiet)
+
+
+@command.command("verify")
+@project_argument
+@click.option("--quiet", is_flag=True, help="No progress bar, no remarks.")
+@click.pass_context
+def verify_project(context: click.Context, folder: Path, quiet: bool) -> None:
+    """Replay the log in a new process and compare: choices, next documents, confidences, exports.
+
+    Exits 1, with one line for each, where anything differs.
+    """
+    from sounding.judging.project import open_project
+    from sounding.judging.verify import verify
+
+    with open_project(folder) as project:
+        total = project.store.last_sequence()
+        with progress_bar(total, quiet=quiet, label="replaying") as progress:
+            found = verify(project, progress)
+    for problem in found.problems:
+        click.echo(problem)
+    told = f"{found.events:,} events replayed in two processes, {found.choices:,} choices made again"
+    remark(
+        f"{told}: {f'{len(found.problems):,} differences' if found.problems else 'all the same'}", quiet=quiet
+    )
+    if found.problems:
+        context.exit(1)
+
+
+def write_lines(lines: Iterable[str], output: Path | None) -> int:
+    """Write lines one by one to standard output, or to a file that appears whole or not at all."""
+    count = 0
+    if output is None:
+        for line in lines:
+            sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape"))
+            count += 1
+        sys.stdout.buffer.flush()
+        return count
+    part = output.with_name(f".{output.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as stream:
+            for line in lines:
+                stream.write(line.encode("utf-8", "surrogateescape"))
+                count += 1
+        part.replace(output)
+    except OSError as error:
+        raise DataError(f"{output} cannot be written: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return count
+
+
+def _parameters(given: Iterable[str]) -> dict[str, Any]:
+    """Parameters of an order, numbers as numbers."""
+    found: dict[str, Any] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise click.UsageError(f"-P {text}: expected name=value")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def _refuse_changes(options: dict[str, Any]) -> None:
+    for name in ("role", "topics", "link", "erase", "enable"):
+        if options[name]:
+            raise click.UsageError(f"--{name} is for one user; give a NAME")
+
+
+def _change_user(store: Store, user: User, options: dict[str, Any]) -> None:
+    from sounding.judging.project import invite
+
+    quiet = options["quiet"]
+    if options["erase"]:
+        gone = store.erase_user(user.id)
+        remark(f"{user.name} is forgotten; the judgments stay, as those of {gone.pseudonym}", quiet=quiet)
+        return
+    if options["role"] is not None:
+        store.set_role(user.id, options["role"])
+    if options["enable"] is not None:
+        store.set_active(user.id, options["enable"])
+    if options["topics"] is not None:
+        _assign(store, user, options["topics"])
+    if options["link"]:
+        if user.password_hash is not None:
+            store.set_password(user.id, None)
+        secret = invite(store, user, "invitation" if user.password_hash is None else "reset")
+        click.echo(f"{options['url'].rstrip('/')}/welcome/{secret}")
+        remark(f"for {user.name} alone: opens once, within 14 days, and sets a password", quiet=quiet)
+
+
+def _wanted_topics(store: Store, listed: str | None) -> list[str]:
+    """The topics of a list with commas, or all."""
+    known = [topic.id for topic in store.topics()]
+    wanted = (
+        known if listed == "all" else [name.strip() for name in (listed or "").split(",") if name.strip()]
+    )
+    for name in wanted:
+        if name not in known:
+            raise DataError(f"there is no topic {name!r}; sounding judge status lists them")
+    return wanted
+
+
+def _assign(store: Store, user: User, listed: str) -> None:
+    """Give a user these topics in place of those so far."""
+    wanted = _wanted_topics(store, listed)
+    for topic, assessor in store.assignments():
+        if assessor == user.pseudonym and topic not in wanted:
+            store.unassign(topic, assessor)
+    for name in wanted:
+        store.assign(name, user.pseudonym)
+
+
+def _say_what_there_is(project: Project, quiet: bool) -> None:
+    runs, engine = project.engine.run_names(), project.engine
+    topics = [topic.id for topic in project.store.topics()]
+    left = sum(map(engine.left, topics))
+    remark(
+        f"{project.corpus.count:,} documents, {len(topics):,} topics, {len(runs):,} runs;"
+        f" {left:,} documents of the runs can be judged",
+        quiet=quiet,
+    )
+    strangers = [topic for topic in engine.topics() if topic not in topics]
+    if strangers and topics:
+        remark(f"the runs have {len(strangers):,} topics more, such as {strangers[0]}", quiet=quiet)
+    lost = engine.lost(project.corpus)
+    if lost:
+        topic, doc = lost[0]
+        remark(
+            f"{len(lost):,} documents of the runs are not in the corpus, such as {doc} of topic {topic}",
+            quiet=quiet,
+        )
+
+
+@contextmanager
+def _counter(quiet: bool, label: str) -> Iterator[Progress | None]:
+    """A count on stderr where that is a terminal: how many there will be is not known."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import SpinnerColumn, TextColumn
+
+    columns = (SpinnerColumn(), TextColumn(label), TextColumn("{task.completed:,.0f}"))
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done: bar.advance(task, done)

@@ -1,0 +1,355 @@
+"""The programming interface: what the judging page asks for, and what programs may ask for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Annotated, Any
+
+import anyio
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+
+from sounding.judging.auth import RefusedError
+from sounding.judging.documents import shown
+from sounding.judging.exports import EXPORTS
+from sounding.judging.messages import (
+    Credentials,
+    Found,
+    Grading,
+    Id,
+    Identity,
+    Judgment,
+    Leases,
+    LiveState,
+    Problem,
+    Recorded,
+    ShownDocument,
+    Skipping,
+    TopicProgress,
+    Withdrawal,
+    Work,
+)
+from sounding.judging.project import digest_of
+from sounding.judging.replay import Replay
+from sounding.judging.store import Receipt, Standing, Topic, User
+from sounding.judging.web import (
+    Asking,
+    Context,
+    Here,
+    address_of,
+    assessor,
+    end_session,
+    from_our_page,
+    keep_guest,
+    keep_session,
+    organiser,
+    user,
+)
+
+STREAM_SECONDS = 1.0  # between two looks at the log
+BEAT_SECONDS = 15.0  # between two signs of life, when it is checked that the sign-in still holds
+MOST_FOUND = 50
+
+
+JSON_LINES = ("log", "searches", "topics")  # exports that are
+
+
+def _content(kind: str) -> dict[int | str, dict[str, Any]]:
+    return {200: {"content": {kind: {}}}}
+
+
+def _problems(*codes: int) -> dict[int | str, dict[str, Any]]:
+    return {code: {"model": Problem} for code in codes}
+
+
+signing = APIRouter(prefix="/api", tags=["sign-in"], responses=_problems(400, 401, 403, 413, 422, 429, 503))
+judging = APIRouter(
+    prefix="/api",
+    tags=["assessors"],
+    dependencies=[Depends(assessor), Depends(from_our_page)],
+    responses=_problems(400, 401, 403, 404, 409, 413, 422, 429, 503),
+)
+watching = APIRouter(
+    prefix="/api",
+    tags=["organisers"],
+    dependencies=[Depends(organiser), Depends(from_our_page)],
+    responses=_problems(400, 401, 403, 404, 422, 503),
+)
+
+Assessor = Annotated[User, Depends(assessor)]
+TopicId = Annotated[Id, Query(description="one of your topics")]
+
+
+# ---- signing in
+
+
+@signing.get("/token")
+def token(request: Request, response: Response, asking: Asking) -> Identity:
+    """Who is asking, and the token that requests which change something must carry."""
+    keep_guest(request, response)
+    known = asking.user
+    return Identity(
+        token=asking.token,
+        name=None if known is None else known.name,
+        account=None if known is None else known.pseudonym,
+        role=None if known is None else known.role,
+    )
+
+
+@signing.post("/sign-in", dependencies=[Depends(from_our_page)])
+def sign_in(given: Credentials, request: Request, response: Response, here: Here) -> Response:
+    """Sign in; the answer sets the cookie. Ask for the token anew afterwards."""
+    browser = request.headers.get("user-agent", "")
+    _, secret = here.door.sign_in(given.name, given.password, address_of(request), browser)
+    answer = Response(status_code=204)
+    keep_session(request, answer, secret)
+    return answer
+
+
+@signing.post("/sign-out", dependencies=[Depends(user), Depends(from_our_page)], status_code=204)
+def sign_out(request: Request, here: Here, asking: Asking) -> Response:
+    """End this sign-in and give back the documents at hand."""
+    answer = Response(status_code=204)
+    leave(here, asking.signed_in(), asking.secret)
+    end_session(request, answer)
+    return answer
+
+
+def leave(here: Context, who: User, secret: str) -> None:
+    """End a sign-in and give back what its user has at hand."""
+    here.project.store.end_sign_in(digest_of(secret))
+    here.project.store.release(who.pseudonym)
+
+
+# ---- judging
+
+
+@judging.get("/topics")
+def topics(here: Here, who: Assessor) -> list[TopicProgress]:
+    """Your topics, and how far you are with each."""
+    return progress_of(here, who)
+
+
+def progress_of(here: Context, who: User) -> list[TopicProgress]:
+    """The topics of an assessor, and how far each is."""
+    project = here.project
+    done = {one.topic: one for one in project.store.progress(who.pseudonym, project.settings.level)}
+    return [
+        TopicProgress(
+            topic=topic.id, title=topic.title,
+            judged=done[topic.id].judged if topic.id in done else 0,
+            cannot=done[topic.id].cannot if topic.id in done else 0,
+            relevant=done[topic.id].relevant if topic.id in done else 0,
+            left=project.engine.left(topic.id),
+        )
+        for topic in project.store.topics_of(who.pseudonym)
+        if topic.status != "dropped"
+    ]  # fmt: skip
+
+
+def own_topic(here: Context, who: User, topic: str) -> Topic:
+    """A topic that an assessor judges or develops; others are refused as if they were not there."""
+    store = here.project.store
+    for one in store.topics_of(who.pseudonym):
+        if one.id == topic and one.status != "dropped":
+            return one
+    developed = store.topic(topic)
+    if developed is None or store.topic_versions(topic)[0].author != who.pseudonym:
+        raise RefusedError(404, "there is no such topic among yours")
+    return developed
+
+
+@judging.get("/next")
+def next_documents(
+    here: Here,
+    who: Assessor,
+    topic: TopicId,
+    count: Annotated[int, Query(ge=1, le=5)] = 2,
+    have: Annotated[list[Id], Query(max_length=10)] = [],  # noqa: B006 - FastAPI copies it
+) -> Work:
+    """The documents of a topic that you are to judge, the first one first."""
+    asked = own_topic(here, who, topic)
+    return Work(topic=topic, documents=at_hand(here, who, asked, count, have))
+
+
+@judging.get("/document")
+def document(
+    here: Here, who: Assessor, topic: TopicId, doc: Id, query: Annotated[str, Query(max_length=1000)] = ""
+) -> ShownDocument:
+    """One document, as you judged it; with a query, noted as opened from its results."""
+    asked = own_topic(here, who, topic)
+    existing(here, who, topic, doc)
+    if query:
+        here.project.store.log_opening(who.pseudonym, topic, query, doc)
+    return _shown(here, doc, f"{asked.title} {query}", _standing(here, who, topic, doc))
+
+
+@judging.post("/judge")
+def judge(given: Grading, here: Here, who: Assessor) -> Recorded:
+    """Record a grade, or the change of one; when this answers, it is on the disk."""
+    asked = own_topic(here, who, given.topic)
+    existing(here, who, given.topic, given.doc)
+    receipt = here.project.engine.judge(
+        who.pseudonym, given.topic, given.doc, given.grade, key=given.key, comment=given.comment,
+        active=given.active, away=given.away,
+    )  # fmt: skip
+    return _recorded(here, who, asked, given, receipt)
+
+
+@judging.post("/skip")
+def skip(given: Skipping, here: Here, who: Assessor) -> Recorded:
+    """Put a document off: it comes again when nothing else is left."""
+    asked = own_topic(here, who, given.topic)
+    existing(here, who, given.topic, given.doc)
+    receipt = here.project.engine.skip(who.pseudonym, given.topic, given.doc, key=given.key)
+    return _recorded(here, who, asked, given, receipt)
+
+
+@judging.post("/undo")
+def undo(given: Withdrawal, here: Here, who: Assessor) -> Recorded:
+    """Take a judgment back; its document is at hand again."""
+    asked = own_topic(here, who, given.topic)
+    receipt = here.project.engine.withdraw(who.pseudonym, given.topic, given.doc, key=given.key)
+    return _recorded(here, who, asked, given, receipt)
+
+
+@judging.post("/at-work")
+def at_work(here: Here, who: Assessor) -> Leases:
+    """Keep what you have at hand for longer."""
+    seconds = here.project.settings.lease_seconds
+    return Leases(held=here.project.store.renew(who.pseudonym, seconds))
+
+
+@judging.get("/judgments")
+def judgments(here: Here, who: Assessor, topic: TopicId) -> list[Judgment]:
+    """Your judgments of a topic that stand, the newest first."""
+    own_topic(here, who, topic)
+    return [
+        Judgment(topic=one.topic, doc=one.doc, grade=one.grade, comment=one.comment, time=one.time)
+        for one in reversed(here.project.store.standing(topic=topic, assessor=who.pseudonym))
+    ]
+
+
+@judging.get("/search")
+def search(
+    here: Here, who: Assessor, topic: TopicId, query: Annotated[str, Query(min_length=1, max_length=1000)]
+) -> list[Found]:
+    """The documents that fit a query best; the query is noted."""
+    own_topic(here, who, topic)
+    return searched(here, who, topic, query)
+
+
+def searched(here: Context, who: User, topic: str, query: str) -> list[Found]:
+    """What a query finds, noted in the search log."""
+    wait = here.searches.wait(who.id)
+    if wait:
+        raise RefusedError(429, f"too many searches; try again in {wait:.0f} seconds", wait)
+    hits = here.project.corpus.search(query, MOST_FOUND)
+    here.project.store.log_search(who.pseudonym, topic, query, len(hits))
+    return [Found(doc=hit.doc, title=hit.title, snippet=hit.snippet) for hit in hits]
+
+
+def existing(here: Context, who: User, topic: str, doc: str) -> None:
+    """Refuse a document that is neither in the corpus nor at hand."""
+    if here.project.corpus.document(doc) is None:
+        leases = here.project.store.leases(assessor=who.pseudonym, topic=topic)
+        if doc not in [lease.doc for lease in leases] and _standing(here, who, topic, doc) is None:
+            raise RefusedError(404, "there is no such document")
+
+
+def at_hand(here: Context, who: User, topic: Topic, count: int, have: list[str]) -> list[ShownDocument]:
+    """The documents that an assessor is to judge, without the texts that the page has already."""
+    leases = here.project.engine.next(who.pseudonym, topic.id, count) if count else []
+    return [_shown(here, lease.doc, topic.title, None, text=lease.doc not in have) for lease in leases]
+
+
+def _shown(
+    here: Context, doc: str, query: str, standing: Standing | None, *, text: bool = True
+) -> ShownDocument:
+    found = here.project.corpus.document(doc) if text else None
+    return ShownDocument(
+        doc=doc, html=None if found is None else shown(found.text, query), missing=text and found is None,
+        judged=standing is not None, grade=None if standing is None else standing.grade,
+        comment="" if standing is None else standing.comment,
+    )  # fmt: skip
+
+
+def _standing(here: Context, who: User, topic: str, doc: str) -> Standing | None:
+    found = here.project.store.standing(topic=topic, assessor=who.pseudonym, doc=doc)
+    return found[0] if found else None
+
+
+def _recorded(
+    here: Context, who: User, topic: Topic, given: Grading | Skipping | Withdrawal, receipt: Receipt | None
+) -> Recorded:
+    return Recorded(
+        topic=topic.id,
+        documents=at_hand(here, who, topic, given.count, given.have),
+        sequence=0 if receipt is None else receipt.event.sequence,
+        repeated=receipt is not None and receipt.repeated,
+        doc=None if receipt is None else receipt.event.doc,
+    )
+
+
+# ---- watching
+
+
+@watching.get("/live")
+def live(here: Here) -> LiveState:
+    """How sure the ranking is now, and who judges how much."""
+    return LiveState.model_validate(here.live.current())
+
+
+@watching.get("/live/stream", response_class=StreamingResponse, responses=_content("text/event-stream"))
+async def live_stream(here: Here, asking: Asking) -> StreamingResponse:
+    """The same again whenever it has changed, as server-sent events."""
+    return StreamingResponse(_stream(here, digest_of(asking.secret)), media_type="text/event-stream")
+
+
+async def _stream(here: Context, digest: str) -> AsyncIterator[str]:
+    last, checked = -1, time.monotonic()
+    yield "retry: 3000\n\n"
+    while True:
+        state = await run_in_threadpool(here.live.current)
+        if state["sequence"] != last:
+            last = state["sequence"]
+            yield f"id: {last}\ndata: {LiveState.model_validate(state).model_dump_json()}\n\n"
+        if time.monotonic() - checked >= BEAT_SECONDS:
+            checked = time.monotonic()
+            signed_in = await run_in_threadpool(here.project.store.sign_in, digest)
+            if signed_in is None or signed_in.user.role != "organiser":
+                return
+            yield ": still here\n\n"
+        await anyio.sleep(STREAM_SECONDS)
+
+
+@watching.get("/export/{name}", response_class=StreamingResponse, responses=_content("text/plain"))
+def export(name: str, here: Here) -> StreamingResponse:
+    """Judgments, sampling design, log, searches or topics, as they are at this moment."""
+    if name not in EXPORTS:
+        raise RefusedError(404, f"there is no such export; there are: {', '.join(EXPORTS)}")
+    store = here.project.store
+    replay = Replay(store.run)
+    until = store.last_sequence()
+    replay.follow(store.events(until=until))
+    file = f"{name}.{'jsonl' if name in JSON_LINES else 'txt'}"
+    return StreamingResponse(
+        _in_blocks(EXPORTS[name](store, replay, until)),
+        media_type="text/plain; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{file}"'},
+    )
+
+
+def _in_blocks(lines: Iterator[str], size: int = 65536) -> Iterator[bytes]:
+    """Lines put together, so that a thread is not asked for each."""
+    block: list[str] = []
+    length = 0
+    for line in lines:
+        block.append(line)
+        length += len(line)
+        if length >= size:
+            yield "".join(block).encode("utf-8", "surrogateescape")
+            block, length = [], 0
+    yield "".join(block).encode("utf-8", "surrogateescape")

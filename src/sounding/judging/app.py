@@ -1,0 +1,110 @@
+"""The judging server put together, and how it is served."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from sounding.errors import DataError, SoundingError
+from sounding.judging import api, assessor_pages, organiser_pages, sign_in_pages
+from sounding.judging.auth import Door, RefusedError
+from sounding.judging.live import LiveFeed, Refits
+from sounding.judging.project import Project
+from sounding.judging.store import ConflictError, StoreError
+from sounding.judging.web import FOLDER, Context, Shell, refusal
+
+log = logging.getLogger("sounding.judging")
+
+ROUTERS = (
+    api.signing, api.judging, api.watching, sign_in_pages.router, sign_in_pages.own, assessor_pages.entrance,
+    assessor_pages.router, organiser_pages.router,
+)  # fmt: skip
+
+
+def create_app(project: Project) -> FastAPI:
+    """The judging server of a project, as an ASGI application."""
+    refits = Refits(project.engine)
+
+    @asynccontextmanager
+    async def running(_: FastAPI) -> AsyncIterator[None]:
+        refits.start()
+        yield
+        refits.stop()
+
+    app = FastAPI(title="sounding judge", version="1", docs_url=None, redoc_url=None, lifespan=running)
+    app.state.context = Context(project=project, door=Door(project.store), live=LiveFeed(project))
+    for router in ROUTERS:
+        app.include_router(router)
+    app.mount("/static", StaticFiles(directory=FOLDER / "static"))
+    app.add_middleware(Shell)
+    app.exception_handler(SoundingError)(_refused)
+    app.exception_handler(RequestValidationError)(_malformed)
+    app.exception_handler(HTTPException)(_not_there)
+    return app
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    """One line for whatever went wrong; what the store could not do is never called done."""
+    headers = {}
+    if isinstance(error, RefusedError):
+        status = error.status
+        if error.retry_after is not None:
+            headers["Retry-After"] = f"{max(1, round(error.retry_after))}"
+    elif isinstance(error, ConflictError):
+        status = 409
+    elif isinstance(error, StoreError):
+        log.error("%s", error)
+        return refusal(request, 503, "the server cannot store or read anything now; nothing was recorded")
+    else:
+        status = 400
+    return refusal(request, status, str(error), headers)
+
+
+def _malformed(request: Request, error: Exception) -> Response:
+    """Which parts of a request are not as they should be; what was sent is not sent back."""
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this kind alone
+    problems = [f"{'.'.join(map(str, one['loc'][1:])) or 'body'}: {one['msg']}" for one in error.errors()]
+    return refusal(request, 422, "; ".join(problems[:5]))
+
+
+def _not_there(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for this kind alone
+    known = {404: "there is nothing here", 405: "this cannot be asked for in that way"}
+    message = known.get(error.status_code, str(error.detail))
+    return refusal(request, error.status_code, message, error.headers)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def serve(project: Project, host: str, port: int, **options: Any) -> None:
+    """Serve a project until it is stopped; beyond this machine only once somebody can sign in.
+
+    `options` go to uvicorn. Behind a proxy on this machine, its word on addresses and HTTPS is taken.
+    """
+    ready = [user for user in project.store.users() if user.active and user.password_hash is not None]
+    if not is_loopback(host) and not ready:
+        raise DataError(
+            f"nobody has a password yet, so the server listens on this machine alone and not on {host};"
+            " add an organiser with: sounding judge user DIR NAME --role organiser"
+        )
+    config = uvicorn.Config(
+        create_app(project), host=host, port=port, proxy_headers=True, forwarded_allow_ips="127.0.0.1,::1",
+        server_header=False, timeout_graceful_shutdown=3, log_level="warning", **options,
+    )  # fmt: skip
+    uvicorn.Server(config).run()

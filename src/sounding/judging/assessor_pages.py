@@ -1,0 +1,164 @@
+"""Pages of assessors: topics, judging, the own judgments, the development of topics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import Response
+from markupsafe import Markup
+
+from sounding.judging.api import Assessor, existing, own_topic, progress_of, searched
+from sounding.judging.auth import RefusedError
+from sounding.judging.documents import marked
+from sounding.judging.store import Topic, User
+from sounding.judging.web import Asking, Context, Given, Here, assessor, from_our_page, page, user, went_to
+
+FEW = 3  # fewer relevant documents than that tell systems apart badly
+MANY = 200  # with more than that, nearly any system finds some
+
+router = APIRouter(include_in_schema=False, dependencies=[Depends(assessor), Depends(from_our_page)])
+entrance = APIRouter(include_in_schema=False, dependencies=[Depends(user)])
+
+TopicId = Annotated[str, Query(max_length=500)]
+Words = Annotated[str, Query(max_length=1000)]
+
+
+@entrance.get("/")
+def home(request: Request, here: Here, asking: Asking) -> Response:
+    """My topics; organisers are led to their own first page."""
+    who = asking.signed_in()
+    if who.role == "organiser":
+        return went_to("/organise")
+    return page(request, "topics.html", topics=progress_of(here, who), instructions=_instructions(here))
+
+
+@router.get("/judge")
+def judge_page(
+    request: Request, here: Here, who: Assessor, topic: TopicId, doc: TopicId = "", query: Words = ""
+) -> Response:
+    """Judging, one document after the other; or one document that is named."""
+    asked = own_topic(here, who, topic)
+    if doc:
+        existing(here, who, topic, doc)
+    store, name = here.project.store, quote(topic, safe="")
+    back = f"/develop/topic?id={name}&query={quote(query, safe='')}" if query else f"/history?topic={name}"
+    return page(
+        request, "judge.html", topic=asked, doc=doc, query=query, scale=here.project.settings.scale,
+        judged=len(store.standing(topic=topic, assessor=who.pseudonym)), instructions=_instructions(here),
+        back=back,
+    )  # fmt: skip
+
+
+@router.get("/history")
+def history(request: Request, here: Here, who: Assessor, topic: TopicId) -> Response:
+    """What I judged, the newest first."""
+    asked = own_topic(here, who, topic)
+    judgments = here.project.store.standing(topic=topic, assessor=who.pseudonym)[::-1]
+    labels = {grade.value: grade.label for grade in here.project.settings.scale}
+    return page(request, "history.html", topic=asked, judgments=judgments, labels=labels)
+
+
+@router.get("/develop")
+def develop(request: Request, here: Here, who: Assessor) -> Response:
+    """The topics that I write."""
+    store = here.project.store
+    mine = [topic for topic in store.topics() if store.topic_versions(topic.id)[0].author == who.pseudonym]
+    return page(request, "develop.html", topics=mine)
+
+
+@router.post("/develop")
+def begin_topic(here: Here, who: Assessor, given: Given) -> Response:
+    """A new topic under an id of its own."""
+    title = given.text("title", most=500).strip()
+    if not title:
+        raise RefusedError(400, "a topic without a title; give it one")
+    store = here.project.store
+    taken = {topic.id for topic in store.topics()}
+    number = 1
+    while f"N{number:03d}" in taken:
+        number += 1
+    topic = store.save_topic(f"N{number:03d}", title=title, author=who.pseudonym)
+    return went_to(f"/develop/topic?id={topic.id}&said=saved")
+
+
+@router.get("/develop/topic")
+def topic_page(request: Request, here: Here, who: Assessor, id: TopicId, query: Words = "") -> Response:  # noqa: A002
+    """One topic: its text, its versions, and a search over the corpus."""
+    return _topic_page(request, here, who, _written_by(here, who, id), query.strip())
+
+
+@router.post("/develop/topic")
+def save_topic(request: Request, here: Here, who: Assessor, given: Given) -> Response:
+    """A new version of a topic; one that was made meanwhile is not written over unseen."""
+    topic = _written_by(here, who, given.text("id", most=500))
+    title, query = given.text("title", most=500).strip(), given.text("query", most=1000)
+    if not title:
+        raise RefusedError(400, "a topic without a title; give it one")
+    written = replace(
+        topic,
+        title=title,
+        description=given.text("description", most=20_000).strip(),
+        narrative=given.text("narrative", most=20_000).strip(),
+        estimate=given.whole("estimate", least=0, most=100_000_000),
+    )
+    if given.whole("version", least=0, most=1_000_000) != topic.version:
+        return _topic_page(request, here, who, written, "", changed=topic.version, status=409)
+    here.project.store.save_topic(
+        topic.id, title=title, description=written.description, narrative=written.narrative,
+        status=topic.status, estimate=written.estimate, author=who.pseudonym,
+    )  # fmt: skip
+    return went_to(f"/develop/topic?id={quote(topic.id, safe='')}&query={quote(query, safe='')}&said=saved")
+
+
+def _written_by(here: Context, who: User, topic: str) -> Topic:
+    """A topic that this assessor began."""
+    store = here.project.store
+    versions = store.topic_versions(topic)
+    if not versions or versions[0].author != who.pseudonym:
+        raise RefusedError(404, "there is no such topic among those that you write")
+    return versions[-1]
+
+
+def _topic_page(
+    request: Request,
+    here: Context,
+    who: User,
+    topic: Topic,
+    query: str,
+    *,
+    changed: int = 0,
+    status: int = 200,
+) -> Response:
+    store = here.project.store
+    judged = store.standing(topic=topic.id, assessor=who.pseudonym)
+    level = here.project.settings.level
+    found = searched(here, who, topic.id, query) if query else []
+    return page(
+        request, "develop_topic.html", status=status, topic=topic, query=query, changed=changed,
+        versions=store.topic_versions(topic.id), looked=len(judged),
+        relevant=sum(one.grade is not None and one.grade >= level for one in judged),
+        grades={one.doc: one.grade for one in judged}, advice=advice(topic.estimate),
+        # What `marked` gives is escaped.
+        found=[
+            {"doc": one.doc, "title": one.title, "html": Markup(marked(one.snippet, query))}  # noqa: S704
+            for one in found
+        ],
+    )  # fmt: skip
+
+
+def advice(estimate: int | None) -> str:
+    """What an expected number of relevant documents says about a topic."""
+    if estimate is None:
+        return ""
+    if estimate < FEW:
+        return f"Probably too hard: fewer than {FEW} relevant documents can hardly tell systems apart."
+    if estimate > MANY:
+        return f"Probably too easy: of more than {MANY} relevant documents any system finds some."
+    return "A good number: neither too easy nor too hard."
+
+
+def _instructions(here: Context) -> str:
+    return here.project.store.setting("instructions") or ""

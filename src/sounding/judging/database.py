@@ -1,0 +1,278 @@
+"""The two databases behind one door: transactions, durability, and one clear error.
+
+A write transaction excludes every other one, in this process and in all others; when it ends without an
+error, what it did is on the disk. A failure leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
+
+from sounding.errors import DataError, MissingPartError, SoundingError
+from sounding.judging import sql
+
+if TYPE_CHECKING:
+    import psycopg
+
+Row = Mapping[str, Any]
+
+BUSY_SECONDS = 5.0  # that a writer waits for another process
+POSTGRESQL = ("postgresql", "postgres")
+
+
+class Statements(Protocol):
+    """What a transaction can do."""
+
+    def __call__(self, statement: str, /, **parameters: Any) -> list[Row]:
+        """Run one statement with its parameters by name; returns its rows."""
+
+    def many(self, statement: str, rows: Sequence[Row]) -> None:
+        """Run one statement for every row of parameters."""
+
+
+class StoreError(SoundingError):
+    """The database cannot do what was asked now (full, read-only, locked, gone); nothing was recorded."""
+
+
+class Database(Protocol):
+    """What the store needs of a database."""
+
+    dialect: str
+    place: str  # as messages call it
+
+    def write(self) -> AbstractContextManager[Statements]:
+        """A transaction that may change something; no other one runs meanwhile."""
+
+    def read(self) -> AbstractContextManager[Statements]:
+        """Statements that change nothing."""
+
+    def backup(self, target: Path) -> None:
+        """Write a copy of everything as it stands at one moment."""
+
+    def damage(self) -> list[str]:
+        """What is wrong with the files of the database, a sentence each."""
+
+    def close(self) -> None:
+        """Give the connection back."""
+
+
+def open_database(place: str | Path) -> Database:
+    """The database at a path (SQLite), or at an address that begins with postgresql://."""
+    if urlsplit(str(place)).scheme in POSTGRESQL:
+        return PostgresDatabase(str(place))
+    return SqliteDatabase(Path(place))
+
+
+def journal_mode(version: tuple[int, int, int]) -> str:
+    """WAL where this SQLite has the fix of the WAL-reset fault, which could lose pages; else DELETE."""
+    fixed = version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51, 0) or (3, 44, 6) <= version < (3, 45, 0)
+    return "WAL" if fixed else "DELETE"
+
+
+class SqliteDatabase:
+    """A SQLite file with one connection that threads share in turn."""
+
+    dialect = "sqlite"
+
+    def __init__(self, path: Path) -> None:
+        self.place = str(path)
+        self._lock = threading.RLock()
+        with self._explained():
+            self._connection = sqlite3.connect(
+                path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            self._connection.row_factory = sqlite3.Row
+            self._connection.execute(f"PRAGMA journal_mode={journal_mode(sqlite3.sqlite_version_info)}")
+            for pragma in sql.PRAGMAS:
+                self._connection.execute(pragma)
+
+    @contextmanager
+    def write(self) -> Iterator[Statements]:
+        """A transaction that may change something; no other one runs meanwhile."""
+        with self._lock, self._explained():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield _SqliteStatements(self._connection)
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def read(self) -> Iterator[Statements]:
+        """Statements that change nothing."""
+        with self._lock, self._explained():
+            yield _SqliteStatements(self._connection)
+
+    def backup(self, target: Path) -> None:
+        """Write a copy of everything as it stands at one moment."""
+        with self._lock, self._explained():
+            self._connection.execute(sql.BACKUP, {"path": str(target)})
+
+    def damage(self) -> list[str]:
+        """What is wrong with the file, a sentence each."""
+        with self.read() as run:
+            found = [str(next(iter(dict(row).values()))) for row in run(sql.INTEGRITY)]
+        return [f"{self.place}: {problem}" for problem in found if problem != "ok"]
+
+    def close(self) -> None:
+        """Give the file back."""
+        with self._lock:
+            self._connection.close()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"{self.place}: the database answered {str(error)!r}; nothing was recorded"
+            ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _SqliteStatements:
+    connection: sqlite3.Connection
+
+    def __call__(self, statement: str, /, **parameters: Any) -> list[Row]:
+        return self.connection.execute(statement, parameters).fetchall()
+
+    def many(self, statement: str, rows: Sequence[Row]) -> None:
+        self.connection.executemany(statement, rows)
+
+
+class PostgresDatabase:
+    """A PostgreSQL database with one connection that threads share in turn; a lost one is made anew."""
+
+    dialect = "postgresql"
+
+    def __init__(self, url: str) -> None:
+        try:
+            import psycopg
+        except ModuleNotFoundError:
+            raise MissingPartError("psycopg", "a PostgreSQL database", "postgres") from None
+        self._psycopg = psycopg
+        self._url = url
+        self.place = shown_url(url)
+        self._lock = threading.RLock()
+        with self._explained():
+            self._connection = self._connected()
+
+    @contextmanager
+    def write(self) -> Iterator[Statements]:
+        """A transaction that may change something; no other one runs meanwhile."""
+        with self._lock, self._explained():
+            self._begin()
+            try:
+                run = _PostgresStatements(self._connection)
+                run(sql.LOCK)
+                yield run
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if not self._connection.closed:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def read(self) -> Iterator[Statements]:
+        """Statements that change nothing."""
+        with self._lock, self._explained():
+            if self._connection.closed:
+                self._connection = self._connected()
+            yield _PostgresStatements(self._connection)
+
+    def backup(self, target: Path) -> None:
+        """Write a copy of everything as it stands at one moment, by pg_dump."""
+        import shutil
+        import subprocess
+
+        program = shutil.which("pg_dump")
+        if program is None:
+            raise StoreError("pg_dump was not found; install PostgreSQL's client programs to back up")
+        done = subprocess.run(  # noqa: S603 - a program that was found, without a shell
+            [program, "--format=custom", f"--file={target}", self._url], capture_output=True, text=True
+        )
+        if done.returncode:
+            raise StoreError(f"{self.place}: pg_dump failed: {' '.join(done.stderr.split())}")
+
+    def damage(self) -> list[str]:
+        """Nothing: the server looks after its files."""
+        return []
+
+    def close(self) -> None:
+        """Give the connection back."""
+        with self._lock:
+            self._connection.close()
+
+    def _begin(self) -> None:
+        """Begin a transaction; nothing has been sent yet that a new connection could repeat."""
+        try:
+            self._connection.execute("BEGIN")
+        except self._psycopg.OperationalError:
+            self._connection.close()
+            self._connection = self._connected()
+            self._connection.execute("BEGIN")
+
+    def _connected(self) -> psycopg.Connection[dict[str, Any]]:
+        from psycopg.rows import dict_row
+
+        connection = self._psycopg.connect(self._url, autocommit=True, row_factory=dict_row)
+        connection.execute("SET synchronous_commit = on")
+        connection.execute("SET client_min_messages = warning")
+        return connection
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except self._psycopg.Error as error:
+            said = " ".join(str(error).split())
+            raise StoreError(
+                f"{self.place}: the database answered {said!r}; whether it was recorded shows when the same"
+                " submission is sent again"
+            ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _PostgresStatements:
+    connection: psycopg.Connection[dict[str, Any]]
+
+    def __call__(self, statement: str, /, **parameters: Any) -> list[Row]:
+        cursor = self.connection.execute(in_psycopg(statement).encode(), parameters or None)
+        return list(cursor.fetchall()) if cursor.description else []
+
+    def many(self, statement: str, rows: Sequence[Row]) -> None:
+        self.connection.cursor().executemany(in_psycopg(statement).encode(), rows)
+
+
+def storable(text: str, what: str) -> str:
+    """An id as it is; one that a database cannot hold is refused."""
+    if not text or readable(text) != text:
+        raise DataError(f"{what} {text!r} cannot be stored; expected text in UTF-8 without zero bytes")
+    return text
+
+
+def readable(text: str) -> str:
+    """Free text as every database can hold it: zero bytes and broken characters become marks."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+
+
+def shown_url(url: str) -> str:
+    """The address of a database without its password."""
+    return re.sub(r"(//[^:/@]*):[^@/]*@", r"\1@", url)
+
+
+@lru_cache(maxsize=256)
+def in_psycopg(statement: str) -> str:
+    """A statement with its parameters as psycopg spells them."""
+    return re.sub(r"(?<!:):([a-z_]+)", r"%(\1)s", statement)

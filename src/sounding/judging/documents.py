@@ -1,0 +1,128 @@
+"""A document as assessors see it: its text or its cleaned markup, with the words of the topic marked.
+
+Whatever a document holds, what comes out has no scripts, no styles, no links and no addresses: nothing in it
+can act, and nothing is fetched from elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from html import escape, unescape
+
+import nh3
+
+MOST_CHARACTERS = 500_000  # of a document that are shown
+SHORTEST = 3  # letters of a word that is marked, in scripts that have blanks between words
+LONGEST_EXACT = 3  # letters of a word that is marked only where it stands alone; longer ones with any ending
+
+# English words that would colour every page and tell nothing.
+_COMMON_WORDS = """
+about after all also and any are because been between but can could did does find for from had has have how
+identify into its may more most not off other out over should some such than that the their them then there
+these they this those through under was were what when where which while who whose why will with would you
+your
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
+_HTML = re.compile(r"\s*(<\?xml[^>]*>\s*)?<(!doctype\s+html|html|body)\b", re.IGNORECASE)
+_TAG = re.compile(r"(<[^<>]*>)")
+_MARKS = "[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed]*"
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
+)
+_WORD = re.compile(r"[^\W_]+")
+_TAGS = {
+    "abbr", "address", "article", "aside", "b", "bdi", "bdo", "blockquote", "br", "caption", "cite", "code",
+    "col", "colgroup", "dd", "del", "dfn", "div", "dl", "dt", "em", "figcaption", "figure", "footer", "h1",
+    "h2", "h3", "h4", "h5", "h6", "header", "hr", "i", "ins", "kbd", "li", "main", "ol", "p", "pre", "q",
+    "rp", "rt", "ruby", "s", "samp", "section", "small", "span", "strong", "sub", "sup", "table", "tbody",
+    "td", "tfoot", "th", "thead", "time", "tr", "u", "ul", "var", "wbr",
+}  # fmt: skip
+_ATTRIBUTES = {"*": {"dir", "lang"}, "td": {"colspan", "rowspan"}, "th": {"colspan", "rowspan"}}
+_PLAIN_VALUE = re.compile(r"[A-Za-z0-9-]{1,20}")
+_SILENT = {"head", "script", "style", "title", "noscript", "iframe", "object", "template", "svg", "math"}
+
+
+class _Folding(dict[int, str]):
+    """One character for one: without case and accents, so that places in a text stay where they are."""
+
+    def __missing__(self, code: int) -> str:
+        plain = unicodedata.normalize("NFKD", chr(code))[:1].casefold()
+        self[code] = plain if len(plain) == 1 else chr(code)
+        return self[code]
+
+
+_FOLDING = _Folding()
+
+
+def shown(text: str, query: str) -> str:
+    """HTML that shows a document, with the words of a query marked; safe whatever the document holds."""
+    cut = text[:MOST_CHARACTERS]
+    words = _pattern(query)
+    body = _cleaned(cut, words) if _HTML.match(cut) else _paragraphs(cut, words)
+    if len(text) > len(cut):
+        body += f'<p class="cut">Cut here: {len(cut):,} of {len(text):,} characters are shown.</p>'
+    return body
+
+
+def marked(text: str, query: str) -> str:
+    """Text as HTML in which the words of a query are marked."""
+    return _marked(text, _pattern(query))
+
+
+def _paragraphs(text: str, words: re.Pattern[str] | None) -> str:
+    """One element for every paragraph, each of which finds its own direction of writing."""
+    parts = [part for part in re.split(r"\n\s*\n", text.replace("\r\n", "\n")) if part.strip()]
+    return "".join(f'<p dir="auto">{_marked(part.strip(chr(10)), words)}</p>' for part in parts)
+
+
+def _cleaned(text: str, words: re.Pattern[str] | None) -> str:
+    clean = nh3.clean(
+        text, tags=_TAGS, clean_content_tags=_SILENT, attributes=_ATTRIBUTES, attribute_filter=_plain_value,
+        link_rel=None,
+    )  # fmt: skip
+    # Attribute values are letters and digits by now, so every < begins a tag and every > ends one.
+    parts = _TAG.split(clean)
+    parts[::2] = [_marked(unescape(part), words) for part in parts[::2]]
+    return f'<div dir="auto">{"".join(parts)}</div>'
+
+
+def _plain_value(_tag: str, _name: str, value: str) -> str | None:
+    return value if _PLAIN_VALUE.fullmatch(value) else None
+
+
+def _marked(text: str, words: re.Pattern[str] | None) -> str:
+    if words is None:
+        return escape(text)
+    pieces, place = [], 0
+    for match in words.finditer(text.translate(_FOLDING)):
+        first, last = match.span()
+        pieces += [escape(text[place:first]), "<mark>", escape(text[first:last]), "</mark>"]
+        place = last
+    return "".join(pieces) + escape(text[place:])
+
+
+@lru_cache(maxsize=512)
+def _pattern(query: str) -> re.Pattern[str] | None:
+    """What is marked in a folded text; None: nothing is."""
+    folded = query.translate(_FOLDING)
+    spaced = _UNSPACED.sub(" ", folded)
+    words = {word for word in _WORD.findall(spaced) if len(word) >= SHORTEST and word not in _COMMON}
+    branches = [_word_branch(word) for word in sorted(words, key=lambda word: (-len(word), word))]
+    branches += [_unspaced_branch(run) for run in sorted(set(_UNSPACED.findall(folded)))]
+    return re.compile("|".join(branches)) if branches else None
+
+
+def _word_branch(word: str) -> str:
+    letters = _MARKS.join(re.escape(letter) for letter in word)
+    ending = r"\b" if len(word) <= LONGEST_EXACT else r"\w*"
+    return rf"\b{letters}{_MARKS}{ending}"
+
+
+def _unspaced_branch(run: str) -> str:
+    """A whole run, or two characters of it side by side, as often as they follow each other."""
+    if len(run) <= 2:
+        return re.escape(run)
+    pairs = sorted({run[place : place + 2] for place in range(len(run) - 1)})
+    return f"{re.escape(run)}|(?:{'|'.join(map(re.escape, pairs))})+"

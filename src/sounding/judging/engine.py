@@ -1,0 +1,255 @@
+"""What the judging pages talk to: the next documents, judgments, orders, runs, and how sure the ranking is.
+
+Nothing is kept here that the log does not have: every process follows the log, and a new one begins where
+all others are.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import asdict, dataclass
+from typing import Any
+from uuid import uuid4
+
+from sounding.errors import DataError
+from sounding.judging.replay import Replay, run_content
+from sounding.judging.search import Corpus
+from sounding.judging.settings import Order, Settings
+from sounding.judging.store import Lease, Receipt, Store, Submission
+from sounding.mtc import Confidence
+from sounding.policies import DEFAULT_POLICIES
+from sounding.retrieved import read_retrieved
+from sounding.workers import Progress
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Live:
+    """How sure the ranking is, and the last event that this knows of."""
+
+    sequence: int
+    judged: int  # documents that anybody judged
+    relevant: int  # among them
+    cannot: int  # among them: nobody could, or not settled
+    topics: dict[str, tuple[int, int, int]]  # judged, relevant, left
+    confidence: Confidence
+
+
+class Engine:
+    """Judging over a store; its methods may be called from any thread."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.RLock()
+        self._replay = Replay(store.run)
+        self._fitting = threading.Lock()
+        self.catch_up()
+
+    @property
+    def settings(self) -> Settings:
+        """What the project was set up with."""
+        return self._replay.settings
+
+    @property
+    def sequence(self) -> int:
+        """The last event that is known here."""
+        return self._replay.sequence
+
+    def catch_up(self) -> int:
+        """Follow what other processes have added to the log; returns the last event's number."""
+        with self._lock:
+            self._replay.follow(self._store.events(self._replay.sequence))
+            return self._replay.sequence
+
+    def next(self, assessor: str, topic: str, count: int = 1) -> list[Lease]:
+        """The documents that an assessor has at hand, then new ones, up to `count`; fewer: no more are left.
+
+        One is to be judged now; a second one can be loaded meanwhile.
+        """
+        with self._lock:
+            self.catch_up()
+            settings = self.settings
+            held = self._store.leases(topic=topic)
+            asked = count + len(held)
+            while True:
+                own = sum(lease.assessor == assessor for lease in held)
+                offers = self._replay.offers(assessor, topic, asked) if own < count else []
+                leases = self._store.lease(
+                    assessor, topic, offers, overlap=settings.overlap, seconds=settings.lease_seconds,
+                    count=count,
+                )  # fmt: skip
+                if len(leases) == count or len(offers) < asked:
+                    return leases
+                asked *= 2  # others have taken all of these since
+
+    def judge(
+        self,
+        assessor: str,
+        topic: str,
+        doc: str,
+        grade: float | None,
+        *,
+        key: str,
+        comment: str = "",
+        active: float | None = None,
+        away: float | None = None,
+    ) -> Receipt:
+        """Record a grade (None: cannot be judged), or the change of one."""
+        self.settings.check_grade(grade)
+        receipt = self._store.judge(
+            Submission(
+                assessor=assessor, topic=topic, doc=doc, grade=grade, key=key, comment=comment,
+                active=active, away=away,
+            )
+        )  # fmt: skip
+        self.catch_up()
+        return receipt
+
+    def withdraw(self, assessor: str, topic: str, doc: str | None = None, *, key: str) -> Receipt | None:
+        """Take back what an assessor judged (None: the newest of the topic); None: there is nothing."""
+        settings = self.settings
+        receipt = self._store.withdraw(
+            assessor, topic, doc, key=key, overlap=settings.overlap, seconds=settings.lease_seconds
+        )
+        self.catch_up()
+        return receipt
+
+    def skip(self, assessor: str, topic: str, doc: str, *, key: str) -> Receipt:
+        """Put a document off: the assessor sees it again when nothing else is left."""
+        receipt = self._store.skip(assessor, topic, doc, key=key)
+        self.catch_up()
+        return receipt
+
+    def adjudicate(self, organiser: str, topic: str, doc: str, grade: float | None, *, key: str) -> Receipt:
+        """Settle a document on which assessors differ."""
+        self.settings.check_grade(grade)
+        receipt = self._store.append(
+            "adjudicate", assessor=organiser, topic=topic, doc=doc, grade=grade, key=key
+        )
+        self.catch_up()
+        return receipt
+
+    def left(self, topic: str) -> int:
+        """How many documents of a topic nobody has judged that its order would still bring."""
+        with self._lock:
+            return self._replay.left(topic)
+
+    def order(self, topic: str) -> Order:
+        """In which order a topic is judged."""
+        with self._lock:
+            return self._replay.order(topic)
+
+    def set_order(self, topic: str | None, order: Order, *, by: str | None = None) -> None:
+        """Change the order of a topic (None: of all) from now on; what is at hand stays at hand."""
+        self._store.append("order", topic=topic, assessor=by, detail=asdict(order))
+        self.catch_up()
+
+    def change_settings(self, settings: Settings, *, by: str | None = None) -> None:
+        """Change what the project was set up with; seed, depth and the grades in use must stay."""
+        present = self.settings
+        if (settings.seed, settings.depth) != (present.seed, present.depth):
+            raise DataError("seed and depth cannot change once a project has begun; make a new one")
+        lost = {one.value for one in present.scale} - {one.value for one in settings.scale}
+        if lost:
+            raise DataError(f"the grade {min(lost):g} would be gone from the scale; keep it")
+        self._store.append("project", assessor=by, detail=settings.record())
+        self.catch_up()
+
+    def add_runs(
+        self, runs: Any, *, run_format: str | None = None, progress: Progress | None = None
+    ) -> tuple[str, ...]:
+        """Add runs (files, folders, globs); their names must be new. Returns the names."""
+        retrieved = read_retrieved(
+            runs, depth=self.settings.depth, policies=DEFAULT_POLICIES, run_format=run_format,
+            progress=progress,
+        )  # fmt: skip
+        taken = sorted(set(retrieved.runs) & set(self._store.run_names()))
+        if taken:
+            raise DataError(f"there is a run {taken[0]!r} already; runs are never replaced, so name it anew")
+        for number, name in enumerate(retrieved.runs):
+            lengths = retrieved.lengths[number]
+            detail = {"documents": int(lengths.sum()), "topics": int((lengths > 0).sum())}
+            self._store.add_run(name, run_content(retrieved, number), detail)
+        self.catch_up()
+        return retrieved.runs
+
+    def run_names(self) -> tuple[str, ...]:
+        """The runs in the order in which they came."""
+        with self._lock:
+            return tuple(self._replay.runs)
+
+    def topics(self) -> tuple[str, ...]:
+        """The topics for which some run has documents."""
+        with self._lock:
+            return self._replay.retrieved.topics if self._replay.runs else ()
+
+    def lost(self, corpus: Corpus) -> list[tuple[str, str]]:
+        """(topic, doc) that runs retrieved and the corpus does not have: nobody can read them."""
+        with self._lock:
+            if not self._replay.runs:
+                return []
+            retrieved = self._replay.retrieved
+        docs = retrieved.docs.texts()
+        known = {doc for doc in set(docs) if corpus.document(doc) is not None}
+        return [
+            (retrieved.topics[topic], doc)
+            for topic, doc in zip(retrieved.topic.tolist(), docs, strict=True)
+            if doc not in known
+        ]
+
+    def live(self) -> Live:
+        """How sure the ranking is now; for organisers only."""
+        with self._lock:
+            self.catch_up()
+            return live_of(self._replay)
+
+    def refit_if_due(self) -> bool:
+        """Fit the model of relevance anew if judgments have doubled; for a thread in the background.
+
+        Both the beginning and the end are events, so that every process and every replay uses the same
+        fit from the same judgment on.
+        """
+        with self._fitting:
+            with self._lock:
+                self.catch_up()
+                if not self._replay.runs or not self._replay.session.refit_due():
+                    return False
+                asked = self._store.append("fit", detail={"process": uuid4().hex}).event.sequence
+                self.catch_up()
+                work = self._replay.asked_fit(asked)
+            if work is None:
+                return False
+            fit = work()
+            with self._lock:
+                self._replay.ready_fit = (asked, fit)
+                self._store.append("refit", detail={"fit": asked})
+                self.catch_up()
+        return True
+
+
+def live_of(replay: Replay) -> Live:
+    """How sure the ranking is where a replay stands."""
+    level = replay.settings.level
+    judged: dict[str, list[float | None]] = {}
+    for (topic, _), verdict in replay.verdicts.items():
+        judged.setdefault(topic, []).append(verdict.grade)
+    relevant = {
+        topic: sum(grade is not None and grade >= level for grade in grades)
+        for topic, grades in judged.items()
+    }
+    every = [grade for grades in judged.values() for grade in grades]
+    return Live(
+        sequence=replay.sequence, judged=len(every), relevant=sum(relevant.values()),
+        cannot=sum(grade is None for grade in every),
+        topics={
+            topic: (len(judged.get(topic, ())), relevant.get(topic, 0), replay.left(topic))
+            for topic in sorted({*replay.retrieved.topics, *judged})
+        },
+        confidence=replay.session.confidence(),
+    )  # fmt: skip
+
+
+def first_settings(store: Store, settings: Settings) -> None:
+    """Begin a project: its settings are the first event of the log."""
+    if store.last_sequence():
+        raise DataError(f"{store.place}: the database has a project already; give another one")
+    store.append("project", detail=settings.record())

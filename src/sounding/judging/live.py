@@ -1,0 +1,246 @@
+"""What organisers watch while people judge: how sure the ranking is, who judges how much, what was found."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from sounding.data.tables import Run
+from sounding.judging.engine import Engine, Live, live_of
+from sounding.judging.events import Event
+from sounding.judging.project import Project
+from sounding.judging.replay import Replay, run_of
+from sounding.judging.store import Store
+from sounding.mtc import Confidence
+
+HOUR = 3600.0
+NORMAL = 1.959964  # deviations to either side that hold 95% of a normal distribution
+SURE = 0.95  # the chance from which on the order of two runs counts as settled
+POINTS = 40  # of the curve of confidence that are worked out anew after a restart
+FIRST = 10  # documents of a run that users look at: how many of them are judged is shown
+BETWEEN = 1.0  # seconds between two workings-out: judging comes first
+
+
+@dataclass(slots=True)
+class Work:
+    """What an assessor has done so far."""
+
+    judged: int = 0
+    relevant: int = 0
+    cannot: int = 0
+    changed: int = 0
+    active: float = 0.0
+    recent: deque[float] = field(default_factory=deque)  # times of the judgments of the last hour
+
+    def last_hour(self, now: float) -> int:
+        """Judgments of the last hour."""
+        while self.recent and self.recent[0] < now - HOUR:
+            self.recent.popleft()
+        return len(self.recent)
+
+
+class Tally:
+    """Who has judged how much, following the log."""
+
+    def __init__(self, level: float) -> None:
+        self.sequence = 0
+        self.work: dict[str, Work] = {}
+        self._level = level
+        self._stands: dict[tuple[str, str, str], float | None] = {}  # (assessor, topic, doc) -> grade
+
+    def follow(self, events: Iterable[Event]) -> None:
+        """Take in events, each in its turn."""
+        for event in events:
+            self.sequence = event.sequence
+            if event.assessor is not None and event.kind in ("judge", "withdraw"):
+                self._take(event, (event.assessor, event.topic or "", event.doc or ""))
+
+    def judged(self) -> set[tuple[str, str]]:
+        """(topic, document) of all that anybody has judged."""
+        return {(topic, doc) for _, topic, doc in self._stands}
+
+    def _take(self, event: Event, pair: tuple[str, str, str]) -> None:
+        work = self.work.setdefault(pair[0], Work())
+        if pair in self._stands:
+            self._count(work, self._stands.pop(pair), -1)
+            work.changed += 1
+        if event.kind == "judge":
+            self._stands[pair] = event.grade
+            self._count(work, event.grade, 1)
+            work.active += event.active or 0.0
+            work.recent.append(event.time)
+
+    def _count(self, work: Work, grade: float | None, by: int) -> None:
+        work.judged += by
+        work.cannot += by * (grade is None)
+        work.relevant += by * (grade is not None and grade >= self._level)
+
+
+class LiveFeed:
+    """The organisers' page as plain data, worked out when something has changed and somebody looks."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._lock = threading.Lock()
+        self._tally = Tally(project.settings.level)
+        self._curve: list[tuple[int, float]] | None = None
+        self._first: dict[str, list[tuple[str, str]]] = {}  # run -> (topic, document) of its first ones
+        self._latest: dict[str, Any] | None = None
+        self._made = 0.0
+
+    def current(self) -> dict[str, Any]:
+        """The page as it is now; not older than a second where anything was judged since."""
+        with self._lock:
+            last = self._project.store.last_sequence()
+            fresh = self._latest is not None and self._latest["sequence"] == last
+            soon = time.monotonic() - self._made < BETWEEN
+            if self._latest is None or not (fresh or soon):
+                self._latest = self._worked_out()
+                self._made = time.monotonic()
+            return self._latest
+
+    def _worked_out(self) -> dict[str, Any]:
+        project, store = self._project, self._project.store
+        self._tally.follow(store.events(self._tally.sequence))
+        if not project.engine.run_names():
+            return self._record(None)
+        live = project.engine.live()
+        if self._curve is None:
+            self._curve = curve_of(store, POINTS)
+        extend(self._curve, live)
+        return self._record(live)
+
+    def _coverage(self) -> dict[str, float]:
+        """Of every run, the share of its first documents that anybody has judged."""
+        store, judged = self._project.store, self._tally.judged()
+        for name in self._project.engine.run_names():
+            if name not in self._first:
+                self._first[name] = first_documents(run_of(name, store.run(name)))
+        return {
+            name: sum(pair in judged for pair in pairs) / len(pairs) if pairs else math.nan
+            for name, pairs in self._first.items()
+        }
+
+    def _record(self, live: Live | None) -> dict[str, Any]:
+        store = self._project.store
+        titles = {topic.id: topic.title for topic in store.topics()}
+        names = {user.pseudonym: user.name for user in store.users()}
+        now = time.time()
+        return {
+            "sequence": self._tally.sequence if live is None else live.sequence,
+            "judged": sum(work.judged for work in self._tally.work.values()) if live is None else live.judged,
+            "relevant": 0 if live is None else live.relevant,
+            "cannot": 0 if live is None else live.cannot,
+            "measure": self._project.settings.measure,
+            "sure": SURE,
+            **({} if live is None else _confidence_record(live.confidence, self._coverage())),
+            "curve": [] if self._curve is None else [[judged, number(sure)] for judged, sure in self._curve],
+            "assessors": [
+                {
+                    "name": names.get(pseudonym, pseudonym), "judged": work.judged, "relevant": work.relevant,
+                    "cannot": work.cannot, "changed": work.changed, "last_hour": work.last_hour(now),
+                    "per_active_hour": number(work.judged / work.active * HOUR if work.active else math.nan),
+                }
+                for pseudonym, work in sorted(self._tally.work.items())
+            ],
+            "topics": [
+                {
+                    "id": topic, "title": titles.get(topic, ""), "judged": judged, "relevant": found,
+                    "left": left,
+                }
+                for topic, (judged, found, left) in ({} if live is None else live.topics).items()
+            ],
+        }  # fmt: skip
+
+
+def first_documents(run: Run) -> list[tuple[str, str]]:
+    """(topic, document) of the first documents that a run has for each topic; it lists them in order."""
+    docs = run.docs.texts()
+    bounds = zip(run.topics, pairwise(run.starts.tolist()), strict=True)
+    return [(topic, doc) for topic, (begin, end) in bounds for doc in docs[begin : min(end, begin + FIRST)]]
+
+
+def _confidence_record(confidence: Confidence, coverage: dict[str, float]) -> dict[str, Any]:
+    order = confidence.order.tolist()
+    above = [*confidence.adjacent().tolist(), math.nan]
+    pairs = confidence.of_pairs()
+    values, deviations = confidence.values.tolist(), confidence.deviations.tolist()
+    count = len(order) * (len(order) - 1) // 2
+    return {
+        "ranking": number(confidence.of_ranking()),
+        "pairs": count,
+        "open_pairs": len(confidence.open_pairs(SURE)),
+        "runs": [
+            {
+                "name": confidence.runs[run], "value": number(values[run]),
+                "low": number(max(values[run] - NORMAL * deviations[run], 0.0)),
+                "high": number(values[run] + NORMAL * deviations[run]), "above_next": number(sure),
+                "coverage": number(coverage.get(confidence.runs[run], math.nan)),
+            }
+            for run, sure in zip(order, above, strict=True)
+        ],
+        "chances": [[number(pairs[first, second]) for second in order] for first in order],
+    }  # fmt: skip
+
+
+def curve_of(store: Store, points: int) -> list[tuple[int, float]]:
+    """Documents judged and how sure the ranking was then, at so many places of the log as it is now."""
+    last = store.last_sequence()
+    replay = Replay(store.run)
+    places = sorted({round(last * step / points) for step in range(points + 1)})
+    curve: list[tuple[int, float]] = []
+    for before, place in pairwise(places):
+        replay.follow(store.events(before, until=place))
+        if replay.runs and (not curve or len(replay.verdicts) != curve[-1][0]):
+            extend(curve, live_of(replay))
+    return curve
+
+
+def extend(curve: list[tuple[int, float]], live: Live) -> None:
+    """Add where judging stands to a curve; what was judged and then taken back is no longer part of it."""
+    sure = live.confidence.of_ranking()
+    while curve and curve[-1][0] >= live.judged:
+        curve.pop()
+    if math.isfinite(sure):
+        curve.append((live.judged, sure))
+
+
+def number(value: float) -> float | None:
+    """A number as JSON can hold it; None: it is not known."""
+    return float(value) if math.isfinite(value) else None
+
+
+class Refits:
+    """A thread that fits the model of relevance anew when judgments have doubled."""
+
+    def __init__(self, engine: Engine, seconds: float = 2.0) -> None:
+        self._engine = engine
+        self._seconds = seconds
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="refits", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; a fit that is being worked out is thrown away with the process."""
+        self._ended.set()
+        self._thread.join(timeout=5)
+
+    def _work(self) -> None:
+        import logging
+
+        from sounding.errors import SoundingError
+
+        while not self._ended.wait(self._seconds):
+            try:
+                self._engine.refit_if_due()
+            except SoundingError as error:
+                logging.getLogger("sounding.judging").warning("no refit of the model now: %s", error)

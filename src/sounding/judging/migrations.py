@@ -1,0 +1,33 @@
+"""The shape of the database, brought up to date step by step; there is no way back."""
+
+from __future__ import annotations
+
+import time
+
+from sounding.judging import sql
+from sounding.judging.database import Database, StoreError
+
+NEWEST = len(sql.MIGRATIONS)
+
+
+def migrate(database: Database, until: int = NEWEST) -> int:
+    """Bring a database to a version, each step with its record in one transaction; returns the version.
+
+    One that a newer release has written is refused.
+    """
+    with database.write() as run:
+        run(sql.CREATE_SCHEMA)
+        present = run(sql.SCHEMA_VERSION)[0]["version"] or 0
+        if present > NEWEST:
+            raise StoreError(
+                f"{database.place}: the database has version {present}, and this release knows versions up to"
+                f" {NEWEST}; use the release that wrote it, or a newer one"
+            )
+        for version in range(present + 1, until + 1):
+            for statement in sql.MIGRATIONS[version - 1]:
+                run(statement.format(**sql.SPELLING[database.dialect]))
+            if version == 1:
+                for statement in sql.APPEND_ONLY[database.dialect]:
+                    run(statement)
+            run(sql.ADD_MIGRATION, version=version, time=time.time())
+    return max(present, until)

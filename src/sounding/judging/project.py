@@ -1,0 +1,188 @@
+"""A judging project: a folder with the corpus, and where its database is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from sounding.data.formats import read_qrels
+from sounding.data.tables import Qrels
+from sounding.data.topics import Topics, read_topics
+from sounding.errors import DataError, FormatError
+from sounding.files import write_whole
+from sounding.judging.corpus_files import read_documents
+from sounding.judging.database import POSTGRESQL
+from sounding.judging.engine import Engine, first_settings
+from sounding.judging.events import Selection
+from sounding.judging.search import Corpus, build_corpus
+from sounding.judging.settings import Settings
+from sounding.judging.store import Store, Submission, TokenKind, User, open_store
+from sounding.workers import Progress
+
+FILE = "project.json"
+DATABASE = "judging.sqlite"
+CORPUS = "corpus.sqlite"
+VERSION = 1
+LINK_SECONDS = 14 * 86400.0  # that a one-time link is good for
+
+
+@dataclass(frozen=True)
+class Project:
+    """An open project: its settings, database, corpus and the engine that chooses what to judge."""
+
+    folder: Path
+    store: Store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.store.close()
+
+    @cached_property
+    def engine(self) -> Engine:
+        """What the judging pages talk to; made when first asked for, since it reads the whole log."""
+        return Engine(self.store)
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The documents and the search over them."""
+        return Corpus(self.folder / CORPUS)
+
+    @property
+    def settings(self) -> Settings:
+        """What the project was set up with, as it is now."""
+        return self.engine.settings
+
+
+def open_project(folder: str | Path) -> Project:
+    """The project in a folder."""
+    folder = Path(folder)
+    path = folder / FILE
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(
+            f"{folder}: no judging project here; make one with: sounding judge init {folder} ..."
+        ) from None
+    except (OSError, json.JSONDecodeError) as error:
+        raise FormatError(str(path), None, f"cannot be read ({error})") from error
+    if not isinstance(record, dict) or record.get("version") != VERSION:
+        raise FormatError(str(path), None, f"no project of version {VERSION}; use the release that made it")
+    place = record.get("database", DATABASE)
+    local = not place.startswith(tuple(f"{scheme}://" for scheme in POSTGRESQL))
+    if local and not (folder / place).is_file():
+        raise DataError(f"{folder / place}: the database of the project is missing; restore a backup")
+    return Project(folder, open_store(folder / place if local else place))
+
+
+def create_project(
+    folder: Path,
+    *,
+    corpus: Sequence[str],
+    topics: str | None,
+    runs: Sequence[str],
+    settings: Settings,
+    database: str | None = None,
+    run_format: str | None = None,
+    progress: Progress | None = None,
+) -> Project:
+    """A new project in a folder that does not exist or is empty; where anything fails, nothing is left of it.
+
+    `database` is the address of an empty PostgreSQL database; None: a SQLite file in the folder.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise DataError(f"{folder}: not an empty folder; give a new one")
+    asked = None if topics is None else read_topics(topics)
+    part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    try:
+        part.mkdir(parents=True)
+        build_corpus(part / CORPUS, read_documents(corpus), progress)
+        with open_store(database or part / DATABASE) as store:
+            first_settings(store, settings)
+            if asked is not None:
+                add_topics(store, asked)
+            if runs:
+                Engine(store).add_runs(runs, run_format=run_format)
+        place = DATABASE if database is None else database
+        write_whole(
+            part / FILE, json.dumps({"version": VERSION, "database": place}, indent=1).encode() + b"\n"
+        )
+        (part / FILE).chmod(0o600)  # an address may hold a password
+        if folder.exists():
+            folder.rmdir()
+        part.replace(folder)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be written: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return open_project(folder)
+
+
+def add_topics(store: Store, topics: Topics) -> int:
+    """Keep topics of a file as chosen ones; returns how many are new or have changed."""
+    changed = 0
+    every = zip(topics.ids, topics.titles, topics.descriptions, topics.narratives, strict=True)
+    for name, title, description, narrative in every:
+        before = store.topic(name)
+        after = store.save_topic(
+            name, title=title, description=description, narrative=narrative, status="chosen",
+            estimate=None if before is None else before.estimate,
+        )  # fmt: skip
+        changed += after != before
+    return changed
+
+
+def import_qrels(project: Project, source: Any, *, qrels_format: str | None = None) -> tuple[int, int]:
+    """Add judgments of a file to the log; returns how many it has, and how many changed something.
+
+    They are those of an assessor of their own, `import-` and the name of the file: nothing that people
+    judged is touched, and reading the file again changes nothing. Grades below 0 mean not judged.
+    """
+    qrels = read_qrels(source, format=qrels_format, fractional="accept")
+    scale = project.settings
+    rows = [row for row in range(len(qrels.docs)) if qrels.grades[row] >= 0]
+    for row in rows:
+        scale.check_grade(float(qrels.grades[row]))
+    name = "import-" + Path(str(qrels.source)).name.split(".")[0].replace(" ", "-")
+    changed = project.store.judge_all(_submissions(qrels, rows, name))
+    project.engine.catch_up()
+    return len(rows), changed
+
+
+def _submissions(qrels: Qrels, rows: Iterable[int], name: str) -> Iterator[Submission]:
+    topics = [
+        topic for topic, size in zip(qrels.topics, qrels.sizes.tolist(), strict=True) for _ in range(size)
+    ]
+    docs = qrels.docs.texts()
+    for row in rows:
+        selection = Selection(
+            policy="import",
+            stratum=None if qrels.strata is None else int(qrels.strata[row]),
+            probability=None if qrels.probabilities is None else float(qrels.probabilities[row]),
+        )
+        yield Submission(
+            assessor=name, topic=topics[row], doc=docs[row], grade=float(qrels.grades[row]),
+            key=secrets.token_hex(8), selection=selection,
+        )  # fmt: skip
+
+
+def digest_of(secret: str) -> str:
+    """What is kept of a secret (a link, a cookie): a hash that does not lead back to it."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def invite(store: Store, user: User, kind: TokenKind, seconds: float = LINK_SECONDS) -> str:
+    """The secret of a new one-time link with which a user sets a password; earlier ones are void."""
+    secret = secrets.token_urlsafe(32)
+    store.add_token(user.id, kind, digest_of(secret), time.time() + seconds)
+    return secret

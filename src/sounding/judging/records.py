@@ -1,0 +1,178 @@
+"""What the store hands out: people, topics, leases, judgments, receipts; and rows made into them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sounding.errors import SoundingError
+from sounding.judging import sql
+from sounding.judging.events import Event, Selection, plain
+
+Role = Literal["assessor", "organiser"]
+TopicStatus = Literal["candidate", "chosen", "dropped"]
+TokenKind = Literal["invitation", "reset"]
+
+_OWN = tuple(name for name in sql.EVENT if name not in (*sql.SELECTION, "detail"))
+
+
+class ConflictError(SoundingError):
+    """What was asked does not fit what is recorded: a name that is taken, a key used for something else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """Somebody who can sign in; the pseudonym alone stays when personal data are erased."""
+
+    id: int
+    name: str  # to sign in with, compared without case
+    role: Role
+    pseudonym: str
+    password_hash: str | None  # None: has not accepted the invitation yet
+    active: bool  # False: may not sign in
+    created: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignIn:
+    """A signed-in browser; `digest` is a hash of its cookie, which itself is kept nowhere."""
+
+    digest: str
+    user: User
+    created: float
+    expires: float
+    note: str  # browser and address, for the list of sign-ins
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """A topic as one of its versions has it."""
+
+    id: str
+    version: int
+    title: str
+    description: str
+    narrative: str
+    status: TopicStatus
+    estimate: int | None  # relevant documents that its author expects
+    author: str | None  # pseudonym; None: imported
+    time: float  # of this version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """A document that an assessor has at hand until the lease expires."""
+
+    topic: str
+    doc: str
+    assessor: str
+    expires: float
+    selection: Selection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A document that may be leased, and how it was selected."""
+
+    doc: str
+    selection: Selection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """The judgment of an assessor on a document that stands now."""
+
+    topic: str
+    doc: str
+    assessor: str
+    grade: float | None  # None: could not be judged
+    comment: str
+    sequence: int  # of the event that says so
+    first_sequence: int  # of the first judgment since the last one that was taken back
+    time: float
+    active: float | None
+    away: float | None
+    selection: Selection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What a submission came to; the same key gives the same event, with `repeated`."""
+
+    event: Event
+    repeated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far an assessor is with a topic."""
+
+    topic: str
+    judged: int
+    cannot: int  # among them: could not be judged
+    relevant: int  # among them: at or above the level that was asked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """An entry of the search log: a query, or a document opened from its results."""
+
+    sequence: int
+    time: float
+    assessor: str
+    topic: str | None
+    query: str
+    doc: str | None  # None: the query itself
+    results: int | None
+
+
+def user_of(row: Mapping[str, Any]) -> User:
+    """The user of a row with the columns of an account."""
+    return User(**{name: row[name] for name in sql.USER} | {"active": bool(row["active"])})
+
+
+def topic_of(row: Mapping[str, Any]) -> Topic:
+    """The topic of a row."""
+    return Topic(**{name: row[name] for name in sql.TOPIC})
+
+
+def selection_of(row: Mapping[str, Any]) -> Selection | None:
+    """How the document of a row was selected; None: the row is of no document."""
+    return None if row["policy"] is None else Selection(**{name: row[name] for name in sql.SELECTION})
+
+
+def event_of(row: Mapping[str, Any]) -> Event:
+    """The event of a row."""
+    own = {name: row[name] for name in _OWN}
+    return Event(**own, selection=selection_of(row), detail=json.loads(row["detail"]))
+
+
+def row_of(event: Event) -> dict[str, Any]:
+    """The row of an event."""
+    row = plain(event)
+    row |= dict.fromkeys(sql.SELECTION) if event.selection is None else plain(event.selection)
+    row["detail"] = json.dumps(event.detail, ensure_ascii=False, sort_keys=True)
+    del row["selection"]
+    return row
+
+
+def lease_of(row: Mapping[str, Any]) -> Lease:
+    """The lease of a row."""
+    selection = selection_of(row)
+    assert selection is not None  # noqa: S101 - no lease is written without
+    return Lease(
+        topic=row["topic"], doc=row["doc"], assessor=row["assessor"], expires=row["expires"],
+        selection=selection,
+    )  # fmt: skip
+
+
+def standing_of(row: Mapping[str, Any]) -> Standing:
+    """The judgment that stands, of a row."""
+    names = ("topic", "doc", "assessor", "grade", "comment", "sequence", "first_sequence", "time")
+    selection = selection_of(row)
+    assert selection is not None  # noqa: S101 - no judgment is written without
+    return Standing(
+        **{name: row[name] for name in names}, active=row["active"], away=row["away"], selection=selection
+    )

@@ -1,0 +1,388 @@
+"""Where judging stands, as a function of the log alone: follow the events, and ask what is next.
+
+No clock, no order of arrival and nothing in memory enters: a server that was killed and one that was not
+give the same next document and the same confidences once they know the same events.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from sounding.collection.strategies import find_strategy, make_strategy
+from sounding.collection.strategy import Pick, Strategy
+from sounding.data.formats import parse_run
+from sounding.data.problems import Problems
+from sounding.data.sources import Content
+from sounding.data.tables import Run
+from sounding.errors import DataError
+from sounding.judging.events import Event, Selection
+from sounding.judging.records import Offer
+from sounding.judging.settings import MTC, Order, Settings, settings_of
+from sounding.judging.verdicts import NOT_JUDGED, Opinions, Verdict
+from sounding.mtc import Fit, Session
+from sounding.retrieved import Retrieved, read_retrieved
+
+_NEED_RUNS = ("judge", "withdraw", "adjudicate", "fit", "refit")
+WARM_UP = "rank"  # the strategy that assessors begin a topic with, where they warm up
+
+Pair = tuple[str, str]  # topic, doc
+
+
+@dataclass(frozen=True, slots=True)
+class _InForce:
+    """An order, and the event that put it in force; 0: the project's own."""
+
+    order: Order
+    version: int
+
+
+@dataclass(slots=True, eq=False)
+class _Pool:
+    """What follows from the runs, and is made anew when there are more."""
+
+    retrieved: Retrieved
+    session: Session
+    strategies: dict[str, Strategy]
+    topics: dict[str, int]
+    numbers: list[dict[str, int]]  # (topic,) doc -> its number
+    docs: list[str]  # (document,)
+    open: list[dict[int, Selection]]  # (topic,) what is left of the batch that is being judged
+    made: list[int]  # (topic,) batches so far
+    judged: list[int]  # (topic,) documents that are judged
+
+
+class Replay:
+    """Where judging stands after the events that it was given."""
+
+    def __init__(self, read_run: Callable[[str], bytes]) -> None:
+        """`read_run` gives the content of a run that an event names."""
+        self.sequence = 0
+        self.opinions: dict[Pair, Opinions] = {}
+        self.verdicts: dict[
+            Pair, Verdict
+        ] = {}  # of all that are judged, in the order in which they became so
+        self.runs: list[str] = []
+        self.ready_fit: tuple[int, Fit] | None = None  # made beforehand: the event that asked for it, the fit
+        self._read_run = read_run
+        self._changed = 0  # the last event that may change what comes next
+        self._settings: Settings | None = None
+        self._orders: dict[str, _InForce] = {}
+        self._general: _InForce | None = None
+        self._skips: dict[tuple[str, str], dict[str, Selection]] = {}  # (assessor, topic) -> doc
+        self._thin: dict[str, dict[str, Selection]] = {}  # topic -> judged, and by too few assessors
+        self._fit: tuple[int, Callable[[], Fit]] | None = None  # the event that asked for it, the work
+        self._made: _Pool | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """What the project was set up with."""
+        if self._settings is None:
+            raise DataError("the log does not begin with the settings of a project; is this its database?")
+        return self._settings
+
+    @property
+    def session(self) -> Session:
+        """The minimal test collection, whatever the order of judging is."""
+        return self._pool.session
+
+    @property
+    def retrieved(self) -> Retrieved:
+        """What the runs retrieved."""
+        return self._pool.retrieved
+
+    def follow(self, events: Iterable[Event]) -> None:
+        """Take in events, each in its turn."""
+        for event in events:
+            if event.sequence != self.sequence + 1:
+                raise DataError(
+                    f"event {event.sequence} follows {self.sequence} in the log; some are missing"
+                )
+            if event.kind in _NEED_RUNS and self.runs:
+                _ = self._pool  # made of what was known before, whenever it is that somebody asks
+            if event.kind != "skip":
+                self._changed = event.sequence
+            self._take(event)
+            self.sequence = event.sequence
+
+    def order(self, topic: str) -> Order:
+        """In which order a topic is judged."""
+        return self._order(topic).order
+
+    def offers(self, assessor: str, topic: str, count: int) -> list[Offer]:
+        """Documents for an assessor, the best first: `count` or more, unless there are no more.
+
+        First those that too few others have judged, then what the order brings, then what was put off.
+        """
+        if not self.runs or topic not in self._pool.topics:
+            return []
+        put_off = self._skips.get((assessor, topic), {})
+        offers = [
+            Offer(doc=doc, selection=selection)
+            for doc, selection in self._thin.get(topic, {}).items()
+            if doc not in put_off and assessor not in self.opinions[topic, doc].grades
+        ]
+        wanted = count - len(offers) + len(put_off)
+        if wanted > 0:
+            fresh = self.fresh_offers(topic, wanted)
+            offers += [offer for offer in fresh if offer.doc not in put_off]
+        return offers + [Offer(doc=doc, selection=selection) for doc, selection in put_off.items()]
+
+    def fresh_offers(self, topic: str, count: int) -> list[Offer]:
+        """The next documents of a topic that nobody has judged."""
+        pool = self._pool
+        number = pool.topics[topic]
+        ready = pool.open[number]
+        offers = [Offer(doc=pool.docs[one], selection=selection) for one, selection in ready.items()]
+        if len(offers) < count:
+            in_force = self._order(topic)
+            strategy = self._strategy(in_force.order)
+            picks = strategy.next([number], count)
+            offers += [
+                Offer(doc=pool.docs[pick.document], selection=self._selection(in_force, pick, pool))
+                for pick in picks
+                if pick.document not in ready
+            ]
+        return offers[:count]
+
+    def left(self, topic: str) -> int:
+        """How many documents nobody has judged that the order would still bring."""
+        if not self.runs or topic not in self._pool.topics:
+            return 0
+        number = self._pool.topics[topic]
+        size = int(self._pool.retrieved.sizes[number])
+        order = self.order(topic)
+        if order.policy != MTC and find_strategy(order.policy).sampled:
+            return len(self._strategy(order).next([number], size))
+        return size - self._pool.judged[number]
+
+    def asked_fit(self, event: int) -> Callable[[], Fit] | None:
+        """The fit that an event asked for, as work to be done; None: a later one has taken its place."""
+        return self._fit[1] if self._fit is not None and self._fit[0] == event else None
+
+    def design(self, topic: str) -> dict[str, tuple[int | None, float | None]]:
+        """Stratum and chance of every document of a topic whose order is a sample; else nothing."""
+        order = self.order(topic)
+        if not self.runs or order.policy == MTC or not find_strategy(order.policy).sampled:
+            return {}
+        numbers = self._pool.numbers[self._pool.topics[topic]] if topic in self._pool.topics else {}
+        sample = self._strategy(order)
+        return {doc: sample.design(number) for doc, number in numbers.items()}  # type: ignore[attr-defined]
+
+    @property
+    def _pool(self) -> _Pool:
+        if self._made is None:
+            self._made = self._built()
+        return self._made
+
+    def _take(self, event: Event) -> None:
+        if event.kind in ("judge", "withdraw", "adjudicate"):
+            self._regrade(event)
+        elif event.kind == "skip" and event.selection is not None:
+            put_off = self._skips.setdefault((event.assessor or "", event.topic or ""), {})
+            put_off.pop(event.doc or "", None)
+            put_off[event.doc or ""] = event.selection
+        elif event.kind == "order":
+            self._reorder(event)
+        elif event.kind == "run":
+            self.runs.append(event.detail["name"])
+            self._made = self._fit = None
+        elif event.kind == "project":
+            self._set_up(event)
+        elif event.kind == "fit":
+            self._fit = (event.sequence, self.session.fitting())
+        elif event.kind == "refit":
+            self._adopt(event.detail["fit"])
+
+    def _set_up(self, event: Event) -> None:
+        self._settings = settings_of(event.detail)
+        if self._general is None or self._general.order != self._settings.order:
+            self._general = _InForce(self._settings.order, 0 if self._general is None else event.sequence)
+        self._made = self._fit = None
+        self.verdicts = {
+            pair: verdict
+            for pair, opinions in self.opinions.items()
+            if (verdict := opinions.verdict(self._settings.feed)) != NOT_JUDGED
+        }
+        self._thin = {}
+        for pair in self.opinions:
+            self._note_thin(pair)
+
+    def _reorder(self, event: Event) -> None:
+        in_force = _InForce(Order(**event.detail), event.sequence)
+        if event.topic is None:
+            self._general, self._orders = in_force, {}
+        else:
+            self._orders[event.topic] = in_force
+        if self._made is not None:
+            for topic in range(len(self._made.topics)):
+                if event.topic in (None, self._made.retrieved.topics[topic]):
+                    self._begin_batches(self._made, topic)
+
+    def _regrade(self, event: Event) -> None:
+        pair = (event.topic or "", event.doc or "")
+        opinions = self.opinions.setdefault(pair, Opinions())
+        pool = self._pool if self.runs else None
+        opinions.take(event)
+        if event.kind == "judge":
+            self._skips.get((event.assessor or "", pair[0]), {}).pop(pair[1], None)
+        self._note_thin(pair)
+        old, new = self.verdicts.get(pair, NOT_JUDGED), opinions.verdict(self.settings.feed)
+        if old == new:
+            return
+        self.verdicts.pop(pair, None)
+        if new != NOT_JUDGED:
+            self.verdicts[pair] = new
+        if pool is not None and pair[0] in pool.topics:
+            topic = pool.topics[pair[0]]
+            number = pool.numbers[topic].get(pair[1])
+            if number is not None:
+                pool.judged[topic] += (new != NOT_JUDGED) - (old != NOT_JUDGED)
+                self._feed(pool, topic, number, old, new, event)
+
+    def _feed(self, pool: _Pool, topic: int, number: int, old: Verdict, new: Verdict, event: Event) -> None:
+        for strategy in (pool.session, *pool.strategies.values()):
+            if old != NOT_JUDGED:
+                strategy.undo(number)
+            if new != NOT_JUDGED:
+                strategy.judge(number, new.grade)
+        if new != NOT_JUDGED:
+            if pool.open[topic].pop(number, None) is not None and not pool.open[topic]:
+                self._fill(pool, topic)
+        elif event.selection is not None:
+            pool.open[topic] = {number: event.selection, **pool.open[topic]}
+
+    def _note_thin(self, pair: Pair) -> None:
+        """Keep account of documents that fewer assessors than wanted have judged; imports need no second."""
+        opinions, own = self.opinions[pair], self._thin.setdefault(pair[0], {})
+        selection = opinions.selection
+        thin = 0 < len(opinions.grades) < self.settings.overlap
+        if thin and selection is not None and selection.policy != "import":
+            own.setdefault(pair[1], selection)
+        else:
+            own.pop(pair[1], None)
+
+    def _adopt(self, asked: int) -> None:
+        """Use a fit that an earlier event asked for, unless there are other runs since."""
+        if self._fit is None or self._fit[0] != asked:
+            return
+        ready = self.ready_fit
+        fit = ready[1] if ready is not None and ready[0] == asked else self._fit[1]()
+        self.session.adopt(fit)
+        self._fit = self.ready_fit = None
+
+    def _order(self, topic: str) -> _InForce:
+        own = self._orders.get(topic) or self._general
+        return _InForce(self.settings.order, 0) if own is None else own
+
+    def _built(self) -> _Pool:
+        """All that follows from the runs, with all that is judged so far."""
+        settings = self.settings
+        if not self.runs:
+            raise DataError(
+                "the project has no runs yet; add some with: sounding judge import DIR --runs ..."
+            )
+        retrieved = read_retrieved(
+            [run_of(name, self._read_run(name)) for name in self.runs], depth=settings.depth
+        )
+        session = Session(
+            retrieved, seed=settings.seed, measure=settings.graded_measure, depth=settings.depth,
+            prior=settings.prior, confidence="normal", refits="asked",
+        )  # fmt: skip
+        docs = retrieved.docs.texts()
+        bounds = retrieved.starts.tolist()
+        numbers = [
+            {docs[number]: number for number in range(first, last)} for first, last in pairwise(bounds)
+        ]
+        topics = {topic: number for number, topic in enumerate(retrieved.topics)}
+        pool = _Pool(
+            retrieved, session, {}, topics, numbers, docs, [{} for _ in topics], [0] * len(topics),
+            [0] * len(topics),
+        )  # fmt: skip
+        for topic_id, doc in self.verdicts:
+            if topic_id in topics and doc in numbers[topics[topic_id]]:
+                pool.judged[topics[topic_id]] += 1
+        self._catch_up(pool, session)
+        if session.refit_due():
+            session.adopt(session.fitting()())
+        for topic in range(len(topics)):
+            self._begin_batches(pool, topic)
+        return pool
+
+    def _catch_up(self, pool: _Pool, strategy: Strategy) -> None:
+        """Tell a new strategy all that is judged."""
+        for (topic, doc), verdict in self.verdicts.items():
+            number = pool.numbers[pool.topics[topic]].get(doc) if topic in pool.topics else None
+            if number is not None:
+                strategy.judge(number, verdict.grade)
+
+    def _strategy(self, order: Order, pool: _Pool | None = None) -> Strategy:
+        """The strategy of an order over all topics, which knows all that is judged."""
+        pool = self._pool if pool is None else pool
+        if order.policy == MTC:
+            return pool.session
+        name = json.dumps([order.policy, order.parameters], sort_keys=True)
+        if name not in pool.strategies:
+            level = {"level": self.settings.level} if find_strategy(order.policy).adaptive else {}
+            strategy = make_strategy(
+                order.policy, pool.retrieved, seed=self.settings.seed, **{**level, **order.parameters}
+            )
+            self._catch_up(pool, strategy)
+            pool.strategies[name] = strategy
+        return pool.strategies[name]
+
+    def _begin_batches(self, pool: _Pool, topic: int) -> None:
+        pool.open[topic], pool.made[topic] = {}, 0
+        self._fill(pool, topic)
+
+    def _fill(self, pool: _Pool, topic: int) -> None:
+        """Put the next batch of a topic together, if its order has batches."""
+        name = pool.retrieved.topics[topic]
+        in_force = self._order(name)
+        order = in_force.order
+        size = order.batch if order.batch > 1 else 0
+        if not pool.made[topic] and order.warm_up and not pool.judged[topic]:
+            in_force, size = _InForce(Order(policy=WARM_UP), in_force.version), order.warm_up
+        pool.made[topic] += 1
+        if not size:
+            return
+        picks = self._strategy(in_force.order, pool).next([topic], size)
+        mark = zlib.crc32(name.encode("utf-8", "surrogateescape"))
+        rng = np.random.default_rng([self.settings.seed, mark, in_force.version, pool.made[topic]])
+        shuffled = [picks[place] for place in rng.permutation(len(picks)).tolist()]
+        pool.open[topic] = {pick.document: self._selection(in_force, pick, pool) for pick in shuffled}
+
+    def _selection(self, in_force: _InForce, pick: Pick, pool: _Pool) -> Selection:
+        session = pool.session
+        return Selection(
+            policy=in_force.order.policy, policy_version=in_force.version, step=pick.order,
+            stratum=pick.stratum, probability=pick.probability, belief=session.chance(pick.document),
+            weight=None if pick.weight is None else float(pick.weight), seed=self.settings.seed,
+            model_version=session.version, known=self._changed,
+        )  # fmt: skip
+
+
+def run_content(retrieved: Retrieved, run: int) -> bytes:
+    """One run as it is kept: its documents in their order, with scores that say no more than that."""
+    docs, depth = retrieved.docs.texts(), retrieved.depth
+    lines = [
+        f"{topic} Q0 {docs[number]} {rank + 1} {depth - rank} {retrieved.tags[run]}\n"
+        for place, topic in enumerate(retrieved.topics)
+        for rank, number in enumerate(retrieved.lists[run, place].tolist())
+        if number >= 0
+    ]
+    return gzip.compress("".join(lines).encode("utf-8", "surrogateescape"), mtime=0)
+
+
+def run_of(name: str, content: bytes) -> Run:
+    """The run that was kept."""
+    problems = Problems(name)
+    run = parse_run(Content.from_bytes(name, gzip.decompress(content)), problems, format="trec", name=name)
+    problems.refuse()
+    return run

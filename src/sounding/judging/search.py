@@ -1,0 +1,221 @@
+"""The corpus: the text of every document, and a search over it, in a SQLite file of its own.
+
+It never changes while people judge, so it stays beside the project whatever database the log is in, and
+every process reads it without a lock. Words are found whatever their case and accents; scripts that write
+no blanks between words are indexed by pairs of characters.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import threading
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sounding.data.corpus import Document
+from sounding.errors import DataError
+from sounding.judging import sql
+from sounding.judging.database import StoreError, readable, storable
+from sounding.workers import Progress
+
+PAGE = 500  # documents that are added at once
+AROUND = 120  # characters of a document shown before and behind the first word that was found
+TITLE = 100  # characters of a document's first line
+
+# Thai, Lao, Myanmar, Khmer, kana, Han, Hangul: no blanks between words, or endings that stick to them.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+    "\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+# Accents, and the points of Hebrew and Arabic, which writers may leave out.
+_OPTIONAL = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]+"
+)
+_QUERY = re.compile(r'"([^"]*)"|(\S+)')
+_WORD = re.compile(r"[^\W_]+(?:[^\W_]|[\u0900-\u0dff])*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A document that a search found."""
+
+    doc: str
+    title: str  # the beginning of its first line
+    snippet: str  # what stands around the first word that was found
+
+
+def build_corpus(path: Path, documents: Iterable[Document], progress: Progress | None = None) -> int:
+    """Write the corpus file anew from documents, one at a time; it appears whole or not at all."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        connection = sqlite3.connect(part, isolation_level=None)
+        try:
+            count = _fill(connection, documents, progress)
+        finally:
+            connection.close()
+        part.replace(path)
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(f"{path}: the corpus cannot be written ({error})") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return count
+
+
+def _fill(connection: sqlite3.Connection, documents: Iterable[Document], progress: Progress | None) -> int:
+    # A file that is not in place yet may be lost: nobody has been told that it is there.
+    connection.execute("PRAGMA journal_mode=OFF")
+    connection.execute("PRAGMA synchronous=OFF")
+    for statement in sql.CORPUS:
+        connection.execute(statement)
+    connection.execute("BEGIN")
+    count = 0
+    for page in _pages(documents):
+        for document in page:
+            count += 1
+            _add(connection, count, document)
+        if progress is not None:
+            progress(len(page))
+    if not count:
+        raise DataError("the corpus has no documents; expected at least one")
+    connection.execute("COMMIT")
+    connection.execute(sql.OPTIMISE)
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA user_version=1")  # one write that waits for the disk
+    return count
+
+
+def _pages(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    page: list[Document] = []
+    for document in documents:
+        page.append(document)
+        if len(page) == PAGE:
+            yield page
+            page = []
+    if page:
+        yield page
+
+
+def _add(connection: sqlite3.Connection, number: int, document: Document) -> None:
+    text = readable(document.text)
+    try:
+        connection.execute(
+            sql.ADD_DOCUMENT, {"number": number, "doc": storable(document.doc, "a doc id"), "text": text}
+        )
+    except sqlite3.IntegrityError:
+        raise DataError(f"document {document.doc!r} stands twice in the corpus; expected it once") from None
+    connection.execute(sql.ADD_WORDS, {"number": number, "terms": indexed(text)})
+
+
+class Corpus:
+    """The documents of a project; its methods may be called from any thread."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise StoreError(f"{path}: the corpus is missing; make the project anew or restore the file")
+        self._address = f"{path.resolve().as_uri()}?mode=ro"
+        self._own = threading.local()
+        self.count = int(self._rows(sql.COUNT_DOCUMENTS)[0]["count"])
+
+    def document(self, doc: str) -> Document | None:
+        """A document; None: the corpus does not have it."""
+        rows = self._rows(sql.DOCUMENT, doc=readable(doc))
+        return Document(rows[0]["doc"], rows[0]["text"]) if rows else None
+
+    def search(self, query: str, limit: int = 20) -> list[Hit]:
+        """The documents that fit a query best: those with all of its words, then those with some.
+
+        Words in quotes stand side by side; a star ends a word of which only the beginning is known.
+        """
+        terms = query_terms(query)
+        if not terms:
+            return []
+        found = self._find(" AND ".join(terms), limit)
+        if len(found) < limit and len(terms) > 1:
+            found |= {
+                doc: text for doc, text in self._find(" OR ".join(terms), limit).items() if doc not in found
+            }
+        words = _WORD.findall(query)
+        return [
+            Hit(doc=doc, title=title_of(text), snippet=_around(text, words))
+            for doc, text in list(found.items())[:limit]
+        ]
+
+    def _find(self, query: str, limit: int) -> dict[str, str]:
+        return {row["doc"]: row["text"] for row in self._rows(sql.FIND, query=query, limit=limit)}
+
+    def _rows(self, statement: str, **given: object) -> list[sqlite3.Row]:
+        try:
+            connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
+            if connection is None:
+                connection = sqlite3.connect(self._address, uri=True, isolation_level=None)
+                connection.row_factory = sqlite3.Row
+                self._own.connection = connection
+            return connection.execute(statement, given).fetchall()
+        except sqlite3.Error as error:
+            raise StoreError(f"the corpus cannot be read ({error}); make the project anew") from error
+
+
+def folded(text: str) -> str:
+    """Text as the index compares it: without case, accents and points."""
+    if text.isascii():
+        return text.lower()
+    plain = _OPTIONAL.sub("", unicodedata.normalize("NFKD", text))
+    return unicodedata.normalize("NFC", plain).casefold()
+
+
+def indexed(text: str) -> str:
+    """The words of a text, unspaced scripts cut into pairs of characters, the last one standing alone."""
+    return _UNSPACED.sub(lambda run: f" {' '.join(_pairs(run.group()))} ", folded(text))
+
+
+def query_terms(query: str) -> list[str]:
+    """The parts of a query in the language of the index, whose signs and operators mean nothing here."""
+    terms = []
+    for phrase, word in _QUERY.findall(readable(query)):
+        text = folded(phrase or word)
+        unspaced = _UNSPACED.findall(text)
+        words = [*_WORD.findall(_UNSPACED.sub(" ", text))]
+        begins = word.endswith("*")
+        if phrase and not unspaced and words:
+            terms.append(f'"{" ".join(words)}"')
+        else:
+            terms += [f'"{one}"' + ("*" if begins else "") for one in words]
+        terms += [_unspaced_term(run) for run in unspaced]
+    return list(dict.fromkeys(terms))
+
+
+def _unspaced_term(run: str) -> str:
+    """Pairs side by side; a lone character is the beginning of a pair, or the last of a text."""
+    return f'"{run}"*' if len(run) == 1 else f'"{" ".join(_pairs(run)[:-1])}"'
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[place : place + 2] for place in range(len(run))]
+
+
+def title_of(text: str) -> str:
+    """The first line of a text, or its beginning."""
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return shortened(first, TITLE)
+
+
+def shortened(text: str, length: int) -> str:
+    """A text, or its beginning and a mark where it is longer."""
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def _around(text: str, words: list[str]) -> str:
+    """What stands around the first of the words, in one line; the beginning where none is found."""
+    found = [
+        match.start()
+        for word in words
+        if (match := re.search(re.escape(word), text, re.IGNORECASE)) is not None
+    ]
+    middle = min(found, default=0)
+    first, last = max(0, middle - AROUND), middle + AROUND
+    inside = " ".join(text[first:last].split())
+    return f"{'…' if first else ''}{inside}{'…' if last < len(text) else ''}"

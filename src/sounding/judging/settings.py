@@ -1,0 +1,140 @@
+"""What a project was set up with: the scale of grades, whose grade counts, in which order people judge."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
+
+from sounding.collection.strategies import find_strategy
+from sounding.errors import DataError, UnknownNameError
+from sounding.mtc.forms import form_of
+
+Feed = Literal["first", "majority", "adjudicated"]
+MTC = "mtc"
+DEFAULT_SCALE = "0=not relevant,1=relevant"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grade:
+    """One grade of the scale, and the key that gives it."""
+
+    value: float
+    label: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """In which order the documents of a topic are judged.
+
+    `warm_up` documents come first, by their best ranks and shuffled, so that assessors get to know the topic.
+    Then the policy chooses, in shuffled batches where they are larger than 1, since an order that follows
+    the judgments tells where a document came from.
+    """
+
+    policy: str = MTC  # or a strategy of `sounding pool`
+    parameters: dict[str, Any] = field(default_factory=dict)
+    batch: int = 1
+    warm_up: int = 0
+
+    def __post_init__(self) -> None:
+        if self.policy == MTC:
+            known: Any = ()
+        else:
+            kind = find_strategy(self.policy)
+            known = [name for name in kind.parameters if name != "level"]
+        for name in self.parameters:
+            if name not in known:
+                raise UnknownNameError(f"parameter of the order {self.policy}:", name, known)
+        if self.batch < 1 or self.warm_up < 0:
+            raise DataError(
+                f"batches of {self.batch} after {self.warm_up} documents to warm up;"
+                " expected at least 1, and 0 or more"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a project was set up with; a change is an event of the log."""
+
+    title: str = "Relevance judgments"
+    scale: tuple[Grade, ...]
+    level: float = 1  # the lowest relevant grade
+    overlap: int = 1  # assessors who judge a document
+    feed: Feed = "first"  # which of several grades counts
+    seed: int = 0
+    depth: int = 100  # documents of a run that count
+    order: Order = field(default_factory=Order)
+    lease_seconds: float = 600
+    measure: str = "AP"  # whose order of the runs is to become certain
+    prior: str = "runs"
+
+    def __post_init__(self) -> None:
+        if self.feed not in get_args(Feed):
+            raise UnknownNameError("policy for several grades", self.feed, get_args(Feed))
+        if self.level not in [grade.value for grade in self.scale]:
+            raise DataError(
+                f"level {self.level:g} is no grade of the scale; expected one of {self._grades()}"
+            )
+        if self.overlap < 1 or self.depth < 1 or self.lease_seconds <= 0:
+            raise DataError(
+                f"overlap {self.overlap}, depth {self.depth} and leases of {self.lease_seconds:g} seconds:"
+                " expected at least 1 each"
+            )
+        form_of(self.graded_measure, self.depth)  # refuses what cannot be made certain
+
+    @property
+    def graded_measure(self) -> str:
+        """The measure with the project's level, unless it says one itself."""
+        if self.level == 1 or "rel=" in self.measure:
+            return self.measure
+        name, cut, k = self.measure.partition("@")
+        inner = name[:-1] + "," if name.endswith(")") else name + "("
+        return f"{inner}rel={self.level:g}){cut}{k}"
+
+    def check_grade(self, grade: float | None) -> None:
+        """Refuse a grade that the scale does not have; None: the document cannot be judged."""
+        if grade is not None and grade not in [one.value for one in self.scale]:
+            raise DataError(f"grade {grade:g} is not on the scale; expected one of {self._grades()}")
+
+    def record(self) -> dict[str, Any]:
+        """Plain data from which `settings_of` makes the same settings."""
+        return asdict(self)
+
+    def _grades(self) -> str:
+        return ", ".join(f"{one.value:g}" for one in self.scale)
+
+
+def settings_of(record: dict[str, Any]) -> Settings:
+    """The settings that gave this record."""
+    scale = tuple(Grade(**grade) for grade in record["scale"])
+    return Settings(**{**record, "scale": scale, "order": Order(**record["order"])})
+
+
+def parse_scale(text: str) -> tuple[Grade, ...]:
+    """The grades of a scale such as `0=not relevant,1=relevant`; a grade's key is its digit.
+
+    Grades that are no digits get the first digits that are free.
+    """
+    values, labels = [], []
+    for part in text.split(","):
+        value, _, label = part.partition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not (math.isfinite(number) and number >= 0) or number in values:
+            raise DataError(
+                f"scale {text!r}: {part.strip()!r} is no grade of its own; expected different numbers"
+                f" from 0, such as {DEFAULT_SCALE!r}"
+            )
+        values.append(number)
+        labels.append(label.strip() or f"{number:g}")
+    if not 2 <= len(values) <= 10:
+        raise DataError(f"scale {text!r} has {len(values)} grades; expected 2 to 10")
+    own = {number: f"{number:g}" for number in values if number in range(10)}
+    free = iter(digit for digit in "0123456789" if digit not in own.values())
+    keys = [own.get(number) or next(free) for number in values]
+    grades = zip(values, labels, keys, strict=True)
+    return tuple(Grade(value=value, label=label, key=key) for value, label, key in sorted(grades))

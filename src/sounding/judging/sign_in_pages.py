@@ -1,0 +1,161 @@
+"""Pages with which people come in and go: sign-in, one-time links, the own account."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import Response
+
+from sounding.judging.api import leave
+from sounding.judging.auth import LEAST_PASSWORD, RefusedError, begin_session, hash_password, is_password
+from sounding.judging.project import digest_of
+from sounding.judging.store import User
+from sounding.judging.web import (
+    Asking,
+    Fields,
+    Given,
+    Here,
+    address_of,
+    end_session,
+    from_our_page,
+    keep_session,
+    local_path,
+    page,
+    user,
+    went_to,
+)
+
+VOID = "this link has been used already or is too old; ask an organiser for a new one"
+
+router = APIRouter(include_in_schema=False, dependencies=[Depends(from_our_page)])
+own = APIRouter(include_in_schema=False, dependencies=[Depends(user), Depends(from_our_page)])
+Self = Annotated[User, Depends(user)]
+Target = Annotated[str, Query(max_length=2000)]
+
+
+@router.get("/sign-in")
+def sign_in_page(
+    request: Request, here: Here, asking: Asking, then: Annotated[str, Query(max_length=2000)] = "/"
+) -> Response:
+    """The form to sign in with."""
+    if asking.user is not None:
+        return went_to(local_path(then))
+    nobody = not here.project.store.users()
+    return page(request, "sign_in.html", then=local_path(then), name="", wrong="", nobody=nobody)
+
+
+@router.post("/sign-in")
+def sign_in(request: Request, here: Here, given: Given) -> Response:
+    """Sign in and go on to where one wanted to be."""
+    name, then = given.text("name", most=200), local_path(given.text("then", most=2000))
+    password, browser = given.text("password", most=1000), request.headers.get("user-agent", "")
+    try:
+        _, secret = here.door.sign_in(name, password, address_of(request), browser)
+    except RefusedError as refused:
+        answer = page(
+            request, "sign_in.html", status=refused.status, then=then, name=name, wrong=str(refused),
+            nobody=False,
+        )  # fmt: skip
+        if refused.retry_after is not None:
+            answer.headers["Retry-After"] = f"{refused.retry_after:.0f}"
+        return answer
+    response = went_to(then)
+    keep_session(request, response, secret)
+    return response
+
+
+@router.get("/welcome/{secret}")
+def welcome_page(request: Request, here: Here, secret: str) -> Response:
+    """The form to set a password with, for whoever has a one-time link."""
+    wait = here.links.wait(address_of(request))
+    if wait:
+        raise RefusedError(429, f"too many links were tried; try again in {wait:.0f} seconds", wait)
+    kind, who = _welcomed(here, secret)
+    return page(request, "welcome.html", kind=kind, who=who, wrong="", least=LEAST_PASSWORD)
+
+
+@router.post("/welcome/{secret}")
+def welcome(request: Request, here: Here, given: Given, secret: str) -> Response:
+    """Set the password, use the link up and sign in."""
+    wait = here.links.wait(address_of(request))
+    if wait:
+        raise RefusedError(429, f"too many links were tried; try again in {wait:.0f} seconds", wait)
+    kind, who = _welcomed(here, secret)
+    try:
+        password_hash = _new_password(given)
+    except RefusedError as refused:
+        return page(
+            request, "welcome.html", status=refused.status, kind=kind, who=who, wrong=str(refused),
+            least=LEAST_PASSWORD,
+        )  # fmt: skip
+    taken = here.project.store.take_token(digest_of(secret), password_hash)
+    if taken is None:
+        raise RefusedError(404, VOID)
+    browser = request.headers.get("user-agent", "")
+    response = went_to("/")
+    keep_session(request, response, begin_session(here.project.store, taken, address_of(request), browser))
+    return response
+
+
+def _welcomed(here: Here, secret: str) -> tuple[str, User]:
+    found = here.project.store.token(digest_of(secret))
+    if found is None or not found[1].active:
+        raise RefusedError(404, VOID)
+    return found
+
+
+def _new_password(given: Fields) -> str:
+    password = given.text("password", most=1000)
+    if password != given.text("again", most=1000):
+        raise RefusedError(400, "the two passwords are not the same")
+    return hash_password(password)
+
+
+@own.get("/account")
+def account_page(request: Request, here: Here, who: Self, asking: Asking) -> Response:
+    """The own account."""
+    return _account(request, here, who, asking)
+
+
+def _account(
+    request: Request, here: Here, who: User, asking: Asking, wrong: str = "", status: int = 200
+) -> Response:
+    return page(
+        request, "account.html", status=status, sign_ins=here.project.store.sign_ins(who.id),
+        digest=digest_of(asking.secret), wrong=wrong, least=LEAST_PASSWORD,
+    )  # fmt: skip
+
+
+@own.post("/account/password")
+def change_password(request: Request, here: Here, who: Self, asking: Asking, given: Given) -> Response:
+    """Change the own password; every other browser is signed out."""
+    try:
+        if not is_password(who.password_hash, given.text("present", most=1000)):
+            raise RefusedError(400, "the present password is wrong")
+        password_hash = _new_password(given)
+    except RefusedError as refused:
+        return _account(request, here, who, asking, str(refused), refused.status)
+    here.project.store.set_password(who.id, password_hash)
+    browser = request.headers.get("user-agent", "")
+    response = went_to("/account?said=password")
+    keep_session(request, response, begin_session(here.project.store, who, address_of(request), browser))
+    return response
+
+
+@own.post("/account/end-all")
+def end_all(request: Request, here: Here, who: Self) -> Response:
+    """Sign out everywhere."""
+    here.project.store.end_sign_ins(who.id)
+    response = went_to("/sign-in")
+    end_session(request, response)
+    return response
+
+
+@own.post("/sign-out")
+def sign_out(request: Request, here: Here, who: Self, asking: Asking) -> Response:
+    """End this sign-in."""
+    leave(here, who, asking.secret)
+    response = went_to("/sign-in")
+    end_session(request, response)
+    return response

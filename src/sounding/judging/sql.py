@@ -1,0 +1,274 @@
+"""Every SQL statement of the judging server, once, for both databases.
+
+Parameters are written `:name`. What SQLite and PostgreSQL spell differently stands in braces in the
+migrations, and nowhere else: `{text}`, `{bytes}`, `{number}`. Texts are compared by their bytes in both.
+"""
+
+from __future__ import annotations
+
+SELECTION = (
+    "policy", "policy_version", "step", "stratum", "probability", "belief", "weight", "seed", "model_version",
+    "known",
+)  # fmt: skip
+EVENT = (
+    "sequence", "kind", "time", "topic", "doc", "assessor", "grade", "comment", "active", "away", "key",
+    *SELECTION, "detail",
+)  # fmt: skip
+LEASE = ("topic", "doc", "assessor", "position", "expires", *SELECTION)
+USER = ("id", "name", "role", "pseudonym", "password_hash", "active", "created")
+TOPIC = (
+    "id", "version", "title", "description", "narrative", "status", "estimate", "author", "time",
+)  # fmt: skip
+
+_DESIGN = """
+  policy {text}, policy_version {number}, step {number}, stratum {number},
+  probability DOUBLE PRECISION, belief DOUBLE PRECISION, weight DOUBLE PRECISION,
+  seed {number}, model_version {number}, known {number}"""
+
+# Forward only: a statement that has been released is never changed; a new version is added below.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        f"""CREATE TABLE event (
+  sequence {{number}} PRIMARY KEY,
+  kind {{text}} NOT NULL,
+  time DOUBLE PRECISION NOT NULL,
+  topic {{text}}, doc {{text}}, assessor {{text}},
+  grade DOUBLE PRECISION, comment {{text}} NOT NULL,
+  active DOUBLE PRECISION, away DOUBLE PRECISION,
+  key {{text}},{_DESIGN},
+  detail {{text}} NOT NULL)""",
+        "CREATE UNIQUE INDEX event_key ON event (assessor, key) WHERE key IS NOT NULL",
+        "CREATE INDEX event_pair ON event (topic, doc, assessor, sequence)",
+        "CREATE INDEX event_assessor ON event (assessor, topic)",
+        """CREATE VIEW standing AS
+SELECT e.*, (
+  SELECT min(f.sequence) FROM event f
+  WHERE f.topic = e.topic AND f.doc = e.doc AND f.assessor = e.assessor AND f.kind = 'judge'
+    AND f.sequence > coalesce((
+      SELECT max(w.sequence) FROM event w
+      WHERE w.topic = e.topic AND w.doc = e.doc AND w.assessor = e.assessor AND w.kind = 'withdraw'), 0)
+  ) AS first_sequence
+FROM event e
+WHERE e.kind = 'judge' AND NOT EXISTS (
+  SELECT 1 FROM event l
+  WHERE l.topic = e.topic AND l.doc = e.doc AND l.assessor = e.assessor AND l.sequence > e.sequence
+    AND l.kind IN ('judge', 'withdraw'))""",
+        f"""CREATE TABLE lease (
+  topic {{text}} NOT NULL, doc {{text}} NOT NULL, assessor {{text}} NOT NULL,
+  position {{number}} NOT NULL, expires DOUBLE PRECISION NOT NULL,{_DESIGN},
+  PRIMARY KEY (topic, doc, assessor))""",
+        "CREATE INDEX lease_assessor ON lease (assessor, topic, position)",
+        """CREATE TABLE account (
+  id {number} PRIMARY KEY, name {text} NOT NULL, folded {text} NOT NULL UNIQUE, role {text} NOT NULL,
+  pseudonym {text} NOT NULL UNIQUE, password_hash {text}, active {number} NOT NULL,
+  created DOUBLE PRECISION NOT NULL)""",
+        """CREATE TABLE topic (
+  id {text} NOT NULL, version {number} NOT NULL, title {text} NOT NULL, description {text} NOT NULL,
+  narrative {text} NOT NULL, status {text} NOT NULL, estimate {number}, author {text},
+  time DOUBLE PRECISION NOT NULL, PRIMARY KEY (id, version))""",
+        """CREATE TABLE assignment (
+  topic {text} NOT NULL, assessor {text} NOT NULL REFERENCES account (pseudonym),
+  PRIMARY KEY (topic, assessor))""",
+        """CREATE TABLE run (
+  name {text} PRIMARY KEY, sequence {number} NOT NULL REFERENCES event (sequence),
+  content {bytes} NOT NULL)""",
+    ),
+    (
+        """CREATE TABLE sign_in (
+  digest {text} PRIMARY KEY, account {number} NOT NULL REFERENCES account (id),
+  created DOUBLE PRECISION NOT NULL, expires DOUBLE PRECISION NOT NULL, note {text} NOT NULL)""",
+        """CREATE TABLE token (
+  digest {text} PRIMARY KEY, account {number} NOT NULL REFERENCES account (id), kind {text} NOT NULL,
+  expires DOUBLE PRECISION NOT NULL)""",
+        """CREATE TABLE search (
+  sequence {number} PRIMARY KEY, time DOUBLE PRECISION NOT NULL, assessor {text} NOT NULL, topic {text},
+  query {text} NOT NULL, doc {text}, results {number})""",
+        "CREATE TABLE setting (name {text} PRIMARY KEY, value {text} NOT NULL)",
+    ),
+)
+
+# The log refuses changes and removals whoever asks for them.
+APPEND_ONLY = {
+    "sqlite": tuple(
+        f"CREATE TRIGGER event_{act} BEFORE {act} ON event"
+        " BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END"
+        for act in ("update", "delete")
+    ),
+    "postgresql": (
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN RAISE EXCEPTION 'the log is append-only'; END $$",
+        "CREATE TRIGGER event_change BEFORE UPDATE OR DELETE OR TRUNCATE ON event"
+        " FOR EACH STATEMENT EXECUTE FUNCTION refuse()",
+    ),
+}
+SPELLING = {
+    "sqlite": {"text": "TEXT", "bytes": "BLOB", "number": "INTEGER"},
+    "postgresql": {"text": 'TEXT COLLATE "C"', "bytes": "BYTEA", "number": "BIGINT"},
+}
+
+CREATE_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS migration (version INTEGER PRIMARY KEY, time DOUBLE PRECISION NOT NULL)"
+)
+SCHEMA_VERSION = "SELECT max(version) AS version FROM migration"
+ADD_MIGRATION = "INSERT INTO migration (version, time) VALUES (:version, :time)"
+
+
+def _columns(names: tuple[str, ...], prefix: str = "") -> str:
+    return ", ".join(prefix + name for name in names)
+
+
+def _insert(table: str, names: tuple[str, ...]) -> str:
+    return f"INSERT INTO {table} ({_columns(names)}) VALUES ({_columns(names, ':')})"
+
+
+_EVENTS = f"SELECT {_columns(EVENT)} FROM event"
+_STANDING = f"SELECT {_columns(EVENT)}, first_sequence FROM standing"
+_LEASES = f"SELECT {_columns(LEASE)} FROM lease"
+_USERS = f"SELECT {_columns(USER)} FROM account"
+_TOPICS = f"SELECT {_columns(TOPIC)} FROM topic"
+_NEWEST = f"{_TOPICS} AS t WHERE version = (SELECT max(version) FROM topic AS n WHERE n.id = t.id)"
+
+# ---- the log
+LAST_SEQUENCE = "SELECT coalesce(max(sequence), 0) AS sequence FROM event"
+ADD_EVENT = _insert("event", EVENT)
+EVENT_OF_KEY = f"{_EVENTS} WHERE assessor = :assessor AND key = :key"
+EVENTS = f"{_EVENTS} WHERE sequence > :after AND sequence <= :until ORDER BY sequence LIMIT :count"
+GRADINGS = (
+    f"{_EVENTS} WHERE (topic, doc, assessor, sequence) > (:topic, :doc, :assessor, :sequence)"
+    " AND sequence <= :until AND kind IN ('judge', 'withdraw', 'adjudicate')"
+    " ORDER BY topic, doc, assessor, sequence LIMIT :count"
+)
+LAST_OF_PAIR = (
+    f"{_EVENTS} WHERE topic = :topic AND doc = :doc AND assessor = :assessor"
+    " AND kind IN ('judge', 'withdraw') ORDER BY sequence DESC LIMIT 1"
+)
+NEWEST_STANDING = f"{_STANDING} WHERE assessor = :assessor AND topic = :topic ORDER BY sequence DESC LIMIT 1"
+STANDING = {
+    "": f"{_STANDING} ORDER BY sequence",
+    "topic": f"{_STANDING} WHERE topic = :topic ORDER BY sequence",
+    "assessor": f"{_STANDING} WHERE assessor = :assessor ORDER BY sequence",
+    "topic assessor": f"{_STANDING} WHERE assessor = :assessor AND topic = :topic ORDER BY sequence",
+    "topic doc": f"{_STANDING} WHERE topic = :topic AND doc = :doc ORDER BY sequence",
+    "topic assessor doc": (
+        f"{_STANDING} WHERE topic = :topic AND doc = :doc AND assessor = :assessor ORDER BY sequence"
+    ),
+}
+PROGRESS = (
+    "SELECT topic, count(*) AS judged, count(*) - count(grade) AS cannot,"
+    " sum(CASE WHEN grade >= :level THEN 1 ELSE 0 END) AS relevant"
+    " FROM standing WHERE assessor = :assessor GROUP BY topic ORDER BY topic"
+)
+
+# ---- leases
+DROP_EXPIRED = "DELETE FROM lease WHERE expires <= :now"
+OWN_LEASES = f"{_LEASES} WHERE assessor = :assessor AND topic = :topic ORDER BY position"
+ADD_LEASE = _insert("lease", LEASE)
+LEASE_OF_PAIR = f"{_LEASES} WHERE topic = :topic AND doc = :doc AND assessor = :assessor"
+RENEW = "UPDATE lease SET expires = :expires WHERE assessor = :assessor AND expires > :now"
+RENEW_TOPIC = "UPDATE lease SET expires = :expires WHERE assessor = :assessor AND topic = :topic"
+# Who has a document: one row for each assessor who holds it or has judged it.
+HOLDERS = (
+    "SELECT assessor FROM lease WHERE topic = :topic AND doc = :doc AND expires > :now"
+    " UNION SELECT assessor FROM standing WHERE topic = :topic AND doc = :doc"
+)
+LEASES = {
+    "": f"{_LEASES} WHERE expires > :now ORDER BY topic, position, assessor",
+    "topic": f"{_LEASES} WHERE topic = :topic AND expires > :now ORDER BY position, assessor",
+    "assessor": f"{_LEASES} WHERE assessor = :assessor AND expires > :now ORDER BY topic, position",
+    "topic assessor": (
+        f"{_LEASES} WHERE assessor = :assessor AND topic = :topic AND expires > :now ORDER BY position"
+    ),
+}
+RELEASE = {
+    "": "DELETE FROM lease WHERE assessor = :assessor",
+    "topic": "DELETE FROM lease WHERE assessor = :assessor AND topic = :topic",
+    "topic doc": "DELETE FROM lease WHERE assessor = :assessor AND topic = :topic AND doc = :doc",
+}
+
+# ---- people
+NEXT_USER = "SELECT coalesce(max(id), 0) + 1 AS id FROM account"
+ADD_USER = _insert("account", (*USER, "folded"))
+USER_BY_ID = f"{_USERS} WHERE id = :id"
+USER_BY_NAME = f"{_USERS} WHERE folded = :folded"
+USERS = f"{_USERS} ORDER BY id"
+SET_PASSWORD = "UPDATE account SET password_hash = :password_hash WHERE id = :id"
+SET_ROLE = "UPDATE account SET role = :role WHERE id = :id"
+SET_ACTIVE = "UPDATE account SET active = :active WHERE id = :id"
+ERASE_USER = (
+    "UPDATE account SET name = pseudonym, folded = pseudonym, password_hash = NULL, active = 0 WHERE id = :id"
+)
+ADD_SIGN_IN = _insert("sign_in", ("digest", "account", "created", "expires", "note"))
+_SIGN_INS = (
+    f"SELECT digest, s.created AS begun, expires, note, {_columns(USER, 'a.')}"
+    " FROM sign_in AS s JOIN account AS a ON a.id = s.account"
+)
+SIGN_IN = f"{_SIGN_INS} WHERE digest = :digest AND expires > :now AND active = 1"
+SIGN_INS = f"{_SIGN_INS} WHERE account = :id AND expires > :now ORDER BY begun"
+END_SIGN_IN = "DELETE FROM sign_in WHERE digest = :digest"
+END_SIGN_INS = "DELETE FROM sign_in WHERE account = :id"
+DROP_OLD_SIGN_INS = "DELETE FROM sign_in WHERE expires <= :now"
+ADD_TOKEN = _insert("token", ("digest", "account", "kind", "expires"))
+TOKEN = (
+    f"SELECT kind, {_columns(USER, 'a.')} FROM token AS t JOIN account AS a ON a.id = t.account"
+    " WHERE digest = :digest AND expires > :now"
+)
+DROP_TOKENS = "DELETE FROM token WHERE account = :id"
+
+# ---- topics
+NEWEST_TOPIC = f"{_TOPICS} WHERE id = :id ORDER BY version DESC LIMIT 1"
+TOPIC_VERSIONS = f"{_TOPICS} WHERE id = :id ORDER BY version"
+TOPICS = f"{_NEWEST} ORDER BY id"
+TOPICS_OF = (
+    f"{_NEWEST} AND EXISTS (SELECT 1 FROM assignment AS a WHERE a.topic = t.id AND a.assessor = :assessor)"
+    " ORDER BY id"
+)
+ADD_TOPIC = _insert("topic", TOPIC)
+ASSIGN = "INSERT INTO assignment (topic, assessor) VALUES (:topic, :assessor) ON CONFLICT DO NOTHING"
+UNASSIGN = "DELETE FROM assignment WHERE topic = :topic AND assessor = :assessor"
+ASSIGNMENTS = "SELECT topic, assessor FROM assignment ORDER BY topic, assessor"
+
+# ---- runs, searches, settings
+ADD_RUN = _insert("run", ("name", "sequence", "content"))
+RUN = "SELECT content FROM run WHERE name = :name"
+RUN_NAMES = "SELECT name FROM run ORDER BY sequence"
+ADD_SEARCH = _insert("search", ("sequence", "time", "assessor", "topic", "query", "doc", "results"))
+NEXT_SEARCH = "SELECT coalesce(max(sequence), 0) + 1 AS sequence FROM search"
+_SEARCHES = "SELECT sequence, time, assessor, topic, query, doc, results FROM search"
+SEARCHES = {
+    "": f"{_SEARCHES} ORDER BY sequence",
+    "topic": f"{_SEARCHES} WHERE topic = :topic ORDER BY sequence",
+}
+SETTING = "SELECT value FROM setting WHERE name = :name"
+SET_SETTING = (
+    "INSERT INTO setting (name, value) VALUES (:name, :value)"
+    " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+)
+
+# ---- SQLite alone
+PRAGMAS = (
+    "PRAGMA synchronous=FULL",
+    "PRAGMA foreign_keys=ON",
+    "PRAGMA trusted_schema=OFF",
+)
+BACKUP = "VACUUM INTO :path"
+INTEGRITY = "PRAGMA integrity_check"
+
+# ---- PostgreSQL alone: writers take turns, as those of SQLite do, so that no sequence number comes late
+LOCK = "SELECT pg_advisory_xact_lock(7463002)"
+
+# ---- the corpus and its index, always in a SQLite file of their own
+CORPUS = (
+    "CREATE TABLE document (number INTEGER PRIMARY KEY, doc TEXT NOT NULL UNIQUE, text TEXT NOT NULL)",
+    # Marks belong to words: else scripts that write vowels with them would be cut to pieces.
+    """CREATE VIRTUAL TABLE words USING fts5(
+  terms, content='', tokenize="unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'")""",
+)
+ADD_DOCUMENT = "INSERT INTO document (number, doc, text) VALUES (:number, :doc, :text)"
+ADD_WORDS = "INSERT INTO words (rowid, terms) VALUES (:number, :terms)"
+DOCUMENT = "SELECT doc, text FROM document WHERE doc = :doc"
+COUNT_DOCUMENTS = "SELECT count(*) AS count FROM document"
+FIND = (
+    "SELECT doc, text FROM (SELECT rowid AS number, rank FROM words WHERE words MATCH :query"
+    " ORDER BY rank LIMIT :limit) AS found JOIN document AS d ON d.number = found.number ORDER BY rank, doc"
+)
+OPTIMISE = "INSERT INTO words (words) VALUES ('optimize')"

@@ -1,0 +1,408 @@
+"use strict";
+// Everything that the pages do by themselves. No other script runs here: the content security policy says so.
+(() => {
+  const find = (selector, root = document) => root.querySelector(selector);
+  const every = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const account = document.body.dataset.account;
+  let token = document.body.dataset.token;
+  document.body.classList.add("js");
+
+  const make = (name, attributes = {}, ...children) => {
+    const drawn = ["svg", "line", "circle", "polyline", "text"].includes(name);
+    const element = drawn ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.append(...children);
+    return element;
+  };
+  const notice = (text) => {
+    const box = find("#notice");
+    box.hidden = !text;
+    if (box.textContent !== text) box.textContent = text;
+  };
+  // A page that is not served over HTTPS has no crypto.randomUUID.
+  const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+  // ---- talking to the server
+
+  const refused = (status, message) => Object.assign(new Error(message), { status });
+
+  async function request(path, options) {
+    let answer;
+    try {
+      answer = await fetch(path, options);
+    } catch {
+      throw refused(0, "no connection");
+    }
+    if (answer.status === 204) return null;
+    const content = await answer.json().catch(() => null);
+    if (content === null) throw refused(answer.ok ? 0 : answer.status, "the answer cannot be read");
+    if (!answer.ok) throw refused(answer.status, content.detail || answer.statusText);
+    return content;
+  }
+
+  async function identity() {
+    const known = await request("/api/token");
+    token = known.token;
+    return known;
+  }
+
+  async function post(path, content, again = true) {
+    const options = { method: "POST", headers: { "Content-Type": "application/json", "X-Page-Token": token }, body: JSON.stringify(content) };
+    try {
+      return await request(path, options);
+    } catch (problem) {
+      if (problem.status !== 403 || !again) throw problem;
+      const before = token; // another tab may have signed in anew, and this page has the old token
+      const known = await identity();
+      if (known.account !== account) throw refused(401, "not signed in");
+      if (token === before) throw problem;
+      return post(path, content, false);
+    }
+  }
+
+  // ---- what has not been sent yet: one entry of the browser's storage for each, so that tabs cannot collide
+
+  const PREFIX = `sounding:unsent:${account}:`;
+  const memory = new Map(); // where the browser stores nothing
+  let entries = 0;
+  const storage = {
+    keys: () => { try { return Object.keys(localStorage); } catch { return []; } },
+    get: (key) => { try { return localStorage.getItem(key); } catch { return null; } },
+    set: (key, text) => { try { localStorage.setItem(key, text); return true; } catch { return false; } },
+    remove: (key) => { try { localStorage.removeItem(key); } catch { /* there is none */ } },
+  };
+  const unsent = () => [...storage.keys().filter((key) => key.startsWith(PREFIX)), ...memory.keys()].sort()
+    .map((place) => ({ place, ...JSON.parse(memory.get(place) ?? storage.get(place)) }));
+  const forget = (place) => { memory.delete(place); storage.remove(place); };
+  const keep = (path, content) => {
+    const place = `${PREFIX}${String(Date.now()).padStart(15, "0")}:${String(entries++).padStart(6, "0")}:${content.key}`;
+    const text = JSON.stringify({ path, content });
+    if (!storage.set(place, text)) memory.set(place, text);
+  };
+
+  let sending = null;
+  let retry = 0;
+  let wait = 1000;
+  let onSent = () => {};
+  let onRefused = () => {};
+  let onSignedIn = () => {};
+  let wanted = () => ({ count: 0 });
+
+  const send = () => {
+    sending ??= drain().finally(() => { sending = null; });
+    return sending;
+  };
+
+  async function drain() {
+    clearTimeout(retry);
+    for (let item = unsent()[0]; item; item = unsent()[0]) {
+      try {
+        const reply = await post(item.path, { ...item.content, ...wanted(item.content.topic) });
+        forget(item.place);
+        wait = 1000;
+        notice("");
+        onSent(item, reply);
+      } catch (problem) {
+        if (problem.status === 401) return signInAgain();
+        if (problem.status === 0 || problem.status >= 500 || [408, 429].includes(problem.status)) return sendLater(problem);
+        forget(item.place);
+        storage.set(`sounding:refused:${account}:${item.content.key}`, JSON.stringify(item));
+        notice(`The server refused a judgment of ${item.content.doc ?? "a document"}: ${problem.message}.`);
+        onRefused(item);
+      }
+    }
+    return undefined;
+  }
+
+  function sendLater(problem) {
+    const count = unsent().length;
+    const why = problem.status === 0 ? "No connection" : `The server cannot answer now (${problem.message})`;
+    if (count) notice(`${why}. ${count === 1 ? "1 judgment is" : `${count} judgments are`} kept in this browser and sent later; you can go on.`);
+    else notice(`${why}.`);
+    retry = setTimeout(send, wait);
+    wait = Math.min(wait * 2, 30000);
+  }
+
+  function signInAgain() {
+    const dialog = find("#again");
+    const count = unsent().length;
+    find("#again-kept").textContent = count ? `${count === 1 ? "1 judgment is" : `${count} judgments are`} kept in this browser and will be sent.` : "";
+    if (dialog.open) return;
+    dialog.showModal();
+    find("[name=password]", dialog).focus();
+  }
+
+  if (account) {
+    const dialog = find("#again");
+    find("form", dialog).addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const form = event.target;
+      const wrong = find(".wrong", form);
+      try {
+        await identity();
+        await post("/api/sign-in", { name: form.elements.name.value, password: form.elements.password.value }, false);
+        const known = await identity();
+        form.elements.password.value = "";
+        wrong.hidden = true;
+        dialog.close();
+        if (known.account !== account) return location.assign("/"); // what is unsent waits for its own user
+        send().then(onSignedIn);
+      } catch (problem) {
+        wrong.textContent = `${problem.message}.`;
+        wrong.hidden = false;
+      }
+      return undefined;
+    });
+    window.addEventListener("online", send);
+    window.addEventListener("beforeunload", (event) => { if (memory.size) event.preventDefault(); });
+    if (unsent().length) send();
+  }
+  // ---- forms
+
+  for (const form of every("form[data-confirm]")) {
+    form.addEventListener("submit", (event) => { if (!confirm(form.dataset.confirm)) event.preventDefault(); });
+  }
+  for (const field of every("[data-select]")) field.addEventListener("focus", () => field.select());
+  for (const field of every("select[data-send]")) field.addEventListener("change", () => field.form.requestSubmit());
+  for (const form of every("form[data-draft]")) { // text survives an ended sign-in or a closed tab
+    const place = `sounding:draft:${account}:${form.dataset.draft}`;
+    const fields = every("input:not([type=hidden]), textarea", form);
+    const text = () => JSON.stringify(fields.map((field) => field.value));
+    const saved = text();
+    if (new URLSearchParams(location.search).has("said")) storage.remove(place);
+    const draft = storage.get(place);
+    if (draft !== null && draft !== saved) {
+      JSON.parse(draft).forEach((value, number) => { if (fields[number]) fields[number].value = value; });
+      form.prepend(make("p", { class: "said", role: "status" }, "Text that was not saved yet is here again."));
+    }
+    form.addEventListener("input", () => storage.set(place, text()));
+  }
+
+  // ---- judging
+
+  const judging = find("#judge");
+  if (judging) {
+    const { topic, doc: only, query } = judging.dataset;
+    const status = find("#status");
+    const comment = find("#comment");
+    const texts = new Map(); // document -> what shows it
+    const passed = []; // documents that were judged or skipped here, the last one last
+    let documents = []; // at hand: the one that is shown, then those that are loaded already
+    let judged = Number(judging.dataset.judged);
+    let time = { active: 0, away: 0 };
+    let ticked = performance.now();
+    let moved = performance.now();
+    let renewed = performance.now();
+
+    const remember = (list) => list.map((one) => {
+      if (one.html !== null || one.missing) texts.set(one.doc, one);
+      return { ...texts.get(one.doc), ...one, html: one.html ?? texts.get(one.doc)?.html ?? null };
+    });
+    const say = (text) => { status.textContent = text; };
+    const count = (by) => { judged += by; find("#count").textContent = judged; };
+
+    function show(focus = true) {
+      const [present] = documents;
+      find("#doc bdi").textContent = present ? present.doc : only ? "" : "Nothing left";
+      if (!present) find("#text").replaceChildren(make("p", {}, "No document of this topic is left for you."), make("p", {}, make("a", { href: "/" }, "To my topics")));
+      else if (present.missing) find("#text").replaceChildren(make("p", { class: "wrong" }, "The collection does not have the text of this document: it cannot be judged."));
+      else find("#text").innerHTML = present.html; // escaped or cleaned by the server
+      for (const button of every(".grading button")) {
+        const grade = button.dataset.grade;
+        button.disabled = button.dataset.do !== "undo" && !present;
+        button.setAttribute("aria-pressed", String(Boolean(present?.judged && (grade === undefined ? button.dataset.do === "cannot" && present.grade === null : present.grade === Number(grade)))));
+      }
+      comment.value = present?.comment ?? "";
+      find("details.comment").open = Boolean(comment.value);
+      time = { active: 0, away: 0 };
+      if (focus) { scrollTo(0, 0); find("#document").focus({ preventScroll: true }); }
+    }
+
+    const pending = () => new Set(unsent().filter((item) => item.content.topic === topic && item.path !== "/api/undo").map((item) => item.content.doc));
+    function take(list, first) { // never swaps a document away that somebody reads
+      const [present] = documents;
+      const gone = pending();
+      const fresh = remember(list).filter((one) => !gone.has(one.doc) && (one.html !== null || one.missing));
+      const stays = present && !first ? [present] : [];
+      documents = [...stays, ...fresh.filter((one) => !stays.some((other) => other.doc === one.doc))];
+      for (const name of [...texts.keys()].slice(0, -30)) texts.delete(name);
+      if (!stays.length) show(Boolean(present) || document.activeElement === document.body);
+    }
+
+    wanted = (asked) => (asked === topic && !only ? { count: 2, have: documents.map((one) => one.doc) } : { count: 0 });
+    onSent = (item, reply) => {
+      if (item.content.topic !== topic) return;
+      if (item.path === "/api/undo") {
+        say(reply.sequence ? `Taken back: ${reply.doc}.` : "There is nothing to take back.");
+        if (reply.sequence && !item.counted) count(-1);
+      }
+      if (!only) take(reply.documents, item.path === "/api/undo" && reply.sequence > 0);
+      else if (item.path === "/api/undo") load();
+    };
+    onRefused = () => { if (!only) load(); };
+    onSignedIn = () => { if (!documents.length) load(); };
+
+    async function load() {
+      try {
+        if (only) documents = remember([await request(`/api/document?${new URLSearchParams({ topic, doc: only, query })}`)]);
+        else return take((await request(`/api/next?${new URLSearchParams({ topic, count: 2 })}`)).documents, true);
+        show();
+      } catch (problem) {
+        if (problem.status === 401) return signInAgain();
+        notice(`${problem.status === 0 ? "No connection" : problem.message}.`);
+        if (problem.status === 0 || problem.status >= 500) setTimeout(load, 3000);
+      }
+      return undefined;
+    }
+
+    function pass(path, content, words) {
+      const [present] = documents;
+      if (!present) return;
+      tick();
+      const key = newKey();
+      keep(path, { topic, doc: present.doc, key, ...content });
+      say(`${words}: ${present.doc}.`);
+      if (only) {
+        if (!present.judged) count(1);
+        documents = [{ ...present, judged: true, grade: content.grade, comment: content.comment }];
+        show(false);
+      } else {
+        passed.push({ document: { ...present, comment: content.comment ?? "" }, key, counted: path === "/api/judge" });
+        if (path === "/api/judge") count(1);
+        documents = documents.slice(1);
+        if (documents.length) show();
+        else { find("#text").replaceChildren(make("p", { class: "faint" }, "Loading …")); for (const button of every(".grading button")) button.disabled = true; }
+      }
+      send();
+    }
+    const judge = (grade, label) => pass("/api/judge", {
+      grade, comment: comment.value, active: Math.round(time.active) / 1000, away: Math.round(time.away) / 1000,
+    }, label);
+
+    function undo() {
+      const last = passed.pop();
+      const item = last && unsent().find((one) => one.content.key === last.key);
+      if (item && !(sending && item.place === unsent()[0].place)) { // not on its way: nobody has heard of it
+        forget(item.place);
+        if (last.counted) count(-1);
+        documents = [last.document, ...documents];
+        say(`Taken back: ${last.document.doc}.`);
+        show();
+        return;
+      }
+      if (last && !last.counted) { // skipped: show it again
+        documents = [last.document, ...documents];
+        show();
+        return;
+      }
+      keep("/api/undo", { topic, doc: last?.document.doc ?? (only || null), key: newKey() });
+      send();
+    }
+
+    const acts = { cannot: () => judge(null, "Could not be judged"), skip: () => pass("/api/skip", {}, "Put off"), undo };
+    for (const button of every(".grading button")) {
+      const { grade, do: act } = button.dataset;
+      button.addEventListener("click", act ? acts[act] : () => judge(Number(grade), button.textContent.trim()));
+    }
+    document.addEventListener("keydown", (event) => {
+      const field = event.target.closest("input, textarea, select, [contenteditable]");
+      if (event.key === "Escape" && field) find("#document").focus({ preventScroll: true });
+      if (field || event.repeat || event.isComposing || event.ctrlKey || event.altKey || event.metaKey || find("dialog[open]")) return;
+      if (event.key.toLowerCase() === "c") {
+        event.preventDefault();
+        find("details.comment").open = true;
+        comment.focus();
+        return;
+      }
+      const button = find(`.grading button[data-key="${CSS.escape(event.key.toLowerCase())}"]`);
+      if (!button || button.disabled) return;
+      event.preventDefault();
+      button.click();
+    });
+    find("details.comment").addEventListener("toggle", (event) => { if (event.target.open && !comment.value) comment.focus(); });
+
+    // Work is when the page is looked at and something has moved in the last minute; the rest is being away.
+    function tick() {
+      const now = performance.now();
+      const working = document.visibilityState === "visible" && now - moved < 60000;
+      time[working ? "active" : "away"] += now - ticked;
+      ticked = now;
+      if (working && now - renewed > 120000) { renewed = now; post("/api/at-work", {}).catch(() => {}); }
+    }
+    for (const kind of ["keydown", "pointermove", "pointerdown", "scroll", "wheel", "touchmove"]) {
+      document.addEventListener(kind, () => { moved = performance.now(); }, { passive: true, capture: true });
+    }
+    document.addEventListener("visibilitychange", tick);
+    setInterval(tick, 1000);
+    if (matchMedia("(max-width: 760px)").matches) find("#topic").open = false;
+    send().finally(load);
+  }
+
+  // ---- the live page
+
+  const live = find("#live");
+  if (live) {
+    const shown = (value, digits = 3) => (value === null || value === undefined ? "–" : value.toFixed(digits));
+    const percent = (value) => (value === null || value === undefined ? "–" : `${(Math.floor(value * 1000) / 10).toFixed(1)}%`);
+    const table = (names, rows) => make("table", {},
+      make("thead", {}, make("tr", {}, ...names.map((name) => make("th", { scope: "col", class: typeof rows[0]?.[names.indexOf(name)] === "string" ? "" : "number" }, name)))),
+      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell) => make("td", typeof cell === "string" ? {} : { class: "number" }, typeof cell === "number" ? String(cell) : typeof cell === "string" ? make("bdi", {}, cell) : cell))))));
+    const right = (text) => make("span", {}, text);
+
+    function interval(run, most) {
+      const x = (value) => (4 + (192 * value) / most).toFixed(1);
+      return make("svg", { viewBox: "0 0 200 16", class: "interval", role: "img", "aria-label": `${shown(run.low)} to ${shown(run.high)}` },
+        make("line", { x1: x(run.low), x2: x(run.high), y1: 8, y2: 8 }), make("circle", { cx: x(run.value), cy: 8, r: 4 }));
+    }
+
+    function curve(points, sure) {
+      const known = points.filter(([, value]) => value !== null);
+      if (known.length < 2) return make("p", { class: "faint" }, "Two judgments make a curve.");
+      const most = Math.max(...known.map(([judged]) => judged), 1);
+      const low = Math.min(0.5, ...known.map(([, value]) => value));
+      const x = (judged) => (40 + (450 * judged) / most).toFixed(1);
+      const y = (value) => (10 + (180 * (1 - value)) / (1 - low)).toFixed(1);
+      const last = known[known.length - 1];
+      return make("svg", { viewBox: "0 0 500 220", class: "curve", role: "img", "aria-label": `After ${last[0]} judgments the confidence is ${percent(last[1])}` },
+        ...[low, sure, 1].map((value) => make("line", { x1: 40, x2: 490, y1: y(value), y2: y(value), class: value === sure ? "goal" : "grid" })),
+        ...[low, sure, 1].map((value) => make("text", { x: 36, y: Number(y(value)) + (value === 1 ? 0 : 8), class: "left" }, `${Math.round(100 * value)}%`)),
+        make("polyline", { points: known.map(([judged, value]) => `${x(judged)},${y(value)}`).join(" ") }),
+        make("text", { x: 40, y: 212 }, "0"), make("text", { x: 490, y: 212, class: "left" }, `${most} judged`));
+    }
+
+    function chances(state) {
+      const names = state.runs.map((run) => run.name);
+      if (names.length > 40) return make("p", { class: "faint" }, `${names.length} runs are too many for a table of pairs; see the ranking and the exports.`);
+      const cell = (value) => make("td", value === null ? { class: "self" } : { class: `sure s${Math.min(5, Math.max(0, Math.floor((value - 0.5) * 10)))}${value >= state.sure ? " settled" : ""}` }, value === null ? "" : String(Math.floor(value * 100)));
+      return make("table", { class: "matrix" },
+        make("caption", {}, "Per cent, the better run first. Framed: settled."),
+        make("thead", {}, make("tr", {}, make("td"), ...names.map((name, number) => make("th", { scope: "col", title: name }, String(number + 1))))),
+        make("tbody", {}, ...names.map((name, number) => make("tr", {}, make("th", { scope: "row" }, `${number + 1} `, make("bdi", {}, name)), ...state.chances[number].map(cell)))));
+    }
+
+    function draw(state) {
+      find("#judged").textContent = state.judged;
+      find("#relevant").textContent = state.relevant;
+      find("#ranking").textContent = percent(state.ranking);
+      find("#open").textContent = state.pairs ? `${state.open_pairs} of ${state.pairs}` : "–";
+      find("#measure").textContent = state.measure;
+      const goal = `${Math.round(100 * state.sure)}%`;
+      find("#verdict").textContent = !state.runs.length ? "There are no runs yet: add some on the page Project."
+        : state.pairs && !state.open_pairs ? `Every pair of runs is settled at ${goal}: judging can stop.`
+          : state.ranking >= state.sure ? `The ranking as a whole is as sure as ${goal}; ${state.open_pairs} pairs are less sure by themselves.`
+            : `Not sure enough yet: the ranking as a whole should reach ${goal}.`;
+      const most = Math.max(...state.runs.map((run) => run.high ?? 0), 1e-9);
+      find("#runs").replaceChildren(table(["", "Run", "Value", "95% interval", "Above the next", "First 10 judged"], state.runs.map((run, number) => [
+        number + 1, run.name, right(shown(run.value)), run.value === null ? right("–") : interval(run, most), right(percent(run.above_next)), right(percent(run.coverage))])));
+      find("#curve").replaceChildren(curve(state.curve, state.sure));
+      find("#chances").replaceChildren(chances(state));
+      find("#assessors").replaceChildren(table(["Assessor", "Judged", "Relevant", "Cannot", "Changed", "Last hour", "Per hour of work"], state.assessors.map((one) => [
+        one.name, one.judged, one.relevant, one.cannot, one.changed, one.last_hour, right(shown(one.per_active_hour, 0))])));
+      find("#per-topic").replaceChildren(table(["Topic", "Title", "Judged", "Relevant", "Left"], state.topics.map((one) => [one.id, one.title, one.judged, one.relevant, one.left])));
+    }
+
+    const stream = new EventSource("/api/live/stream");
+    stream.addEventListener("message", (event) => { notice(""); draw(JSON.parse(event.data)); });
+    stream.addEventListener("error", () => notice(stream.readyState === EventSource.CLOSED ? "This page is no longer kept up to date; load it again." : "No connection; trying again."));
+  }
+})();

@@ -1,0 +1,95 @@
+"""How far judging is, as tables: users, topics, the order of the runs."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+from sounding.judging.engine import Live
+from sounding.judging.project import Project
+from sounding.judging.search import shortened
+from sounding.judging.store import Store
+from sounding.mtc import Confidence
+from sounding.report.tables import Column, Table
+
+TITLE = 50  # characters of a topic's title
+
+
+def user_table(store: Store) -> Table:
+    """Everybody who can sign in, with topics and judgments."""
+    users = store.users()
+    topics = Counter(assessor for _, assessor in store.assignments())
+    judged = Counter(one.assessor for one in store.standing())
+    notes = [] if users else ["nobody yet; add somebody with: sounding judge user DIR NAME --role organiser"]
+    return Table(
+        [
+            Column("user", [user.name for user in users]),
+            Column("role", [user.role for user in users]),
+            Column("in the log", [user.pseudonym for user in users]),
+            Column("topics", [topics[user.pseudonym] for user in users]),
+            Column("judged", [judged[user.pseudonym] for user in users]),
+            Column("sign-in", [_sign_in(user.active, user.password_hash) for user in users]),
+        ],
+        notes=notes,
+    )
+
+
+def status_tables(project: Project) -> list[Table]:
+    """Topics with what is judged and left, and the runs with how sure their order is."""
+    if not project.engine.run_names():
+        note = (
+            "no runs yet, so there is nothing to judge; add some with: sounding judge import DIR --runs ..."
+        )
+        return [Table([Column("topic", [topic.id for topic in project.store.topics()])], notes=[note])]
+    live = project.engine.live()
+    return [_topics(project, live), _runs(live.confidence, live.sequence)]
+
+
+def _topics(project: Project, live: Live) -> Table:
+    assessors = Counter(topic for topic, _ in project.store.assignments())
+    titles = {topic.id: topic.title for topic in project.store.topics()}
+    names = sorted({*live.topics, *titles}, key=str.encode)
+    rows = [live.topics.get(name, (0, 0, 0)) for name in names]
+    left = sum(row[2] for row in rows)
+    unclear = f", {live.cannot:,} of them could not be judged or are not settled" if live.cannot else ""
+    return Table(
+        [
+            Column("topic", names),
+            Column("title", [shortened(titles.get(name, ""), TITLE) for name in names]),
+            Column("order", [project.engine.order(name).policy for name in names]),
+            Column("assessors", [assessors[name] for name in names]),
+            Column("judged", [row[0] for row in rows]),
+            Column("relevant", [row[1] for row in rows]),
+            Column("left", [row[2] for row in rows]),
+        ],
+        title=project.settings.title,
+        notes=[f"{live.judged:,} documents judged{unclear}; {live.relevant:,} relevant; {left:,} left"],
+        facts={"sequence": live.sequence},
+    )
+
+
+def _runs(confidence: Confidence, sequence: int) -> Table:
+    order = confidence.order.tolist()
+    adjacent = [*confidence.adjacent().tolist(), math.nan]
+    sure = confidence.of_ranking()
+    told = (
+        "one run makes no order"
+        if math.isnan(sure)
+        else f"mean confidence of a pair of runs: {100 * sure:.1f}%"
+    )
+    return Table(
+        [
+            Column("run", [confidence.runs[run] for run in order]),
+            Column("expected", [float(confidence.values[run]) for run in order], digits=4),
+            Column("±", [float(confidence.deviations[run]) for run in order], digits=4),
+            Column("above the next", adjacent, percent=True),
+        ],
+        title="Runs by expected value",
+        notes=[f"{told}; as of event {sequence:,}"],
+    )
+
+
+def _sign_in(active: bool, password_hash: str | None) -> str:
+    if not active:
+        return "disabled"
+    return "invited" if password_hash is None else "yes"

@@ -1,0 +1,540 @@
+"""Everything that a judging project remembers, in SQLite or PostgreSQL with the same behaviour.
+
+The log of events is append-only. Every method that changes something is one transaction; when it returns,
+what it did is on the disk. Assessors appear by their pseudonym everywhere but in `User`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self
+
+from sounding.errors import DataError
+from sounding.judging import sql
+from sounding.judging.database import Statements, StoreError, open_database, readable, storable
+from sounding.judging.events import FREE, Event, Kind, Selection, plain
+from sounding.judging.migrations import migrate
+from sounding.judging.people import People
+from sounding.judging.records import (
+    ConflictError,
+    Lease,
+    Offer,
+    Progress,
+    Receipt,
+    Role,
+    Search,
+    SignIn,
+    Standing,
+    TokenKind,
+    Topic,
+    TopicStatus,
+    User,
+    event_of,
+    lease_of,
+    row_of,
+    selection_of,
+    standing_of,
+    topic_of,
+)
+
+__all__ = [
+    "ConflictError", "Lease", "Offer", "Progress", "Receipt", "Role", "Search", "SignIn", "Standing", "Store",
+    "StoreError", "Submission", "TokenKind", "Topic", "TopicStatus", "User", "open_store",
+]  # fmt: skip
+
+NO_GRADE = -1.0  # differs from every grade, and from none
+PAGE = 1000  # rows that are read at once, so that long exports hold neither memory nor locks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A judgment as it comes in: a grade, or None for a document that cannot be judged."""
+
+    assessor: str
+    topic: str
+    doc: str
+    grade: float | None
+    key: str
+    comment: str = ""
+    active: float | None = None
+    away: float | None = None
+    selection: Selection | None = None  # None: that of the lease, or of the judgment that this one changes
+
+
+def open_store(place: str | Path) -> Store:
+    """The store in a SQLite file or at a postgresql:// address, made or brought up to date where needed."""
+    database = open_database(place)
+    try:
+        migrate(database)
+    except BaseException:
+        database.close()
+        raise
+    return Store(database)
+
+
+class Store(People):
+    """The database of a project. One a process; its methods may be called from any thread."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def place(self) -> str:
+        """Where the database is, without a password."""
+        return self._database.place
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    def backup(self, target: Path) -> None:
+        """Write a copy of the database as it stands; refuses to write over a file."""
+        if target.exists():
+            raise DataError(f"{target}: there is a file already; give a new name")
+        self._database.backup(target)
+
+    def damage(self) -> list[str]:
+        """What is wrong with the database itself, a sentence each; nothing: it is whole."""
+        return self._database.damage()
+
+    # ---- topics and who judges them
+
+    def save_topic(
+        self,
+        id: str,  # noqa: A002
+        *,
+        title: str,
+        description: str = "",
+        narrative: str = "",
+        status: TopicStatus = "candidate",
+        estimate: int | None = None,
+        author: str | None = None,
+    ) -> Topic:
+        """A new version of a topic; one that would be as the newest is, is not made."""
+        id = storable(id.strip(), "a topic id")  # noqa: A001
+        if len(id.split()) != 1:
+            raise DataError(f"topic id {id!r} has blanks in it; expected one word")
+        with self._database.write() as run:
+            rows = run(sql.NEWEST_TOPIC, id=id)
+            last = topic_of(rows[0]) if rows else None
+            topic = Topic(
+                id=id, version=1 if last is None else last.version + 1, title=readable(title),
+                description=readable(description), narrative=readable(narrative), status=status,
+                estimate=estimate, author=author, time=time.time(),
+            )  # fmt: skip
+            if (
+                last is not None
+                and replace(topic, version=last.version, author=last.author, time=last.time) == last
+            ):
+                return last
+            run(sql.ADD_TOPIC, **asdict(topic))
+        return topic
+
+    def topic(self, id: str) -> Topic | None:  # noqa: A002
+        """The newest version of a topic."""
+        with self._database.read() as run:
+            rows = run(sql.NEWEST_TOPIC, id=readable(id))
+        return topic_of(rows[0]) if rows else None
+
+    def topics(self) -> list[Topic]:
+        """All topics, each in its newest version, by id."""
+        with self._database.read() as run:
+            return [topic_of(row) for row in run(sql.TOPICS)]
+
+    def topic_versions(self, id: str) -> list[Topic]:  # noqa: A002
+        """All versions of a topic, the first one first."""
+        with self._database.read() as run:
+            return [topic_of(row) for row in run(sql.TOPIC_VERSIONS, id=readable(id))]
+
+    def assign(self, topic: str, assessor: str) -> None:
+        """Have an assessor judge a topic."""
+        with self._database.write() as run:
+            if not run(sql.NEWEST_TOPIC, id=readable(topic)):
+                raise DataError(f"there is no topic {topic!r}; assign one that exists")
+            run(sql.ASSIGN, topic=topic, assessor=assessor)
+
+    def unassign(self, topic: str, assessor: str) -> None:
+        """Take a topic from an assessor, whose leases on it are given back."""
+        with self._database.write() as run:
+            run(sql.UNASSIGN, topic=topic, assessor=assessor)
+            run(sql.RELEASE["topic"], topic=topic, assessor=assessor)
+
+    def assignments(self) -> list[tuple[str, str]]:
+        """(topic, assessor) for all that are assigned."""
+        with self._database.read() as run:
+            return [(row["topic"], row["assessor"]) for row in run(sql.ASSIGNMENTS)]
+
+    def topics_of(self, assessor: str) -> list[Topic]:
+        """The topics that an assessor is to judge."""
+        with self._database.read() as run:
+            return [topic_of(row) for row in run(sql.TOPICS_OF, assessor=assessor)]
+
+    # ---- leases
+
+    def lease(
+        self,
+        assessor: str,
+        topic: str,
+        offers: Sequence[Offer],
+        *,
+        overlap: int,
+        seconds: float,
+        count: int = 1,
+    ) -> list[Lease]:
+        """Up to `count` documents for an assessor: those at hand first, then the first offers that are free.
+
+        A document is free while fewer than `overlap` others hold it or have judged it. What has expired is
+        given back, and what the assessor holds is renewed.
+        """
+        now = time.time()
+        with self._database.write() as run:
+            run(sql.DROP_EXPIRED, now=now)
+            run(sql.RENEW_TOPIC, assessor=assessor, topic=topic, expires=now + seconds)
+            held = run(sql.OWN_LEASES, assessor=assessor, topic=topic)
+            leases = [lease_of(row) for row in held]
+            position = max((row["position"] for row in held), default=0)
+            for offer in offers:
+                if len(leases) >= count:
+                    break
+                holders = {row["assessor"] for row in run(sql.HOLDERS, topic=topic, doc=offer.doc, now=now)}
+                if assessor in holders or len(holders) >= overlap:
+                    continue
+                position += 1
+                lease = Lease(
+                    topic=topic, doc=offer.doc, assessor=assessor, expires=now + seconds,
+                    selection=offer.selection,
+                )  # fmt: skip
+                _add_lease(run, lease, position)
+                leases.append(lease)
+        return leases[:count]
+
+    def leases(self, assessor: str | None = None, topic: str | None = None) -> list[Lease]:
+        """The leases in force, of an assessor or a topic where one is named."""
+        statement, given = _narrowed(sql.LEASES, topic=topic, assessor=assessor)
+        with self._database.read() as run:
+            return [lease_of(row) for row in run(statement, now=time.time(), **given)]
+
+    def renew(self, assessor: str, seconds: float) -> int:
+        """Lengthen the leases of an assessor who is still at work; returns how many are held."""
+        now = time.time()
+        with self._database.write() as run:
+            run(sql.RENEW, assessor=assessor, expires=now + seconds, now=now)
+            return len(run(sql.LEASES["assessor"], assessor=assessor, now=now))
+
+    def release(self, assessor: str, topic: str | None = None, doc: str | None = None) -> None:
+        """Give leases of an assessor back: all, those of a topic, or that of a document."""
+        statement, given = _narrowed(sql.RELEASE, topic=topic, doc=doc)
+        with self._database.write() as run:
+            run(statement, assessor=assessor, **given)
+
+    # ---- the log
+
+    def judge(self, submission: Submission) -> Receipt:
+        """Record a judgment, or a change of one, and give its lease back; the same key twice is one act.
+
+        A judgment whose lease has expired is recorded all the same: work that was done is not thrown away.
+        """
+        with self._database.write() as run:
+            return _judged(run, _checked(submission))
+
+    def judge_all(self, submissions: Iterable[Submission]) -> int:
+        """Record many judgments, page by page and without their keys; returns how many changed something.
+
+        One that says what stands already is passed over, so that reading a file twice changes nothing.
+        """
+        known: dict[tuple[str, str], dict[str, float | None]] = {}  # grades that stand, by assessor and topic
+        every = iter(submissions)
+        changed = 0
+        while page := [_checked(submission) for submission in islice(every, PAGE)]:
+            changed += self._judge_page(page, known)
+        return changed
+
+    def withdraw(
+        self, assessor: str, topic: str, doc: str | None, *, key: str, overlap: int, seconds: float
+    ) -> Receipt | None:
+        """Take back what an assessor judged (None: the newest of the topic); None: there is nothing.
+
+        The document is at hand again, before any other, unless others have taken its place meanwhile.
+        """
+        now = time.time()
+        with self._database.write() as run:
+            found = _repeated(run, "withdraw", assessor, topic, doc, key)
+            if found is not None:
+                return found
+            if doc is None:
+                rows = run(sql.NEWEST_STANDING, assessor=assessor, topic=topic)
+            else:
+                rows = run(sql.STANDING["topic assessor doc"], assessor=assessor, topic=topic, doc=doc)
+            if not rows:
+                return None
+            last = standing_of(rows[0])
+            event = _append(
+                run, "withdraw", topic=topic, doc=last.doc, assessor=assessor, key=key,
+                selection=last.selection,
+            )  # fmt: skip
+            holders = {row["assessor"] for row in run(sql.HOLDERS, topic=topic, doc=last.doc, now=now)}
+            if assessor not in holders and len(holders) < overlap:
+                held = run(sql.OWN_LEASES, assessor=assessor, topic=topic)
+                lease = Lease(
+                    topic=topic, doc=last.doc, assessor=assessor, expires=now + seconds,
+                    selection=last.selection,
+                )  # fmt: skip
+                _add_lease(run, lease, min((row["position"] for row in held), default=1) - 1)
+            return Receipt(event=event, repeated=False)
+
+    def skip(self, assessor: str, topic: str, doc: str, *, key: str) -> Receipt:
+        """Put a document off: its lease is given back, and the assessor sees it again at the end."""
+        with self._database.write() as run:
+            found = _repeated(run, "skip", assessor, topic, doc, key)
+            if found is not None:
+                return found
+            selection = _selection(run, assessor, topic, doc)
+            run(sql.RELEASE["topic doc"], assessor=assessor, topic=topic, doc=doc)
+            event = _append(
+                run, "skip", topic=topic, doc=doc, assessor=assessor, key=key, selection=selection
+            )
+            return Receipt(event=event, repeated=False)
+
+    def append(
+        self,
+        kind: Kind,
+        *,
+        assessor: str | None = None,
+        topic: str | None = None,
+        doc: str | None = None,
+        grade: float | None = None,
+        comment: str = "",
+        key: str | None = None,
+        detail: dict[str, Any] | None = None,
+    ) -> Receipt:
+        """Record an event that is no judgment of an assessor: adjudications, orders, fits."""
+        with self._database.write() as run:
+            if key is not None and assessor is not None:
+                found = _repeated(run, kind, assessor, topic, doc, key, grade)
+                if found is not None:
+                    return found
+            event = _append(
+                run, kind, topic=topic, doc=doc, assessor=assessor, grade=grade, comment=readable(comment),
+                key=key, detail=detail or {},
+            )  # fmt: skip
+            return Receipt(event=event, repeated=False)
+
+    def events(self, after: int = 0, until: int | None = None) -> Iterator[Event]:
+        """The events after a sequence number, up to one (None: the last that there is now), in order."""
+        last = self.last_sequence() if until is None else until
+        while after < last:
+            with self._database.read() as run:
+                rows = run(sql.EVENTS, after=after, until=last, count=PAGE)
+            if not rows:
+                return
+            yield from map(event_of, rows)
+            after = rows[-1]["sequence"]
+
+    def gradings(self, until: int | None = None) -> Iterator[Event]:
+        """Judgments, withdrawals and adjudications by topic, document, assessor and sequence number."""
+        last = self.last_sequence() if until is None else until
+        place: dict[str, Any] = {"topic": "", "doc": "", "assessor": "", "sequence": 0}
+        while True:
+            with self._database.read() as run:
+                rows = run(sql.GRADINGS, **place, until=last, count=PAGE)
+            yield from map(event_of, rows)
+            if len(rows) < PAGE:
+                return
+            place = {name: rows[-1][name] for name in place}
+
+    def last_sequence(self) -> int:
+        """The sequence number of the last event; 0: there is none."""
+        with self._database.read() as run:
+            return int(run(sql.LAST_SEQUENCE)[0]["sequence"])
+
+    def standing(
+        self, *, topic: str | None = None, assessor: str | None = None, doc: str | None = None
+    ) -> list[Standing]:
+        """The judgments that stand now, the newest last; a doc is named together with its topic."""
+        statement, given = _narrowed(sql.STANDING, topic=topic, assessor=assessor, doc=doc)
+        with self._database.read() as run:
+            return [standing_of(row) for row in run(statement, **given)]
+
+    def progress(self, assessor: str, level: float) -> list[Progress]:
+        """How far an assessor is with every topic begun; relevant is what has at least this grade."""
+        with self._database.read() as run:
+            rows = run(sql.PROGRESS, assessor=assessor, level=level)
+        return [
+            Progress(
+                topic=row["topic"], judged=int(row["judged"]), cannot=int(row["cannot"]),
+                relevant=int(row["relevant"]),
+            )
+            for row in rows
+        ]  # fmt: skip
+
+    # ---- runs
+
+    def add_run(self, name: str, content: bytes, detail: dict[str, Any]) -> Event:
+        """Keep a run and record that it was added; a name that is taken is a ConflictError."""
+        name = storable(name, "the name of a run")
+        with self._database.write() as run:
+            if run(sql.RUN, name=name):
+                raise ConflictError(f"there is a run {name!r} already; runs are never replaced")
+            event = _append(run, "run", detail={"name": name, **detail})
+            run(sql.ADD_RUN, name=name, sequence=event.sequence, content=content)
+        return event
+
+    def run(self, name: str) -> bytes:
+        """The content of a run."""
+        with self._database.read() as run:
+            rows = run(sql.RUN, name=name)
+        if not rows:
+            raise DataError(f"{self.place}: the run {name!r} of the log is missing; restore a backup")
+        return bytes(rows[0]["content"])
+
+    def run_names(self) -> list[str]:
+        """The names of all runs in the order in which they came."""
+        with self._database.read() as run:
+            return [row["name"] for row in run(sql.RUN_NAMES)]
+
+    # ---- searches and settings
+
+    def log_search(self, assessor: str, topic: str | None, query: str, results: int) -> None:
+        """Note a query of the search box."""
+        self._note_search(assessor, topic, query, None, results)
+
+    def log_opening(self, assessor: str, topic: str | None, query: str, doc: str) -> None:
+        """Note a document that was opened from the results of a query."""
+        self._note_search(assessor, topic, query, doc, None)
+
+    def searches(self, topic: str | None = None) -> list[Search]:
+        """The search log, of a topic where one is named."""
+        statement, given = _narrowed(sql.SEARCHES, topic=topic)
+        with self._database.read() as run:
+            return [Search(**dict(row)) for row in run(statement, **given)]
+
+    def setting(self, name: str) -> str | None:
+        """What may change while people judge: instructions, the title of the project."""
+        with self._database.read() as run:
+            rows = run(sql.SETTING, name=name)
+        return rows[0]["value"] if rows else None
+
+    def set_setting(self, name: str, value: str) -> None:
+        """Change a setting."""
+        with self._database.write() as run:
+            run(sql.SET_SETTING, name=name, value=readable(value))
+
+    def _judge_page(
+        self, page: Sequence[Submission], known: dict[tuple[str, str], dict[str, float | None]]
+    ) -> int:
+        now = time.time()
+        rows: list[dict[str, Any]] = []
+        with self._database.write() as run:
+            sequence = int(run(sql.LAST_SEQUENCE)[0]["sequence"])
+            for one in page:
+                place = (one.assessor, one.topic)
+                if place not in known:
+                    found = run(sql.STANDING["topic assessor"], assessor=one.assessor, topic=one.topic)
+                    known[place] = {row["doc"]: row["grade"] for row in found}
+                if known[place].get(one.doc, NO_GRADE) != one.grade:
+                    known[place][one.doc] = one.grade
+                    event = Event(
+                        sequence=sequence + len(rows) + 1, kind="judge", time=now, topic=one.topic,
+                        doc=one.doc, assessor=one.assessor, grade=one.grade, comment=one.comment,
+                        active=one.active, away=one.away, selection=one.selection or FREE,
+                    )  # fmt: skip
+                    rows.append(row_of(event))
+            run.many(sql.ADD_EVENT, rows)
+        return len(rows)
+
+    def _note_search(
+        self, assessor: str, topic: str | None, query: str, doc: str | None, results: int | None
+    ) -> None:
+        with self._database.write() as run:
+            number = run(sql.NEXT_SEARCH)[0]["sequence"]
+            run(
+                sql.ADD_SEARCH, sequence=number, time=time.time(), assessor=assessor, topic=topic,
+                query=readable(query), doc=doc, results=results,
+            )  # fmt: skip
+
+
+def _checked(submission: Submission) -> Submission:
+    storable(submission.topic, "a topic id")
+    storable(submission.doc, "a doc id")
+    storable(submission.key, "the key of a submission")
+    return replace(submission, comment=readable(submission.comment))
+
+
+def _narrowed(statements: dict[str, str], **given: str | None) -> tuple[str, dict[str, str]]:
+    """The statement for what is given, and its parameters."""
+    named = {name: value for name, value in given.items() if value is not None}
+    return statements[" ".join(named)], named
+
+
+def _append(run: Statements, kind: Kind, **given: Any) -> Event:
+    """Add an event behind all others; the transaction lets no other one in between."""
+    number = int(run(sql.LAST_SEQUENCE)[0]["sequence"]) + 1
+    # As the database will give them back, so that a receipt and its repetition are the same.
+    given |= {name: float(given[name]) for name in ("grade", "active", "away") if given.get(name) is not None}
+    event = Event(sequence=number, kind=kind, time=time.time(), **given)
+    run(sql.ADD_EVENT, **row_of(event))
+    return event
+
+
+def _add_lease(run: Statements, lease: Lease, position: int) -> None:
+    own = {name: getattr(lease, name) for name in ("topic", "doc", "assessor", "expires")}
+    run(sql.ADD_LEASE, **own, position=position, **plain(lease.selection))
+
+
+def _judged(run: Statements, submission: Submission) -> Receipt:
+    assessor, topic, doc = submission.assessor, submission.topic, submission.doc
+    found = _repeated(run, "judge", assessor, topic, doc, submission.key, submission.grade)
+    if found is not None:
+        return found
+    selection = submission.selection or _selection(run, assessor, topic, doc)
+    run(sql.RELEASE["topic doc"], assessor=assessor, topic=topic, doc=doc)
+    event = _append(
+        run, "judge", topic=topic, doc=doc, assessor=assessor, grade=submission.grade,
+        comment=submission.comment, active=submission.active, away=submission.away, key=submission.key,
+        selection=selection,
+    )  # fmt: skip
+    return Receipt(event=event, repeated=False)
+
+
+def _repeated(
+    run: Statements,
+    kind: Kind,
+    assessor: str,
+    topic: str | None,
+    doc: str | None,
+    key: str,
+    grade: float | None = None,
+) -> Receipt | None:
+    """The receipt that a key was given before; None: it is new. For something else it is a conflict."""
+    rows = run(sql.EVENT_OF_KEY, assessor=assessor, key=key)
+    if not rows:
+        return None
+    event = event_of(rows[0])
+    wanted = (kind, topic, event.doc if doc is None else doc, grade)
+    if (event.kind, event.topic, event.doc, event.grade) != wanted:
+        raise ConflictError(
+            f"the key {key!r} was used for another submission ({event.kind} {event.topic} {event.doc});"
+            " give every submission a key of its own"
+        )
+    return Receipt(event=event, repeated=True)
+
+
+def _last_of_pair(run: Statements, assessor: str, topic: str, doc: str) -> Event | None:
+    rows = run(sql.LAST_OF_PAIR, assessor=assessor, topic=topic, doc=doc)
+    return event_of(rows[0]) if rows else None
+
+
+def _selection(run: Statements, assessor: str, topic: str, doc: str) -> Selection:
+    """How a document came to an assessor: by a lease, by an earlier judgment, or by the assessor's search."""
+    rows = run(sql.LEASE_OF_PAIR, assessor=assessor, topic=topic, doc=doc)
+    if rows:
+        return selection_of(rows[0]) or FREE
+    last = _last_of_pair(run, assessor, topic, doc)
+    return FREE if last is None or last.selection is None else last.selection

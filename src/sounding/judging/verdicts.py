@@ -1,0 +1,68 @@
+"""What a document counts as when several people judged it: a stated policy, never a matter of timing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sounding.judging.events import Event, Selection
+from sounding.judging.settings import Feed
+
+
+class Verdict(NamedTuple):
+    """Whether anybody judged a document, and its grade; None: nobody could, or it is not settled yet."""
+
+    judged: bool
+    grade: float | None
+
+
+NOT_JUDGED = Verdict(False, None)
+
+
+@dataclass(slots=True)
+class Opinions:
+    """All that is said of one document: the grade of every assessor, whoever judged first being first."""
+
+    grades: dict[str, float | None] = field(default_factory=dict)  # None: could not judge it
+    selections: dict[str, Selection | None] = field(default_factory=dict)
+    adjudicated: Verdict = NOT_JUDGED
+
+    def take(self, event: Event) -> None:
+        """Follow a judgment, a change, a withdrawal or an adjudication."""
+        if event.kind == "adjudicate":
+            self.adjudicated = Verdict(True, event.grade)
+        elif event.kind == "withdraw":
+            self.grades.pop(event.assessor or "", None)
+            self.selections.pop(event.assessor or "", None)
+        elif event.kind == "judge":
+            self.grades[event.assessor or ""] = event.grade
+            self.selections[event.assessor or ""] = event.selection
+
+    def verdict(self, feed: Feed) -> Verdict:
+        """What the document counts as."""
+        given = [grade for grade in self.grades.values() if grade is not None]
+        if feed == "adjudicated" and self.adjudicated.judged:
+            return self.adjudicated
+        if not self.grades:
+            return NOT_JUDGED
+        if not given or (feed == "adjudicated" and len(set(given)) > 1):
+            return Verdict(True, None)
+        if feed == "majority":
+            counts = Counter(given)
+            return Verdict(True, max(given, key=lambda grade: (counts[grade], -given.index(grade))))
+        return Verdict(True, given[0])
+
+    @property
+    def selection(self) -> Selection | None:
+        """How the document came to be judged first."""
+        return next(iter(self.selections.values()), None)
+
+
+def opinions_of(events: Iterable[Event]) -> Opinions:
+    """All that the events of one document say of it."""
+    opinions = Opinions()
+    for event in events:
+        opinions.take(event)
+    return opinions

@@ -1,0 +1,301 @@
+"""What all pages and the programming interface share: who asks, what is answered, and in which headers."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from starlette.datastructures import FormData, Headers, MutableHeaders, UploadFile
+from starlette.formparsers import MultiPartException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sounding.judging.auth import SIGN_IN_SECONDS, Door, RefusedError, Visitor, visitor_of
+from sounding.judging.limits import RateLimit
+from sounding.judging.live import LiveFeed
+from sounding.judging.project import Project
+from sounding.judging.store import User
+
+FOLDER = Path(__file__).parent
+TOKEN = "X-Page-Token"  # noqa: S105 - the name of a header
+MOST_BYTES = 1_000_000  # of a request
+MOST_UPLOAD = 100_000_000  # of one that brings a run
+UPLOADS = "/organise/runs"
+SAID = {"saved": "Saved.", "password": "The password is changed."}  # what pages say after a form
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+        " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Context:
+    """What the answers are made of."""
+
+    project: Project
+    door: Door
+    live: LiveFeed
+    searches: RateLimit = field(default_factory=lambda: RateLimit(60, 60))
+    links: RateLimit = field(default_factory=lambda: RateLimit(30, 300))
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie: servers of one machine share its cookies, whatever their ports are."""
+        return "sounding_" + hashlib.sha256(self.project.store.place.encode()).hexdigest()[:8]
+
+
+def context(request: Request) -> Context:
+    """What the answers are made of."""
+    found: Context = request.app.state.context
+    return found
+
+
+def visitor(request: Request) -> Visitor:
+    """Who is asking."""
+    known: Visitor | None = getattr(request.state, "visitor", None)
+    if known is None:
+        here, cookies = context(request), request.cookies
+        known = visitor_of(here.project.store, cookies.get(here.cookie), cookies.get(here.cookie + "_guest"))
+        request.state.visitor = known
+    return known
+
+
+Here = Annotated[Context, Depends(context)]
+Asking = Annotated[Visitor, Depends(visitor)]
+
+
+def user(asking: Asking) -> User:
+    """The user who asks; guests are refused."""
+    return asking.signed_in()
+
+
+def assessor(asking: Asking) -> User:
+    """The assessor who asks; others are refused, for who has seen the runs cannot judge blindly."""
+    return asking.having("assessor")
+
+
+def organiser(asking: Asking) -> User:
+    """The organiser who asks; others are refused."""
+    return asking.having("organiser")
+
+
+async def from_our_page(request: Request, asking: Asking) -> AsyncIterator[None]:
+    """Refuse a request that would change something and does not come from a page of this visitor's."""
+    try:
+        if request.method not in ("GET", "HEAD", "OPTIONS"):
+            await _check_token(request, asking)
+        yield
+    finally:
+        await request.close()  # files that were uploaded
+
+
+async def _check_token(request: Request, asking: Visitor) -> None:
+    given = request.headers.get(TOKEN)
+    if given is None and _is_form(request.headers):
+        given = Fields(await _form(request)).text("token", most=200)
+    if request.headers.get("sec-fetch-site") == "cross-site" or not asking.is_token(given or ""):
+        raise RefusedError(403, "this page is out of date or not ours; load it again and repeat what you did")
+
+
+class Fields:
+    """The fields of a form, each read with the most that it may hold."""
+
+    def __init__(self, form: FormData) -> None:
+        self._form = form
+
+    def text(self, name: str, *, most: int) -> str:
+        """A text, empty where the field is missing; line ends are those of Unix."""
+        value = self._form.get(name, "")
+        if not isinstance(value, str) or len(value) > most:
+            raise RefusedError(400, f"the field {name!r} holds more than {most:,} characters; shorten it")
+        return value.replace("\r\n", "\n")
+
+    def texts(self, name: str) -> list[str]:
+        """All texts of a field that may stand several times."""
+        return [value for value in self._form.getlist(name) if isinstance(value, str)]
+
+    def whole(self, name: str, *, least: int, most: int) -> int | None:
+        """A whole number; None where the field is empty."""
+        text = self.text(name, most=30).strip()
+        if not text:
+            return None
+        if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
+            raise RefusedError(400, f"{name} {text!r}; expected a whole number from {least} to {most:,}")
+        return int(text)
+
+    def file(self, name: str) -> UploadFile:
+        """An uploaded file."""
+        value = self._form.get(name)
+        if not isinstance(value, UploadFile) or not value.filename:
+            raise RefusedError(400, "no file was chosen; choose one")
+        return value
+
+
+async def fields(request: Request) -> Fields:
+    """The fields of the form that was sent."""
+    if not _is_form(request.headers):
+        raise RefusedError(415, "expected the fields of a form")
+    return Fields(await _form(request))
+
+
+Given = Annotated[Fields, Depends(fields)]
+
+
+def _is_form(headers: Headers) -> bool:
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind in ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+async def _form(request: Request) -> FormData:
+    try:
+        return await request.form(max_files=1, max_fields=2000, max_part_size=MOST_BYTES)
+    except MultiPartException as error:
+        raise RefusedError(400, f"the form cannot be read ({error.message})") from error
+
+
+def address_of(request: Request) -> str:
+    """The address that a request came from, as the server or its trusted proxy says."""
+    return request.client.host if request.client is not None else "unknown"
+
+
+_templates = Environment(
+    loader=FileSystemLoader(FOLDER / "pages"),
+    autoescape=select_autoescape(default=True, default_for_string=True),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_templates.filters["grade"] = lambda value: "cannot judge" if value is None else f"{value:g}"
+_templates.filters["day"] = lambda when: time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(when))
+
+
+def page(request: Request, template: str, /, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """A page for whoever asks."""
+    asking, here = visitor(request), context(request)
+    content = _templates.get_template(template).render(
+        title=here.project.settings.title,
+        user=asking.user,
+        token=asking.token,
+        path=request.url.path,
+        said=SAID.get(request.query_params.get("said", ""), ""),
+        **values,
+    )
+    response = HTMLResponse(content, status)
+    keep_guest(request, response)
+    return response
+
+
+def keep_guest(request: Request, response: Response) -> None:
+    """Give a new guest a cookie, on which the token of the page depends."""
+    asking = visitor(request)
+    if asking.user is None and not asking.known:
+        _set_cookie(request, response, context(request).cookie + "_guest", asking.secret)
+
+
+def keep_session(request: Request, response: Response, secret: str) -> None:
+    """Give a browser that has signed in its cookie."""
+    name = context(request).cookie
+    _set_cookie(request, response, name, secret, age=int(SIGN_IN_SECONDS))
+    response.delete_cookie(name + "_guest", path="/")
+
+
+def end_session(request: Request, response: Response) -> None:
+    """Take the cookie of a sign-in away."""
+    response.delete_cookie(context(request).cookie, path="/")
+
+
+def _set_cookie(request: Request, response: Response, name: str, secret: str, age: int | None = None) -> None:
+    response.set_cookie(
+        name, secret, max_age=age, path="/", httponly=True, samesite="lax",
+        secure=request.url.scheme == "https",
+    )  # fmt: skip
+
+
+def local_path(text: str) -> str:
+    """An address on this server, or its first page where the text leads elsewhere."""
+    plain = text.startswith("/") and text[1:2] not in ("/", "\\") and text.isprintable()
+    return text if plain and len(text) <= 2000 else "/"
+
+
+def went_to(path: str) -> RedirectResponse:
+    """The answer to a form that was taken: another page."""
+    return RedirectResponse(path, 303)
+
+
+def is_api(request: Request) -> bool:
+    """Whether a program asks, not a page."""
+    return request.url.path.startswith("/api/")
+
+
+def refusal(
+    request: Request, status: int, message: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """The answer to a request that is refused: a message, or a page with it."""
+    response: Response
+    if is_api(request):
+        response = JSONResponse({"detail": message}, status)
+        keep_guest(request, response)
+    elif status == 401 and request.url.path != "/sign-in":
+        from urllib.parse import quote
+
+        target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        then = target if request.method == "GET" else "/"
+        response = went_to(f"/sign-in?then={quote(then, safe='')}")
+    else:
+        response = page(request, "problem.html", status=status, status_code=status, message=message)
+    response.headers.update(headers or {})
+    return response
+
+
+class Shell:
+    """Headers on every answer, and a limit on what a request may bring."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = time.perf_counter()
+        most = MOST_UPLOAD if scope["path"] == UPLOADS else MOST_BYTES
+        taken = 0
+
+        async def counted() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > most:
+                raise RefusedError(413, f"the request is too large; expected at most {most:,} bytes")
+            return message
+
+        async def headed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("Cache-Control", "no-store")
+                headers["Server-Timing"] = f"app;dur={(time.perf_counter() - begun) * 1000:.2f}"
+            await send(message)
+
+        length = Headers(scope=scope).get("content-length", "0")
+        if length.isdigit() and int(length) > most:
+            too_large = JSONResponse({"detail": f"the request is too large; at most {most:,} bytes"}, 413)
+            await too_large(scope, receive, headed)
+            return
+        await self._app(scope, counted, headed)

@@ -1,0 +1,222 @@
+"""`sounding judge` from end to end, without a browser."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sounding.cli import main
+from sounding.data.formats import read_qrels
+from sounding.judging.project import open_project
+
+TOPICS = ("301", "302")
+
+
+def call(*words: object, expect: int = 0) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([str(word) for word in words])
+    assert (left.value.code or 0) == expect
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    folder = tmp_path / "files"
+    (folder / "runs").mkdir(parents=True)
+    for run, shift in (("bm25", 0), ("dense", 3), ("fused", 5)):
+        lines = [
+            f"{topic} Q0 d{(rank + shift) % 12:02} {rank} {20 - rank} {run}\n"
+            for topic in TOPICS
+            for rank in range(8)
+        ]
+        (folder / "runs" / f"{run}.txt").write_text("".join(lines))
+    docs = [json.dumps({"_id": f"d{n:02}", "text": f"text of document {n}"}) for n in range(11)]
+    (folder / "docs.jsonl").write_text("\n".join(docs) + "\n")
+    (folder / "topics.tsv").write_text("301\tflutter\n302\twhales\n")
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path: Path, files: Path) -> Path:
+    folder = tmp_path / "project"
+    call(
+        "judge", "init", folder, "--corpus", files / "docs.jsonl", "--topics", files / "topics.tsv",
+        "--runs", files / "runs", "--scale", "0=no,1=yes,2=very", "--seed", 4, "--batch", 2, "--quiet",
+    )  # fmt: skip
+    return folder
+
+
+def judge_some(folder: Path, count: int = 6) -> None:
+    with open_project(folder) as project:
+        for number in range(count):
+            lease = project.engine.next("assessor-1", TOPICS[number % 2])[0]
+            project.engine.judge("assessor-1", lease.topic, lease.doc, number % 3, key=str(number))
+
+
+def test_init_says_what_there_is_and_what_is_missing(
+    tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call(
+        "judge", "init", tmp_path / "p", "--corpus", files / "docs.jsonl", "--topics", files / "topics.tsv",
+        "--runs", files / "runs", "--order", "stratified-sample", "-P", "strata=3:1,100:0.5",
+    )  # fmt: skip
+    said = capsys.readouterr().err
+    assert "11 documents, 2 topics, 3 runs;" in said
+    assert "2 documents of the runs are not in the corpus, such as d11 of topic 301" in said
+    assert f"next: sounding judge user {tmp_path / 'p'} NAME --role organiser" in said
+    with open_project(tmp_path / "p") as project:
+        assert project.settings.order.parameters == {"strata": "3:1,100:0.5"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--scale", "1"], "scale '1' has 1 grades; expected 2 to 10"),
+        (["--order", "mct"], "unknown strategy 'mct'"),
+        (["-P", "strata"], "-P strata: expected name=value"),
+        (["-P", "rate=0.5"], "unknown parameter of the order mtc: 'rate'"),
+        (["--level", "3"], "level 3 is no grade of the scale"),
+        (["--runs", "nowhere.run"], "nowhere.run"),
+        (["--measure", "nope"], "nope"),
+        (["--database", "postgresql:///x?host=/nowhere"], "the database answered"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_nothing_is_left(
+    tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(
+            [
+                "judge",
+                "init",
+                str(tmp_path / "p"),
+                "--corpus",
+                str(files / "docs.jsonl"),
+                "--runs",
+                str(files / "runs"),
+                *options,
+            ]
+        )
+    assert left.value.code in (1, 2)
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert said.startswith("Error: ")
+    assert message in said
+    assert not (tmp_path / "p").exists()
+
+
+def test_users_are_added_listed_changed_and_forgotten(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call("judge", "user", project)
+    assert "nobody yet" in capsys.readouterr().out
+    call("judge", "user", project, "Jane", "--role", "organiser", "--url", "https://judge.example/")
+    first = capsys.readouterr().out.strip()
+    assert first.startswith("https://judge.example/welcome/")
+    call("judge", "user", project, "bob", "--topics", "all", "--quiet")
+    capsys.readouterr()
+    call("judge", "user", project, "bob", "--topics", "302")
+    call("judge", "user", project, "bob", "--disable")
+    call("judge", "user", project, "--format", "csv")
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[1:] == ["Jane,organiser,assessor-1,0,0,invited", "bob,assessor,assessor-2,1,0,disabled"]
+    call("judge", "user", project, "jane", "--link", "--quiet")
+    assert capsys.readouterr().out.strip() not in ("", first)
+    call("judge", "user", project, "Jane", "--erase")
+    assert "Jane is forgotten; the judgments stay, as those of assessor-1" in capsys.readouterr().err
+    call("judge", "user", project, "Jane", "--enable", expect=1)
+    assert "there is no user 'Jane'; there are: assessor-1, bob" in capsys.readouterr().err
+    call("judge", "user", project, "carl", "--topics", "999", expect=1)
+    assert "there is no topic '999'" in capsys.readouterr().err
+    call("judge", "user", project, "--erase", expect=2)
+    assert "--erase is for one user; give a NAME" in capsys.readouterr().err
+    call("judge", "user", project, "--format", "csv")
+    assert "carl" not in capsys.readouterr().out
+
+
+def test_exports_go_to_a_file_or_to_standard_output(
+    project: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    judge_some(project)
+    call("judge", "export", project, "qrels", "-o", tmp_path / "qrels.txt")
+    assert b"6 lines, as of event 10" in capfdbinary.readouterr().err
+    assert len(read_qrels(tmp_path / "qrels.txt").docs) == 6
+    call("judge", "export", project, "qrels")
+    assert capfdbinary.readouterr().out == (tmp_path / "qrels.txt").read_bytes()
+    call("judge", "export", project, "qrels", "--until", 6)
+    assert len(capfdbinary.readouterr().out.splitlines()) == 2
+    call("judge", "export", project, "log", "-o", tmp_path / "log.jsonl", "--quiet")
+    lines = (tmp_path / "log.jsonl").read_text().splitlines()
+    assert [json.loads(line)["kind"] for line in lines] == ["project", "run", "run", "run"] + ["judge"] * 6
+    call("judge", "export", project, "prels")
+    assert b"no topic is judged by a sample, so there are no prels" in capfdbinary.readouterr().err
+    call("judge", "export", project, "qrels", "-o", tmp_path / "no" / "where", expect=1)
+    assert b"cannot be written" in capfdbinary.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["files", "log.jsonl", "project", "qrels.txt"]
+
+
+def test_runs_topics_and_judgments_are_added_later(
+    project: Path, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge_some(project, 2)
+    (files / "new.txt").write_text("301 Q0 d11 1 1.0 new\n")
+    (files / "more.tsv").write_text("301\tflutter\n303\treefs\n")
+    (files / "old.qrels").write_text("301 0 d05 2\n301 0 d06 -1\n")
+    call(
+        "judge", "import", project, "--runs", files / "new.txt", "--topics", files / "more.tsv",
+        "--qrels", files / "old.qrels",
+    )  # fmt: skip
+    said = capsys.readouterr().err
+    assert "2 topics read, 1 of them new or changed" in said
+    assert "1 runs added" in said
+    assert "old.qrels: 1 judgments, 1 of them new or changed" in said
+    call("judge", "import", project, "--runs", files / "new.txt", expect=1)
+    assert "there is a run 'new' already" in capsys.readouterr().err
+    call("judge", "import", project, expect=2)
+    assert "nothing to add" in capsys.readouterr().err
+    call("judge", "verify", project)
+    assert "all the same" in capsys.readouterr().err
+
+
+def test_status_shows_topics_and_the_order_of_the_runs(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge_some(project)
+    call("judge", "status", project)
+    text = capsys.readouterr().out
+    assert "6 documents judged; 4 relevant; " in text
+    assert "mean confidence of a pair of runs" in text
+    call("judge", "status", project, "--format", "json")
+    tables = json.loads(capsys.readouterr().out)
+    assert "bm25" in json.dumps(tables)
+
+
+def test_verify_names_every_difference_and_fails(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    judge_some(project)
+    call("judge", "verify", project)
+    assert (
+        "10 events replayed in two processes, 6 choices made again: all the same" in capsys.readouterr().err
+    )
+    with open_project(project) as opened, opened.store._database.write() as run:
+        run("DROP TRIGGER event_update")
+        run("UPDATE event SET doc = 'other' WHERE sequence = 6")
+    call("judge", "verify", project, expect=1)
+    told = capsys.readouterr()
+    assert "other was chosen as number" in told.out
+    assert "differences" in told.err
+
+
+def test_a_backup_is_never_written_over(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge_some(project)
+    call("judge", "backup", project, tmp_path / "copy.sqlite")
+    assert "everything up to event 10" in capsys.readouterr().err
+    call("judge", "backup", project, tmp_path / "copy.sqlite", expect=1)
+    assert "there is a file already" in capsys.readouterr().err
+
+
+def test_a_folder_without_a_project_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["status"], ["verify"], ["user"], ["serve"]):
+        call("judge", *words, tmp_path, expect=1)
+        assert "no judging project here" in capsys.readouterr().err

@@ -1,0 +1,99 @@
+"""kill -9 while judging: what was acknowledged is there, and a replay comes to the same."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.judging.small import begin, found_by, found_by_replay
+
+from sounding.judging.engine import Engine
+from sounding.judging.store import Store, open_store
+
+ROUNDS = int(os.environ.get("SOUNDING_CRASHES", "20"))
+
+# Judges and says so, once the engine has answered; draws its keys so that a repeated one shows.
+CHILD = """
+import random, sys
+from sounding.judging.engine import Engine
+from sounding.judging.store import open_store
+engine = Engine(open_store(sys.argv[1]))
+rng = random.Random(int(sys.argv[2]))
+engine.left("7")
+print("ready", flush=True)
+step = 0
+while True:
+    step += 1
+    topic, key = rng.choice(("MB001", "7", "t-\\u00e9")), f"{sys.argv[2]}-{step}"
+    leases = engine.next("assessor-1", topic, count=2)
+    act = rng.random()
+    if not leases or act < 0.4:
+        receipt = engine.withdraw("assessor-1", topic, key=key)
+    else:
+        receipt = engine.judge("assessor-1", topic, leases[0].doc, rng.choice((0, 1, 2, None)), key=key)
+    if receipt is not None:
+        event = receipt.event
+        print(event.sequence, event.kind, event.doc, event.grade, key, flush=True)
+    if act > 0.95:
+        engine.refit_if_due()
+"""
+
+
+def interrupted(place: str, number: int, least: int, seconds: float) -> list[list[str]]:
+    """The acknowledgements that a child gave before it was killed: so long after the first few of them."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, place, str(number)], stdout=subprocess.PIPE, text=True, bufsize=1
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    first = [child.stdout.readline() for _ in range(least)]
+    time.sleep(seconds)
+    child.send_signal(signal.SIGKILL)
+    lines = first + child.stdout.read().splitlines(keepends=True)
+    child.wait()
+    child.stdout.close()
+    return [line.split() for line in lines if line.endswith("\n")]
+
+
+def check(store: Store, acknowledged: list[list[str]]) -> None:
+    events = list(store.events())
+    assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+    by_number = {event.sequence: event for event in events}
+    for sequence, kind, doc, grade, key in acknowledged:
+        event = by_number[int(sequence)]
+        assert [event.kind, event.doc, str(event.grade), event.key] == [kind, doc, grade, key]
+    assert store.damage() == []
+
+
+def test_no_acknowledged_judgment_is_lost_when_the_process_is_killed(place: str) -> None:
+    rng = random.Random(7)
+    with open_store(place) as store:
+        begin(store, seed=3)
+    acknowledged: list[list[str]] = []
+    for number in range(ROUNDS):
+        acknowledged += interrupted(place, number, rng.randint(0, 8), rng.uniform(0, 0.03))
+        with open_store(place) as store:
+            check(store, acknowledged)
+            assert found_by(Engine(store), store) == found_by_replay(store)
+    assert len(acknowledged) > ROUNDS
+
+
+def test_the_check_notices_a_lost_judgment(tmp_path: Path) -> None:
+    """The same check on a database that forgets: it must fail."""
+    place = str(tmp_path / "x.sqlite")
+    with open_store(place) as store:
+        begin(store, seed=3)
+    acknowledged = interrupted(place, 1, 5, 0)
+    assert acknowledged
+    with open_store(place) as store:
+        with store._database.write() as run:
+            run("DROP TRIGGER event_delete")
+            run("DELETE FROM event WHERE sequence >= :last", last=int(acknowledged[-1][0]))
+        with pytest.raises((AssertionError, KeyError)):
+            check(store, acknowledged)

@@ -1,0 +1,263 @@
+"""A project as a folder: made whole or not at all, opened, added to, backed up, and verified against its log."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+from tests.judging.databases import Server
+from tests.judging.small import SCALE, TOPICS, Runs, draw_runs
+
+from sounding.errors import DataError, FormatError
+from sounding.judging.database import StoreError
+from sounding.judging.project import Project, create_project, digest_of, import_qrels, invite, open_project
+from sounding.judging.settings import Order, Settings
+from sounding.judging.store import Store, open_store
+from sounding.judging.verify import verify
+
+DEPTH = 8
+
+
+def write_runs(folder: Path, runs: Runs) -> list[str]:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, topics in runs.items():
+        lines = [
+            f"{topic} Q0 {doc} 0 {score} {name}\n"
+            for topic, docs in topics.items()
+            for doc, score in docs.items()
+        ]
+        (folder / name).write_text("".join(lines))
+    return [str(folder / name) for name in runs]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    folder = tmp_path / "files"
+    write_runs(folder / "runs", draw_runs(1))
+    docs = [json.dumps({"_id": f"d{n:02}", "text": f"document number {n} about flutter"}) for n in range(14)]
+    (folder / "docs.jsonl").write_text("\n".join(docs) + "\n")
+    (folder / "topics.tsv").write_text("".join(f"{topic}\twhat of {topic}\n" for topic in TOPICS))
+    return folder
+
+
+def create(folder: Path, files: Path, database: str | None = None, **changes: object) -> Project:
+    settings = Settings(scale=SCALE, **{"depth": DEPTH, "seed": 3, **changes})  # type: ignore[arg-type]
+    return create_project(
+        folder, corpus=[str(files / "docs.jsonl")], topics=str(files / "topics.tsv"),
+        runs=[str(files / "runs")], settings=settings, database=database,
+    )  # fmt: skip
+
+
+def work(project: Project, steps: int, seed: int = 1) -> None:
+    rng = random.Random(seed)
+    engine = project.engine
+    for step in range(steps):
+        name, topic = f"assessor-{rng.randint(1, 2)}", rng.choice(TOPICS)
+        leases = engine.next(name, topic, count=2)
+        if rng.random() < 0.15:
+            engine.withdraw(name, topic, key=f"{seed}-{step}")
+        elif leases:
+            engine.judge(name, topic, leases[0].doc, rng.choice((0, 1, 2, None)), key=f"{seed}-{step}")
+        if step % 9 == 8:
+            engine.refit_if_due()
+
+
+def test_a_project_is_made_and_opened(tmp_path: Path, files: Path) -> None:
+    with create(tmp_path / "p", files, title="Flutter") as project:
+        assert (project.settings.title, project.corpus.count) == ("Flutter", 14)
+        assert [topic.id for topic in project.store.topics()] == ["7", "MB001", "t-é"]
+        assert project.engine.run_names() == ("run0", "run1", "run2", "run3")
+        assert project.engine.lost(project.corpus) == []
+        work(project, 5)
+        judged = project.store.last_sequence()
+    with open_project(tmp_path / "p") as again:
+        assert again.engine.sequence == judged
+    assert stat.S_IMODE((tmp_path / "p" / "project.json").stat().st_mode) == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["files", "p"]
+
+
+def test_a_project_in_postgresql_keeps_only_its_corpus_in_the_folder(
+    tmp_path: Path, files: Path, postgresql: Server
+) -> None:
+    url = postgresql.fresh()
+    with create(tmp_path / "p", files, database=url, order=Order(batch=3)) as project:
+        work(project, 20)
+        assert verify(project).problems == ()
+    assert sorted(path.name for path in (tmp_path / "p").iterdir()) == ["corpus.sqlite", "project.json"]
+    with pytest.raises(DataError, match="the database has a project already"):
+        create(tmp_path / "q", files, database=url)
+    assert not (tmp_path / "q").exists()
+    postgresql.drop(url)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda files: (files / "runs" / "bad").write_text("7 Q0 d01 1\n"), "bad:1: "),
+        (lambda files: (files / "topics.tsv").write_text("x\n"), "topics.tsv:1: "),
+        (lambda files: (files / "docs.jsonl").write_text('{"_id": "1"}\n{"_id": "1"}\n'), "stands twice"),
+        (lambda files: (files / "docs.jsonl").unlink(), "docs.jsonl: cannot be opened"),
+    ],
+)  # fmt: skip
+def test_bad_input_leaves_nothing_of_a_project(
+    tmp_path: Path, files: Path, spoil: object, message: str
+) -> None:
+    spoil(files)  # type: ignore[operator]
+    with pytest.raises((DataError, FormatError), match=message):
+        create(tmp_path / "p", files)
+    assert [path.name for path in tmp_path.iterdir()] == ["files"]
+
+
+def test_a_folder_that_holds_something_is_refused(tmp_path: Path, files: Path) -> None:
+    with pytest.raises(DataError, match="not an empty folder"):
+        create(files, files)
+    (tmp_path / "p").mkdir()
+    create(tmp_path / "p", files).store.close()
+
+
+def test_what_is_no_project_is_said_in_one_line(tmp_path: Path, files: Path) -> None:
+    with pytest.raises(DataError, match="no judging project here; make one with: sounding judge init"):
+        open_project(tmp_path)
+    create(tmp_path / "p", files).store.close()
+    (tmp_path / "p" / "judging.sqlite").rename(tmp_path / "away")
+    with pytest.raises(DataError, match="the database of the project is missing"):
+        open_project(tmp_path / "p")
+    (tmp_path / "p" / "judging.sqlite").write_text("no database" * 100)
+    with pytest.raises(StoreError, match="not a database"):
+        open_project(tmp_path / "p")
+    (tmp_path / "p" / "project.json").write_text('{"version": 99}')
+    with pytest.raises(FormatError, match="no project of version 1"):
+        open_project(tmp_path / "p")
+    (tmp_path / "p" / "project.json").write_text("{")
+    with pytest.raises(FormatError, match="cannot be read"):
+        open_project(tmp_path / "p")
+
+
+def test_a_database_without_settings_is_no_project(tmp_path: Path, files: Path) -> None:
+    create(tmp_path / "p", files).store.close()
+    (tmp_path / "p" / "judging.sqlite").unlink()
+    open_store(tmp_path / "p" / "judging.sqlite").close()
+    with (
+        open_project(tmp_path / "p") as project,
+        pytest.raises(DataError, match="does not begin with the settings"),
+    ):
+        _ = project.settings
+
+
+def test_importing_judgments_wipes_nothing_and_twice_is_once(tmp_path: Path, files: Path) -> None:
+    qrels = tmp_path / "old judgments.txt"
+    with create(tmp_path / "p", files, overlap=2) as project:
+        doc = project.engine.next("assessor-1", "7")[0].doc
+        project.engine.judge("assessor-1", "7", doc, 2, key="mine")
+        other = next(name for name in (f"d{n:02}" for n in range(14)) if name != doc)
+        qrels.write_text(f"7 0 {doc} 0\n7 0 {other} 1\n7 0 not-in-a-run 1\n7 0 pooled -1\nMB001 0 d01 0\n")
+        assert import_qrels(project, qrels) == (4, 4)
+        assert import_qrels(project, qrels) == (4, 0)
+        mine = project.store.standing(assessor="assessor-1")
+        assert [(one.doc, one.grade) for one in mine] == [(doc, 2)]
+        assert project.engine._replay.verdicts["7", doc].grade == 2  # the first grade still counts
+        qrels.write_text(f"7 0 {other} 2\n")
+        assert import_qrels(project, qrels) == (1, 1)
+        assert {one.assessor for one in project.store.standing()} == {"assessor-1", "import-old-judgments"}
+        assert verify(project).problems == ()
+        qrels.write_text("7 0 d01 1\n7 0 d02 9\n")
+        before = project.store.last_sequence()
+        with pytest.raises(DataError, match="grade 9 is not on the scale"):
+            import_qrels(project, qrels)
+        assert project.store.last_sequence() == before
+
+
+def test_an_invitation_is_kept_as_a_hash(tmp_path: Path, files: Path) -> None:
+    with create(tmp_path / "p", files) as project:
+        user = project.store.add_user("bob", "assessor")
+        secret = invite(project.store, user, "invitation")
+        assert project.store.token(secret) is None
+        assert project.store.token(digest_of(secret)) == ("invitation", user)
+        assert secret.encode() not in (tmp_path / "p" / "judging.sqlite").read_bytes()
+
+
+# ---- verification
+
+ORDERS = [Order(), Order(batch=3, warm_up=2), Order(policy="move-to-front"), Order(policy="stratified-sample", parameters={"strata": "3:1,8:0.5"})]  # fmt: skip
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=lambda order: f"{order.policy}-{order.batch}")
+def test_every_recorded_choice_is_made_again_by_the_replay(tmp_path: Path, files: Path, order: Order) -> None:
+    with create(tmp_path / "p", files, order=order, overlap=2) as project:
+        work(project, 15)
+        project.engine.add_runs(write_runs(tmp_path / "late", {"late": draw_runs(8)["run0"]}))
+        project.engine.set_order("7", Order(policy="depth", batch=2))
+        work(project, 15, seed=2)
+        found = verify(project)
+        judged = {(e.topic, e.doc) for e in project.store.events() if e.kind == "judge"}
+    assert found.problems == ()
+    assert len(judged) <= found.choices <= found.events
+
+
+def spoilt(store: Store, statement: str) -> None:
+    with store._database.write() as run:
+        run("DROP TRIGGER event_update")
+        run("DROP TRIGGER event_delete")
+        run(statement)
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("UPDATE event SET weight = weight * 1.01 WHERE sequence = 12", "was chosen as number"),
+        ("UPDATE event SET grade = 2 - grade WHERE sequence = (SELECT min(sequence) FROM event WHERE grade = 2)", "replay has it as"),
+        ("UPDATE event SET doc = 'd99' WHERE sequence = 14", "not chosen at all"),
+    ],
+)  # fmt: skip
+def test_a_log_that_was_tampered_with_is_found_out(
+    tmp_path: Path, files: Path, statement: str, message: str
+) -> None:
+    with create(tmp_path / "p", files) as project:
+        engine = project.engine
+        for number in range(12):
+            lease = engine.next("a", TOPICS[number % 3])[0]
+            engine.judge("a", lease.topic, lease.doc, (2, 0, 1)[number % 3], key=str(number))
+        assert verify(project).problems == ()
+        spoilt(project.store, statement)
+        problems = verify(project).problems
+    assert problems
+    assert any(message in problem for problem in problems)
+
+
+def test_a_log_with_a_gap_is_refused(tmp_path: Path, files: Path) -> None:
+    with create(tmp_path / "p", files) as project:
+        work(project, 10)
+        spoilt(project.store, "DELETE FROM event WHERE sequence = 8")
+        with pytest.raises(DataError, match="event 9 follows 7 in the log; some are missing"):
+            verify(project)
+
+
+def test_a_damaged_file_is_found_out(tmp_path: Path, files: Path) -> None:
+    with create(tmp_path / "p", files) as project:
+        work(project, 30)
+    path = tmp_path / "p" / "judging.sqlite"
+    content = bytearray(path.read_bytes())
+    place = content.rfind(b"assessor-1")
+    content[place - 200 : place - 100] = b"\xff" * 100
+    path.write_bytes(bytes(content))
+    try:
+        with open_project(tmp_path / "p") as project:
+            assert verify(project).problems
+    except (StoreError, DataError):
+        pass  # damaged so that it cannot even be read: said, too
+
+
+def test_a_backup_takes_the_place_of_the_database(tmp_path: Path, files: Path) -> None:
+    with create(tmp_path / "p", files) as project:
+        work(project, 10)
+        project.store.backup(tmp_path / "copy.sqlite")
+        events = list(project.store.events())
+        work(project, 10, seed=2)
+    shutil.copy(tmp_path / "copy.sqlite", tmp_path / "p" / "judging.sqlite")
+    with open_project(tmp_path / "p") as project:
+        assert list(project.store.events()) == events
+        assert verify(project).problems == ()

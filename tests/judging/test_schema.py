@@ -1,0 +1,109 @@
+"""The description of the programming interface: true, whole, and kept whatever is sent."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.routing import APIRoute
+from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import strategies as st
+from tests.conftest import require
+from tests.judging.web import TOPICS, Browser, add_person, signed_in
+
+from sounding.judging import api
+from sounding.judging.limits import RateLimit
+from sounding.judging.project import Project, open_project
+
+schemathesis = require("schemathesis")
+
+ENDLESS = "/api/live/stream"
+CHECKS = [
+    schemathesis.checks.not_a_server_error,
+    schemathesis.checks.status_code_conformance,
+    schemathesis.checks.content_type_conformance,
+    schemathesis.checks.response_schema_conformance,
+]
+ASKED = [
+    (method, route.path)
+    for router in (api.signing, api.judging, api.watching)
+    for route in router.routes
+    if isinstance(route, APIRoute) and route.path not in (ENDLESS, "/api/sign-out")
+    for method in sorted(route.methods or ())
+]
+
+
+REAL = {"topic": "MB001", "doc": "d05", "name": "qrels"}
+
+
+@pytest.fixture(scope="module")
+def people(sea_reports: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Browser]]:
+    folder = tmp_path_factory.mktemp("schema") / "project"
+    shutil.copytree(sea_reports, folder)
+    with open_project(folder) as project:
+        add_person(project, "ann", topics=tuple(TOPICS))
+        add_person(project, "olga", "organiser")
+        guest = Browser(project)
+        object.__setattr__(guest.app.state.context, "searches", RateLimit(10**6, 1))
+        with guest.client:  # one loop for all requests
+            signed = {
+                "assessor": signed_in(project, "ann", guest.app),
+                "organiser": signed_in(project, "olga", guest.app),
+            }
+            yield {"guest": guest, **signed}
+
+
+@pytest.fixture(scope="module")
+def described(people: dict[str, Browser]) -> Any:
+    return schemathesis.openapi.from_dict(people["guest"].get("/openapi.json").json())
+
+
+@pytest.mark.parametrize(("method", "path"), ASKED)
+@pytest.mark.parametrize("role", ["guest", "assessor", "organiser"])
+def test_whatever_is_sent_is_answered_as_described(
+    described: Any, people: dict[str, Browser], method: str, path: str, role: str
+) -> None:
+    who = people[role]
+    cookies = "; ".join(f"{one.name}={one.value}" for one in who.client.cookies.jar)
+    codes = set()
+    modes = [schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE]
+    cases = st.one_of([described[path][method].as_strategy(generation_mode=mode) for mode in modes])
+
+    @given(case=cases, real=st.sets(st.sampled_from(sorted(REAL))))
+    @settings(
+        max_examples=10 if path == "/api/sign-in" else 50,
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+    )
+    def send(case: Any, real: set[str]) -> None:
+        asked = case.as_transport_kwargs(base_url="http://testserver")
+        for part in (asked.get("json"), asked["params"]):
+            if isinstance(part, dict):
+                part.update({name: REAL[name] for name in real & part.keys()})
+        try:
+            answer = people["guest"].client.request(
+                method, asked["url"], params=asked["params"], json=asked.get("json"), content=asked.get("data"),
+                headers={**asked["headers"], "X-Page-Token": who.token, "Cookie": cookies},
+            )  # fmt: skip
+        except (TypeError, UnicodeEncodeError):
+            reject()  # no client could send this
+        codes.add(answer.status_code)
+        case.validate_response(answer, checks=CHECKS)
+
+    send()
+    assert role != "guest" or codes <= {200, 400, 401, 403, 422, 429}
+    assert role != "organiser" or codes <= {200, 204, 400, 401, 403, 404, 422, 429}
+
+
+def test_the_description_says_what_there_is(project: Project) -> None:
+    described = Browser(project).get("/openapi.json").json()
+    assert set(described["paths"]) == {
+        "/api/token", "/api/sign-in", "/api/sign-out", "/api/topics", "/api/next", "/api/document", "/api/judge", "/api/skip",
+        "/api/undo", "/api/at-work", "/api/judgments", "/api/search", "/api/live", ENDLESS, "/api/export/{name}",
+    }  # fmt: skip
+    for path, acts in described["paths"].items():
+        for act in acts.values():
+            assert act["description"].endswith("."), path

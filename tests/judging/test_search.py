@@ -1,0 +1,184 @@
+"""The corpus: readers, the index in many scripts, and queries that are no language of their own."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from sounding.data.corpus import Document
+from sounding.errors import DataError, FormatError
+from sounding.judging.corpus_files import read_documents
+from sounding.judging.database import StoreError
+from sounding.judging.search import AROUND, Corpus, build_corpus, folded, indexed, query_terms, title_of
+
+TEXTS = {
+    "latin": "Café Müller: the naïve approach to wing flutter.\nSecond line",
+    "ascii": "The cafe of Mueller, a naive approach to wings",
+    "chinese": "信息检索评价方法研究",
+    "japanese": "情報検索の評価。カタカナとひらがな、ガス",
+    "korean": "정보검색의 평가",
+    "thai": "การค้นหาข้อมูล",
+    "arabic": "كِتَابٌ عن البحث",
+    "hebrew": "סֵפֶר על חיפוש",
+    "hindi": "हिन्दी में खोज",
+    "russian": "Ёлка и поиск",
+    "operators": "NEAR AND OR NOT are words; C++ and foo_bar too",
+    "empty-ish": ".",
+}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    path = tmp_path_factory.mktemp("corpus") / "corpus.sqlite"
+    assert build_corpus(path, (Document(doc, text) for doc, text in TEXTS.items())) == len(TEXTS)
+    return Corpus(path)
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("cafe", {"latin", "ascii"}),
+        ("CAFÉ", {"latin", "ascii"}),
+        ("cafe\u0301", {"latin", "ascii"}),
+        ("naïve wing", {"latin", "ascii"}),
+        ("flutt*", {"latin"}),
+        ('"wing flutter"', {"latin"}),
+        ('"flutter wing"', set()),
+        ("检索", {"chinese"}),
+        ("索评", {"chinese"}),
+        ("检评", set()),
+        ("究", {"chinese"}),
+        ("信", {"chinese"}),
+        ("検索の評価", {"japanese"}),
+        ("ガス", {"japanese"}),
+        ("カス", set()),
+        ("검색", {"korean"}),
+        ("ค้นหา", {"thai"}),
+        ("كتاب", {"arabic"}),
+        ("كِتَاب", {"arabic"}),
+        ("ספר", {"hebrew"}),
+        ("हिन्दी", {"hindi"}),
+        ("खोज", {"hindi"}),
+        ("елка", {"russian"}),
+        ("NEAR", {"operators"}),
+        ('AND OR NOT ( * ^ " : -', {"operators"}),
+        ("", set()),
+        ("\0 \ud800 \"' ;--", set()),
+    ],
+)
+def test_words_are_found_in_every_script(corpus: Corpus, query: str, found: set[str]) -> None:
+    assert {hit.doc for hit in corpus.search(query)} == found
+
+
+def test_documents_with_all_words_come_before_those_with_some(corpus: Corpus) -> None:
+    hits = corpus.search("naive flutter nowhere")
+    assert [hit.doc for hit in hits] == ["latin", "ascii"]
+    assert len(corpus.search("naive", limit=1)) == 1
+
+
+def test_a_hit_shows_what_stands_around_the_first_word(tmp_path: Path) -> None:
+    text = "word " * 100 + "needle " + "hay " * 100
+    build_corpus(tmp_path / "c", [Document("d", text)])
+    hit = Corpus(tmp_path / "c").search("needle")[0]
+    assert "needle" in hit.snippet
+    assert hit.snippet.startswith("…")
+    assert hit.snippet.endswith("…")
+    assert len(hit.snippet) <= 2 * AROUND + 2
+    assert hit.title.endswith("…")
+
+
+def test_a_document_comes_back_as_it_was(corpus: Corpus) -> None:
+    for doc, text in TEXTS.items():
+        assert corpus.document(doc) == Document(doc, text)
+    assert corpus.document("nowhere") is None
+    assert corpus.count == len(TEXTS)
+
+
+def test_threads_search_at_once(corpus: Corpus) -> None:
+    found: list[int] = []
+    threads = [threading.Thread(target=lambda: found.append(len(corpus.search("cafe")))) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [2] * 10
+
+
+def test_unspaced_scripts_are_indexed_by_pairs() -> None:
+    assert indexed("a検索b").split() == ["a", "検索", "索", "b"]
+    assert query_terms("検索評") == ['"検索 索評"']
+    assert query_terms("検") == ['"検"*']
+    assert query_terms('x "a b" x') == ['"x"', '"a b"']
+    assert folded("ÉΣ") == folded("éς")
+    assert title_of("\n\n  first \nsecond") == "first"
+
+
+# ---- files
+
+
+def test_a_corpus_is_read_from_every_kind_of_file(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps({"_id": "j1", "title": "T", "text": "x"}) + "\n")
+    (tmp_path / "b.sgml").write_text("<DOC><DOCNO> s1 </DOCNO><TEXT>some &amp; text</TEXT></DOC>\n")
+    (tmp_path / "c.xml.gz").write_bytes(gzip.compress(b"<doc><docno>g1</docno>packed</doc>\n"))
+    (tmp_path / "d.csv").write_text('docid,title,body\nc1,"a ""title""","two\nlines"\n\nc2,,x\n', "utf-8-sig")
+    (tmp_path / "e.tsv").write_text("doc\ttext\nt1\tплан\n")
+    (tmp_path / "plain text.txt").write_bytes(b"\xef\xbb\xbfbytes \xff that are not UTF-8\n")
+    found = {document.doc: document.text for document in read_documents([tmp_path])}
+    assert found == {
+        "j1": "T x", "s1": "some & text", "g1": "packed", "c1": 'a "title"\ntwo\nlines', "c2": "x", "t1": "план",
+        "plain text": "bytes \ufffd that are not UTF-8\n",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "title,body\nx,y\n", r"a.csv:1: the columns title, body hold no doc id"),
+        ("a.csv", "id,body\nx\n", r"a.csv:2: 1 fields in a row under 2 columns"),
+        ("a.txt", " \n", "the file is empty"),
+        ("a.jsonl", '{"_id": "1"\n', "a.jsonl:1: no JSON"),
+        ("a.bin", "hello", "begins no document"),
+    ],
+)
+def test_what_is_wrong_with_a_corpus_is_said_with_its_place(
+    tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(FormatError, match=message):
+        list(read_documents([tmp_path / name]))
+
+
+def test_a_missing_file_and_a_missing_corpus_are_one_clear_error(tmp_path: Path) -> None:
+    for name in ("no.csv", "no.txt", "no.jsonl"):
+        with pytest.raises(FormatError, match="cannot be opened"):
+            list(read_documents([tmp_path / name]))
+    with pytest.raises(StoreError, match="the corpus is missing"):
+        Corpus(tmp_path / "corpus.sqlite")
+    (tmp_path / "corpus.sqlite").write_text("no database at all, but long enough to be looked at" * 10)
+    with pytest.raises(StoreError, match="the corpus cannot be read"):
+        Corpus(tmp_path / "corpus.sqlite")
+
+
+def test_a_corpus_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.sqlite"
+    with pytest.raises(DataError, match="document 'a' stands twice"):
+        build_corpus(path, [Document("a", "x"), Document("a", "y")])
+    with pytest.raises(DataError, match="the corpus has no documents"):
+        build_corpus(path, [])
+    with pytest.raises(DataError, match="cannot be stored"):
+        build_corpus(path, [Document("a\0b", "x")])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_corpus_is_streamed(tmp_path: Path) -> None:
+    """More documents than are held at once; each is let go before the next page."""
+    seen: list[int] = []
+    count = build_corpus(
+        tmp_path / "c", (Document(f"d{n}", f"text number {n}") for n in range(2600)), seen.append
+    )
+    assert (count, sum(seen), max(seen)) == (2600, 2600, 500)
+    assert [hit.doc for hit in Corpus(tmp_path / "c").search("2599")] == ["d2599"]

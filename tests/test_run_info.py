@@ -32,6 +32,12 @@ def test_columns_may_stand_in_any_order_beside_others(tmp_path: Path) -> None:
     assert read_run_info(path)["a"].pooled
 
 
+def test_kind_and_priority_may_be_left_out(tmp_path: Path) -> None:
+    path = written(tmp_path, "run,group,pooled\na,g,yes\n")
+    assert read_run_info(path) == {"a": RunInfo(run="a", group="g", kind="", priority=0, pooled=True)}
+    assert not read_run_info(written(tmp_path, "run,group,kind,pooled\na,g,manual,no\n"))["a"].pooled
+
+
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
@@ -47,7 +53,7 @@ def test_a_bad_row_is_refused_with_its_line(tmp_path: Path, row: str, problem: s
         read_run_info(path)
 
 
-@pytest.mark.parametrize("text", ["a\tg\tmanual\t1\tyes\n", "run\tgroup\tkind\tpriority\n"])
+@pytest.mark.parametrize("text", ["a\tg\tmanual\t1\tyes\n", "run\tgroup\tkind\tpriority\n", "run\tpooled\n"])
 def test_a_file_without_the_columns_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(FormatError, match=r"no column '.*'; expected a first line with run, group, kind"):
         read_run_info(written(tmp_path, text))

@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 from sounding.errors import DataError
 from sounding.ranking import Counts, Judgments, Values
 
+STEEPEST = -50.0  # slope of a growth that is over after the first rank
+HALVINGS = 60  # of the interval in which the slope is looked for
+
 
 def found_by_depth(judgments: Judgments, level: float = 1) -> NDArray[np.int64]:
     """(topic, depth): relevant documents that the pool first holds at each depth, from 1 to its last."""
@@ -43,6 +46,32 @@ def expected_beyond(found: NDArray[np.int64], depth: int) -> Values:
     ahead = np.log(np.arange(pooled + 1, depth + 1))
     rate = np.exp(level[:, np.newaxis] + slope[:, np.newaxis] * ahead) - 1
     return np.maximum(rate, 0.0).sum(axis=1)
+
+
+def likely_beyond(found: NDArray[np.int64], depth: int) -> Values:
+    """The same by a Poisson fit: n is a Poisson number of mean C d^s, C and s the likeliest, s at most 0.
+
+    The mean of logs, which Zobel's fit goes by, lies below the log of the mean; here the fitted numbers
+    sum to those that were found.
+    """
+    topics, pooled = found.shape
+    if depth <= pooled or not topics:
+        return np.zeros(topics)
+    if pooled < 2:
+        raise DataError(f"a pool of depth {pooled} shows no growth; give at most a number instead")
+    position = np.log(np.arange(1, pooled + 1))
+    total = found.sum(axis=1)
+    # The likeliest slope gives the fitted numbers the mean log depth that the found ones have.
+    wanted = np.divide(found @ position, total, out=np.zeros(topics), where=total > 0)
+    low, high = np.full(topics, STEEPEST), np.zeros(topics)
+    for _ in range(HALVINGS):
+        slope = (low + high) / 2
+        heights = np.exp(slope[:, np.newaxis] * position)
+        deeper = (heights @ position) / heights.sum(axis=1) > wanted
+        low, high = np.where(deeper, low, slope), np.where(deeper, slope, high)
+    heights = np.exp(high[:, np.newaxis] * position)
+    ahead = np.exp(high[:, np.newaxis] * np.log(np.arange(pooled + 1, depth + 1)))
+    return total / heights.sum(axis=1) * ahead.sum(axis=1)
 
 
 def new_relevant(judgments: Judgments, level: float, depth: int) -> Counts:

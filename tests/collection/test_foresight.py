@@ -139,6 +139,31 @@ def test_poorly_covered_runs_are_named_with_what_would_cover_them() -> None:
     assert ahead.to_cover == (13, 8)  # 15 and 10 documents, two of which the others have
     assert ahead.pair_overlap()[0] == 1
     assert math.isnan(ahead.pair_overlap()[1])
+    shallow = foresee(retrieved, choose_contributors(retrieved, listed), 3)
+    # Of the first ten of odd, the pool of depth 3 (d00 to d02) lacks eight; usual and like it lack d03 to d09.
+    assert shallow.to_cover == (1, 8 + 7)
+
+
+def test_what_is_judged_already_is_counted_by_depth() -> None:
+    retrieved = strange()
+    known = np.array([text in ("d00", "d04", "o00") for text in retrieved.docs.texts()])
+    ahead = foresee(retrieved, choose_contributors(retrieved), 10, judged=known)
+    # d00 and o00 come at ranks 1 and 3 of their runs, d04 at rank 5.
+    assert [ahead.judged_at(depth) for depth in (1, 2, 3, 4, 5, 10)] == [1, 1, 2, 2, 3, 3]
+    assert foresee(retrieved, choose_contributors(retrieved), 10).judged_at(5) is None
+
+
+def test_overlap_of_groups_is_a_share_of_what_the_first_brings() -> None:
+    retrieved = strange()
+    listed = {
+        run: RunInfo(run=run, group=group, kind="", priority=1, pooled=True)
+        for run, group in (("usual", "a"), ("like it", "a"), ("odd", "b"))
+    }
+    ahead = foresee(retrieved, choose_contributors(retrieved, listed), 5)
+    # a brings d00 to d04; b brings d01, d00, o00, o01, o02.
+    np.testing.assert_allclose(ahead.group_overlap, [[1, 0.4], [0.4, 1]])
+    deeper = foresee(retrieved, choose_contributors(retrieved, listed), 22)
+    np.testing.assert_allclose(deeper.group_overlap, [[1, 2 / 20], [2 / 22, 1]])
 
 
 def test_a_share_of_exactly_80_percent_is_not_poor() -> None:

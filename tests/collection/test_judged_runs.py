@@ -16,6 +16,7 @@ from sounding.errors import DataError
 from sounding.evaluation import evaluate
 from sounding.measures import parse_measures
 from sounding.policies import Negative, Policies
+from sounding.regrading import GONE, JUDGED, POOLED
 
 MEASURES = parse_measures(
     ["AP", "nDCG@10", "P@5", "RR", "Bpref", "RBP(p=0.8)", "R@10", "A_p@10", "AP(rel=2)", "ERR@5", "NumRet",
@@ -28,6 +29,7 @@ POLICIES = [
     Policies(missing="skip"),
     Policies(negative="nonrelevant"),
     Policies(compat="trec_eval-9"),
+    Policies(depth=6),
 ]
 
 
@@ -150,8 +152,8 @@ def test_contributions_are_refused_where_nobody_contributed() -> None:
 @pytest.mark.parametrize(
     ("policies", "message"),
     [
-        (Policies(unjudged="bounds"), "an audit shows no bounds"),
-        (Policies(missing="error"), "run 'run2': no documents for topic '11'"),
+        (Policies(unjudged="bounds"), "unjudged bounds: runs are graded anew by values alone"),
+        (Policies(missing="error"), "no documents for 1 of 4 judged topics, first '11'"),
     ],
 )
 def test_policies_that_do_not_fit_are_refused(policies: Policies, message: str) -> None:
@@ -170,5 +172,34 @@ def test_measures_that_cannot_change_are_refused(name: str, message: str) -> Non
 
 def test_a_run_of_other_topics_is_refused() -> None:
     runs = [Run.from_dict({"1": {"a": 1.0}}, name="r"), Run.from_dict({"7": {"a": 1.0}}, name="s")]
-    with pytest.raises(DataError, match=re.escape("run 's': no topic in common with the qrels")):
+    with pytest.raises(
+        DataError, match=re.escape("no topic in common: the qrels have 1, ..., the run 7, ...")
+    ):
         read_judged_runs(Qrels.from_dict({"1": {"a": 1}}), runs)
+
+
+def test_the_scale_is_that_of_the_qrels_also_without_their_best_documents() -> None:
+    # The only grade 3 is lost: ERR@3 of a first document of grade 1 is (2^1 - 1) / 2^3 whatever is left.
+    runs = [Run.from_dict({"1": {"x": 3.0, "y": 2.0}}, name=name) for name in "ab"]
+    found = read_judged_runs(Qrels.from_dict({"1": {"x": 1, "y": 3}}), runs)
+    lost = np.array([text == "y" for text in found.retrieved.docs.texts()])
+    (err,) = parse_measures(["ERR@3"])
+    assert found.means([err], found.view(lost))[0, 0] == pytest.approx(1 / 8)
+
+
+def test_rows_may_be_judged_pooled_or_gone() -> None:
+    made = trial(3)
+    found = read_judged_runs(made.qrels, made.runs, info=made.info)
+    rng = np.random.default_rng(3)
+    states = rng.choice([GONE, POOLED, JUDGED], len(found.full)).astype(np.int8)
+    part = replace(made.qrels, grades=np.where(states == POOLED, -1.0, made.qrels.grades)).keep(
+        states != GONE
+    )
+    expected = evaluate(replace(part, highest=made.qrels.best_grade), made.runs, MEASURES)
+    view = found.under(states)
+    np.testing.assert_array_equal(found.values(MEASURES, view), expected.values)
+    topics = np.array([0, 2])
+    few = found.under(states, topics)
+    np.testing.assert_array_equal(found.values(MEASURES, few), expected.values[:, :, topics])
+    assert few.judgments.pooled.tolist() == view.judgments.pooled[topics].tolist()
+    assert (view.judgments.pooled > 0).any()

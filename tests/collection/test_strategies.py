@@ -14,7 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.collection.pools import draw_grades, draw_lists, members, names, pool_of, run_out
 
-from sounding.collection.strategies import STRATEGIES, find_strategy, in_batches, make_strategy, restore
+from sounding.collection.strategies import (
+    ALIASES,
+    STRATEGIES,
+    find_strategy,
+    in_batches,
+    make_strategy,
+    restore,
+)
 from sounding.collection.strategy import Pick, Strategy
 from sounding.errors import DataError, UnknownNameError
 from sounding.retrieved import Retrieved
@@ -280,10 +287,33 @@ def test_a_state_belongs_to_its_pool() -> None:
         restore(state, pool_of({"9": [["a", "b"], ["b", "d"]]}))
 
 
+def test_aliases_are_what_people_call_strategies() -> None:
+    assert find_strategy("mtf") is STRATEGIES["move-to-front"]
+    assert set(ALIASES.values()) <= set(STRATEGIES)
+    assert not set(ALIASES) & set(STRATEGIES)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_the_seed_matters_where_a_strategy_says_that_it_draws(name: str) -> None:
+    lists = {str(t): [[f"d{(n * step) % 23}" for n in range(12)] for step in (1, 2, 3, 5)] for t in range(4)}
+    pool = pool_of(lists)
+    grades = draw_grades(pool, 1)
+    orders = {
+        tuple(pick.document for pick in run_out(make_strategy(name, pool, seed=seed, **short(name)), grades))
+        for seed in range(5)
+    }
+    assert (len(orders) > 1) == STRATEGIES[name].drawn
+
+
+def short(name: str) -> dict[str, object]:
+    """Parameters with which a small pool leaves room for chance."""
+    return {"strata": "3:0.5,12:0.3"} if name == "stratified-sample" else {}
+
+
 def test_unknown_names_are_refused_with_near_ones() -> None:
     pool = pool_of({"9": [["a"]]})
-    with pytest.raises(UnknownNameError, match=r"unknown strategy 'mtf'"):
-        find_strategy("mtf")
+    with pytest.raises(UnknownNameError, match=r"unknown strategy 'mtff'"):
+        find_strategy("mtff")
     with pytest.raises(UnknownNameError, match="did you mean move-to-front"):
         make_strategy("move-to-frnt", pool)
     with pytest.raises(UnknownNameError, match=r"unknown parameter of the strategy rrf: 'k'; known: c"):

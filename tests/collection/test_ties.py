@@ -52,3 +52,12 @@ def test_rules_give_the_values_of_evaluating_under_them(seed: int) -> None:
     assert found.tau[0, 1] == pytest.approx(expected_tau)
     assert found.tau.diagonal().tolist() == pytest.approx([1, 1, 1])
     assert found.frame.columns == ["run", "tied_share", "trec", "file", "average"]
+
+
+def test_a_level_above_1_makes_rbp_binary() -> None:
+    made = trial(1)
+    one, two = (tied_scores(made.qrels, made.runs, tuple(made.ranked), level=level) for level in (1, 2))
+    assert (str(one.measure), str(two.measure)) == ("RBP", "RBP(rel=2)")
+    expected = evaluate(made.qrels, made.runs, ["RBP(p=0.8, rel=2)"]).mean()[:, 0]
+    np.testing.assert_allclose(two.means[:, 0], expected, rtol=1e-12)
+    assert (one.means != two.means).any()

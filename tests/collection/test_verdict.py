@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from sounding.collection.leave_out import LeftOut
 from sounding.collection.verdict import Statement, verdict
 from sounding.data.simulation import RunInfo, simulate_collection
 from sounding.data.tables import Qrels, Run
+from sounding.errors import DataError
+from sounding.policies import Policies, Unjudged
 
 
 def about(found: Audit, what: str) -> Statement:
@@ -57,7 +60,7 @@ def deep(topics: int, depth: int) -> Audit:
 
 @pytest.mark.parametrize(
     ("topics", "depth", "answer"),
-    [(25, 10, "yes"), (24, 10, "with care"), (25, 9, "no"), (1, 10, "with care")],
+    [(25, 10, "yes"), (24, 10, "with care"), (25, 9, "with care"), (2, 10, "with care"), (1, 10, "no")],
 )
 def test_pooled_runs_need_a_pool_of_ten_and_25_topics(topics: int, depth: int, answer: str) -> None:
     found = about(deep(topics, depth), "pooled runs")
@@ -65,6 +68,7 @@ def test_pooled_runs_need_a_pool_of_ten_and_25_topics(topics: int, depth: int, a
     assert found.value == depth
     assert f"the first {depth} documents of each of them are judged" in found.why
     assert found.claim == f"Compare pooled runs at k of at most {depth}"
+    assert ("One topic proves nothing" in found.why) == (topics == 1)
 
 
 def test_without_contributing_runs_little_is_known_and_nothing_breaks() -> None:
@@ -112,7 +116,7 @@ def test_below_the_pool_the_median_share_judged_decides(share: float, answer: st
 def with_growth(found: Audit, known: int, more: float) -> Audit:
     growth = Growth(
         topics=("1",), relevant=np.array([[known, 0]]), judged=np.array([[known, 1]]), elsewhere=0,
-        twice=np.array([more]),
+        twice=np.array([more]), twice_likely=np.array([2 * more]),
     )  # fmt: skip
     return replace(found, _known={"growth": growth})
 
@@ -125,6 +129,8 @@ def test_recall_needs_few_relevant_documents_to_come(more: float, answer: str, s
     found = about(with_growth(simulated, 10, more), "recall")
     assert found.answer == answer
     assert math.isnan(found.value) if math.isnan(more) else found.value == pytest.approx(more / 10)
+    if not math.isnan(more):
+        assert f"{2 * more:,.0f} ({20 * more:.0f}%) by a Poisson fit" in found.why
 
 
 def left_out(found: Audit, percent: float) -> Audit:
@@ -161,6 +167,8 @@ def test_one_group_alone_says_nothing_of_other_runs() -> None:
         ([0.95, 0.95, 0.95], 0.99, "yes", "at k of at most 100"),
         ([0.8, 0.8, 0.3], 0.75, "with care", "at k of at most 20"),
         ([0.5, 0.5, 0.5], 0.75, "no", "with the others"),
+        ([0.5, 0.5, 0.3], 0.1, "with care", "at k of at most 20"),
+        ([0.4, 0.4, 0.4], 0.1, "no", "with the others"),  # however poor the pooled runs are
     ],
 )
 def test_a_new_run_is_held_against_runs_whose_group_was_left_out(
@@ -185,6 +193,65 @@ def test_a_new_run_is_held_against_runs_whose_group_was_left_out(
     assert (
         f"{100 * first:.0f}% of the first 5" in found.why or f"{100 * ten:.0f}% of the first 10" in found.why
     )
+
+
+@pytest.mark.parametrize(
+    ("own", "pooled", "answer"),
+    [
+        ("yes", "yes", "yes"), ("yes", "with care", "with care"), ("yes", "no", "no"), ("no", "yes", "no"),
+        ("yes", "not known", "with care"), ("with care", "not known", "with care"),
+    ],
+)  # fmt: skip
+def test_a_new_run_is_never_better_known_than_pooled_ones(
+    own: rules.Answer, pooled: rules.Answer, answer: rules.Answer
+) -> None:
+    assert rules._no_better(own, pooled) == answer
+
+
+def test_a_new_run_on_few_topics_needs_care_though_all_of_it_is_judged() -> None:
+    statement = rules._new_run(deep(24, 10), 1)
+    assert statement.answer == "with care"
+    assert "cannot be compared more surely" in statement.why
+    assert rules._new_run(deep(25, 10), 1).answer == "yes"
+
+
+def test_what_is_not_judged_counts_as_the_policy_says() -> None:
+    made = trial(0)
+    told: dict[Unjudged, str] = {"nonrelevant": "counts as not relevant", "condensed": "is passed over"}
+    for unjudged, words in told.items():
+        found = audit(made.qrels, made.runs, ["AP"], info=made.info, policies=Policies(unjudged=unjudged))
+        assert words in about(found, "below the pool").why
+
+
+def test_without_a_relevant_document_there_is_nothing_to_audit() -> None:
+    made = trial(0)
+    with pytest.raises(DataError, match=r"no relevant document at level 9; the highest grade is \d$"):
+        audit(made.qrels, made.runs, info=made.info, level=9)
+
+
+@pytest.mark.parametrize("column", ["strata", "probabilities"])
+def test_a_sample_is_told_by_its_design_and_nothing_else_is_said_of_it(column: str) -> None:
+    made = trial(0)
+    size = len(made.qrels.docs)
+    halves: dict[str, Any] = {"strata": np.arange(size) % 2 + 1, "probabilities": np.full(size, 0.5)}
+    grades = made.qrels.grades.copy()
+    grades[:3] = -1
+    qrels = replace(made.qrels, grades=grades, **{column: halves[column]})
+    first, *others = verdict(audit(qrels, made.runs, info=made.info))
+    assert (first.about, first.answer, first.value) == ("sample", "with care", size - 3)
+    assert ("xinfAP" in first.claim) == (column == "strata")
+    assert "statAP" in first.claim
+    assert "3 documents of the pool were not drawn (grade -1)" in first.why
+    assert all(one.answer == "note" for one in others)
+
+
+def test_grades_of_minus_one_without_a_design_are_noted() -> None:
+    made = trial(0)
+    assert "not judged" not in {one.about for one in verdict(of(made))}
+    grades = made.qrels.grades.copy()
+    grades[:2] = -1
+    found = about(audit(replace(made.qrels, grades=grades), made.runs, info=made.info), "not judged")
+    assert found.claim.startswith(f"2 of {len(grades):,} lines of the qrels have grade -1")
 
 
 def test_notes_name_what_weakens_comparisons() -> None:

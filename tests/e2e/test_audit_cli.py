@@ -43,8 +43,10 @@ def call(trial: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
         capsys.readouterr()
         status = 0
         known = [] if info is None else ["--info", info]
+        drawn = {"--all", "assessment", "--collection", "--chart"} & set(arguments)
+        few = ["--draws", "3"] if drawn else []
         try:
-            main(["audit", "qrels.txt", "runs", *known, "--draws", "3", *arguments])
+            main(["audit", "qrels.txt", "runs", *known, *few, *arguments])
         except SystemExit as left:
             status = int(left.code or 0)
         out, err = capsys.readouterr()
@@ -199,11 +201,13 @@ def test_collections_stand_side_by_side(call: Call) -> None:
 def test_charts_are_written_to_a_folder(call: Call, tmp_path: Path) -> None:
     require("altair")
     require("vl_convert")
-    status, _, err = call("--chart", str(tmp_path / "new" / "charts"), "--chart-format", "svg")
+    status, _, err = call(
+        "--chart", str(tmp_path / "new" / "charts"), "--chart-format", "svg", "--parts", "([A-Z]+)"
+    )
     assert status == 0
     names = [
-        "assessment", "growth", "judged-by-depth", "judged-shares", "leave-out", "reinforcement",
-        "unique-relevant",
+        "assessment", "growth", "judged-by-depth", "judged-shares", "leave-out", "parts",
+        "reinforcement", "unique-relevant",
     ]  # fmt: skip
     assert sorted(path.stem for path in (tmp_path / "new" / "charts").iterdir()) == names
     assert err.startswith("charts in ")
@@ -226,6 +230,13 @@ def test_charts_are_written_to_a_folder(call: Call, tmp_path: Path) -> None:
             "csv holds one section, and runs, ties are asked for",
         ),
         (("--parts", "([A-Z"), 1, "neither a file nor a regular expression"),
+        (("--parts", "part.tsv"), 1, "parts 'part.tsv': no such file, and an expression of plain letters"),
+        (("--draws", "3"), 2, "--draws changes nothing without --section assessment, --all or --chart"),
+        (("--seed", "3"), 2, "--seed changes nothing without --section assessment"),
+        (("--top", "3"), 2, "--top changes nothing without a section: --section or --all"),
+        (("--chart-format", "svg"), 2, "--chart-format changes nothing without --chart DIR"),
+        (("--chart", "x.png"), 2, "expected a folder, for there are several charts; the format is"),
+        (("-l", "7"), 1, "qrels.txt: no relevant document at level 7; the highest grade is"),
         (("--pool-depth", "50"), 1, "the pool of these runs is 10 deep"),
         (("-m", "infAP"), 1, "infAP is an estimate from a sample"),
         (("-m", "nope"), 1, "unknown measure 'nope'"),
@@ -266,7 +277,7 @@ def test_without_a_pool_the_verdict_says_so_and_sections_that_need_one_are_refus
             assert "not known  Compare pooled runs." in out
 
 
-@pytest.mark.parametrize("grade", ["0", "1", "3"])
+@pytest.mark.parametrize("grade", ["1", "3"])
 def test_one_run_one_topic_and_any_grades_give_an_audit(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], grade: str
 ) -> None:
@@ -274,12 +285,53 @@ def test_one_run_one_topic_and_any_grades_give_an_audit(
     (tmp_path / "run.txt").write_text("1 Q0 a 1 2.0 r\n1 Q0 b 2 1.0 r\n")
     (tmp_path / "info.tsv").write_text("run\tgroup\tkind\tpriority\tpooled\nr\tg\tmanual\t1\tyes\n")
     for more in (("--info", str(tmp_path / "info.tsv")), ()):
-        for arguments in ((), ("--all",), ("--all", "--format", "json"), ("--level", "2")):
+        for arguments in ((), ("--all",), ("--all", "--format", "json"), ("--level", grade)):
             with pytest.raises(SystemExit) as left:
                 main(["audit", str(tmp_path / "qrels.txt"), str(tmp_path / "run.txt"), *more, *arguments])
             out, err = capsys.readouterr()
             assert not left.value.code, err
             assert out
+
+
+def test_one_run_of_one_group_is_counted_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "qrels.txt").write_text("1 0 a 1\n")
+    (tmp_path / "run.txt").write_text("1 Q0 a 1 2.0 r\n")
+    with pytest.raises(SystemExit):
+        main(["audit", str(tmp_path / "qrels.txt"), str(tmp_path / "run.txt")])
+    assert "1 topic, 1 judgment, 1 of them relevant; 1 run of 1 group." in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
+def test_a_sample_that_pool_made_is_told_as_a_sample(
+    call: Call, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call()  # changes to the folder of the collection
+    path = tmp_path / "sampled.tsv"
+    sample = ["--strategy", "stratified-sample", "--strata", "3:1,10:0.3", "--qrels", "qrels.txt"]
+    with pytest.raises(SystemExit):
+        main(["pool", "runs", "--info", "info.tsv", "--depth", "10", *sample, "--simulate", "-o", str(path)])
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(["audit", str(path), "runs", "--info", "info.tsv"])
+    out = " ".join(capsys.readouterr().out.split())
+    assert "with care Compare runs by estimates from a sample alone, such as xinfAP or statAP." in out
+    assert "Compare pooled runs" not in out
+
+
+def test_figures_of_the_verdict_are_short_where_people_read_them(call: Call) -> None:
+    _, out, _ = call("--format", "md")
+    row = next(line for line in out.splitlines() if line.startswith("| pooled runs"))
+    assert "| pool depth | 10 |" in row
+
+
+def test_every_part_of_a_folded_table_says_what_was_left_out(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    _, out, _ = call("--section", "leave-out")
+    heads = [line for line in out.splitlines() if line.startswith("left out  measure  runs")]
+    assert len(heads) > 1
 
 
 def test_the_sections_that_may_be_named_are_those_that_there_are(call: Call) -> None:

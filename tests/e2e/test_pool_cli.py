@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars
 import pytest
+from tests.conftest import require
 
 from sounding.cli import main
 from sounding.collection.strategies import STRATEGIES
@@ -111,9 +112,9 @@ def test_what_does_not_fit_together_is_said_in_a_line_each(call: Call, tmp_path:
     )
     _, _, err = call("runs", "--info", str(tmp_path / "info.tsv"), "--depth", "5")
     assert err.splitlines()[:3] == [
-        f"not in the info file, so not contributing: 1 run ({missing.split(chr(9))[0]})",
-        f"no group in the info file, so each a group of its own: 1 run ({run})",
-        "in the info file and not given: 1 run (ghost), 1 of them listed as pooled",
+        f"1 run ({missing.split(chr(9))[0]}) not in the info file: taken as not pooled",
+        f"1 run ({run}) without a group in the info file: each counts as its own",
+        "1 row (ghost) of the info file without a run here, 1 of them pooled",
     ]
 
 
@@ -161,11 +162,11 @@ def test_a_level_of_0_takes_everything_for_relevant(call: Call) -> None:
 
 
 def test_json_says_how_the_pool_was_made(call: Call) -> None:
-    _, out, _ = call(*HEAD, "--strategy", "rbp-c", "-p", "0.9", "--format", "json", "--seed", "5")
+    _, out, _ = call(*HEAD, "--strategy", "rbp-c", "-p", "0.9", "--format", "json")
     body = json.loads(out)
     assert body["strategy"] == "rbp-c"
     assert body["parameters"] == {"p": 0.9, "level": 1.0}
-    assert (body["seed"], body["depth"], len(body["contributing"])) == (5, 10, 8)
+    assert (body["seed"], body["depth"], len(body["contributing"])) == (0, 10, 8)
     assert body["policies"]["ties"] == "trec"
     assert len(body["rows"]) == 60
 
@@ -209,7 +210,29 @@ def test_the_budget_counts_what_was_judged_already(call: Call, tmp_path: Path) -
     assert "to judge now: 30 documents, 0.2 hours" in err
     _, out, err = call(*HEAD, "--strategy", "rank", "--qrels", str(some), "--budget", "20")
     assert out == ""
-    assert "nothing is left to judge" in err
+    left = len(judged()) - 20
+    assert f"the budget of 20 is spent; {left} documents of the pool are unjudged" in err
+    assert "nothing is left" not in err
+
+
+def test_where_all_is_judged_it_says_how_to_replay_it(call: Call) -> None:
+    _, out, err = call(*HEAD, "--qrels", "qrels.txt")
+    assert out == ""
+    assert "nothing is left to judge; --simulate replays the judgments of --qrels" in err
+
+
+def test_a_budget_or_batches_without_a_strategy_begin_with_the_best_ranks(call: Call) -> None:
+    for option in ("--budget", "--batches"):
+        _, out, err = call(*HEAD, option, "4")
+        assert f"strategy: rank, for {option} takes the best ranks first" in err
+        assert out == call(*HEAD, option, "4", "--strategy", "rank")[1]
+
+
+def test_judgments_can_be_cut_to_a_shallower_pool(call: Call) -> None:
+    _, out, err = call(*HEAD, "--qrels", "qrels.txt", "--pool-depth", "4")
+    near = set(call("runs", "--info", "info.tsv", "--depth", "4")[1].splitlines())
+    assert set(out.splitlines()) == set(judged()) - near
+    assert f"judgments cut to a pool of depth 4: {len(near):,} of {len(judged()):,} kept" in err
 
 
 def test_an_adaptive_strategy_gives_a_batch_and_learns_from_the_qrels(call: Call, tmp_path: Path) -> None:
@@ -307,6 +330,89 @@ def test_a_judged_sample_becomes_qrels_that_evaluate_reads(
         assert len(qrels.docs) == len(judged())  # what was not drawn is there, with grade -1
 
 
+@pytest.mark.parametrize("suffix", ["qrels", "txt"])
+def test_a_replay_writes_trec_qrels(call: Call, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"found.{suffix}"
+    asked = (*HEAD, "--strategy", "mtf", "--qrels", "qrels.txt", "--simulate", "--budget", "40")
+    assert call(*asked, "-o", str(path))[0] == 0
+    lines = path.read_text().splitlines()
+    assert len(lines) == 40
+    assert set(lines) <= set(Path("qrels.txt").read_text().splitlines())
+    assert lines == sorted(lines, key=lambda line: [part.encode() for part in line.split()[::2]])
+
+
+def test_what_is_to_be_judged_can_be_had_as_qrels_to_fill_in(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "blank.qrels"
+    _, _, err = call(*HEAD, "-o", str(path))
+    assert "put the grade of each document in place of -1" in err
+    lines = path.read_text().splitlines()
+    assert {(line.split()[1], line.split()[3]) for line in lines} == {("0", "-1")}
+    assert judged(str(path)) == judged()
+    filled = [line.removesuffix("-1") + "1" for line in lines[:7]]
+    path.write_text("\n".join([*filled, *lines[7:]]) + "\n")
+    assert "judged already: 7 documents of the pool" in call(*HEAD, "--qrels", str(path))[2]
+
+
+def test_a_suffix_that_nobody_knows_is_told(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "pool.xyz"
+    assert f"{path}: no format has the suffix .xyz" in call(*HEAD, "-o", str(path))[2]
+    assert sorted(path.read_text().splitlines()) == judged()
+    assert "suffix" not in call(*HEAD, "-o", str(tmp_path / "pool.txt"))[2]
+
+
+def test_several_strategies_stand_side_by_side(call: Call) -> None:
+    asked = (*HEAD, "--qrels", "qrels.txt", "--simulate", "--format", "json", "--strategy")
+    body = json.loads(call(*asked, "depth,rank,mtf,uniform")[1])
+    assert body["strategy"] == "depth,rank,move-to-front,uniform-sample"
+    alone = call(*HEAD, "--qrels", "qrels.txt", "--simulate", "--strategy", "rank")[1].splitlines()[2:]
+    for row, line in zip(body["rows"], alone, strict=True):
+        assert (str(row["judged"]), f"{row['rank']:.3f}") == (line.split()[0], line.split()[-1])
+    assert body["rows"][-1]["move-to-front"] == 1
+    assert body["rows"][-1]["uniform-sample"] is None
+
+
+def test_a_sample_of_another_seed_or_half_judged_is_told(call: Call, tmp_path: Path) -> None:
+    def sample(seed: str) -> tuple[str, ...]:
+        return (*HEAD, "--strategy", "uniform-sample", "--rate", "0.3", "--seed", seed)
+
+    drawn = call(*sample("3"))[1].splitlines()
+    path = tmp_path / "judged.txt"
+    rows = {" ".join(line.split()[::2]): line for line in Path("qrels.txt").read_text().splitlines()}
+    replayed = ("--qrels", str(path), "--simulate", "-o", str(tmp_path / "sampled.tsv"))
+    path.write_text("".join(rows[line] + "\n" for line in drawn))
+    err = call(*sample("3"), *replayed)[2]
+    assert "of the sample" not in err
+    assert "not of this sample" not in err
+    path.write_text("".join(rows[line] + "\n" for line in drawn[2:]))
+    assert f"2 of the {len(drawn)} documents of the sample are unjudged" in call(*sample("3"), *replayed)[2]
+    path.write_text("".join(rows[line] + "\n" for line in drawn))
+    err = call(*sample("4"), *replayed)[2]
+    both = len(set(drawn) & set(call(*sample("4"))[1].splitlines()))
+    assert f"{len(drawn) - both} judged documents are not of this sample and left out: another seed" in err
+
+
+def test_a_stratified_sample_as_trec_qrels_reads_back_the_same(call: Call, tmp_path: Path) -> None:
+    asked = (
+        *HEAD,
+        "--strategy",
+        "stratified",
+        "--strata",
+        "3:1,10:0.3",
+        "--qrels",
+        "qrels.txt",
+        "--simulate",
+    )
+    for suffix in ("qrels", "tsv"):
+        call(*asked, "-o", str(tmp_path / f"s.{suffix}"))
+    ours, table_ = (read_qrels(tmp_path / f"s.{suffix}") for suffix in ("qrels", "tsv"))
+    columns = ["topic", "doc", "grade", "stratum"]
+    assert ours.frame.select(columns).equals(table_.frame.select(columns))
+    weighted = (*HEAD, "--strategy", "weighted-sample", "--qrels", "qrels.txt", "--simulate")
+    status, _, err = call(*weighted, "-o", str(tmp_path / "w.qrels"))
+    assert status == 1
+    assert "no place for the chances of a weighted sample; write -o FILE.tsv" in err
+
+
 def test_documents_that_a_replay_does_not_know_are_counted(call: Call, tmp_path: Path) -> None:
     lines = Path("qrels.txt").read_text().splitlines(keepends=True)
     (tmp_path / "part.txt").write_text("".join(lines[10:]))
@@ -345,13 +451,54 @@ def test_programs_get_the_runs_and_json_all_of_it(call: Call) -> None:
     assert len(body["rows"]) == 12
 
 
+def test_the_summary_tells_what_is_judged_and_what_more_would_cost(call: Call) -> None:
+    _, out, _ = call("runs", "--info", "info.tsv", "--depth", "20", "--summary", "--qrels", "qrels.txt")
+    head, rows = next(
+        (re.split(r"\s{2,}", line.strip()), out.splitlines()[place + 2 :])
+        for place, line in enumerate(out.splitlines())
+        if line.startswith("depth")
+    )
+    cells = {row.split()[0]: dict(zip(head, row.split(), strict=True)) for row in rows[:4]}
+    assert (cells["10"]["judged"], cells["10"]["to judge"]) == (str(len(judged())), "0")
+    more = int(cells["20"]["documents"]) - len(judged())
+    assert (cells["20"]["judged"], cells["20"]["to judge"]) == (str(len(judged())), str(more))
+    assert cells["20"]["hours"] == f"{more / 120:.1f}"
+
+
+def test_a_shallow_pool_is_told_what_the_first_ten_of_all_would_add(call: Call) -> None:
+    shallow, deep = (len(call("runs", "--depth", depth)[1].splitlines()) for depth in ("1", "10"))
+    _, out, _ = call("runs", "--depth", "1", "--summary")
+    said = " ".join(out.split())
+    assert f"Pooling the first 10 of each as well adds {deep - shallow} documents" in said
+    assert "12 runs have less than 80%" in said
+    assert " and 7 more." in said
+    assert "...." not in said
+
+
+def test_charts_of_a_summary_and_of_a_replay(call: Call, tmp_path: Path) -> None:
+    require("altair")
+    require("vl_convert")
+    for more in (("--summary",), ("--qrels", "qrels.txt", "--simulate", "--strategy", "rank,mtf")):
+        path = tmp_path / f"{len(more)}.svg"
+        assert call(*HEAD, *more, "--chart", str(path))[0] == 0
+        assert path.read_text().startswith("<svg")
+    assert "move-to-front" in (tmp_path / "5.svg").read_text()
+
+
+def test_an_info_file_needs_run_group_and_pooled_alone(call: Call, tmp_path: Path) -> None:
+    rows = [row.split("\t") for row in Path("info.tsv").read_text().splitlines()]
+    (tmp_path / "info.tsv").write_text("".join(f"{r[0]}\t{r[1]}\t{r[4]}\n" for r in rows))
+    assert call("runs", "--info", str(tmp_path / "info.tsv"), "--depth", "10")[1] == call(*HEAD)[1]
+
+
 def test_the_depth_for_a_residual(call: Call) -> None:
-    _, out, _ = call(*HEAD, "--residual", "0.2", "--format", "json")
+    _, out, _ = call("runs", "--info", "info.tsv", "--residual", "0.2", "--format", "json")
     row = json.loads(out)["rows"][0]
     assert row["mean residual"] <= 0.2
     deeper = ("runs", "--info", "info.tsv", "--depth", str(row["depth"]))
     assert len(call(*deeper)[1].splitlines()) == row["documents"]
-    _, out, _ = call(*HEAD, "--residual", "0.0000001")
+    _, out, _ = call("runs", "--info", "info.tsv", "--residual", "0.0000001")
+    assert "0.0000001" in out
     assert "No depth is enough: with all that these runs retrieved judged it is" in out
 
 
@@ -374,7 +521,21 @@ def test_the_depth_for_a_residual(call: Call) -> None:
         (("runs", "--strategy", "uniform-sample", "--budget", "9"), 2, "a sample is judged as a whole"),
         (("runs", "--strategy", "uniform-sample", "--batches", "9"), 2, "judged as a whole"),
         (("runs", "--strategy", "uniform-sample", "--rate", "2"), 1, "a sampling rate of 2.0"),
-        (("runs", "--strategy", "rbp-a", "-p", "1"), 1, "p is 1.0; expected a number between 0 and 1"),
+        (("nowhere", "--strategy", "uniform-sample", "--rate", "2"), 1, "a sampling rate of 2.0"),
+        (("nowhere", "--strategy", "stratified-sample", "--strata", "5"), 1, "strata '5'"),
+        (("nowhere", "--strategy", "rbp-a", "-p", "1"), 2, "-p 1: expected a number between 0 and 1"),
+        (("nowhere", "--residual", "2"), 2, "--residual 2: expected a number between 0 and 1"),
+        (("runs", "--residual", "0.1", "--depth", "9"), 2, "--residual finds the depth; leave --depth out"),
+        (("runs", "--seed", "3"), 2, "--seed changes nothing with the strategy depth: nothing is drawn"),
+        (("runs", "--summary", "--seed", "3"), 2, "--seed changes nothing with --summary"),
+        (("runs", "--strategy", "depth", "--budget", "9"), 2, "use --strategy rank, rrf or move-to-front"),
+        (("runs", "--strategy", "depth", "--batches", "9"), 2, "the strategy depth has them by doc id"),
+        (("runs", "--strategy", "rank,rrf"), 2, "several strategies are compared on known judgments"),
+        (("runs", "--pool-depth", "9"), 2, "--pool-depth is about judgments: give them with --qrels"),
+        (("runs", "--chart", "x.svg"), 2, "--chart draws what --summary or --simulate shows"),
+        (("nowhere", "--summary", "--chart", "x.doc"), 1, "no chart format has the suffix '.doc'"),
+        (("runs", "--summary", "--format", "qrels"), 2, "qrels hold documents"),
+        (("runs", "--residual", "0.1", "--qrels", "qrels.txt"), 2, "--qrels changes nothing with --residual"),
         (("runs", "--summary", "-p", "1"), 2, "-p 1: expected a number between 0 and 1"),
         (("runs", "--seconds", "0"), 2, "--seconds 0: expected more than 0"),
         (("runs", "--per-group", "1"), 1, "only where groups are known"),

@@ -10,6 +10,7 @@ import pytest
 from sounding.collection.audit import Audit, audit
 from sounding.collection.verdict import verdict
 from sounding.data.run_info import read_run_info
+from sounding.growth import expected_beyond, likely_beyond
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +74,18 @@ def test_tau_of_map_with_assessment_and_between_tie_rules(trec8: Audit) -> None:
     ties = trec8.ties()
     assert f"{ties.tau[0, 1]:.3f}" == "0.990"
     assert ties.median_share() == pytest.approx(0.10)
+
+
+def test_extrapolations_from_shallower_pools_lie_on_both_sides_of_what_was_found(trec8: Audit) -> None:
+    relevant = trec8.growth().relevant
+    low, high = [], []
+    for depth in (5, 10, 20, 25, 30, 50):
+        truth = relevant[:, depth : 2 * depth].sum()
+        low.append(expected_beyond(relevant[:, :depth], 2 * depth).sum() / truth)
+        high.append(likely_beyond(relevant[:, :depth], 2 * depth).sum() / truth)
+    assert [f"{value:.2f}" for value in low] == ["0.95", "0.80", "0.69", "0.70", "0.63", "0.81"]
+    assert [f"{value:.2f}" for value in high] == ["1.13", "1.03", "1.00", "1.03", "0.99", "1.37"]
+    assert f"{trec8.growth().twice.sum():.0f} {trec8.growth().twice_likely.sum():.0f}" == "652 1560"
 
 
 def test_the_verdict_names_the_depth_and_the_figures(trec8: Audit) -> None:

@@ -18,6 +18,8 @@ from sounding.collection.reinforcement import Reinforcement, reinforcement
 from sounding.collection.ties import TiedScores, tied_scores
 from sounding.collection.unique import By, UniqueDocuments, unique_documents
 from sounding.data.simulation import RunInfo
+from sounding.display import Displayed
+from sounding.errors import DataError
 from sounding.measures import Measure, parse_measures
 from sounding.measures.trec import with_level
 from sounding.policies import DEFAULT_POLICIES, Policies
@@ -31,7 +33,7 @@ Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Audit:
+class Audit(Displayed):
     """One collection and its runs; every method computes its part once."""
 
     runs: JudgedRuns
@@ -47,6 +49,11 @@ class Audit:
             self._known[key] = compute()
         found: Part = self._known[key]
         return found
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the judgments say that they are a sample of the pool: by strata or by probabilities."""
+        return self.runs.qrels.strata is not None or self.runs.qrels.probabilities is not None
 
     @property
     def has_pool(self) -> bool:
@@ -146,10 +153,17 @@ def audit(
         qrels, runs, new=new, info=info, pool_depth=pool_depth, level=level, policies=policies,
         qrels_format=qrels_format, progress=progress, **reading,
     )  # fmt: skip
+    if not found.judgments.relevant(level).any():
+        highest = f"{found.judgments.grades.max():g}" if len(found.judgments.grades) else "none"
+        raise DataError(
+            f"{found.qrels.source}: no relevant document at level {level:g}; the highest grade is {highest}"
+        )
     sources = with_new(runs, new)
 
     def read_ties(progress: Progress | None) -> TiedScores:
-        return tied_scores(found.qrels, sources, found.runs, policies=policies, progress=progress, **reading)
+        return tied_scores(
+            found.qrels, sources, found.runs, level=level, policies=policies, progress=progress, **reading
+        )
 
     return Audit(
         runs=found, measures=wanted, remove=remove, draws=draws, seed=policies.seed, _read_ties=read_ties

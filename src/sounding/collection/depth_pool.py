@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sounding.collection.listed_runs import groups_of, info_remarks, listed_rows
 from sounding.data.simulation import RunInfo
 from sounding.errors import DataError
 from sounding.retrieved import Retrieved
-
-SHOWN = 3  # names in a remark
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -49,15 +48,13 @@ def choose_contributors(
             contributing=np.ones(len(retrieved.runs), np.bool_), groups=retrieved.runs,
             kinds=("",) * len(retrieved.runs), how="no info: every run, each a group of its own", remarks=(),
         )  # fmt: skip
-    rows = [info.get(name) or info.get(tag) for name, tag in zip(retrieved.runs, retrieved.tags, strict=True)]
+    rows = listed_rows(retrieved, info)
     if not any(rows):
         raise DataError(
             f"none of the {len(rows)} runs is listed; expected names such as {retrieved.runs[0]!r},"
             f" found {next(iter(info), 'nothing')!r}"
         )
-    groups = tuple(
-        row.group if row and row.group else name for row, name in zip(rows, retrieved.runs, strict=True)
-    )
+    groups = groups_of(retrieved.runs, rows)
     if per_group is None:
         chosen = [row is not None and row.pooled for row in rows]
         how = "as listed"
@@ -69,7 +66,7 @@ def choose_contributors(
     return Contributors(
         contributing=np.array(chosen, np.bool_), groups=groups,
         kinds=tuple(row.kind if row else "" for row in rows), how=how,
-        remarks=tuple(_remarks(retrieved.runs, rows, info)),
+        remarks=tuple(info_remarks(retrieved.runs, rows, info)),
     )  # fmt: skip
 
 
@@ -82,29 +79,3 @@ def _by_priority(rows: Sequence[RunInfo | None], groups: Sequence[str], per_grou
         taken[groups[place]] = taken.get(groups[place], 0) + 1
         chosen[place] = taken[groups[place]] <= per_group
     return chosen
-
-
-def _remarks(runs: Sequence[str], rows: Sequence[RunInfo | None], info: Mapping[str, RunInfo]) -> list[str]:
-    """What the info file and the runs do not have in common: a line each."""
-    unlisted = [name for name, row in zip(runs, rows, strict=True) if row is None]
-    lonely = [name for name, row in zip(runs, rows, strict=True) if row is not None and not row.group]
-    found = {row.run for row in rows if row is not None}
-    absent = [row for row in info.values() if row.run not in found]
-    remarks = []
-    if unlisted:
-        remarks.append(f"not in the info file, so not contributing: {_named(unlisted, 'run')}")
-    if lonely:
-        remarks.append(f"no group in the info file, so each a group of its own: {_named(lonely, 'run')}")
-    if absent:
-        pooled = sum(row.pooled for row in absent)
-        remarks.append(
-            f"in the info file and not given: {_named([row.run for row in absent], 'run')},"
-            f" {pooled} of them listed as pooled"
-        )
-    return remarks
-
-
-def _named(names: Sequence[str], what: str) -> str:
-    """How many there are, and the first of them by name."""
-    shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
-    return f"{len(names)} {what}{'s' if len(names) > 1 else ''} ({shown})"

@@ -35,10 +35,16 @@ class Foresight:
     to_cover: tuple[int, int]  # documents that pooling these as well adds: all of them, their first ten
     overlap: Values  # (run, run) of contributing runs: share of the first documents that both have
     group_documents: dict[str, tuple[int, int]]  # group -> documents of the pool it brings, it alone brings
+    group_overlap: Values  # (group, group) in that order: of what the first brings, the share of the second
+    judged: Counts | None  # (topic, depth) documents of each pool that are judged already; None: not asked
 
     def documents_at(self, depth: int) -> int:
         """Documents of the pool of that depth."""
         return int(self.sizes[:, depth - 1].sum()) if depth else 0
+
+    def judged_at(self, depth: int) -> int | None:
+        """Documents of the pool of that depth that are judged already; None: that was not asked."""
+        return None if self.judged is None else int(self.judged[:, depth - 1].sum())
 
     def share_of_most(self, depth: int) -> float:
         """The size of the pool as a share of depth x runs x topics, which it could have at most."""
@@ -63,13 +69,24 @@ class Foresight:
         return _median(values[related]), _median(values[~related])
 
 
-def foresee(retrieved: Retrieved, contributors: Contributors, depth: int, *, p: float = 0.8) -> Foresight:
-    """What the pool of this depth would be; runs should be as long as they will be evaluated."""
+def foresee(
+    retrieved: Retrieved,
+    contributors: Contributors,
+    depth: int,
+    *,
+    p: float = 0.8,
+    judged: NDArray[np.bool_] | None = None,
+) -> Foresight:
+    """What the pool of this depth would be; runs should be as long as they will be evaluated.
+
+    `judged` tells of every document whether it has been judged already.
+    """
     pooled = retrieved.pick(contributors.contributing)
     depth = min(depth, retrieved.depth)
     best = np.append(pooled.best_ranks(), 0)  # however deep; the last place is what NONE points to
     chosen = (best > 0) & (best <= depth)
     sizes = _sizes(retrieved, best[:NONE], pooled.depth)
+    brings = _brought(retrieved.cut(depth), contributors)
     shares = np.array([judged_shares(chosen[own], own != NONE) for own in retrieved.lists])
     near = shares[:, min(NEAR, retrieved.depth) - 1]
     poor = (near < POOR - ROUNDING).nonzero()[0]
@@ -82,10 +99,12 @@ def foresee(retrieved: Retrieved, contributors: Contributors, depth: int, *, p: 
         poor=poor,
         to_cover=(
             _outside(retrieved.cut(depth).lists[poor], chosen),
-            _outside(retrieved.cut(min(depth, NEAR)).lists[poor], chosen),
+            _outside(retrieved.cut(NEAR).lists[poor], chosen),
         ),
         overlap=_overlap(pooled.cut(depth)),
-        group_documents=_by_group(retrieved.cut(depth), contributors),
+        group_documents=_by_group(brings),
+        group_overlap=_group_overlap(brings),
+        judged=None if judged is None else _sizes(retrieved, np.where(judged, best[:NONE], 0), pooled.depth),
     )  # fmt: skip
 
 
@@ -134,19 +153,26 @@ def _overlap(pooled: Retrieved) -> Values:
     return np.divide(shared, least, out=np.full(shared.shape, np.nan), where=least > 0)
 
 
-def _by_group(retrieved: Retrieved, contributors: Contributors) -> dict[str, tuple[int, int]]:
-    """Group -> how many documents of the pool it brings, and how many nobody else does."""
+def _brought(retrieved: Retrieved, contributors: Contributors) -> dict[str, NDArray[np.bool_]]:
+    """Group -> (document,) whether it brings it to the pool."""
     brings: dict[str, NDArray[np.bool_]] = {}
     for run in contributors.contributing.nonzero()[0].tolist():
         has = brings.setdefault(contributors.groups[run], np.zeros(len(retrieved.docs) + 1, np.bool_))
         has[retrieved.lists[run].ravel()] = True
-    count = np.zeros(len(retrieved.docs), np.int64)
-    for has in brings.values():
-        count += has[:NONE]
-    return {
-        group: (int(has[:NONE].sum()), int((has[:NONE] & (count == 1)).sum()))
-        for group, has in brings.items()
-    }
+    return {group: has[:NONE] for group, has in brings.items()}
+
+
+def _by_group(brings: dict[str, NDArray[np.bool_]]) -> dict[str, tuple[int, int]]:
+    """Group -> how many documents of the pool it brings, and how many nobody else does."""
+    count = np.sum(list(brings.values()), axis=0)
+    return {group: (int(has.sum()), int((has & (count == 1)).sum())) for group, has in brings.items()}
+
+
+def _group_overlap(brings: dict[str, NDArray[np.bool_]]) -> Values:
+    """(group, group): of the documents that the first brings, the share that the second brings too."""
+    own = list(brings.values())
+    shared = np.array([[np.count_nonzero(one & other) for other in own] for one in own], np.float64)
+    return shared / np.maximum(np.diag(shared), 1)[:, np.newaxis]
 
 
 def _median(values: Values) -> float:

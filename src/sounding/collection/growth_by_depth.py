@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sounding.collection.judged_runs import JudgedRuns
-from sounding.growth import expected_beyond, found_by_depth
+from sounding.growth import expected_beyond, found_by_depth, likely_beyond
 from sounding.ranking import Counts, Values
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class Growth:
     judged: Counts  # (topic, depth) all judged documents
     elsewhere: int  # judged documents that no contributing run has so deep
     twice: Values  # (topic,) relevant documents expected in a pool twice as deep, beyond those known
+    twice_likely: Values  # (topic,) the same by a Poisson fit, high where Zobel's is low
 
     @property
     def depth(self) -> int:
@@ -59,8 +60,10 @@ def growth_by_depth(runs: JudgedRuns) -> Growth:
     judged = found_by_depth(judgments, 0)
     relevant = found_by_depth(judgments, runs.level)
     depth = relevant.shape[1]
+    unknown = np.full(len(runs.topics), np.nan)
     return Growth(
         topics=runs.topics, relevant=relevant, judged=judged,
         elsewhere=int(np.count_nonzero(ranks == 0)),
-        twice=expected_beyond(relevant, 2 * depth) if depth > 1 else np.full(len(runs.topics), np.nan),
+        twice=expected_beyond(relevant, 2 * depth) if depth > 1 else unknown,
+        twice_likely=likely_beyond(relevant, 2 * depth) if depth > 1 else unknown,
     )  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sounding.collection.contributors import contributing_runs
+from sounding.collection.listed_runs import Rows, groups_of, info_remarks, listed_rows
 from sounding.compare.scenarios import Pool
 from sounding.data.formats import read_qrels, run_sources
 from sounding.data.simulation import RunInfo
@@ -105,11 +106,13 @@ def read_judged_runs(
     is_new[len(is_new) - len(new) :] = True
     grades = retrieved.grades(judgments, policies)
     pool = _contributors(retrieved, grades, is_new, info)
-    remarks = _remarks(retrieved, is_new, info)
+    rows = listed_rows(retrieved, info or {})
+    remarks = _remarks(retrieved, rows, is_new, info)
     if pool_depth is not None:
         judgments, pool, sentence = _cut(judgments, retrieved, pool, pool_depth)
         remarks = [sentence, *remarks]
-    groups, kinds = _who(retrieved, info)
+    groups = groups_of(retrieved.runs, rows)
+    kinds = tuple(row.kind if row and row.kind else UNKNOWN_KIND for row in rows)
     base = regraded(judgments, retrieved, policies)
     return JudgedRuns(
         **{field.name: getattr(base, field.name) for field in fields(base)},
@@ -168,52 +171,15 @@ def _cut(qrels: Qrels, retrieved: Retrieved, pool: Pool, depth: int) -> tuple[Qr
     return kept, replace(pool, depth=depth), sentence
 
 
-def _info_of(retrieved: Retrieved, info: Mapping[str, RunInfo]) -> list[RunInfo | None]:
-    """What is listed of each run, under its name or its tag."""
-    return [info.get(name) or info.get(tag) for name, tag in zip(retrieved.runs, retrieved.tags, strict=True)]
-
-
-def _who(retrieved: Retrieved, info: Mapping[str, RunInfo] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Group and kind of each run."""
-    rows = _info_of(retrieved, info or {})
-    groups = tuple(
-        row.group if row and row.group else name for name, row in zip(retrieved.runs, rows, strict=True)
-    )
-    return groups, tuple(row.kind if row and row.kind else UNKNOWN_KIND for row in rows)
-
-
-def _remarks(retrieved: Retrieved, new: Flags, info: Mapping[str, RunInfo] | None) -> list[str]:
+def _remarks(retrieved: Retrieved, rows: Rows, new: Flags, info: Mapping[str, RunInfo] | None) -> list[str]:
     """What the info file leaves open: a line each."""
     if info is None:
         return ["no --info: every run counts as a group of its own, of unknown kind"]
-    rows = _info_of(retrieved, info)
-    old = [place for place in range(len(rows)) if not new[place]]
-    missing = [retrieved.runs[place] for place in old if rows[place] is None]
-    nobody = [retrieved.runs[place] for place in old if (row := rows[place]) is not None and not row.group]
-    found = {row.run for row in rows if row is not None}
-    absent = [row for name, row in info.items() if name not in found]
-    remarks = []
-    for place in new.nonzero()[0].tolist():
-        if (row := rows[place]) is not None and row.pooled:
-            remarks.append(
-                f"the new run {retrieved.runs[place]} is listed as pooled: what only it found was judged,"
-                " so it looks better known than a new run would be"
-            )
-    if missing:
-        remarks.append(f"{_named(missing, 'run')} not in the info file: taken as not pooled")
-    if nobody:
-        remarks.append(f"{_named(nobody, 'run')} without a group in the info file: each counts as its own")
-    if absent:
-        pooled = sum(row.pooled for row in absent)
-        names = _named([row.run for row in absent], "row")
-        remarks.append(
-            f"{names} of the info file without a run here, {pooled} of them pooled: what only these"
-            " found counts as found by nobody"
-        )
-    return remarks
-
-
-def _named(names: Sequence[str], what: str) -> str:
-    """How many, and the first few by name."""
-    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-    return f"{len(names)} {what}{'s' * (len(names) > 1)} ({shown})"
+    known = [
+        f"the new run {name} is listed as pooled: what only it found was judged,"
+        " so it looks better known than a new run would be"
+        for name, row, fresh in zip(retrieved.runs, rows, new.tolist(), strict=True)
+        if fresh and row is not None and row.pooled
+    ]
+    consequence = ": what only these found counts as found by nobody"
+    return known + info_remarks(retrieved.runs, rows, info, new=new.tolist(), consequence=consequence)

@@ -73,6 +73,11 @@ def part_of(text: str) -> PartOf:
     if Path(text).is_file():
         table = _read_parts(text)
         return lambda doc: table.get(doc, NO_PART)
+    if re.fullmatch(r"[\w./~ -]*", text):
+        raise DataError(
+            f"parts {text!r}: no such file, and an expression of plain letters would know one part at most;"
+            " expected prefix:N, a file of doc and part, or an expression such as '([A-Z]+)'"
+        )
     try:
         pattern = re.compile(text)
     except re.error as error:

@@ -66,6 +66,9 @@ class Kind:
     parameters: Mapping[str, Any]  # with their defaults
     adaptive: bool  # what comes next depends on what was judged
     sampled: bool  # a random part of the pool, with known chances
+    drawn: bool  # the seed matters
+    restored: Callable[[Retrieved, State], Strategy] | None = field(default=None, repr=False)
+    # None: judgments in their order make the same strategy again
 
 
 STRATEGIES: dict[str, Kind] = {}
@@ -78,10 +81,13 @@ def register(
     *,
     adaptive: bool = False,
     sampled: bool = False,
+    drawn: bool = False,
+    restored: Callable[[Retrieved, State], Strategy] | None = None,
 ) -> None:
     """Make a strategy known; title and parameters are those of the function that makes it.
 
-    One that follows the judgments has the parameter `level` as well: the lowest relevant grade.
+    One that follows the judgments has the parameter `level` as well: the lowest relevant grade. `restored`
+    makes it from its state where the judgments alone do not.
     """
     title = (function.__doc__ or name).splitlines()[0].rstrip(".")
     parameters: dict[str, Any] = {"level": 1.0} if adaptive else {}
@@ -91,8 +97,9 @@ def register(
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }
     STRATEGIES[name] = Kind(
-        name=name, title=title, build=build, parameters=parameters, adaptive=adaptive, sampled=sampled
-    )
+        name=name, title=title, build=build, parameters=parameters, adaptive=adaptive, sampled=sampled,
+        drawn=drawn or sampled, restored=restored,
+    )  # fmt: skip
 
 
 def fingerprint(pool: Retrieved) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TOP = 20  # documents among which ties are counted
 RULES: tuple[Ties, ...] = ("trec", "file", "average")
-MEASURE = Measure.of("RBP", p=0.8)
+PERSISTENCE = 0.8  # of the RBP that Table 6 is about
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -67,6 +67,7 @@ def tied_scores(
     runs: Any,
     names: tuple[str, ...],
     *,
+    level: float = 1,
     policies: Policies = DEFAULT_POLICIES,
     run_format: str | None = None,
     jobs: int | None = 1,
@@ -75,14 +76,16 @@ def tied_scores(
     """Ties of every run, and RBP(p=0.8) with tied documents by id, in the order of lines, and averaged.
 
     `file` takes the lines as they stand, scores ignored: what the paper calls document-occurrence order.
+    At a `level` above 1 RBP is binary: grades of that level and above are relevant.
     """
     judged = prepare(qrels, policies)
+    measure = Measure.of("RBP", p=PERSISTENCE) if level == 1 else Measure.of("RBP", p=PERSISTENCE, rel=level)
     sources = run_sources(runs)
 
     def work(place: tuple[Any, str | None]) -> tuple[Values, Values]:
         run = read_run(place[0], name=place[1], format=run_format, duplicates=policies.duplicates)
         means = [
-            MEASURE(align(run, judged, replace(policies, ties=rule, unjudged="nonrelevant"))).mean()
+            measure(align(run, judged, replace(policies, ties=rule, unjudged="nonrelevant"))).mean()
             for rule in RULES
         ]
         return np.array(means), _shares(run, qrels.topics, policies)
@@ -93,7 +96,7 @@ def tied_scores(
     tau = [[kendall_tau(means[:, first], means[:, second]) for second in range(len(RULES))]
            for first in range(len(RULES))]  # fmt: skip
     return TiedScores(
-        runs=names, measure=MEASURE, top=TOP, shares=np.array([share for _, share in found]),
+        runs=names, measure=measure, top=TOP, shares=np.array([share for _, share in found]),
         rules=RULES, means=means, tau=np.array(tau),
     )  # fmt: skip
 

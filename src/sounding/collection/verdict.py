@@ -24,6 +24,11 @@ SMALL_CHANGE, LARGE_CHANGE = (
 )  # percent: Voorhees (2002) has < 2 for good collections, 6 to 8 for poor
 SMALL_REMAINDER, LARGE_REMAINDER = 0.2, 0.5  # new relevant documents at twice the depth, by those known
 WELL_JUDGED, HALF_JUDGED = 0.9, 0.5  # shares of a run's first documents
+NOT_JUDGED = -1.0  # the grade of a document that was pooled and not judged
+UNJUDGED = {
+    "nonrelevant": "what is not judged counts as not relevant",
+    "condensed": "what is not judged is passed over, so that what is judged moves up",
+}  # by policy
 STEADY_TIES = 0.95  # tau between two rules for tied scores
 FEW_RELEVANT = 5  # a topic with fewer moves in large steps
 ASSESSED_ALIKE = (
@@ -46,6 +51,8 @@ class Statement:
 
 def verdict(audit: Audit) -> list[Statement]:
     """What the collection is fit for, and what to beware of, most important first."""
+    if audit.sampled:
+        return [_sample(audit), *_remarks(audit)]
     found = [_pooled_runs(audit)]
     if audit.has_pool:
         found += [_below_the_pool(audit), _recall(audit), _runs_like_these(audit)]
@@ -56,17 +63,45 @@ def verdict(audit: Audit) -> list[Statement]:
 # -- fit for what ----------------------------------------------------------------------------------
 
 
+def _sample(audit: Audit) -> Statement:
+    """Judgments of a sample say nothing of depth, growth or leaving out: all of that needs a whole pool."""
+    qrels = audit.runs.qrels
+    count = len(np.unique(qrels.strata)) if qrels.strata is not None else 0
+    how = f"in {count} strata" if count > 1 else "drawn from the whole pool"
+    if qrels.strata is None:
+        how = "each with the chance that it had of being drawn"
+    undrawn = int(np.count_nonzero(qrels.grades < 0))
+    left = f", and {undrawn:,} documents of the pool were not drawn (grade -1)" if undrawn else ""
+    measures = "xinfAP or statAP" if qrels.strata is not None else "statAP"
+    return Statement(
+        about="sample", answer="with care", figure="judged documents", value=float(len(qrels.docs) - undrawn),
+        rule="with care: judgments with strata or probabilities are a sample",
+        claim=f"Compare runs by estimates from a sample alone, such as {measures}",
+        why=f"The judgments are a sample: {len(qrels.docs) - undrawn:,} documents, {how}{left}. What was not"
+        " drawn is not known to be anything, so depth, growth and leaving out tell nothing here; sounding"
+        f" evaluate -m {measures.split()[0]} --stats gives values with their errors.",
+    )  # fmt: skip
+
+
 def _pooled_runs(audit: Audit) -> Statement:
     runs = audit.runs
     depth, topics = runs.pool.depth, len(runs.topics)
-    rule = f"yes: a pool of depth {SHALLOW} or more and {FEW_TOPICS} topics or more; with care: fewer topics"
-    why = f"{runs.describe_pool()} {_plural(topics, 'topic')}."
+    rule = (
+        f"yes: a pool of depth {SHALLOW} or more and {FEW_TOPICS} topics or more; with care: less of either;"
+        " no: nothing that all of them have judged, or one topic"
+    )
+    why = f"{runs.describe_pool()} {plural(topics, 'topic')}."
     if not audit.has_pool:
         return Statement(
             about="pooled runs", answer="not known", figure="pool depth", value=np.nan, rule=rule,
             claim="Compare pooled runs", why=f"{why} List the runs that were pooled with --info.",
         )  # fmt: skip
-    answer: Answer = "no" if depth < SHALLOW else "with care" if topics < FEW_TOPICS else "yes"
+    if topics == 1:
+        why += " One topic proves nothing about runs: another may turn everything round."
+    elif 0 < depth < SHALLOW:
+        why += f" Values of the first {depth} rest on few documents each."
+    enough = depth >= SHALLOW and topics >= FEW_TOPICS
+    answer: Answer = "no" if not depth or topics == 1 else "yes" if enough else "with care"
     return Statement(
         about="pooled runs", answer=answer, figure="pool depth", value=float(depth), rule=rule,
         claim=f"Compare pooled runs at k of at most {depth}" if depth else "Compare pooled runs",
@@ -97,20 +132,21 @@ def _below_the_pool(audit: Audit) -> Statement:
         answer=_graded(1 - middle, 1 - WELL_JUDGED, 1 - HALF_JUDGED),
         rule=f"yes: {_percent(WELL_JUDGED)} judged or more, by the median of pooled runs; with care:"
         f" {_percent(HALF_JUDGED)}",
-        claim=f"Compare pooled runs by what stands at all ranks down to {deepest}",
-        why=f"Judged of their first {deepest} documents: {_percent(middle)} by the median, from"
-        f" {_percent(shares.min(initial=np.inf))} to {_percent(shares.max(initial=-np.inf))}; what is not"
-        " judged counts as not relevant.",
+        claim=f"Compare pooled runs by P@{deepest} and whatever weighs all ranks alike",
+        why=f"Judged of the documents that they have down to {deepest}, mean over topics: {_percent(middle)}"
+        f" by the median run, from {_percent(shares.min(initial=np.inf))} to"
+        f" {_percent(shares.max(initial=-np.inf))}; {UNJUDGED[audit.runs.policies.unjudged]}.",
     )  # fmt: skip
 
 
 def _recall(audit: Audit) -> Statement:
     growth = audit.growth()
     known, late, more = growth.relevant.sum(), growth.second_half().sum(), growth.twice.sum()
+    likely = growth.twice_likely.sum()
     share = float(more / known) if known and np.isfinite(more) else np.nan
     rule = (
-        f"yes: twice the depth would add at most {_percent(SMALL_REMAINDER)} relevant documents;"
-        f" with care: {_percent(LARGE_REMAINDER)}"
+        f"yes: twice the depth would add at most {_percent(SMALL_REMAINDER)} relevant documents, by Zobel's"
+        f" extrapolation; with care: {_percent(LARGE_REMAINDER)}"
     )
     if np.isnan(share):
         why = "No relevant document was pooled, or the pool is one rank deep: nothing to extrapolate."
@@ -118,13 +154,16 @@ def _recall(audit: Audit) -> Statement:
         half = (growth.depth + 1) // 2
         why = (
             f"{known:,} relevant documents were pooled, {_percent(late / known)} of them from below rank"
-            f" {half}; twice the depth would add {more:,.0f} ({_percent(share)}, Zobel's extrapolation)."
+            f" {half}; twice the depth would add {more:,.0f} ({_percent(share)}) by Zobel's extrapolation,"
+            f" which came out 5 to 37% too low on TREC-8, and {likely:,.0f} ({_percent(likely / known)}) by a"
+            " Poisson fit, up to 37% too high there. This is about AP and MAP, not what is said of P@k: what"
+            " stands below the pool weighs little in them."
         )
     return Statement(
         about="recall", figure="relevant documents to come", value=share, rule=rule,
         why=why + _doubt(audit),
         answer=_if_pooled(audit, _graded(share, SMALL_REMAINDER, LARGE_REMAINDER)),
-        claim="Compare pooled runs by measures that count all relevant documents, such as AP",
+        claim="Compare pooled runs by AP, nDCG and whatever divides by all relevant documents",
     )  # fmt: skip
 
 
@@ -148,6 +187,8 @@ def _runs_like_these(audit: Audit) -> Statement:
         f" ({whole.most_changed}), and its rank by {whole.mean_places:.2f} places, at most {whole.max_places}"
         + (f"; {'; '.join(parts)}." if parts else ".")
     )
+    if whole.most_changed is None:
+        why = f"{measure} of every pooled run is 0: there is nothing to change."
     if len(found.units) == 1:
         why = "Only one run or group contributed: without it there are no judgments."
     answer = _graded(whole.mean_percent, SMALL_CHANGE, LARGE_CHANGE) if len(found.units) > 1 else "not known"
@@ -179,13 +220,17 @@ def _new_run(audit: Audit, run: int) -> Statement:
     usual: dict[int, float] = {}
     if audit.has_pool and len(audit.leave_out().units) > 1:
         usual = {depth: _lower_quartile(audit, depth) for depth in depths}
-        alike = _deepest(depths, [shares[depth] >= usual[depth] for depth in depths])
-    answer: Answer = "yes" if well else "with care" if alike else "no"
+        alike = _deepest(depths, [shares[depth] >= max(usual[depth], HALF_JUDGED) for depth in depths])
+    own: Answer = "yes" if well else "with care" if alike else "no"
+    answer = _no_better(own, _pooled_runs(audit).answer)
     reach = well or alike
     shown = [depth for depth in depths if depth <= max(10, (reach or 0) * 5)][-4:]
     figures = ", ".join(f"{_percent(shares[depth])} of the first {depth}" for depth in shown)
     beside = ", ".join(f"{_percent(usual[depth])}" for depth in shown if depth in usual)
-    why = f"Judged: {figures}."
+    limit = f" at k of at most {reach}" if reach and answer != "no" else ""
+    why = f"Judged: {figures}, mean over topics."
+    if answer != own:
+        why += " The pooled runs themselves cannot be compared more surely than that."
     if beside:
         why += f" A pooled run whose group is left out has {beside} (lower quartile)."
     first = audit.coverage().first_unjudged[run]
@@ -195,11 +240,18 @@ def _new_run(audit: Audit, run: int) -> Statement:
     return Statement(
         about=f"new run {name}", answer=answer, figure=f"judged share at {depths[min(1, len(depths) - 1)]}",
         value=shares[depths[min(1, len(depths) - 1)]],
-        rule=f"yes: {_percent(WELL_JUDGED)} judged or more down to k; with care: as much as the lower"
-        " quartile of left-out runs",
-        claim=f"Compare {name} with the others" + (f" at k of at most {reach}" if reach else ""),
+        rule=f"yes: {_percent(WELL_JUDGED)} judged or more down to k; with care: {_percent(HALF_JUDGED)},"
+        " and as much as the lower quartile of left-out runs; never better than for pooled runs",
+        claim=f"Compare {name} with the others{limit}",
         why=why,
     )  # fmt: skip
+
+
+def _no_better(answer: Answer, pooled: Answer) -> Answer:
+    """The answer for a new run, no better than that for pooled ones; with none known, with care at most."""
+    order: list[Answer] = ["no", "with care", "yes"]
+    most: Answer = "with care" if pooled == "not known" else pooled
+    return order[min(order.index(answer), order.index(most))]
 
 
 def _lower_quartile(audit: Audit, depth: int) -> float:
@@ -233,8 +285,26 @@ def _notes(audit: Audit) -> Iterator[Statement]:
     yield from _short_runs(audit)
     yield from _tied(audit)
     yield from _popular(audit)
-    for text in runs.remarks:
+    yield from _undrawn(audit)
+    yield from _remarks(audit)
+
+
+def _remarks(audit: Audit) -> Iterator[Statement]:
+    for text in audit.runs.remarks:
         yield _note("runs", text[0].upper() + text[1:], np.nan, "", "")
+
+
+def _undrawn(audit: Audit) -> Iterator[Statement]:
+    """Documents that are listed with the grade of what was pooled and not judged."""
+    grades = audit.runs.qrels.grades
+    count = int(np.count_nonzero(grades == NOT_JUDGED))
+    if count and audit.runs.policies.negative != "nonrelevant":
+        yield _note(
+            "not judged", f"{count:,} of {len(grades):,} lines of the qrels have grade -1: not judged",
+            count / len(grades), "share of lines",
+            "Where the judgments are a sample, values are infAP's to estimate, and depth, growth and leaving"
+            " out tell little.",
+        )  # fmt: skip
 
 
 def _note(about: str, claim: str, value: float, figure: str, why: str) -> Statement:
@@ -258,7 +328,7 @@ def _winners(audit: Audit) -> Iterator[Statement]:
         changing = np.count_nonzero(found.winner_changes, axis=1) > 0
         groups = [name for name, own in zip(found.units, changing, strict=True) if own]
         yield _note(
-            "winners", f"On {_plural(topics, 'topic')} leaving out one group changes the best run",
+            "winners", f"On {plural(topics, 'topic')} leaving out one group changes the best run",
             float(topics), "topics", f"By {found.measures[0]}; left out: {_listed(groups)}.",
         )  # fmt: skip
 
@@ -270,14 +340,14 @@ def _relevant_counts(audit: Audit) -> Iterator[Statement]:
     if few.any():
         names = [runs.topics[place] for place in few.nonzero()[0]]
         yield _note(
-            "few relevant", f"{_plural(len(names), 'topic')} with fewer than {FEW_RELEVANT} relevant"
+            "few relevant", f"{plural(len(names), 'topic')} with fewer than {FEW_RELEVANT} relevant"
             " documents", float(len(names)), "topics", f"One document moves them far: {_listed(names)}.",
         )  # fmt: skip
     many = relevant > runs.pool.depth
     if audit.has_pool and runs.pool.depth and many.any():
         names = [runs.topics[place] for place in many.nonzero()[0]]
         yield _note(
-            "many relevant", f"{_plural(len(names), 'topic')} with more relevant documents than the pool is"
+            "many relevant", f"{plural(len(names), 'topic')} with more relevant documents than the pool is"
             f" deep ({runs.pool.depth})", float(len(names)), "topics",
             f"No run could have had them all pooled, and more are likely: {_listed(names)}.",
         )  # fmt: skip
@@ -289,7 +359,7 @@ def _short_runs(audit: Audit) -> Iterator[Statement]:
     if len(rows):
         names = [f"{found.runs[row]} {found.lengths[row]:.0f}" for row in rows]
         yield _note(
-            "short runs", f"{_plural(len(rows), 'run')} with short lists", float(len(rows)), "runs",
+            "short runs", f"{plural(len(rows), 'run')} with short lists", float(len(rows)), "runs",
             f"Such values stand still at deeper k; documents for a topic: {_listed(names)}"
             f" (median of all runs {np.median(found.lengths):.0f}).",
         )  # fmt: skip
@@ -331,7 +401,8 @@ def _percent(share: float) -> str:
     return "–" if np.isnan(share) else f"{100 * share:.0f}%"
 
 
-def _plural(count: int, what: str) -> str:
+def plural(count: int, what: str) -> str:
+    """A number of things in words."""
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 

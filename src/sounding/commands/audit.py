@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
+from click.core import ParameterSource
 
 from sounding import policies as names
 from sounding.commands.options import (
@@ -21,12 +22,14 @@ from sounding.commands.options import (
 
 if TYPE_CHECKING:
     from sounding.collection.audit import Audit
+    from sounding.collection.parts import PartOf
     from sounding.collection.pseudo import Pseudo
     from sounding.policies import Policies
     from sounding.report.audit_tables import Extras, Section
     from sounding.report.tables import Table
 
 PEOPLE = ("table", "md", "latex")  # formats that people read
+CHART_FORMATS = ("html", "svg", "png", "pdf")
 NO_NOTES = ("csv", "jsonl", "parquet")  # formats that hold rows alone
 SECTIONS = (
     "pool", "runs", "topics", "growth", "unique", "leave-out", "reinforcement", "ties", "assessment", "parts",
@@ -44,8 +47,8 @@ TAKEN = ("pool_depth", "level", "remove", "draws", "qrels_format", "run_format",
 Options = dict[str, Any]
 
 
-def _policies(command: Any) -> Any:
-    """Add the policies that an audit has a use for."""
+def plain_policies(command: Any) -> Any:
+    """Add the policies that have a use where documents stand in one order and values need no bounds."""
     for name, values in reversed(CHOICES.items()):
         default = getattr(names.DEFAULT_POLICIES, name)
         option = click.option(
@@ -80,7 +83,7 @@ def _policies(command: Any) -> Any:
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the draws.")
 @click.option("--chart", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="All charts.")
 @click.option(
-    "--chart-format", type=click.Choice(("html", "svg", "png", "pdf")), default="html", show_default=True,
+    "--chart-format", type=click.Choice(CHART_FORMATS), default="html", show_default=True,
     help="Of the files in DIR.",
 )  # fmt: skip
 @click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
@@ -88,7 +91,7 @@ def _policies(command: Any) -> Any:
 @click.option(
     "--jobs", type=click.IntRange(1), help="Processes; default: all cores when the files are large."
 )
-@_policies
+@plain_policies
 @output_options()
 def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     """Say what QRELS are fit for: to compare the RUNs that were pooled, and new ones.
@@ -103,10 +106,12 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     sounding audit qrels.txt runs/ --info info.tsv --section leave-out --top 50
     """  # noqa: D301 - click wants the control character
     from sounding.collection.audit import DEFAULT_MEASURES, audit
+    from sounding.collection.parts import part_of
     from sounding.data.run_info import read_run_info
     from sounding.data.sources import find_runs
 
     _check(options)
+    part = None if options["parts"] is None else part_of(options["parts"])
     policies = names.Policies(seed=options["seed"], **{name: options[name] for name in CHOICES})
     info = dict(row for source in options["info"] for row in read_run_info(source).items()) or None
     files = find_runs(runs)
@@ -116,7 +121,7 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
             new=find_runs(options["new"]) if options["new"] else (), info=info, policies=policies,
             progress=progress, **{name: options[name] for name in TAKEN},
         )  # fmt: skip
-    extras = _extras(found, policies, options)
+    extras = _extras(found, part, policies, options)
     wanted = _wanted(found, extras, options)
     _compute(found, wanted, options)
     _write(found, extras, wanted, options)
@@ -139,11 +144,33 @@ def _check(options: Options) -> None:
         raise click.UsageError("--section titles needs --topics and --corpus")
     if "parts" in options["chosen"] and options["parts"] is None:
         raise click.UsageError("--section parts needs --parts, such as --parts prefix:2")
+    _check_idle(options)
     several = len(_chosen(options)) > 1 and not options["every"]
     if several and options["format_name"] not in PEOPLE:
         raise click.UsageError(
             f"{options['format_name']} holds one section, and {', '.join(_chosen(options))} are asked for;"
             " ask for one, or --all"
+        )
+
+
+def _check_idle(options: Options) -> None:
+    """Refuse options that would change nothing for want of another."""
+    context = click.get_current_context()
+    shown, drawn = options["every"] or bool(_chosen(options)), options["chart"] is not None
+    assessed = options["every"] or drawn or "assessment" in _chosen(options)
+    for name, used, needed in (
+        ("top", shown, "a section: --section or --all"),
+        ("draws", assessed, "--section assessment, --all or --chart"),
+        ("seed", assessed, "--section assessment, --all or --chart"),
+        ("chart_format", drawn, "--chart DIR"),
+    ):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE and not used:
+            raise click.UsageError(f"--{name.replace('_', '-')} changes nothing without {needed}")
+    if drawn and options["chart"].suffix.lower().removeprefix(".") in CHART_FORMATS:
+        suffix = options["chart"].suffix.lower().removeprefix(".")
+        raise click.UsageError(
+            f"--chart {options['chart']}: expected a folder, for there are several charts; the format is"
+            f" --chart-format {suffix}"
         )
 
 
@@ -157,14 +184,14 @@ def _chosen(options: Options) -> list[str]:
     return list(dict.fromkeys([*options["chosen"], *(name for name, own in asked.items() if own)]))
 
 
-def _extras(found: Audit, policies: Policies, options: Options) -> Extras:
+def _extras(found: Audit, part: PartOf | None, policies: Policies, options: Options) -> Extras:
     """Parts, titles and other collections, where they are asked for."""
-    from sounding.collection.parts import part_of, parts_of_collection
+    from sounding.collection.parts import parts_of_collection
     from sounding.collection.title_bias import title_bias
     from sounding.data.topics import read_topics
     from sounding.report.audit_tables import Extras
 
-    parts = None if options["parts"] is None else parts_of_collection(found.runs, part_of(options["parts"]))
+    parts = None if part is None else parts_of_collection(found.runs, part)
     titles = None
     if options["topics"] is not None:
         titles = title_bias(found.runs, read_topics(options["topics"]), options["corpus"])
@@ -245,7 +272,7 @@ def _write(found: Audit, extras: Extras, wanted: list[str], options: Options) ->
             text += "\n" + render(shown, "table", width=width, marks=terminal)
         write_text(text, output)
     elif format_name in PEOPLE:
-        top = [tables.verdict_table(found, statements)] if statements else []
+        top = [tables.verdict_table(found, statements, rounded=True)] if statements else []
         write_tables(tables.with_policies([*top, *shown], found), format_name, output)
     else:
         write_tables([_tidy(found, made, statements, options)], format_name, output)

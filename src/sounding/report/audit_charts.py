@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from sounding.report.charts.style import Chart
 
+MOST_PARTS = 24  # that have room side by side
 STEPS = 10  # depths at which the extrapolation beyond the pool is drawn
 
 
@@ -28,6 +29,12 @@ def audit_charts(audit: Audit, extras: Extras) -> Iterator[tuple[str, Callable[[
     depth = audit.runs.pool.depth or None
     yield "judged-by-depth", lambda: charts.judged_share_by_depth(_shares(audit), pool_depth=depth)
     yield "judged-shares", lambda: charts.judged_shares(_composition(audit), measure=first)
+    if extras.parts is not None:
+        parts = extras.parts.frame.head(MOST_PARTS)
+        yield "parts", lambda: charts.shares_by_part(parts)
+    if extras.titles is not None and extras.titles.frame.height:
+        titles = extras.titles.frame
+        yield "titles", lambda: charts.title_words_by_pool_rank(titles)
     if not audit.has_pool:
         return
     yield "growth", lambda: charts.growth_by_depth(_growth(audit))

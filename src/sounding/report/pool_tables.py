@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from sounding.collection.strategy import Pick, Sample
 from sounding.errors import DataError
 from sounding.report.tables import Cell, Column, Table
 from sounding.retrieved import Retrieved
+
+if TYPE_CHECKING:
+    import polars
 
 DEPTHS = (1, 5, 10, 20, 30, 50, 100, 200, 500, 1000)  # pools that people see
 COVERED = (10, 100, 1000)  # first documents whose coverage is shown
@@ -33,13 +36,38 @@ def count(number: int, what: str) -> str:
 
 def lines(pool: Retrieved, picks: Sequence[Pick]) -> str:
     """`topic doc`, one a line."""
-    docs = pool.docs[np.array([pick.document for pick in picks], np.int64)].texts()
-    for text in (*pool.topics, *docs):
+    topics, docs = (column.cells for column in blank_table(pool, picks).columns[:2])
+    return _spaced(topics, docs)
+
+
+def trec_lines(table: Table) -> str:
+    """A table of judgments as TREC's qrels: `topic 0 doc grade`, or with strata `topic 0 doc stratum grade`.
+
+    Lines stand by topic and doc id, whatever the order of the table.
+    """
+    columns = {column.name: column.cells for column in table.columns}
+    if "probability" in columns:
+        raise DataError("TREC's qrels have no place for the chances of a weighted sample; write -o FILE.tsv")
+    names = ["topic", "doc", *(["stratum"] if "stratum" in columns else []), "grade"]
+    rows = sorted(
+        zip(*(columns[name] for name in names), strict=True),
+        key=lambda row: (str(row[0]).encode("utf-8", "surrogateescape"),
+                         str(row[1]).encode("utf-8", "surrogateescape")),
+    )  # fmt: skip
+    if not rows:
+        return ""
+    topics, docs, *rest = zip(*rows, strict=True)
+    return _spaced(topics, ["0"] * len(rows), docs, *rest)
+
+
+def _spaced(*columns: Sequence[Cell]) -> str:
+    """Columns parted by blanks, which none of the cells may have."""
+    for text in dict.fromkeys(cell for column in columns for cell in column if isinstance(cell, str)):
         if len(text.split()) != 1:
             raise DataError(
                 f"id {text!r} has a blank, which lines cannot hold; write a table with -o FILE.csv"
             )
-    return "".join(f"{pool.topics[pick.topic]} {doc}\n" for pick, doc in zip(picks, docs, strict=True))
+    return "".join(" ".join(map(str, row)) + "\n" for row in zip(*columns, strict=True))
 
 
 def tab_separated(table: Table) -> str:
@@ -69,6 +97,16 @@ def pick_table(pool: Retrieved, picks: Sequence[Pick]) -> Table:
             Column("order", [pick.order for pick in picks]),
             Column("pool_rank", [pick.pool_rank for pick in picks]),
             *(Column(name, cells) for name, cells in known if any(cell is not None for cell in cells)),
+        ]
+    )
+
+
+def blank_table(pool: Retrieved, picks: Sequence[Pick]) -> Table:
+    """Judgments to fill in: every document with the grade of what is not judged."""
+    return Table(
+        [
+            *_named(pool, [pick.document for pick in picks], [pick.topic for pick in picks]),
+            Column("grade", [int(NOT_JUDGED)] * len(picks)),
         ]
     )
 
@@ -142,7 +180,71 @@ def replay_table(found: Replay, size: int) -> Table:
     )
 
 
+def comparison_table(found: Mapping[str, Replay], size: int) -> Table:
+    """Share of the relevant documents that each strategy found by each share of the pool."""
+    longest = max(len(one.picks) for one in found.values())
+    judged = list(dict.fromkeys(max(1, round(share * size)) for share in SHARES if size))
+    judged = [n for n in judged if n < longest] + [longest]
+    unknown = max(int(np.count_nonzero(np.isnan(one.grades))) for one in found.values())
+    notes = ["Share of the relevant documents of the pool that were found."]
+    if any(len(one.picks) < longest for one in found.values()):
+        notes.append("A dash: all that the strategy chose was judged before.")
+    if unknown:
+        notes.append(f"Not in the judgments, and counted as not relevant: {count(unknown, 'document')}.")
+    return Table(
+        [
+            Column("judged", judged),
+            Column("share of pool", [n / max(size, 1) for n in judged], digits=3),
+            *(
+                Column(name, [one.found_at(n) if n <= len(one.picks) else None for n in judged], digits=3)
+                for name, one in found.items()
+            ),
+        ],
+        notes=notes,
+        keys=2,
+    )
+
+
+def found_frame(found: Mapping[str, Replay]) -> polars.DataFrame:
+    """Columns strategy, judgments, found (share of the relevant documents), for a chart."""
+    import polars
+
+    frames = [
+        polars.DataFrame(
+            {
+                "judgments": np.arange(1, len(one.picks) + 1),
+                "found": one.found / one.relevant if one.relevant else np.full(len(one.picks), np.nan),
+            }
+        ).select(polars.lit(name).alias("strategy"), polars.all())
+        for name, one in found.items()
+    ]
+    return polars.concat(frames)
+
+
 # -- before judging --------------------------------------------------------------------------------
+
+
+def size_frame(found: Foresight) -> polars.DataFrame:
+    """Columns depth, size, share (of depth x runs x topics), for a chart."""
+    import polars
+
+    depths = range(1, found.depth + 1)
+    sizes, shares = zip(*((found.documents_at(d), found.share_of_most(d)) for d in depths), strict=True)
+    return polars.DataFrame({"depth": list(depths), "size": sizes, "share": shares})
+
+
+def overlap_frame(found: Foresight) -> polars.DataFrame:
+    """Columns group, other, overlap: of what the first brings to the pool, the share of the other."""
+    import polars
+
+    groups = list(found.group_documents)
+    return polars.DataFrame(
+        {
+            "group": [group for group in groups for _ in groups],
+            "other": groups * len(groups),
+            "overlap": found.group_overlap.ravel(),
+        }
+    )
 
 
 def summary_tables(found: Foresight, seconds: float, p: float) -> list[Table]:
@@ -168,6 +270,10 @@ def _size_table(found: Foresight, seconds: float, p: float) -> Table:
     means = found.residuals.mean(axis=0)
     topics = found.sizes[:, [depth - 1 for depth in depths]]
     topics = topics[topics[:, -1] > 0]
+    left = [size - (found.judged_at(depth) or 0) for depth, size in zip(depths, sizes, strict=True)]
+    known = [] if found.judged is None else [
+        Column("judged", [found.judged_at(depth) for depth in depths]), Column("to judge", left),
+    ]  # fmt: skip
     return Table(
         [
             Column("depth", depths),
@@ -176,10 +282,12 @@ def _size_table(found: Foresight, seconds: float, p: float) -> Table:
             Column("a topic", topics.mean(axis=0).tolist(), digits=0),
             Column("least", topics.min(axis=0).tolist()),
             Column("most", topics.max(axis=0).tolist()),
-            Column("hours", [hours(size, seconds) for size in sizes], digits=1),
+            *known,
+            Column("hours", [hours(size, seconds) for size in left], digits=1),
             Column("mean RBP residual", [float(means[min(d, len(means) - 1)]) for d in depths], digits=4),
         ],
         title=f"pools by depth, {seconds:g} s a document; residual of {of_runs}, p = {p:g}",
+        notes=["Hours: for what is not judged yet."] if known else [],
     )  # fmt: skip
 
 
@@ -218,10 +326,10 @@ def residual_table(found: Foresight, most: float, seconds: float, p: float) -> T
     size = None if depth is None else found.documents_at(depth)
     notes = [f"Mean over {count(len(found.runs), 'run')} and {count(found.topics, 'topic')}, p = {p:g}."]
     if depth is None:
-        notes.append(f"No depth is enough: with all that these runs retrieved judged it is {means[-1]:.4f}.")
+        notes.append(f"No depth is enough: with all that these runs retrieved judged it is {means[-1]:.3g}.")
     return Table(
         [
-            Column("residual wanted", [most], digits=4),
+            Column("residual wanted", [most], digits=max(4, 1 - int(np.floor(np.log10(most))))),
             Column("depth", [depth]),
             Column("mean residual", [None if depth is None else float(means[depth])], digits=4),
             Column("documents", [size]),
@@ -256,14 +364,19 @@ def _advice(found: Foresight, seconds: float) -> list[str]:
     poor = found.poor.tolist()
     if not poor:
         return [f"Every run has at least {POOR:.0%} of its first {NEAR} documents in the pool."]
-    names = ", ".join(found.runs[run] for run in poor[:5]) + (", ..." if len(poor) > 5 else "")
+    names = ", ".join(found.runs[run] for run in poor[:5])
+    names += f" and {len(poor) - 5} more" if len(poor) > 5 else ""
     have = "runs have" if len(poor) > 1 else "run has"
     every, near = found.to_cover
+    deeper = (
+        f"; pooling them down to depth {found.depth} adds {every:,} ({hours(every, seconds):,.1f} hours)"
+        if found.depth > NEAR
+        else ""
+    )
     return [
         f"{len(poor)} {have} less than {POOR:.0%} of the first {NEAR} documents in the pool: {names}.",
         f"Pooling the first {NEAR} of {'each' if len(poor) > 1 else 'it'} as well adds"
-        f" {count(near, 'document')} ({hours(near, seconds):,.1f} hours); down to depth {found.depth}"
-        f" {every:,} ({hours(every, seconds):,.1f} hours).",
+        f" {count(near, 'document')} ({hours(near, seconds):,.1f} hours){deeper}.",
     ]
 
 
@@ -283,6 +396,7 @@ def summary_facts(found: Foresight, p: float) -> dict[str, Any]:
                 "depth": depth, "documents": found.documents_at(depth),
                 "share_of_most": found.share_of_most(depth),
                 "mean_residual": float(means[min(depth, len(means) - 1)]),
+                **({} if found.judged is None else {"judged": found.judged_at(depth)}),
             }
             for depth in range(1, found.depth + 1)
         ],

@@ -12,14 +12,23 @@ from sounding.collection.strategy import STRATEGIES, Kind, State, Strategy, fing
 from sounding.errors import DataError, UnknownNameError
 from sounding.retrieved import Retrieved
 
-__all__ = ["STRATEGIES", "find_strategy", "in_batches", "make_strategy", "restore"]
+__all__ = ["ALIASES", "STRATEGIES", "find_strategy", "in_batches", "make_strategy", "restore"]
+
+
+# What people call strategies in papers and mail.
+ALIASES = {
+    "mtf": "move-to-front", "global-mtf": "global-move-to-front", "gmtf": "global-move-to-front",
+    "mm": "max-mean", "uniform": "uniform-sample", "stratified": "stratified-sample",
+    "weighted": "weighted-sample",
+}  # fmt: skip
 
 
 def find_strategy(name: str) -> Kind:
-    """The strategy of that name; an error with the nearest names where there is none."""
-    if name not in STRATEGIES:
+    """The strategy of that name or alias; an error with the nearest names where there is none."""
+    known = ALIASES.get(name, name)
+    if known not in STRATEGIES:
         raise UnknownNameError("strategy", name, STRATEGIES)
-    return STRATEGIES[name]
+    return STRATEGIES[known]
 
 
 def make_strategy(name: str, pool: Retrieved, *, seed: int = 0, **parameters: Any) -> Strategy:
@@ -55,6 +64,9 @@ def restore(state: State, pool: Retrieved) -> Strategy:
     """The strategy that gave this state, over the same pool."""
     if state["pool"] != fingerprint(pool):
         raise DataError("this state belongs to another pool; give the runs and the depth it was made with")
+    restored = find_strategy(state["strategy"]).restored
+    if restored is not None and "batches" not in state:
+        return restored(pool, state)
     make = partial(make_strategy, state["strategy"], pool, seed=state["seed"], **state["parameters"])
     if "batches" in state:
         batches = state["batches"]

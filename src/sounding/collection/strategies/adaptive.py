@@ -80,7 +80,7 @@ def _move_to_front(pool: TopicPool, rng: np.random.Generator, *, across: bool) -
     return RunQueue(pool, lambda hits, misses: -float(misses), places, across=across)
 
 
-@by_topic("move-to-front", adaptive=True)
+@by_topic("move-to-front", adaptive=True, drawn=True)
 def move_to_front(pool: TopicPool, rng: np.random.Generator) -> RunQueue:
     """Move-to-front: a run goes on as long as its documents are relevant; each other one sets it back.
 
@@ -90,7 +90,7 @@ def move_to_front(pool: TopicPool, rng: np.random.Generator) -> RunQueue:
     return _move_to_front(pool, rng, across=False)
 
 
-@by_topic("global-move-to-front", adaptive=True)
+@by_topic("global-move-to-front", adaptive=True, drawn=True)
 def global_move_to_front(pool: TopicPool, rng: np.random.Generator) -> RunQueue:
     """Move-to-front over all topics at once: topics that go on giving relevant documents get more.
 
@@ -99,7 +99,7 @@ def global_move_to_front(pool: TopicPool, rng: np.random.Generator) -> RunQueue:
     return _move_to_front(pool, rng, across=True)
 
 
-@by_topic("max-mean", adaptive=True)
+@by_topic("max-mean", adaptive=True, drawn=True)
 def max_mean(pool: TopicPool, rng: np.random.Generator) -> RunQueue:
     """The bandit MaxMean: the run with the highest expected share of relevant documents is heard.
 

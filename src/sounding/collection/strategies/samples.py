@@ -44,7 +44,7 @@ def uniform_sample(pool: TopicPool, rng: np.random.Generator, *, rate: float = 0
 
     A simple random sample of rate x size documents, rounded; at least two.
     """
-    _check_rate(rate)
+    check_rate(rate)
     return _stratified(np.zeros(pool.size, np.int64), [rate], rng)
 
 
@@ -75,7 +75,7 @@ def weighted_sample(pool: TopicPool, rng: np.random.Generator, *, rate: float = 
     document's part in the sum of precisions if all documents were relevant; no more than 1, and in sum
     rate x size. How many are drawn is left to chance.
     """
-    _check_rate(rate)
+    check_rate(rate)
     depth = pool.lists.shape[1]
     inverse = 1 / np.arange(1, depth + 1)
     chances = capped_chances(pool.sums(1 + inverse.sum() - np.cumsum(inverse)), rate * pool.size)
@@ -98,7 +98,7 @@ def parse_strata(text: str) -> tuple[list[int], list[float]]:
     if ends != sorted(set(ends)) or ends[0] < 1:
         raise DataError(f"strata {text!r}: last ranks must grow from 1")
     for each in rates:
-        _check_rate(each)
+        check_rate(each)
     return ends, rates
 
 
@@ -128,6 +128,7 @@ def _stratified(stratum: Counts, rates: Sequence[float], rng: np.random.Generato
     return SampleQueue(rng.permutation(np.concatenate(drawn)).tolist(), stratum + 1, chances)
 
 
-def _check_rate(rate: float) -> None:
+def check_rate(rate: float) -> None:
+    """Refuse what is no share."""
     if not 0 < rate <= 1:
         raise DataError(f"a sampling rate of {rate}; expected more than 0 and at most 1")

@@ -139,18 +139,19 @@ class TurnTaking:
 
 
 def by_topic(
-    name: str, *, adaptive: bool = False, sampled: bool = False
+    name: str, *, adaptive: bool = False, sampled: bool = False, drawn: bool = False
 ) -> Callable[[QueueMaker], QueueMaker]:
     """Make a function from the pool of a topic to its queue known as a strategy.
 
-    It is given the pool, a random generator of the topic's own, and keyword-only parameters.
+    It is given the pool, a random generator of the topic's own, and keyword-only parameters. `drawn`: it
+    makes use of the generator, as samples always do.
     """
 
     def add(maker: QueueMaker) -> QueueMaker:
         def build(pool: Retrieved, seed: int, parameters: Mapping[str, Any]) -> Strategy:
             return TurnTaking(name, pool, seed, parameters, maker)
 
-        register(name, maker, build, adaptive=adaptive, sampled=sampled)
+        register(name, maker, build, adaptive=adaptive, sampled=sampled, drawn=drawn)
         return maker
 
     return add

@@ -1,0 +1,60 @@
+"""What an info file says of the runs that were given, and what the two do not have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sounding.data.simulation import RunInfo
+from sounding.retrieved import Retrieved
+
+SHOWN = 3  # names in a remark
+
+Rows = Sequence[RunInfo | None]  # (run,) None: it is not listed
+
+
+def listed_rows(retrieved: Retrieved, info: Mapping[str, RunInfo]) -> list[RunInfo | None]:
+    """What is listed of each run, under its name or its tag."""
+    return [info.get(name) or info.get(tag) for name, tag in zip(retrieved.runs, retrieved.tags, strict=True)]
+
+
+def groups_of(runs: Sequence[str], rows: Rows) -> tuple[str, ...]:
+    """The group of each run; one of an unknown group is a group of its own."""
+    return tuple(row.group if row and row.group else name for name, row in zip(runs, rows, strict=True))
+
+
+def info_remarks(
+    runs: Sequence[str],
+    rows: Rows,
+    info: Mapping[str, RunInfo],
+    *,
+    new: Sequence[bool] | None = None,
+    consequence: str = "",
+) -> list[str]:
+    """What the info file and the runs do not have in common: a line each.
+
+    `new` runs need not be listed. `consequence` says what rows without a run lead to.
+    """
+    asked = [False] * len(runs) if new is None else new
+    old = [(name, row) for name, row, fresh in zip(runs, rows, asked, strict=True) if not fresh]
+    unlisted = [name for name, row in old if row is None]
+    lonely = [name for name, row in old if row is not None and not row.group]
+    found = {row.run for row in rows if row is not None}
+    absent = [row for row in info.values() if row.run not in found]
+    remarks = []
+    if unlisted:
+        remarks.append(f"{named(unlisted, 'run')} not in the info file: taken as not pooled")
+    if lonely:
+        remarks.append(f"{named(lonely, 'run')} without a group in the info file: each counts as its own")
+    if absent:
+        pooled = sum(row.pooled for row in absent)
+        remarks.append(
+            f"{named([row.run for row in absent], 'row')} of the info file without a run here,"
+            f" {pooled} of them pooled{consequence}"
+        )
+    return remarks
+
+
+def named(names: Sequence[str], what: str) -> str:
+    """How many there are, and the first of them by name."""
+    shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    return f"{len(names)} {what}{'s' * (len(names) > 1)} ({shown})"

@@ -8,7 +8,7 @@ import numpy as np
 
 from sounding.assessors.panel import Panel
 from sounding.assessors.reading import read_panel
-from sounding.assessors.resampling import COMBINED, AssessorValues
+from sounding.assessors.values import COMBINED, AssessorValues
 from sounding.data.tables import Qrels, Run
 from sounding.measures import parse_measures
 from sounding.policies import Policies

@@ -7,6 +7,7 @@ import pytest
 from tests.assessors.panels import NONE, made, panel_of, random_panel, random_runs
 
 from sounding.assessors.bias import grade_biases, top_effects
+from sounding.assessors.intervals import Bootstrap
 from sounding.assessors.resampling import resample
 from sounding.assessors.study import Choices, study_assessors
 
@@ -14,7 +15,7 @@ from sounding.assessors.study import Choices, study_assessors
 def test_bias_by_hand() -> None:
     # A gives 1, 1, 0 where others give (0, 1), (1), (0, 0); the last document only A judged
     panel = panel_of([[1, 0, 1], [1, NONE, 1], [0, 0, 0], [1, NONE, NONE]], ["1", "1", "2", "2"])
-    found = {(one.assessor, one.grade): one for one in grade_biases(panel, resamples=10)}
+    found = {(one.assessor, one.grade): one for one in grade_biases(panel, bootstrap=Bootstrap(10))}
     relevant = found["A", 1]
     assert relevant.documents == 3
     assert relevant.given == pytest.approx(2 / 3)
@@ -24,7 +25,7 @@ def test_bias_by_hand() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_biases_of_an_assessor_add_up_to_nothing(seed: int) -> None:
-    found = grade_biases(random_panel(seed), resamples=20)
+    found = grade_biases(random_panel(seed), bootstrap=Bootstrap(20))
     for assessor in "ABC":
         mine = [one for one in found if one.assessor == assessor]
         assert sum(one.bias.value for one in mine) == pytest.approx(0)
@@ -33,7 +34,7 @@ def test_the_biases_of_an_assessor_add_up_to_nothing(seed: int) -> None:
 
 
 def test_who_shares_no_document_with_others_has_no_bias_and_a_reason() -> None:
-    (first, *_) = grade_biases(panel_of([[1, NONE], [NONE, 0]]), resamples=10)
+    (first, *_) = grade_biases(panel_of([[1, NONE], [NONE, 0]]), bootstrap=Bootstrap(10))
     assert np.isnan(first.given)
     assert first.bias.reason == "no document that somebody else judged as well"
 
@@ -61,6 +62,20 @@ def test_an_assessor_who_agrees_moves_nothing() -> None:
     values[:, 0] = np.array([0.5, 0.4, 0.3])[:, np.newaxis]
     (first, _) = top_effects(resample(made(values), 0))
     assert (first.moved, first.places, first.tau, first.shift) == ("none", 0, 1, 0)
+
+
+def test_one_system_and_tied_systems_say_why_they_have_no_tau() -> None:
+    values = np.zeros((4, 1, 3, 2))
+    values[:, 0] = np.array([0.5, 0.4, 0.3])[:, np.newaxis]
+    values[1] = 0.2
+    effect = resample(made(values), 0)
+    (first, second) = top_effects(effect)
+    assert np.isnan(first.tau)
+    assert first.reason == "all systems tie by the others"
+    assert second.reason == "all systems tie by A"
+    (alone, _) = top_effects(effect, top=1)
+    assert alone.reason == "one system: nothing to rank"
+    assert (alone.moved, alone.places) == ("none", 0)
 
 
 def test_a_study_fills_what_others_were_not_shown_everywhere() -> None:

@@ -18,6 +18,7 @@ from sounding.assessors.coefficients import (
     fleiss_kappa,
     krippendorff_alpha,
     observed_agreement,
+    weighted_kappa,
 )
 
 inter_rater = require("statsmodels.stats.inter_rater")
@@ -107,6 +108,15 @@ def test_cohens_kappa_is_statsmodels_for_each_topic_and_all(seed: int) -> None:
     assert float(observed_agreement(tables.sum(axis=0))) == pytest.approx((first == second)[both].mean())
 
 
+@pytest.mark.parametrize("scale", [[0.0, 1, 2], [0.0, 1, 4]])
+def test_weighted_kappa_is_statsmodels_on_any_scale(scale: list[float]) -> None:
+    panel = random_panel(5)
+    tables = confusions(panel.grades[:, 0], panel.grades[:, 1], panel.scale(), panel.topic, len(panel.topics))
+    for table in [*tables[2:], tables.sum(axis=0)]:
+        theirs = inter_rater.cohens_kappa(table, np.array(scale), return_results=False, wt="quadratic")
+        assert float(weighted_kappa(table, np.array(scale))) == pytest.approx(float(theirs))
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_fleiss_kappa_is_statsmodels(seed: int) -> None:
     panel = random_panel(seed)
@@ -152,7 +162,11 @@ def test_tables_of_topics_add_up() -> None:
     assert by_topic.sum(axis=0) == pytest.approx(pairs_of(panel.grades))
 
 
-@pytest.mark.parametrize("coefficient", [cohen_kappa, fleiss_kappa, krippendorff_alpha])
+def of_two_grades(tables: Floats) -> Floats:
+    return weighted_kappa(tables, np.array([0.0, 1.0]))
+
+
+@pytest.mark.parametrize("coefficient", [cohen_kappa, fleiss_kappa, krippendorff_alpha, of_two_grades])
 def test_a_single_grade_has_no_agreement_beyond_chance(coefficient: object) -> None:
     assert np.isnan(coefficient(np.array([[7.0, 0], [0, 0]])))  # type: ignore[operator]
     assert np.isnan(coefficient(np.zeros((2, 2))))  # type: ignore[operator]

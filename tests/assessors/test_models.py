@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 from tests.assessors.panels import random_panel
 
 from sounding.assessors.agreement import agree
+from sounding.assessors.intervals import Bootstrap
 from sounding.assessors.models import CORRELATION, OVERLAPS, simulate_assessors
-from sounding.assessors.resampling import evaluate_assessors, resample
+from sounding.assessors.resampling import Effect, resample
+from sounding.assessors.values import evaluate_assessors
 from sounding.data.formats import read_qrels
 from sounding.data.tables import Qrels
 from sounding.errors import DataError
@@ -25,7 +28,7 @@ def large() -> Qrels:
 
 def overlaps(correlation: float, **more: object) -> list[float]:
     panel = simulate_assessors(large(), correlation=correlation, seed=1, **more)  # type: ignore[arg-type]
-    return [group.estimates["overlap"].value for group in agree(panel, resamples=2).groups]
+    return [group.estimates["overlap"].value for group in agree(panel, bootstrap=Bootstrap(2)).groups]
 
 
 @pytest.mark.parametrize("correlation", [0.0, CORRELATION])
@@ -76,15 +79,63 @@ def test_figures_that_cannot_be_are_refused(given: dict[str, object], told: str)
         simulate_assessors(large(), **given)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("correlation", [0.0, CORRELATION])
-def test_on_trec8_rankings_hold_as_the_paper_found(collections: Path, correlation: float) -> None:
-    folder = collections / "trec8"
+# -- the page's figures ----------------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[2] / "docs" / "agree.md"
+
+
+def said_of_trec8(model: str) -> dict[str, list[str]]:
+    """The numbers of one column of the page's table, by what they are."""
+    lines = PAGE.read_text().splitlines()
+    first = next(place for place, line in enumerate(lines) if "paper (TREC-4)" in line)
+    place = [cell.strip() for cell in lines[first].split("|")].index(model)
+    rows = [line.split("|") for line in lines[first + 2 : lines.index("", first)]]
+    return {cells[1].strip(): re.findall(r"[0-9]*\.?[0-9]+", cells[place]) for cells in rows}
+
+
+def found_on_trec8(folder: Path, correlation: float) -> tuple[dict[str, list[float]], Effect]:
     panel = simulate_assessors(read_qrels(folder / "qrels.trec8.txt.gz"), correlation=correlation)
-    found = agree(panel, resamples=200)
-    first, second = (group.estimates["overlap"].value for group in found.groups[:2])
-    assert 0.40 <= first <= 0.44
-    assert 0.47 <= second <= 0.51
-    runs = sorted(folder.glob("runs/input.*.gz"))[::4]
-    effect = resample(evaluate_assessors(panel, runs, ["AP"], jobs=None), 0, samples=5000)
+    agreed = agree(panel, bootstrap=Bootstrap(2))
+    overlap = [group.estimates["overlap"].value for group in agreed.groups]
+    runs = sorted(folder.glob("runs/input.*.gz"))
+    values = evaluate_assessors(panel, runs, ["AP", "P@10"], jobs=None)
+    effect, precision = (resample(values, number) for number in range(2))
+    spread, between = effect.with_original, effect.in_subsample
+    return {
+        "overlap of primary and A": overlap[:1],
+        "primary and B": overlap[1:2],
+        "A and B": overlap[2:3],
+        "all three": overlap[3:],
+        "primary's relevant documents that both reject": [agreed.rejections[0].share.value],
+        "systems, topics": [len(effect.systems), len(effect.topics)],
+        "AP: mean tau with the original (least, most)": [spread.mean, spread.least, spread.most],
+        "mean tau of every two of 1,000 (least, most)": [between.mean, between.least, between.most],
+        "union with the original": [effect.single[-2].value],
+        "intersection with the original": [effect.single[-1].value],
+        "half of all swaps are at or below a difference of": [effect.swap_difference[0]],
+        "95% of all swaps": [effect.swap_difference[1]],
+        "P@10: mean tau with the original": [precision.with_original.mean],
+    }, effect
+
+
+@pytest.mark.parametrize(
+    ("model", "correlation", "outside"), [("independent", 0.0, 122), ("correlated", CORRELATION, 4)]
+)
+def test_on_trec8_rankings_hold_as_the_paper_found_and_the_page_says(
+    collections: Path, model: str, correlation: float, outside: int
+) -> None:
+    found, effect = found_on_trec8(collections / "trec8", correlation)
+    assert 0.40 <= found["overlap of primary and A"][0] <= 0.44
+    assert 0.47 <= found["primary and B"][0] <= 0.51
+    assert (effect.samples, len(effect.systems)) == (100_003, 129)
     assert effect.with_original.mean >= 0.9
     assert effect.in_subsample.mean >= 0.9
+    assert np.count_nonzero(~effect.inside("intersection")) == outside
+    said = said_of_trec8(model)
+    assert said.keys() == found.keys()
+    for what, numbers in said.items():
+        shown = [
+            f"{value:.{len(text.partition('.')[2])}f}"
+            for value, text in zip(found[what], numbers, strict=True)
+        ]
+        assert [text.lstrip("0") for text in shown] == numbers, what

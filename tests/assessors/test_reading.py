@@ -92,7 +92,7 @@ def test_contradictions_are_refused_unless_a_policy_is_named(tmp_path: Path) -> 
     with pytest.raises(DataError) as told:
         read_panel(write(tmp_path, "votes.csv", VOTES))
     assert str(told.value) == (
-        "X: topic 1, document 'a' has the grades 0 and 1 and 2 (1 such documents);"
+        "X: topic 1, document 'a' has the grades 0 and 1 and 2 (1 such document);"
         " choose what counts with --repeated majority, first, last, highest, lowest or mean"
     )
 
@@ -112,8 +112,25 @@ def test_every_policy_that_has_a_name_is_known(tmp_path: Path) -> None:
 def test_words_get_the_grades_of_their_labels(tmp_path: Path) -> None:
     file = write(tmp_path, "r.tsv", "topic\tdoc\treviewer\trelevance\n1\ta\tR1\tyes\n1\ta\tR2\t2\n")
     same(read_panel(file, labels={"yes": 1}).grades, [[1, 2]])
-    with pytest.raises(FormatError, match=r"r\.tsv:2: the grade 'yes' is a word; .* --label yes=1"):
+    with pytest.raises(
+        FormatError, match=r"r\.tsv:2: the grade 'yes' is a word; give each of 1 its grade G: --label yes=G"
+    ):
         read_panel(file)
+
+
+def test_all_words_without_a_grade_are_listed_at_once(tmp_path: Path) -> None:
+    rows = "".join(f"1\td{place}\tR1\t{word}\n" for place, word in enumerate(("no", "yes", "very", "no")))
+    file = write(tmp_path, "r.tsv", "topic\tdoc\treviewer\trelevance\n" + rows)
+    with pytest.raises(
+        FormatError, match="'no' is a word; give each of 2 its grade G: --label no=G --label very=G"
+    ):
+        read_panel(file, labels={"yes": 1})
+
+
+def test_a_file_given_twice_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path, "a.qrels", "1 0 x 1\n")
+    with pytest.raises(DataError, match="given twice; expected the judgments of different assessors"):
+        read_panel([file, tmp_path / "." / "a.qrels"])
 
 
 def test_documents_that_were_pooled_and_not_judged_are_not_judged(tmp_path: Path) -> None:

@@ -10,16 +10,12 @@ from scipy import stats
 from tests.assessors.panels import NONE, made, panel_of, random_panel, random_runs, random_values
 
 from sounding.assessors.panel import Panel
-from sounding.assessors.resampling import (
-    COMBINED,
-    SUBSAMPLE,
-    Effect,
-    evaluate_assessors,
-    resample,
-)
+from sounding.assessors.resampling import SUBSAMPLE, Effect, resample
+from sounding.assessors.values import COMBINED, evaluate_assessors
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError, UnknownNameError
 from sounding.evaluation import evaluate
+from sounding.measures import Measure
 from sounding.policies import Policies
 
 
@@ -113,8 +109,8 @@ def test_union_and_intersection_are_evaluated_over_the_topics_they_have(
         assert value == pytest.approx(expected)
         inside = (value >= means.min(axis=0) - 1e-9) & (value <= means.max(axis=0) + 1e-9)
         assert effect.inside(name).tolist() == inside.tolist()
-        tau = effect.tau_union if name == "union" else effect.tau_intersection
-        assert tau == pytest.approx(
+        tau = effect.single[-2 if name == "union" else -1]
+        assert tau.value == pytest.approx(
             stats.kendalltau(np.round(means[0], 12), np.round(expected, 12)).statistic
         )
 
@@ -128,7 +124,7 @@ def test_swap_differences_are_weighed_by_how_often_pairs_swap() -> None:
     assert effect.swap_share[0, 1] == effect.swap_share[1, 0] == 0.5
     assert effect.swap_share[0, 2] == 0
     assert effect.swap_difference == pytest.approx([0.1] * 4)
-    assert effect.with_original.swaps(effect.with_original.mean) == pytest.approx(1)
+    assert effect.swaps(effect.with_original.mean) == pytest.approx(1)
 
 
 def test_samples_come_with_each_assessors_own_qrels() -> None:
@@ -162,7 +158,7 @@ def test_a_seed_gives_the_same_samples_and_another_others() -> None:
     assert first.taus.tolist() != other.taus.tolist()
 
 
-@pytest.mark.parametrize("coefficient", ["tau_a", "tau_ap", "spearman", "pearson"])
+@pytest.mark.parametrize("coefficient", ["tau_a", "tau_ap", "spearman", "pearson", "rmse", "rbo"])
 def test_any_coefficient_can_compare_the_rankings(coefficient: str) -> None:
     from sounding.agreement import rank_agreement
 
@@ -173,6 +169,8 @@ def test_any_coefficient_can_compare_the_rankings(coefficient: str) -> None:
     means = [np.mean([values[a, 0, :, t] for t, a in enumerate(pick)], axis=0) for pick in picks]
     expected = [rank_agreement(means[0], other, coefficient).value for other in means[1:]]
     assert effect.taus == pytest.approx(expected)
+    # only Kendall's tau stands for a number of swaps: (1 - .4) / 2 of 10 pairs
+    assert effect.swaps(0.4) == pytest.approx(3 if coefficient == "tau_a" else np.nan, nan_ok=True)
 
 
 def test_an_unknown_coefficient_is_refused() -> None:
@@ -183,8 +181,58 @@ def test_an_unknown_coefficient_is_refused() -> None:
 def test_systems_that_always_tie_have_no_tau_and_no_swaps() -> None:
     effect = resample(made(np.full((4, 1, 3, 2), 0.25)), 0)
     assert np.isnan(effect.with_original.mean)
+    assert effect.with_original.reason == "3 of 3 have no value: all systems tie by the original qrels"
+    assert effect.in_subsample.reason == "6 of 6 have no value: all systems tie by some qrels"
+    assert [one.reason for one in effect.single] == ["all systems tie by the original qrels"] * 4
     assert np.isnan(effect.swap_difference).all()
     assert np.isnan(effect.mean_correlation()).all()
+
+
+def test_rankings_without_a_value_are_left_out_and_counted() -> None:
+    values = np.zeros((4, 1, 2, 2))
+    values[0, 0] = [[0.5, 0.5], [0.2, 0.2]]
+    values[1, 0] = [[0.4, 0.1], [0.4, 0.4]]  # A ties the systems on topic 0, and has the other first on 1
+    values[2:, 0] = 0.3
+    effect = resample(made(values), 0)
+    # original .5, .2; A for topic 1: .3, .3; A for topic 0: .45, .3; A: .25, .4
+    assert sorted(tau for tau in effect.taus.tolist() if tau == tau) == [-1, 1]
+    assert (effect.with_original.unknown, effect.with_original.mean) == (1, 0)
+    assert effect.with_original.reason == "1 of 3 have no value: all systems tie by some qrels"
+    assert effect.single[0].reason == effect.single[1].reason == ""
+    assert [one.reason for one in effect.single[2:]] == [
+        "all systems tie by the union", "all systems tie by the intersection",
+    ]  # fmt: skip
+
+
+def test_one_possible_qrels_says_that_there_is_nothing_to_compare() -> None:
+    effect = resample(made(random_values(3, 1, assessors=1)), 0)
+    assert effect.with_original.reason == "there is only one ranking"
+
+
+def test_an_intersection_without_relevant_documents_says_so() -> None:
+    relevant = np.ones((4, 1, 2), int)
+    relevant[3] = 0
+    effect = resample(made(random_values(3, 2, assessors=2), relevant), 0)
+    assert np.isnan(effect.intersection).all()
+    assert effect.single[-1].reason == "no topic that counts has a relevant document by the intersection"
+
+
+def test_a_measure_without_a_value_on_a_topic_that_counts_is_refused() -> None:
+    panel = panel_of([[1, 1], [1, 0]], ["t1", "t2"])
+    runs = [
+        Run.from_dict({"t1": {"d000": 2, "new": 1}, "t2": {"d001": 1}}, name="a"),
+        Run.from_dict({"t1": {"d000": 1}, "t2": {"d001": 1}}, name="b"),
+    ]
+    told = (
+        r"^FirstUnjudged: no value for b on topic t1 by A \(4 values are missing\); rank systems by [^\n]*$"
+    )
+    with pytest.raises(DataError, match=told):
+        resample(evaluate_assessors(panel, runs, ["FirstUnjudged"]), 0)
+    values = random_values(3, 3, assessors=2)
+    values[1, 0, 2, 1] = np.nan
+    relevant = np.ones((4, 1, 3), int)
+    relevant[1, 0, 1] = 0  # the topic does not count
+    assert len(resample(made(values, relevant), 0).topics) == 2
 
 
 def test_topics_without_a_relevant_document_are_dropped_and_named() -> None:
@@ -208,15 +256,43 @@ def test_no_topic_that_every_assessor_has_a_relevant_document_for_is_refused() -
         resample(evaluate_assessors(panel, runs, ["AP"]), 0)
 
 
-def test_the_level_is_that_of_the_measures() -> None:
+def test_a_measure_counts_from_the_level_unless_it_names_its_own() -> None:
     panel = panel_of([[2, 2], [1, 1], [0, 0]])
     runs = [
         Run.from_dict({"t": {"d000": 1, "d001": 2}}, name="a"),
         Run.from_dict({"t": {"d000": 2, "d001": 1}}, name="b"),
     ]
-    found = evaluate_assessors(panel, runs, ["RR", "RR(rel=1)"], level=2)
-    assert found.values[0, 0, :, 0].tolist() == [0.5, 1.0]
+    texts: list[str | Measure] = [
+        "RR",
+        "RR(rel=1)",
+        "mrr-l1",
+        "recip_rank",
+        "RR( rel = 1 )@5",
+        Measure.of("RR", k=7),
+    ]
+    found = evaluate_assessors(panel, runs, texts, level=2)
+    # only d000 reaches 2, and run a has it second; from grade 1 both are relevant
+    assert [str(measure) for measure in found.measures] == ["RR(rel=2)", "RR", "RR@5", "RR@7"]
+    assert found.values[0, :, :, 0].tolist() == [[0.5, 1.0], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
     assert found.relevant[:, 0, 0].tolist() == [1] * 4
+    assert found.relevant[:, 1, 0].tolist() == [2] * 4
+
+
+def test_where_grades_count_as_they_are_topics_are_dropped_by_the_level() -> None:
+    panel = panel_of([[2, 2], [1, 2]], ["t1", "t2"])  # A finds nothing of grade 2 for t2
+    docs = {"t1": {"d000": 1}, "t2": {"d001": 1}}
+    runs = [Run.from_dict(docs, name=name) for name in ("a", "b")]
+    for level, kept in ((1, ("t1", "t2")), (2, ("t1",))):
+        effect = resample(evaluate_assessors(panel, runs, ["nDCG"], level=level), 0)
+        assert effect.topics == kept
+
+
+def test_all_assessors_have_one_scale_of_grades() -> None:
+    panel = panel_of([[3, 1], [0, 0]])  # B never gave the highest grade
+    runs = [Run.from_dict({"t": {"d000": 2, "d001": 1}}, name=name) for name in ("a", "b")]
+    found = evaluate_assessors(panel, runs, ["ERR@3"])
+    # (2**3 - 1) / 2**3 and (2**1 - 1) / 2**3
+    assert found.values[:2, 0, 0, 0].tolist() == [7 / 8, 1 / 8]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +300,7 @@ def test_the_level_is_that_of_the_measures() -> None:
     [
         ({"unjudged": "bounds"}, "unjudged bounds gives no single value"),
         ({"missing": "skip"}, "missing skip compares systems over different topics"),
-        ({"missing": "error"}, "no documents for topic 't2'"),
+        ({"missing": "error"}, "no documents for 1 of 2 judged topics, first 't2'"),
     ],
 )
 def test_policies_that_give_no_ranking_are_refused(changes: dict[str, str], told: str) -> None:
@@ -237,7 +313,7 @@ def test_policies_that_give_no_ranking_are_refused(changes: dict[str, str], told
 def test_one_run_sums_and_strangers_are_refused() -> None:
     panel = panel_of([[1, 1], [1, NONE]])
     run = Run.from_dict({"t": {"d000": 1}}, name="a")
-    with pytest.raises(DataError, match="too little to rank: runs 1, measures 1"):
+    with pytest.raises(DataError, match="too little to rank: runs 1; expected at least two"):
         evaluate_assessors(panel, [run], ["AP"])
     with pytest.raises(DataError, match="has no mean over topics"):
         evaluate_assessors(panel, [run, run], ["num_rel"])

@@ -22,6 +22,7 @@ from sounding.assessors.coefficients import (
     krippendorff_alpha,
     observed_agreement,
     ratio,
+    weighted_kappa,
 )
 from sounding.assessors.intervals import Bootstrap, Estimate
 from sounding.assessors.panel import Marks, Panel, anyone, everyone
@@ -30,12 +31,12 @@ from sounding.errors import DataError
 
 Floats = NDArray[np.float64]
 
-RESAMPLES = 2000
 Z = 1.959963984540054  # of 95%: topics are ordered by the upper limit of their overlap
 
 # What each coefficient is called by programs.
 COEFFICIENTS = (
-    "overlap", "agreement", "kappa", "kappa_grades", "alpha", "alpha_grades", "alpha_ordinal",
+    "overlap", "agreement", "kappa", "alpha", "kappa_grades", "kappa_weighted", "alpha_grades",
+    "alpha_ordinal",
 )  # fmt: skip
 
 
@@ -49,7 +50,7 @@ class Group:
     overlaps: Floats  # (topic,) NaN: see `reasons`
     kappas: Floats  # (topic,) Cohen's for a pair, Fleiss' for more; of relevance
     reasons: tuple[str, ...]  # (topic,) why the overlap or kappa is not known; empty: both are
-    estimates: dict[str, Estimate]  # by the names of COEFFICIENTS, and `rejected`
+    estimates: dict[str, Estimate]  # by the names of COEFFICIENTS
     by_grade: dict[float, Estimate]  # grade -> share of its uses that the members share
     confusion: Floats | None  # (grade, grade) of a pair
 
@@ -72,8 +73,8 @@ class TopicTalk:
     topic: str
     documents: int  # that anybody judged
     common: int  # that everybody judged
-    relevant: tuple[int, ...]  # (assessor,)
-    contested: int  # documents that one found relevant and another did not
+    relevant: tuple[int, ...]  # (assessor,) of the documents that everybody judged
+    contested: int  # documents, of all, that one found relevant and another did not
     overlap: float
     kappa: float
     reason: str
@@ -89,8 +90,6 @@ class Agreements:
     groups: tuple[Group, ...]  # pairs first, then all where there are more than two
     rejections: tuple[Rejection, ...]
     topics: tuple[TopicTalk, ...]  # those that need talking about first
-    resamples: int
-    seed: int
 
     @property
     def everyone(self) -> Group:
@@ -104,10 +103,8 @@ class Agreements:
         return " & ".join(self.panel.assessors[member] for member in group.members)
 
 
-def agree(
-    panel: Panel, *, level: float = 1, resamples: int = RESAMPLES, alpha: float = 0.05, seed: int = 0
-) -> Agreements:
-    """How far the assessors of a panel agree, with 1 - alpha intervals by a bootstrap over topics.
+def agree(panel: Panel, *, level: float = 1, bootstrap: Bootstrap | None = None) -> Agreements:
+    """How far the assessors of a panel agree, with intervals by a bootstrap over topics.
 
     A document is relevant from grade `level`. Pairs are compared on documents that both judged.
     """
@@ -115,17 +112,43 @@ def agree(
     if count < 2:
         raise DataError(f"one assessor ({panel.assessors[0]}); agreement needs at least two")
     scale = panel.scale()
-    bootstrap = Bootstrap(resamples, alpha, seed)
+    bootstrap = bootstrap or Bootstrap()
     members = list(combinations(range(count), 2)) + ([tuple(range(count))] if count > 2 else [])
     groups = tuple(_group(panel, chosen, scale, level, bootstrap) for chosen in members)
-    rejections = tuple(_rejection(panel, place, level, bootstrap) for place in range(count))
     return Agreements(
-        panel=panel, level=level, scale=tuple(scale.tolist()), groups=groups, rejections=rejections,
-        topics=_talk_first(panel, groups[-1], level), resamples=resamples, seed=seed,
+        panel=panel, level=level, scale=tuple(scale.tolist()), groups=groups,
+        rejections=tuple(_rejection(panel, place, level, bootstrap) for place in range(count)),
+        topics=_talk_first(panel, groups[-1], level),
     )  # fmt: skip
 
 
 # -- groups ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class _Counts:
+    """Tables of one group of assessors, topic by topic: what the coefficients are taken of."""
+
+    relevance: Floats  # (topic, 2, 2) of documents that all members judged
+    graded: Floats  # (topic, grade, grade) of the same
+    paired_relevance: Floats  # (topic, 2, 2) of documents that two members or more judged
+    paired_grades: Floats  # (topic, grade, grade) of the same
+
+
+def _counts(panel: Panel, grades: Floats, binary: Floats, scale: Floats) -> _Counts:
+    topics = len(panel.topics)
+    two = np.array([0.0, 1.0])
+
+    def complete(values: Floats, steps: Floats) -> Floats:
+        if values.shape[1] == 2:
+            return confusions(values[:, 0], values[:, 1], steps, panel.topic, topics)
+        return coincidences(values, steps, panel.topic, topics, complete=True)
+
+    return _Counts(
+        relevance=complete(binary, two), graded=complete(grades, scale),
+        paired_relevance=coincidences(binary, two, panel.topic, topics),
+        paired_grades=coincidences(grades, scale, panel.topic, topics),
+    )  # fmt: skip
 
 
 def _group(
@@ -135,43 +158,54 @@ def _group(
     judged = ~np.isnan(grades)
     common = everyone(judged)
     relevant = (grades >= level) & common[:, np.newaxis]
-    both, any_one = panel.count(everyone(relevant)), panel.count(anyone(relevant))
-    overlaps = ratio(both, any_one)
+    any_one = panel.count(anyone(relevant))
+    overlaps = ratio(panel.count(everyone(relevant)), any_one)
     used = panel.count(common) > 0
     binary = np.where(judged, (grades >= level).astype(np.float64), np.nan)
-    two = np.array([0.0, 1.0])
-
-    def tables(values: Floats, steps: Floats, *, complete: bool) -> Floats:
-        if complete and len(members) == 2:
-            return confusions(values[:, 0], values[:, 1], steps, panel.topic, len(panel.topics))
-        return coincidences(values, steps, panel.topic, len(panel.topics), complete=complete)
-
-    kappa = cohen_kappa if len(members) == 2 else fleiss_kappa
-    relevance, graded = tables(binary, two, complete=True), tables(grades, scale, complete=True)
+    counts = _counts(panel, grades, binary, scale)
+    kappas = (cohen_kappa if len(members) == 2 else fleiss_kappa)(counts.relevance)
     nothing = _why_nothing(panel, judged, common)
     same = nothing or _why_same(grades[common], binary[common], level)
-    paired, graded_pairs = tables(binary, two, complete=False), tables(grades, scale, complete=False)
-    shared = paired.sum(axis=(1, 2)) > 0
-    unpaired = "no document has two judgments" if not shared.any() else "every judgment says the same"
-    estimates = {
-        "overlap": bootstrap.mean(overlaps, nothing or "nobody found a relevant document"),
-        "agreement": bootstrap.estimate(relevance, observed_agreement, used, nothing),
-        "kappa": bootstrap.estimate(relevance, kappa, used, same),
-        "kappa_grades": bootstrap.estimate(graded, kappa, used, same),
-        "alpha": bootstrap.estimate(paired, krippendorff_alpha, shared, unpaired),
-        "alpha_grades": bootstrap.estimate(graded_pairs, krippendorff_alpha, shared, unpaired),
-        "alpha_ordinal": bootstrap.estimate(
-            graded_pairs, lambda table: krippendorff_alpha(table, ordinal=True), shared, unpaired
-        ),
-    }
-    kappas = kappa(relevance)
+    estimates = {"overlap": bootstrap.mean(overlaps, nothing or "nobody found a relevant document")}
     return Group(
         members=members, documents=int(np.count_nonzero(common)), topics=int(np.count_nonzero(used)),
         overlaps=overlaps, kappas=kappas,
-        reasons=_reasons(panel, members, used, any_one, kappas), estimates=estimates,
-        by_grade=_by_grade(graded, scale, used, bootstrap),
-        confusion=graded.sum(axis=0) if len(members) == 2 else None,
+        reasons=_reasons(panel, members, used, any_one, kappas),
+        estimates=estimates | _estimates(counts, scale, len(members), used, nothing, same, bootstrap),
+        by_grade=_by_grade(counts.graded, scale, used, bootstrap),
+        confusion=counts.graded.sum(axis=0) if len(members) == 2 else None,
     )  # fmt: skip
+
+
+def _estimates(
+    counts: _Counts,
+    scale: Floats,
+    members: int,
+    used: Marks,
+    nothing: str,
+    same: str,
+    bootstrap: Bootstrap,
+) -> dict[str, Estimate]:
+    """All coefficients but the overlap; `nothing` and `same` say why some of them have no value."""
+    kappa = cohen_kappa if members == 2 else fleiss_kappa
+    shared = counts.paired_relevance.sum(axis=(1, 2)) > 0
+    unpaired = "no document has two judgments" if not shared.any() else "every judgment says the same"
+    weighted = Estimate(value=np.nan, reason="defined for two assessors")
+    if members == 2:
+        weighted = bootstrap.estimate(
+            counts.graded, lambda table: weighted_kappa(table, scale), used, same
+        )  # fmt: skip
+    return {
+        "agreement": bootstrap.estimate(counts.relevance, observed_agreement, used, nothing),
+        "kappa": bootstrap.estimate(counts.relevance, kappa, used, same),
+        "alpha": bootstrap.estimate(counts.paired_relevance, krippendorff_alpha, shared, unpaired),
+        "kappa_grades": bootstrap.estimate(counts.graded, kappa, used, same),
+        "kappa_weighted": weighted,
+        "alpha_grades": bootstrap.estimate(counts.paired_grades, krippendorff_alpha, shared, unpaired),
+        "alpha_ordinal": bootstrap.estimate(
+            counts.paired_grades, lambda table: krippendorff_alpha(table, ordinal=True), shared, unpaired
+        ),
+    }
 
 
 def _by_grade(graded: Floats, scale: Floats, used: Marks, bootstrap: Bootstrap) -> dict[float, Estimate]:
@@ -253,19 +287,20 @@ def _talk_first(panel: Panel, whole: Group, level: float) -> tuple[TopicTalk, ..
     relevant = panel.relevant(level)
     refused = panel.judged & ~relevant
     contested = panel.count(anyone(relevant) & anyone(refused))
-    found, common = panel.count(relevant), panel.count(everyone(panel.judged))
+    common = everyone(panel.judged)
+    shared = panel.count(common)
+    found = panel.count(relevant & common[:, np.newaxis])
     sizes = np.diff(panel.starts)
     shown = [
         TopicTalk(
-            topic=topic, documents=int(sizes[row]), common=int(common[row]),
+            topic=topic, documents=int(sizes[row]), common=int(shared[row]),
             relevant=tuple(found[row].tolist()), contested=int(contested[row]),
             overlap=float(whole.overlaps[row]), kappa=float(whole.kappas[row]),
             reason=whole.reasons[row],
         )
         for row, topic in enumerate(panel.topics)
     ]  # fmt: skip
-    counts = panel.count(anyone(relevant) & everyone(panel.judged))
-    limits = upper_limits(whole.overlaps, counts)
+    limits = upper_limits(whole.overlaps, panel.count(anyone(relevant) & common))
     order = sorted(range(len(shown)), key=lambda row: (limits[row], -shown[row].contested))
     return tuple(shown[row] for row in order)
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.agreement import most_places, rank_agreement
-from sounding.assessors.agreement import RESAMPLES
+from sounding.agreement import most_places
 from sounding.assessors.coefficients import ratio
 from sounding.assessors.intervals import Bootstrap, Estimate
 from sounding.assessors.panel import Panel
-from sounding.assessors.resampling import Effect
+from sounding.assessors.resampling import Effect, named_agreement
 
 Floats = NDArray[np.float64]
 
@@ -31,11 +30,9 @@ class GradeBias:
     bias: Estimate  # the difference
 
 
-def grade_biases(
-    panel: Panel, *, resamples: int = RESAMPLES, alpha: float = 0.05, seed: int = 0
-) -> list[GradeBias]:
+def grade_biases(panel: Panel, *, bootstrap: Bootstrap | None = None) -> list[GradeBias]:
     """One row for every assessor and grade; every document counts once, however many others judged it."""
-    bootstrap = Bootstrap(resamples, alpha, seed)
+    bootstrap = bootstrap or Bootstrap()
     found = []
     for place, assessor in enumerate(panel.assessors):
         mine, others = panel.grades[:, place], np.delete(panel.grades, place, axis=1)
@@ -92,7 +89,7 @@ def top_effects(effect: Effect, *, top: int = TOP) -> list[TopEffect]:
         mine = effect.by_assessor[place, chosen]
         others = np.delete(effect.by_assessor, place, axis=0)[:, chosen].mean(axis=0)
         gains = mine - others
-        agreed = rank_agreement(others, mine, effect.coefficient)
+        agreed = named_agreement(others, mine, effect.coefficient, "the others", assessor)
         moves = most_places(others, mine)
         favoured = int(np.argmax(gains))
         found.append(

@@ -59,6 +59,17 @@ def cohen_kappa(tables: Tables) -> Floats:
     return _beyond_chance(observed_agreement(tables), chance)
 
 
+def weighted_kappa(tables: Tables, scale: Floats) -> Floats:
+    """Cohen's kappa (1968) with squared differences of grades as weights: near grades disagree less.
+
+    `scale` holds the grades of the confusion tables. NaN where chance alone gives full agreement.
+    """
+    weight = (scale[:, np.newaxis] - scale) ** 2
+    seen = (tables * weight).sum(axis=(-2, -1))
+    chance = tables.sum(axis=-1)[..., :, np.newaxis] * tables.sum(axis=-2)[..., np.newaxis, :]
+    return 1 - ratio(seen * tables.sum(axis=(-2, -1)), (chance * weight).sum(axis=(-2, -1)))
+
+
 def fleiss_kappa(tables: Tables) -> Floats:
     """Fleiss' kappa (1971) of coincidences of completely judged documents; NaN as for Cohen's."""
     total = tables.sum(axis=(-2, -1))
@@ -87,9 +98,10 @@ def _ordinal_distance(marginal: Floats) -> Tables:
 
 
 def agreement_by_grade(tables: Tables) -> Floats:
-    """(..., grade): of all times that either gave a grade, the share in which both did; NaN: nobody did.
+    """(..., grade): of all judgments with a grade, the share that the other assessor shares; NaN: none.
 
-    Positive and negative agreement, for two grades (Cicchetti & Feinstein 1990).
+    Twice the documents to which both gave it, by the times that the one and the other did: positive and
+    negative agreement, for two grades (Cicchetti & Feinstein 1990).
     """
     both = np.diagonal(tables, axis1=-2, axis2=-1)
     return ratio(2 * both, tables.sum(axis=-1) + tables.sum(axis=-2))

@@ -12,26 +12,39 @@ from sounding.compare.bootstrap import draw_weights
 
 Floats = NDArray[np.float64]
 
+RESAMPLES = 2000
 ONE_TOPIC = "one topic: no interval"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A value with its interval from a bootstrap over topics; where it is NaN, `reason` says why."""
+    """A value with its interval from a bootstrap over topics; where either is NaN, `reason` says why."""
 
     value: float
     low: float = np.nan
     high: float = np.nan
     reason: str = ""
+    resamples: int = 0  # that the interval rests on
+    left_out: int = 0  # further resamples, in which there is no value
+
+    @property
+    def remark(self) -> str:
+        """Why something is not known, or what the interval leaves out; empty: neither."""
+        if not self.left_out or self.reason:
+            return self.reason
+        return (
+            f"{self.left_out:,} of {self.resamples + self.left_out:,} resamples of topics have no value;"
+            " the interval is that of the others"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bootstrap:
     """Resamples of topics, and the intervals that they give."""
 
-    resamples: int
-    alpha: float
-    seed: int
+    resamples: int = RESAMPLES
+    alpha: float = 0.05
+    seed: int = 0
     drawn: dict[int, Floats] = field(default_factory=dict)  # number of topics -> weights (resample, topic)
 
     def estimate(
@@ -68,4 +81,7 @@ class Bootstrap:
         if not len(known):
             return Estimate(value=value, reason="no resample of topics has a value: no interval")
         low, high = np.quantile(known, [self.alpha / 2, 1 - self.alpha / 2])
-        return Estimate(value=value, low=float(low), high=float(high))
+        return Estimate(
+            value=value, low=float(low), high=float(high), resamples=len(known),
+            left_out=len(resampled) - len(known),
+        )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sounding.assessors.log import LogCounts
 from sounding.data.tables import Places, Qrels
 from sounding.data.tokens import Tokens
 from sounding.errors import DataError, UnknownNameError
@@ -40,7 +41,10 @@ class Repeats:
     example: str  # the first contradiction, or else the first repeat
 
     def __str__(self) -> str:
-        told = f"{self.assessor}: {self.pairs:,} documents listed more than once ({self.rows:,} further rows)"
+        told = (
+            f"{self.assessor}: {self.pairs:,} document{'s' * (self.pairs != 1)} listed more than once"
+            f" ({self.rows:,} further row{'s' * (self.rows != 1)})"
+        )
         if not self.contradictory:
             return f"{told}, always with the same grade, counted once; first {self.example}"
         return (
@@ -62,6 +66,7 @@ class Panel:
     docs: Tokens  # (row,)
     grades: NDArray[np.float64]  # (row, assessor) at least 0; NaN: not judged
     repeats: tuple[Repeats, ...] = ()
+    logs: tuple[LogCounts, ...] = ()  # of every judgment log that was read
     filled: tuple[int, ...] = ()  # (assessor,) grades that came from `fill_outside`, where it was used
 
     @property
@@ -104,9 +109,10 @@ class Panel:
         return self.as_qrels(self.grades[:, assessor], self.assessors[assessor])
 
     def as_qrels(self, grades: NDArray[np.float64], source: str) -> Qrels:
-        """A column of grades for these documents as judgments; NaN: not judged."""
+        """A column of grades for these documents as judgments, on the scale of all; NaN: not judged."""
         whole = Qrels(
-            source=source, topics=self.topics, starts=self.starts, docs=self.docs, grades=grades
+            source=source, topics=self.topics, starts=self.starts, docs=self.docs, grades=grades,
+            highest=float(np.nanmax(self.grades)),
         )  # fmt: skip
         return whole.keep(~np.isnan(grades))
 

@@ -1,7 +1,7 @@
-"""Judgments of several assessors from files: one file each, or one table that names who judged.
+"""Judgments of several assessors from files: one file each, or one table or log that names who judged.
 
-A judgment log and a crowd's votes list a document several times. Such rows are counted, and what they come
-to is a policy with a name.
+Crowds' votes list a document several times. Such rows are counted, and what they come to is a policy with a
+name. Of a judgment log the judgments that stand are read.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sounding.align import settled_grades
+from sounding.assessors.log import LogCounts, is_log, standing_records
 from sounding.assessors.panel import Panel, Repeats
 from sounding.data.columns import Records
 from sounding.data.delimited import read_delimited
@@ -36,6 +37,8 @@ By = Literal["file", "column"]
 
 Grades = NDArray[np.float64]
 
+MOST_WORDS = 8  # that a message lists
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
@@ -47,6 +50,7 @@ class _Rows:
     docs: Tokens  # (row,)
     grades: Grades  # (row,) at least 0
     assessors: list[str] | None  # (row,) where the source says who judged
+    log: LogCounts | None = None  # where the source is a judgment log
 
 
 def read_panel(
@@ -61,8 +65,8 @@ def read_panel(
     """The judgments of several assessors: files, frames, Qrels, or {assessor: any of these}.
 
     A file is one assessor's, named after it, or by `column` holds several, named in a column of a table
-    or the second of TREC's. Unless told, columns count where there is one source, or where a table names
-    more than one assessor. `labels` gives the grades of words. `repeated` says what counts where an
+    or the second of TREC's. Unless told, columns count where there is one source, or where a table or a log
+    names more than one assessor. `labels` gives the grades of words. `repeated` says what counts where an
     assessor graded a document more than once: `error` refuses different grades and no others.
     """
     if repeated not in SETTLING:
@@ -71,7 +75,8 @@ def read_panel(
     rows = [_read(source, name, labels or {}, policies, format) for name, source in named]
     parts = [part for one in rows for part in _by_assessor(one, by, alone=len(rows) == 1)]
     names = _unique_names(parts)
-    return _panel([replace(part, name=name) for part, name in zip(parts, names, strict=True)], repeated)
+    panel = _panel([replace(part, name=name) for part, name in zip(parts, names, strict=True)], repeated)
+    return replace(panel, logs=tuple(one.log for one in rows if one.log is not None))
 
 
 def _named(sources: Any) -> list[tuple[str | None, Any]]:
@@ -82,7 +87,17 @@ def _named(sources: Any) -> list[tuple[str | None, Any]]:
         sources = [sources]
     if not len(sources):
         raise DataError("no judgments; give at least one file")
+    _refuse_twice(sources)
     return [(None, source) for source in sources]
+
+
+def _refuse_twice(sources: Sequence[Any]) -> None:
+    """An error where one file stands for two assessors, who would agree in all they say."""
+    files = [str(source) for source in sources if isinstance(source, str | Path)]
+    places = [Path(file).resolve() for file in files]
+    for number, (file, place) in enumerate(zip(files, places, strict=True)):
+        if place in places[:number]:
+            raise DataError(f"{file}: given twice; expected the judgments of different assessors")
 
 
 def _read(
@@ -94,13 +109,18 @@ def _read(
         who = None if qrels.groups is None else qrels.groups.texts()
         own = name or qrels.source
         return _judged_rows(qrels.source, own, topics, qrels.docs, qrels.grades, who, policies)
+    log = None
     if is_frame(source):
         problems = Problems(name or "judgments")
         records = records_of_frame(source, "qrels", problems)
     else:
         content = read_content(source)
         problems = Problems(content.source)
-        records = _records(content, form, problems)
+        form = _format(content, form)
+        if form == "jsonl" and is_log(content):
+            records, log = standing_records(content, problems)
+        else:
+            records = _records(content, form, problems)
     problems.refuse()
     if records is None or not len(records.columns["topic"]):
         raise FormatError(problems.source, None, "no judgments; expected at least one")
@@ -108,10 +128,11 @@ def _read(
     _note_empty_ids(records, problems)
     problems.refuse()
     column = records.columns.get("group")
-    return _judged_rows(
+    rows = _judged_rows(
         problems.source, name or plain_name(problems.source), records.columns["topic"].texts(),
         records.columns["doc"], grades, None if column is None else column.texts(), policies,
     )  # fmt: skip
+    return replace(rows, log=log)
 
 
 def _judged_rows(
@@ -134,11 +155,14 @@ def _judged_rows(
     return _Rows(source, name, topics, docs[rows], settled[rows], assessors)
 
 
-def _records(content: Content, form: str | None, problems: Problems) -> Records | None:
-    """Every row of a file with its topic, doc, grade and, if it tells, assessor."""
+def _format(content: Content, form: str | None) -> str:
     if form is not None and form not in FORMATS:
         raise UnknownNameError("format", form, FORMATS)
-    form = form or detect(content, content.source)
+    return form or detect(content, content.source)
+
+
+def _records(content: Content, form: str, problems: Problems) -> Records | None:
+    """Every row of a file with its topic, doc, grade and, if it tells, assessor."""
     if form in TABLES:
         readers = {
             "csv": read_delimited, "tsv": read_delimited, "json": read_json, "jsonl": read_jsonl,
@@ -174,11 +198,13 @@ def _grades(records: Records, labels: Mapping[str, float], problems: Problems, p
         known = {word: repr(float(grade)) for word, grade in labels.items()}
         column = Tokens.from_strings(known.get(word, word) for word in column.texts())
     words = parse_numbers(column)[1].nonzero()[0]
+    different = sorted(set(column[words].texts()))
+    wanted = " ".join(f"--label {word}=G" for word in different[:MOST_WORDS])
     problems.add(
         numbered(records.lines, words),
         lambda i: (
-            f"the grade {column.text(int(words[i]))!r} is a word; give every word a grade, such as"
-            f" --label {column.text(int(words[i]))}=1"
+            f"the grade {column.text(int(words[i]))!r} is a word; give each of"
+            f" {len(different):,} its grade G: {wanted}"
         ),
     )
     problems.refuse()
@@ -191,7 +217,8 @@ def _by_assessor(rows: _Rows, by: By | None, *, alone: bool) -> list[_Rows]:
     several = who is not None and len(set(who)) > 1
     if by == "column" and who is None:
         raise DataError(f"{rows.source}: no column says who judged; expected one named assessor")
-    if by == "file" or not several or who is None or (by is None and not alone and _is_trec(who)):
+    numbers = by is None and not alone and rows.log is None
+    if by == "file" or not several or who is None or (numbers and _is_trec(who)):
         return [replace(rows, assessors=None)]
     places = np.array(who, object)
     parts = []
@@ -318,9 +345,10 @@ def _settle(
     if repeated == "error" and differ.any():
         place = int(head[differ][0])
         seen = sorted(set(grades[place : place + int(sizes[differ][0])].tolist()))
+        count = int(np.count_nonzero(differ))
         raise DataError(
             f"{names[int(assessor[place])]}: {describe(place)} has the grades"
-            f" {' and '.join(f'{grade:g}' for grade in seen)} ({np.count_nonzero(differ):,} such documents);"
+            f" {' and '.join(f'{grade:g}' for grade in seen)} ({count:,} such document{'s' * (count != 1)});"
             " choose what counts with --repeated majority, first, last, highest, lowest or mean"
         )
     repeats = []

@@ -1,134 +1,31 @@
 """What different assessors do to an evaluation: systems scored under very many qrels, one assessor a topic.
 
-Values are computed once for every assessor. A sample picks an assessor for each topic, and its means over
-topics are a product of picks (0 or 1) and values, so that 100,000 qrels cost seconds. A topic counts where
-every assessor found a relevant document for it (Voorhees 2002, section 3.2).
+A sample picks an assessor for each topic, and its means over topics are a product of picks (0 or 1) and the
+values under each assessor, so that 100,000 qrels cost seconds. A topic counts where every assessor found a
+relevant document for it (Voorhees 2002, section 3.2).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.agreement import agreement_matrix, find_coefficient
+from sounding.agreement import Agreement, agreement_matrix, find_coefficient, rank_agreement
 from sounding.agreement.orders import on_a_grid
-from sounding.align import align, prepare, treat_unjudged
-from sounding.assessors.combining import combine
-from sounding.assessors.panel import Panel
-from sounding.data.formats import read_run, run_sources
-from sounding.data.sources import bytes_to_read, run_names
-from sounding.data.tables import Places
+from sounding.assessors.values import AssessorValues
 from sounding.errors import DataError
-from sounding.measures import Measure, parse_measures
-from sounding.policies import DEFAULT_POLICIES, Policies
-from sounding.workers import Progress, map_items, processes_for, settle_memory
+from sounding.measures import Measure
+from sounding.workers import Progress
 
 SAMPLES = 100_000
 SUBSAMPLE = 1000  # qrels of which every two are compared
-COMBINED = ("union", "intersection")
 CHUNK = 4096  # qrels at a time
-FROM_COUNTS = ("tau_a", "tau_b")  # coefficients that follow from the pairs that are counted anyway
+KENDALL = ("tau_a", "tau_b")  # count pairs of systems, as is done anyway, and stand for a number of swaps
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class AssessorValues:
-    """The value of every system on every topic under each assessor's judgments, and under combined ones."""
-
-    assessors: tuple[str, ...]
-    combined: tuple[str, ...]  # further judgments, behind those of the assessors
-    systems: tuple[str, ...]
-    measures: tuple[Measure, ...]
-    topics: tuple[str, ...]
-    values: Floats  # (assessor and combined, measure, system, topic); NaN: no value
-    relevant: Places  # (assessor and combined, measure, topic) relevant documents, at the measure's level
-    policies: Policies
-
-
-def evaluate_assessors(
-    panel: Panel,
-    runs: Any,
-    measures: Iterable[str | Measure],
-    *,
-    policies: Policies = DEFAULT_POLICIES,
-    level: float = 1,
-    run_format: str | None = None,
-    jobs: int | None = 1,
-    progress: Progress | None = None,
-) -> AssessorValues:
-    """Every run under every assessor's judgments, their union and their intersection; each run is read once.
-
-    A measure that names no level of relevance of its own counts from `level`.
-    """
-    settle_memory()
-    wanted = tuple(_at_level(measure, level) for measure in parse_measures(measures))
-    sources = run_sources(runs)
-    _check(wanted, sources, policies)
-    made = [panel.qrels_of(place) for place in range(len(panel.assessors))]
-    sides = [prepare(qrels, policies) for qrels in (*made, *(combine(panel, how) for how in COMBINED))]
-
-    def work(place: tuple[Any, str | None]) -> tuple[str, str, Floats]:
-        run = read_run(
-            place[0], name=place[1], format=run_format, duplicates=policies.duplicates,
-            with_ranks=policies.ties == "rank",
-        )  # fmt: skip
-        rankings = [treat_unjudged(align(run, side, policies), policies) for side in sides]
-        if rankings[0].missing.all() and len(run.docs):
-            raise DataError(
-                f"{run.source}: no topic in common: the judgments have {', '.join(panel.topics[:3])}, ...,"
-                f" the run {', '.join(run.topics[:3])}, ..."
-            )
-        if policies.missing == "error" and rankings[0].missing.any():
-            lacking = panel.topics[int(rankings[0].missing.nonzero()[0][0])]
-            raise DataError(
-                f"{run.source}: no documents for topic {lacking!r}; the policy `missing` may be zero"
-            )
-        return run.name, run.source, np.array([[measure(one) for measure in wanted] for one in rankings])
-
-    processes = processes_for(bytes_to_read(source for source, _ in sources), len(sources), jobs)
-    rows = map_items(work, sources, processes=processes, progress=progress)
-    return AssessorValues(
-        assessors=panel.assessors, combined=COMBINED,
-        systems=tuple(run_names([source for _, source, _ in rows], [name for name, _, _ in rows])),
-        measures=wanted, topics=panel.topics,
-        values=np.stack([values for _, _, values in rows], axis=2),
-        relevant=np.array([[s.judgments.relevant(_level(m)) for m in wanted] for s in sides]),
-        policies=policies,
-    )  # fmt: skip
-
-
-def _level(measure: Measure) -> float:
-    own = measure.get("rel")
-    return 1.0 if own is None else float(own)
-
-
-def _at_level(measure: Measure, level: float) -> Measure:
-    if level == 1 or measure.get("rel") != 1:
-        return measure
-    return measure.replace(rel=level)
-
-
-def _check(measures: Sequence[Measure], sources: Sequence[Any], policies: Policies) -> None:
-    if not measures or len(sources) < 2:
-        raise DataError(
-            f"too little to rank: runs {len(sources)}, measures {len(measures)};"
-            " expected at least two runs and one measure"
-        )
-    for measure in measures:
-        if measure.definition.aggregate != "mean":
-            raise DataError(f"{measure} has no mean over topics, which qrels are resampled for; leave it out")
-    if policies.unjudged not in ("nonrelevant", "condensed"):
-        raise DataError(
-            f"unjudged {policies.unjudged} gives no single value to rank systems by;"
-            " use nonrelevant or condensed"
-        )
-    if policies.missing == "skip":
-        raise DataError("missing skip compares systems over different topics; use zero or error")
 
 
 # -- what is found ---------------------------------------------------------------------------------
@@ -136,16 +33,13 @@ def _check(measures: Sequence[Measure], sources: Sequence[Any], policies: Polici
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TauSpread:
-    """Mean, least and most of a coefficient over pairs of rankings, and the adjacent swaps they stand for."""
+    """Mean, least and most of a coefficient over pairs of rankings that have one."""
 
-    mean: float
+    mean: float  # NaN: `reason` says why
     least: float
     most: float
-    pairs: int  # of systems
-
-    def swaps(self, tau: float) -> float:
-        """How many swaps of neighbours a tau stands for."""
-        return (1 - tau) / 2 * self.pairs
+    unknown: int  # pairs of rankings without a value, which are left out
+    reason: str  # why those have none; empty: there are none
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -184,12 +78,10 @@ class Effect:
     with_original: TauSpread
     in_subsample: TauSpread
     subsample: int
-    tau_by_assessor: Floats  # (assessor,) with the original
-    tau_union: float
-    tau_intersection: float
+    single: tuple[Agreement, ...]  # of each assessor, the union and the intersection with the original
     correlation: Floats  # (system, system) of values over qrels
     swap_share: Floats  # (system, system) of qrels that turn the original order; NaN: it ties them
-    swap_difference: Floats  # (4,) original differences below which 50%, 95%, 99% and all of the swaps lie
+    swap_difference: Floats  # (4,) original differences that 50%, 95%, 99% and all of the swaps do not exceed
 
     @property
     def values(self) -> Floats:
@@ -200,6 +92,15 @@ class Effect:
     def order(self) -> list[int]:
         """The systems from best to worst by their mean over qrels, as in Fig. 3; equal ones by name."""
         return sorted(range(len(self.systems)), key=lambda row: (-self.mean[row], self.systems[row]))
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of systems there are."""
+        return len(self.systems) * (len(self.systems) - 1) // 2
+
+    def swaps(self, tau: float) -> float:
+        """How many swaps of neighbours a tau of Kendall's stands for; NaN: other coefficients do not."""
+        return (1 - tau) / 2 * self.pairs if self.coefficient in KENDALL else np.nan
 
     def inside(self, which: str) -> NDArray[np.bool_]:
         """(system,): whether the value under `union` or `intersection` lies in the range over qrels."""
@@ -235,40 +136,60 @@ def resample(
     count = len(found.assessors)
     kept, dropped = _topics(found, number)
     values = found.values[:, number][:, :, kept]  # (assessor and combined, system, topic)
+    _refuse_unknown(found, number, kept)
     picks = _Picks(count, int(kept.sum()), samples, seed)
     tally = _Tally(values[original].mean(axis=1), coefficient)
-    rng = np.random.default_rng([seed, 1])
-    chosen = np.sort(rng.choice(picks.total, min(SUBSAMPLE, picks.total), replace=False))
-    kept_means = []
-    for start, choice in picks.chunks():
-        means = _means(values[:count], choice)
-        tally.add(means)
-        inside = chosen[(chosen >= start) & (chosen < start + len(choice))] - start
-        kept_means.append(means[:, inside].T)
-        if progress:
-            progress(len(choice))
+    some = _walk(values[:count], picks, tally, progress)
     by_assessor = values[:count].mean(axis=2)
     in_union = values[count].mean(axis=1)
     whole = kept & (found.relevant[count + 1, number] > 0)
     in_intersection = _mean_or_nan(found.values[count + 1, number][:, whole])
-    special = np.vstack([by_assessor, in_union, in_intersection])
-    to_original = agreement_matrix(by_assessor[[original]], special, coefficient)[0]
-    taus = np.concatenate(tally.taus)
-    taus = np.delete(taus, picks.own(original))
-    pairs = len(found.systems) * (len(found.systems) - 1) // 2
+    taus = np.delete(np.concatenate(tally.taus), picks.own(original))
     share = tally.swap_share()
+    names = (*found.assessors, "the union", "the intersection")
     return Effect(
         measure=found.measures[number], systems=found.systems, assessors=found.assessors, original=original,
         topics=tuple(t for t, keep in zip(found.topics, kept.tolist(), strict=True) if keep),
         dropped=dropped, samples=picks.total, enumerated=picks.enumerated, seed=seed,
         coefficient=coefficient, mean=tally.total / picks.total, least=tally.least, most=tally.most,
         by_assessor=by_assessor, union=in_union, intersection=in_intersection, taus=taus,
-        with_original=_spread(taus, pairs),
-        in_subsample=_spread(_between(np.concatenate(kept_means), coefficient), pairs),
-        subsample=len(chosen), tau_by_assessor=to_original[:count], tau_union=float(to_original[count]),
-        tau_intersection=float(to_original[count + 1]), correlation=tally.correlation(), swap_share=share,
+        with_original=_spread(taus, "the original qrels" if _all_tied(tally.reference) else "some qrels"),
+        in_subsample=_spread(_between(some, coefficient), "some qrels"), subsample=len(some),
+        single=tuple(
+            named_agreement(tally.reference, other, coefficient, "the original qrels", name)
+            for name, other in zip(names, [*by_assessor, in_union, in_intersection], strict=True)
+        ),
+        correlation=tally.correlation(), swap_share=share,
         swap_difference=_swap_difference(tally.reference, share),
     )  # fmt: skip
+
+
+def _walk(values: Floats, picks: _Picks, tally: _Tally, progress: Progress | None) -> Floats:
+    """Count all qrels, and keep the means (qrels, system) of a random subsample of them."""
+    rng = np.random.default_rng([picks.seed, 1])
+    chosen = np.sort(rng.choice(picks.total, min(SUBSAMPLE, picks.total), replace=False))
+    kept = []
+    for start, choice in picks.chunks():
+        means = _means(values, choice)
+        tally.add(means)
+        inside = chosen[(chosen >= start) & (chosen < start + len(choice))] - start
+        kept.append(means[:, inside].T)
+        if progress:
+            progress(len(choice))
+    return np.concatenate(kept)
+
+
+def _refuse_unknown(found: AssessorValues, number: int, kept: NDArray[np.bool_]) -> None:
+    """An error where a system has no value on a topic that counts: its mean would be of other topics."""
+    counts = kept & (found.relevant[:, number] > 0)
+    unknown = np.argwhere(np.isnan(found.values[:, number]) & counts[:, np.newaxis])
+    if len(unknown):
+        side, system, topic = unknown[0].tolist()
+        raise DataError(
+            f"{found.measures[number]}: no value for {found.systems[system]} on topic {found.topics[topic]}"
+            f" by {(*found.assessors, *found.combined)[side]} ({len(unknown):,} values are missing);"
+            " rank systems by a measure that always has one"
+        )
 
 
 def _topics(found: AssessorValues, number: int) -> tuple[NDArray[np.bool_], tuple[Dropped, ...]]:
@@ -376,7 +297,7 @@ class _Tally:
         self.shifts += shifted.sum(axis=1)
         self.seen += means.shape[1]
         agreed = self._count(means)
-        if self.coefficient in FROM_COUNTS:
+        if self.coefficient in KENDALL:
             self.taus.append(agreed)
         else:
             self.taus.append(agreement_matrix(self.reference[np.newaxis], means.T, self.coefficient)[0])
@@ -424,11 +345,41 @@ class _Tally:
         return np.clip(np.divide(centred, scale, out=np.full(scale.shape, np.nan), where=both), -1.0, 1.0)
 
 
-def _spread(taus: Floats, pairs: int) -> TauSpread:
+def _spread(taus: Floats, tied: str) -> TauSpread:
+    """The spread of values that are known; `tied` says whose ranking is the cause where one is not."""
     known = taus[~np.isnan(taus)]
+    unknown = len(taus) - len(known)
+    reason = ""
+    if unknown:
+        reason = f"{unknown:,} of {len(taus):,} have no value: all systems tie by {tied}"
+    elif not len(taus):
+        reason = "there is only one ranking"
     if not len(known):
-        return TauSpread(mean=np.nan, least=np.nan, most=np.nan, pairs=pairs)
-    return TauSpread(mean=float(known.mean()), least=float(known.min()), most=float(known.max()), pairs=pairs)
+        return TauSpread(mean=np.nan, least=np.nan, most=np.nan, unknown=unknown, reason=reason)
+    return TauSpread(
+        mean=float(known.mean()), least=float(known.min()), most=float(known.max()), unknown=unknown,
+        reason=reason,
+    )  # fmt: skip
+
+
+def _all_tied(values: Floats) -> bool:
+    return bool(np.ptp(on_a_grid(values[np.newaxis])) == 0)
+
+
+def named_agreement(
+    first: Floats, second: Floats, coefficient: str, first_name: str, second_name: str
+) -> Agreement:
+    """How far two rankings agree; where that is not defined, the reason says whose ranking is the cause."""
+    agreed = rank_agreement(first, second, coefficient)
+    if not agreed.reason:
+        return agreed
+    if len(first) < 2:
+        return replace(agreed, reason="one system: nothing to rank")
+    if np.isnan(second).any():
+        return replace(agreed, reason=f"no topic that counts has a relevant document by {second_name}")
+    return replace(
+        agreed, reason=f"all systems tie by {first_name if _all_tied(first) else second_name}"
+    )  # fmt: skip
 
 
 def _between(means: Floats, coefficient: str) -> Floats:
@@ -438,7 +389,7 @@ def _between(means: Floats, coefficient: str) -> Floats:
 
 
 def _swap_difference(reference: Floats, share: Floats) -> Floats:
-    """The differences in the original below which the SWAP_SHARES of all swaps lie; NaN: there are none."""
+    """The differences in the original that SWAP_SHARES of all swaps do not exceed; NaN: there are none."""
     left, right = np.triu_indices(len(reference), 1)
     swaps = np.nan_to_num(share[left, right])
     gaps = np.abs(reference[left] - reference[right])

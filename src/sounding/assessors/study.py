@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sounding.assessors.agreement import RESAMPLES, Agreements, agree
+from sounding.assessors.agreement import Agreements, agree
 from sounding.assessors.bias import TOP, GradeBias, TopEffect, grade_biases, top_effects
+from sounding.assessors.intervals import RESAMPLES, Bootstrap
 from sounding.assessors.panel import Outside, Panel, fill_outside
-from sounding.assessors.resampling import SAMPLES, Effect, evaluate_assessors, resample
+from sounding.assessors.resampling import SAMPLES, Effect, resample
+from sounding.assessors.values import evaluate_assessors
 from sounding.measures import Measure
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.workers import Progress
@@ -59,9 +61,9 @@ def study_assessors(
     """How far assessors agree, how each is biased, and how the ranking of runs depends on them."""
     how = Choices() if choices is None else choices
     filled = fill_outside(panel, how.outside, primary=how.primary, level=how.level)
-    intervals = {"resamples": how.resamples, "alpha": how.alpha, "seed": how.seed}
-    agreements = agree(filled, level=how.level, **intervals)  # type: ignore[arg-type]
-    biases = grade_biases(filled, **intervals)  # type: ignore[arg-type]
+    bootstrap = Bootstrap(how.resamples, how.alpha, how.seed)
+    agreements = agree(filled, level=how.level, bootstrap=bootstrap)
+    biases = grade_biases(filled, bootstrap=bootstrap)
     effects: list[Effect] = []
     if runs is not None:
         values = evaluate_assessors(

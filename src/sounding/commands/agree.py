@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from sounding.commands.options import (
     output_options,
@@ -23,12 +24,33 @@ if TYPE_CHECKING:
     from sounding.policies import Policies
 
 NO_NOTES = ("csv", "jsonl", "parquet")  # formats that hold the rows of one section
-SECTIONS = ("pairs", "grades", "rejected", "bias", "topics", "taus", "systems", "swaps", "top")
+SECTIONS = ("pairs", "grades", "confusions", "rejected", "bias", "topics", "taus", "systems", "swaps", "top")
+OF_SYSTEMS = ("taus", "systems", "swaps", "top")
 REPEATED = ("error", "first", "last", "highest", "lowest", "majority", "mean")
 COMBINATIONS = ("union", "intersection", "majority", "mean", "priority")
+OF_RUNS = (
+    "measures",
+    "tau",
+    "samples",
+    "run_format",
+    "jobs",
+    "ties",
+    "unjudged",
+    "missing",
+    "duplicates",
+    "compat",
+    "depth",
+)  # options that change nothing without runs
+OF_SEVERAL = ("runs", "combinations", "adjudicate", "chart", "output", "sections", "everything")
+OF_POOLS = ("pool_relevant", "pool_nonrelevant")
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 Options = dict[str, Any]
+
+
+def _refuse_no_runs(taken: int | None, context: click.Context) -> None:
+    if taken == 0:
+        raise click.UsageError("--runs without runs; name files, folders or globs behind it", context)
 
 
 class SeveralRuns(click.Command):
@@ -37,14 +59,24 @@ class SeveralRuns(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the command line, with --runs repeated before each of its words."""
         spelled: list[str] = []
-        inside = False
+        taken: int | None = None  # words of the --runs that is being read; None: it is another option
         for word in args:
-            if inside and (word == "-" or not word.startswith("-")):
+            if taken is not None and (word == "-" or not word.startswith("-")):
                 spelled += ["--runs", word]
+                taken += 1
                 continue
-            inside = word == "--runs"
-            spelled += [] if inside else [word]
-        return super().parse_args(ctx, spelled)
+            _refuse_no_runs(taken, ctx)
+            taken = 0 if word == "--runs" else None
+            spelled += [] if word == "--runs" else [word]
+        _refuse_no_runs(taken, ctx)
+        try:
+            return super().parse_args(ctx, list(spelled))  # which is emptied
+        except click.MissingParameter as error:
+            if "--runs" not in spelled or error.param is None or error.param.name != "qrels":
+                raise
+            raise click.UsageError(
+                "no QRELS: --runs took all words behind it; give QRELS before --runs, or behind --", ctx
+            ) from None
 
 
 @click.command("agree", cls=SeveralRuns, short_help="How far several assessors agree, and what it does.")
@@ -156,13 +188,15 @@ def command(qrels: tuple[str, ...], **options: Any) -> None:
     """  # noqa: D301 - click wants the control character
     policies = taken_policies(options)
     _check(options)
+    _check_idle(options)
+    _check_files(qrels, options)
     if options["chart"] is not None:
         _check_chart(options["chart"])
     panel = _panel(qrels, policies, options)
     primary = panel.place(options["primary"]) if options["primary"] else 0
     if options["secondary_pool"] is not None:
         _write_secondary_pool(panel, primary, policies, options)
-        if len(panel.assessors) == 1:
+        if len(panel.assessors) == 1 and not any(options[name] for name in OF_SEVERAL):
             return
     if len(panel.assessors) == 1:
         raise click.UsageError(
@@ -184,12 +218,8 @@ def _check(options: Options) -> None:
     from sounding.agreement import find_coefficient
 
     find_coefficient(options["tau"])
-    if options["measures"] and not options["runs"]:
-        raise click.UsageError("--measure changes nothing without --runs; give the runs to rank")
     if options["overlaps"] and not options["simulate"]:
         raise click.UsageError("--overlaps changes nothing without --simulate")
-    if options["chart"] is not None and not options["runs"]:
-        raise click.UsageError("--chart shows systems under different qrels; give --runs as well")
     for how, _ in options["combinations"]:
         if how not in COMBINATIONS:
             raise click.UsageError(f"--combine {how!r}; expected one of {', '.join(COMBINATIONS)}")
@@ -201,8 +231,46 @@ def _check(options: Options) -> None:
     if options["format_name"] in NO_NOTES and (len(wanted) > 1 or options["everything"]):
         raise click.UsageError(f"{options['format_name']} holds one table; give one --section, or use json")
     for section in wanted:
-        if section in ("taus", "systems", "swaps", "top") and not options["runs"]:
+        if section in OF_SYSTEMS and not options["runs"]:
             raise click.UsageError(f"--section {section} is about systems; give --runs as well")
+
+
+def _check_idle(options: Options) -> None:
+    """Refuse options that were typed and would change nothing."""
+    context = click.get_current_context()
+    spelled = {parameter.name: parameter.opts[-1] for parameter in context.command.params}
+    for names, needed, given in (
+        (OF_RUNS, "--runs", bool(options["runs"])),
+        (OF_POOLS, "--secondary-pool", options["secondary_pool"] is not None),
+    ):
+        for name in names:
+            if not given and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                raise click.UsageError(f"{spelled[name]} changes nothing without {needed}")
+
+
+def _check_files(qrels: tuple[str, ...], options: Options) -> None:
+    """Refuse to write over what is read, and to write two things to one file."""
+    from sounding.data.sources import find_runs
+
+    runs = find_runs(options["runs"]) if options["runs"] else []
+    read = {Path(file).resolve() for file in (*qrels, *runs)}
+    taken: dict[Path, str] = {}
+    outputs = [(f"--combine {how}", Path(file)) for how, file in options["combinations"]]
+    outputs += [
+        (option, options[name])
+        for option, name in (
+            ("--output", "output"), ("--adjudicate", "adjudicate"), ("--secondary-pool", "secondary_pool"),
+            ("--chart", "chart"),
+        )
+        if options[name] is not None
+    ]  # fmt: skip
+    for option, file in outputs:
+        place = file.resolve()
+        if place in read:
+            raise click.UsageError(f"{option} {file} would overwrite what is read; name another file")
+        if place in taken:
+            raise click.UsageError(f"{taken[place]} and {option} both write {file}; name two files")
+        taken[place] = option
 
 
 def _labels(texts: tuple[str, ...]) -> dict[str, float]:
@@ -312,9 +380,10 @@ def _write_judgments(study: Study, options: Options) -> None:
 
 def _write(study: Study, options: Options) -> None:
     from sounding.report import agreement_tables as tables
+    from sounding.report.agreement_notes import notes
 
     form, top = options["format_name"], options["top"]
-    possible = [name for name in SECTIONS if study.effects or name not in tables.OF_RUNS]
+    possible = [name for name in SECTIONS if study.effects or name not in OF_SYSTEMS]
     wanted = list(options["sections"])
     if form in NO_NOTES:
         made = [tables.tidy_section(study, wanted[0] if wanted else "pairs", top)]
@@ -325,7 +394,7 @@ def _write(study: Study, options: Options) -> None:
         made = tables.people_tables(study, shown, top)
     write_tables(made, form, options["output"])
     if form in NO_NOTES:
-        for note in tables.notes(study):
+        for note in notes(study):
             remark(note, quiet=options["quiet"])
 
 

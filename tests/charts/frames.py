@@ -114,6 +114,18 @@ EXAMPLES: dict[str, tuple[polars.DataFrame, set[str], dict[str, Any]]] = {  # fr
     "pool_size_by_depth": (
         polars.DataFrame({"depth": [1, 2], "size": [7, 12], "share": [0.7, 0.6]}), {"share"}, {},
     ),
+    "relevant_by_judgments": (
+        polars.DataFrame({"strategy": ["rank"] * 2 + ["rrf"] * 2, "judgments": [1, 2] * 2,
+                          "found": [0.0, 1.0, 0.5, 1.0]}), set(), {},
+    ),
+    "shares_by_part": (
+        polars.DataFrame({"part": ["FT", "LA"], "pool_share": [0.7, 0.3], "judged_share": [0.9, NAN],
+                          "relevant_share": [1.0, 0.0]}), set(), {},
+    ),
+    "title_words_by_pool_rank": (
+        polars.DataFrame({"last": [1, 2, 5], "relevant_share": [0.9, NAN, 0.5],
+                          "nonrelevant_share": [0.4, 0.5, 0.6]}), set(), {},
+    ),
     "group_overlap": (
         polars.DataFrame({"group": ["a", "a", "b", "b"], "other": ["a", "b", "a", "b"], "overlap": [1.0, 0.4, 0.2, 1.0]}),
         set(), {},
@@ -122,11 +134,54 @@ EXAMPLES: dict[str, tuple[polars.DataFrame, set[str], dict[str, Any]]] = {  # fr
         polars.DataFrame({"run": ["a", "b"], "overlap": [0.2, 0.4], "assessment": [0.5, 0.6], "kind": ["x", "y"]}),
         {"kind"}, {},
     ),
+    "agreement_of_assessors": (
+        polars.DataFrame(
+            {"assessors": ["a & b", "a & b", "a & c"], "coefficient": ["overlap", "kappa", "overlap"],
+             "value": [0.4, 0.3, 0.6], "lower": [0.3, -0.1, NAN], "upper": [0.5, 0.5, NAN]}
+        ), set(), {},
+    ),
+    "overlap_by_topic": (
+        polars.DataFrame({"topic": ["7", "9"], "overlap": [0.2, 1.0], "contested": [8, 0]}), set(), {},
+    ),
+    "values_over_qrels": (
+        polars.DataFrame(
+            {"system": ["s", "t"], "mean": [0.4, 0.3], "least": [0.3, 0.2], "most": [0.5, 0.4],
+             "original": [0.4, 0.3], "union": [0.7, 0.35], "intersection": [0.2, 0.1]}
+        ), set(), {"measure": "AP", "qrels": 103},
+    ),
+    "agreement_over_qrels": (
+        polars.DataFrame({"lower": [0.8, 0.9], "upper": [0.9, 1.0], "qrels": [3, 9]}), set(), {"mean": 0.95},
+    ),
+    "swaps_over_qrels": (
+        polars.DataFrame({"system": ["s", "s"], "other": ["t", "u"], "swapped": [0.4, 0.1]}), set(), {},
+    ),
     "confidence_by_judgments": (
-        polars.DataFrame({"strategy": ["MTC"] * 3, "judgments": [0, 1, 10], "confidence": [0.5, 0.6, 0.9]}), set(), {},
+        polars.DataFrame(
+            {"strategy": ["MTC"] * 3, "judgments": [0, 1, 10], "confidence": [0.5, 0.6, 0.9],
+             "lower": [0.5, 0.4, 0.8], "upper": [0.5, 0.7, 1.0]}
+        ), {"lower", "upper"}, {},
     ),
     "agreement_by_judgments": (
         polars.DataFrame({"strategy": ["MTC"] * 3, "judgments": [0, 1, 10], "agreement": [0.1, 0.6, 0.9]}), set(), {},
+    ),
+    "judgments_by_difference": (
+        polars.DataFrame({"difference": [0.0, 0.1, 0.3, 0.02], "judgments": [60, 20, 5, None],
+                          "right": [None, False, True, None]}), {"right"}, {},
+    ),
+    "difference_histogram": (
+        polars.DataFrame({"deviations": [-1.2, -0.3, 0.1, 0.4, 1.0]}), set(), {"p": 0.4},
+    ),
+    "difference_intervals": (
+        polars.DataFrame(
+            {"pair": ["a – b", "a – c"] * 2, "measure": ["AP", "AP", "P@10", "P@10"],
+             "difference": [0.1, -0.05, 0.2, 0.0], "lower": [0.02, -0.1, 0.1, -0.1],
+             "upper": [0.2, 0.01, 0.3, 0.1], "strength": ["strong", "weak", "weak", None]}
+        ), {"strength"}, {},
+    ),
+    "topic_differences": (
+        polars.DataFrame(
+            {"topic": ["401", "402", "403"], "measure": ["AP"] * 3, "difference": [-0.1, 0.3, 0.0]}
+        ), set(), {"runs": ("bm25", "dense")},
     ),
 }  # fmt: skip
 

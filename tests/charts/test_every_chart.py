@@ -5,16 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
-from tests.charts.frames import EXAMPLES, drawn, function, layers, panes, texts
+from tests.charts.frames import EXAMPLES, drawn, function, layers, panes, rows, texts
 
 from sounding.errors import DataError, MissingPartError
 from sounding.report import charts
 
 NOT_CHARTS = {"require_suffix", "save", "together"}
 ONE_LINE = r"^[^\n]*pip install 'sounding\[charts\]'$"
+ROUNDED = 1e-4  # values are drawn with five digits
 PAGE = Path(__file__).parents[2] / "docs" / "charts.md"
 
 
@@ -82,6 +84,49 @@ def test_values_that_are_not_known_do_not_stop_a_chart(name: str) -> None:
     for unknown in (float("nan"), None):
         gone = frame.with_columns(polars.lit(unknown, polars.Float64).alias(column) for column in floats)
         assert "NaN" not in str(function(name)(gone, **options).to_dict()["datasets"])
+
+
+def outside(specification: dict[str, Any]) -> list[tuple[str, float]]:
+    """Values that a mark would draw beyond the ends of its y axis."""
+    found = []
+    for pane in panes(specification):
+        for layer in layers(pane):
+            encoding = layer.get("encoding", {})
+            domain = encoding.get("y", {}).get("scale", {}).get("domain")
+            if not domain or not all(isinstance(end, int | float) for end in domain):
+                continue
+            fields = [encoding[side]["field"] for side in ("y", "y2") if "field" in encoding.get(side, {})]
+            for row in rows(specification, layer):
+                values = [(field, row[field]) for field in fields if isinstance(row.get(field), int | float)]
+                spare = ROUNDED * max(map(abs, domain))
+                found += [
+                    pair for pair in values if not min(domain) - spare <= pair[1] <= max(domain) + spare
+                ]
+    return found
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_value_that_is_drawn_lies_within_its_axis(name: str) -> None:
+    frame, _, options = EXAMPLES[name]
+    assert outside(drawn(name)) == []
+    for gone in ("lower", "upper", "least", "most"):
+        if gone in frame.columns:
+            bare = frame.with_columns(polars.lit(float("nan")).alias(gone))
+            assert outside(function(name)(bare, **options).to_dict()) == []
+
+
+@pytest.mark.parametrize("mean", [1.0, 0.0, 0.3])
+def test_equal_means_without_intervals_are_drawn_within_the_frame(mean: float) -> None:
+    unknown = polars.lit(float("nan"))
+    for name in ("means_with_intervals", "pair_over_depth"):
+        frame = EXAMPLES[name][0].with_columns(mean=polars.lit(mean), lower=unknown, upper=unknown)
+        specification = drawn(name, frame)
+        assert outside(specification) == []
+        points = [
+            layer for pane in panes(specification) for layer in layers(pane) if "point" in str(layer["mark"])
+        ]
+        assert points
+        assert all(rows(specification, layer) for layer in points)
 
 
 def test_altair_is_loaded_when_a_chart_is_made_and_not_before() -> None:

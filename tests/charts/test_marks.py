@@ -200,7 +200,8 @@ def test_agreement_by_share_starts_with_all_judgments_and_shades_the_draws() -> 
         == layer_of(pane, "line")["encoding"]["y"]["scale"]
         == {"domain": [0.8, 1.0], "nice": False, "type": "linear"}
     )
-    assert "legend" not in area["color"] or area["color"]["legend"] is not None
+    assert area["color"]["field"] == "measure"
+    assert area["color"] == layer_of(pane, "line")["encoding"]["color"]  # one legend for both
 
 
 def test_agreement_by_pool_depth_has_a_shape_for_each_measure_and_a_line_at_nine_tenths() -> None:
@@ -438,6 +439,26 @@ def test_judging_starts_with_the_first_judgment_and_marks_what_is_wanted() -> No
         drawn("confidence_by_judgments", none)
 
 
+def test_a_point_for_each_pair_of_lists_told_apart() -> None:
+    specification = drawn("judgments_by_difference")
+    (pane,) = panes(specification)
+    points = rows(specification, layer_of(pane, "point"))
+    assert [(row["judgments"], row["order"]) for row in points] == [
+        (60, "equal in truth"), (20, "wrong"), (5, "right"),
+    ]  # fmt: skip
+    assert "3 pairs of lists told apart, of 4." in set(texts(specification))
+
+
+def test_bars_of_a_histogram_have_an_area_of_one_and_those_far_out_are_in_the_last() -> None:
+    frame = polars.DataFrame({"deviations": [-9.0, 0.05, 0.1, 3.99, 7.0]})
+    specification = drawn("difference_histogram", frame)
+    (pane,) = panes(specification)
+    bars = rows(specification, layer_of(pane, "rect"))
+    assert sum(row["density"] * (row["to"] - row["from"]) for row in bars) == pytest.approx(1)
+    assert [row["density"] for row in bars if row["density"]] == pytest.approx([1.0, 2.0, 2.0])
+    assert (bars[0]["from"], bars[-1]["to"]) == (-4, 4)
+
+
 # -- how they look ---------------------------------------------------------------------------------
 
 
@@ -465,3 +486,29 @@ def test_series_differ_in_dashes_and_shapes_before_colours_repeat() -> None:
     )
     assert len(set(zip(series_colours(count), map(tuple, series_dashes(count)), strict=True))) == count
     assert len(set(zip(series_colours(count), series_shapes(count), strict=True))) == count
+
+
+def test_differences_stand_between_their_limits_in_the_order_given_and_cases_differ_in_shape() -> None:
+    specification = drawn("difference_intervals")
+    first, second = panes(specification)
+    points, bars = layer_of(first, "point"), layer_of(first, "rule", 1)
+    assert [row["pair"] for row in rows(specification, points)] == ["a – b", "a – c"]
+    assert [(row["lower"], row["upper"]) for row in rows(specification, bars)] == [(0.02, 0.2), (-0.1, 0.01)]
+    assert points["encoding"]["y"]["sort"] == ["a – b", "a – c"]
+    shape = points["encoding"]["shape"]["scale"]
+    assert dict(zip(shape["domain"], shape["range"], strict=True)) == {"strong": "circle", "weak": "square"}
+    low, high = points["encoding"]["x"]["scale"]["domain"]
+    assert low < -0.1
+    assert high > 0.2
+    unknown = layer_of(second, "point")["encoding"]["shape"]["scale"]["domain"]
+    assert unknown == ["weak", "not known"]
+
+
+def test_topics_stand_from_the_largest_difference_to_the_least_with_their_mean() -> None:
+    specification = drawn("topic_differences")
+    (pane,) = panes(specification)
+    bars = layer_of(pane, "bar")
+    assert bars["encoding"]["x"]["sort"] == ["402", "403", "401"]
+    assert [row["better"] for row in rows(specification, bars)] == ["bm25", "bm25", "dense"]
+    (mean,) = rows(specification, layer_of(pane, "rule"))
+    assert mean["difference"] == pytest.approx((0.3 - 0.1) / 3)

@@ -150,6 +150,13 @@ def test_a_level_holds_for_all_binary_measures_that_name_none(call: Call) -> Non
     assert out.splitlines()[1:] == [f"mine,P(rel=2)@3,,{1 / 9!r}", "mine,P(rel=3)@3,,0.0"]
 
 
+def test_a_level_that_a_measure_names_is_kept_even_where_it_is_the_default(call: Call) -> None:
+    _, out, _ = call(
+        "evaluate", "qrels.txt", "mine.txt", "-m", "P(rel=1)@3", "-m", "P@3", "-l", "2", "--format", "csv"
+    )
+    assert [line.rsplit(",", 2)[0] for line in out.splitlines()[1:]] == ["mine,P@3", "mine,P(rel=2)@3"]
+
+
 def test_a_folder_and_standard_input_are_runs(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("runs").mkdir()
     Path("runs/a.txt").write_text(RUN)

@@ -136,3 +136,61 @@ def test_rows_end_where_nothing_is_left() -> None:
 @pytest.mark.parametrize(("most", "wanted"), [(0, []), (1, [1]), (5, [1, 2, 4, 5]), (8, [1, 2, 4, 8])])
 def test_checkpoints_double(most: int, wanted: list[int]) -> None:
     assert doublings(most) == wanted
+
+
+def test_rows_say_what_it_cost_and_what_a_pool_would_have_judged() -> None:
+    retrieved = draw_runs(8, topics=5)
+    qrels = qrels_of(retrieved, dict(enumerate(draw_grades(8, retrieved))))
+    session = Session(retrieved, depth=DEPTH)
+    truth = Truth.of(retrieved, qrels, session.form)
+    (row,) = simulate(session, truth, [11])
+    best = retrieved.cut(DEPTH).best_ranks()
+    counts = [document for document in range(len(best)) if best[document]]
+    pool = sorted(counts, key=lambda document: (best[document], document))
+    assert truth.pool.tolist() == pool
+    judged = {document for document, _ in session.state()["judgments"]}
+    assert row.cost == pytest.approx(11 / len(pool))
+    assert row.overlap == pytest.approx(len(judged & set(pool[:11])) / 11)
+
+
+@pytest.mark.parametrize("number", [2, 25])
+def test_rows_say_how_many_runs_are_in_their_bin(number: int) -> None:
+    retrieved = draw_runs(27, topics=12)
+    qrels = qrels_of(retrieved, dict(enumerate(draw_grades(27, retrieved))))
+    session = Session(retrieved, depth=DEPTH)
+    truth = Truth.of(retrieved, qrels, session.form)
+    assert truth.bins is not None
+    assert truth.bins.tolist() == [0, 1, 1, 0, 2]
+    (row,) = simulate(session, truth, [number])
+    places = sorted(range(5), key=lambda run: -session.confidence().values[run])
+    right = sum(truth.bins[run] == wanted for run, wanted in zip(places, [0, 0, 1, 1, 2], strict=True))
+    assert row.bins == pytest.approx(right / 5)
+
+
+def test_one_topic_has_no_bins() -> None:
+    retrieved = draw_runs(2, topics=1)
+    qrels = qrels_of(retrieved, {0: 1.0})
+    session = Session(retrieved, depth=DEPTH)
+    truth = Truth.of(retrieved, qrels, session.form)
+    assert truth.bins is None
+    assert np.isnan(simulate(session, truth, [1])[0].bins)
+
+
+def test_the_last_row_is_where_nothing_is_left() -> None:
+    retrieved = draw_runs(7)
+    qrels = qrels_of(retrieved, dict(enumerate(draw_grades(7, retrieved))))
+    session = Session(retrieved, depth=DEPTH, prior="0.5", confidence="normal")
+    truth = Truth.of(retrieved, qrels, session.form)
+    rows = simulate(session, truth, [2, 10_000])
+    assert [row.judgments for row in rows] == [2, len(truth.pool)]
+    assert rows[-1].cost == rows[-1].overlap == 1
+
+
+def test_relevant_documents_of_the_truth_are_those_of_the_qrels() -> None:
+    retrieved = draw_runs(3)
+    grades = draw_grades(3, retrieved)
+    qrels = qrels_of(retrieved, dict(enumerate(grades)), more=True)
+    truth = Truth.of(retrieved, qrels, Session(retrieved, depth=DEPTH).form)
+    wanted = np.bincount(retrieved.topic[np.array(grades) >= 1], minlength=4)
+    wanted[0] += 1
+    assert truth.relevant.tolist() == wanted.tolist()

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from tests.mtc.small import DEFINITIONS, draw_lists, lists_of, rankings_in
 from tests.mtc.test_weights import coefficients
 
 from sounding.mtc.forms import form_of
+from sounding.mtc.lists import TopicLists
 from sounding.mtc.stopping import best_documents, least_gaps, proven_pairs
 from sounding.mtc.weights import Beliefs
 
@@ -30,6 +32,10 @@ def completions(beliefs: Beliefs) -> list[list[int]]:
     return [list(relevant) for relevant in itertools.product(*options[:-1])]
 
 
+def either_way(topics: list[TopicLists]) -> NDArray[np.int64]:
+    return np.argwhere(~np.eye(len(topics[0].places), dtype=np.bool_))
+
+
 @pytest.mark.parametrize("measure", DEFINITIONS)
 @settings(max_examples=60)
 @given(seed=SEEDS, share=st.floats(0.3, 1))
@@ -38,7 +44,7 @@ def test_a_proven_order_holds_in_every_completion(measure: str, seed: int, share
     topics = [draw_lists(rng, runs=3, depth=5, documents=5) for _ in range(2)]
     beliefs = [judged_at_random(rng, lists.size, share) for lists in topics]
     elsewhere = rng.integers(0, 3, 2).tolist()
-    proven = proven_pairs(form_of(measure, 5), topics, beliefs, elsewhere)
+    proven = proven_pairs(form_of(measure, 5), topics, beliefs, elsewhere, either_way(topics))
     value = DEFINITIONS[measure]
     for choice in itertools.product(*(completions(one) for one in beliefs)):
         total = np.add.reduce(
@@ -51,11 +57,31 @@ def test_a_proven_order_holds_in_every_completion(measure: str, seed: int, share
             assert total[first] > total[second] - 1e-12
 
 
+@pytest.mark.parametrize("measure", ["AP", "P@3", "nDCG@4"])
+@settings(max_examples=80)
+@given(seed=SEEDS, share=st.floats(0.6, 1))
+def test_looking_at_the_worst_first_loses_no_proof(measure: str, seed: int, share: float) -> None:
+    rng = np.random.default_rng(seed)
+    topics = [draw_lists(rng, runs=3, depth=5, documents=6) for _ in range(2)]
+    beliefs = [judged_at_random(rng, lists.size, share) for lists in topics]
+    form = form_of(measure, 5)
+    proven = proven_pairs(form, topics, beliefs, [1, 0], either_way(topics))
+    for run, other in either_way(topics).tolist():
+        bound = 0.0
+        for lists, one, more in zip(topics, beliefs, [1, 0], strict=True):
+            gap = least_gaps(form, lists, one, run, other)[0]
+            known = (one.probability[~one.unjudged] == 1).sum() + more
+            least = float(form.divisors(np.array([max(known, 1.0)]))[0])
+            most = float(form.divisors(np.array([known + one.unjudged.sum() * 1.0]))[0])
+            bound += gap / (max(most, least) if gap >= 0 else least)
+        assert proven[run, other] == (bound > 1e-12)
+
+
 def test_everything_judged_proves_every_difference() -> None:
     rng = np.random.default_rng(2)
     topics = [draw_lists(rng, runs=4, depth=5, documents=9) for _ in range(3)]
     beliefs = [judged_at_random(rng, lists.size, 1.0) for lists in topics]
-    proven = proven_pairs(form_of("AP", 5), topics, beliefs, [0, 0, 0])
+    proven = proven_pairs(form_of("AP", 5), topics, beliefs, [0, 0, 0], either_way(topics))
     relevant = [one.probability.astype(int).tolist() for one in beliefs]
     values = np.array(
         [
@@ -87,7 +113,7 @@ def test_a_sum_of_gaps_without_its_divisors_would_claim_too_much() -> None:
     ]
     gaps = [least_gaps(form, lists, one, 0, 1)[0] for lists, one in zip(topics, beliefs, strict=True)]
     assert gaps == [1.0, -0.5]
-    proven = proven_pairs(form, topics, beliefs, [4, 0])
+    proven = proven_pairs(form, topics, beliefs, [4, 0], either_way(topics))
     assert not proven[0, 1]
     assert proven[1, 0]
 

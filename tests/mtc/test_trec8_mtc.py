@@ -12,6 +12,8 @@ from sounding.collection.strategies import make_strategy
 from sounding.data.formats import read_qrels
 from sounding.data.tables import Qrels
 from sounding.mtc import Session
+from sounding.mtc.list_pairs import correlations, list_pairs
+from sounding.mtc.parameters import Parameters
 from sounding.mtc.simulate import Row, Truth, simulate
 from sounding.retrieved import Retrieved, read_retrieved
 
@@ -99,3 +101,13 @@ def test_one_half_for_every_document_claims_too_much(collections: Path, qrels: Q
     rows = replay(read(collections, names, qrels), qrels, [256, 2048], **PAPER)
     assert rows[0].right < 0.6
     assert rows[1].right < 0.95
+
+
+def test_lists_far_apart_need_fewer_judgments_as_in_the_paper(collections: Path, qrels: Qrels) -> None:
+    official = by_official_map(collections)
+    retrieved = read(collections, [official[rank - 1] for rank in range(5, 118, 16)], qrels)
+    parameters = Parameters(**PAPER)
+    truth = Truth.of(retrieved, qrels, Session(retrieved, **PAPER).form)
+    found = list_pairs(retrieved, truth, parameters, most=150)
+    assert correlations(found).difference_judgments == pytest.approx(-0.509, abs=0.12)
+    assert np.mean([pair.right for pair in found if pair.right is not None]) >= 0.95

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -17,16 +16,12 @@ from sounding.data.reading import check_topics, map_runs
 from sounding.data.tables import Places, Run
 from sounding.errors import DataError
 from sounding.measures import Measure, parse_measures
-from sounding.measures.trec import with_level
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.workers import Progress
 
 COMBINED = ("union", "intersection")
 
 Floats = NDArray[np.float64]
-
-# How a text names a level of relevance: AP(rel=2), and map-l2 as ranx has it.
-_OWN_LEVEL = re.compile(r"\brel\s*=|-l[0-9]+\s*\Z")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -58,7 +53,7 @@ def evaluate_assessors(
 
     A text that names no level of relevance of its own counts from `level`; a `Measure` is taken as it is.
     """
-    wanted = _at_level(measures, level)
+    wanted = parse_measures(measures, level=level)
     _check(wanted, policies)
     made = [panel.qrels_of(place) for place in range(len(panel.assessors))]
     sides = [prepare(qrels, policies) for qrels in (*made, *(combine(panel, how) for how in COMBINED))]
@@ -78,16 +73,6 @@ def evaluate_assessors(
         relevant=np.array([[side.judgments.relevant(one) for one in levels] for side in sides]),
         policies=policies,
     )  # fmt: skip
-
-
-def _at_level(measures: Iterable[str | Measure], level: float) -> tuple[Measure, ...]:
-    """The measures, each once; those whose text leaves the level open at this one."""
-    given = [measures] if isinstance(measures, str) else list(measures)
-    found: dict[Measure, None] = {}
-    for text, parsed in ((one, parse_measures([one])) for one in given):
-        fixed = isinstance(text, Measure) or _OWN_LEVEL.search(text)
-        found.update(dict.fromkeys(parsed if fixed else (with_level(one, level) for one in parsed)))
-    return tuple(found)
 
 
 def _level(measure: Measure, level: float) -> float:

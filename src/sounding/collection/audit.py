@@ -21,7 +21,6 @@ from sounding.data.simulation import RunInfo
 from sounding.display import Displayed
 from sounding.errors import DataError
 from sounding.measures import Measure, parse_measures
-from sounding.measures.trec import with_level
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.ranking import Values
 from sounding.workers import Progress
@@ -146,7 +145,7 @@ def audit(
     says what leaving out a run or group takes away: relevant documents that nobody else found, or all
     judgments of what nobody else found.
     """
-    wanted = tuple(with_level(measure, level) for measure in parse_measures(measures))
+    wanted = parse_measures(measures, level=level)
     refuse_measures(wanted)
     reading: dict[str, Any] = {"run_format": run_format, "jobs": jobs}
     found = read_judged_runs(

@@ -67,7 +67,6 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     from sounding.data.sources import find_runs
     from sounding.evaluation import DEFAULT_MEASURES, evaluate
     from sounding.measures import parse_measures
-    from sounding.measures.trec import with_level
     from sounding.report import score_tables
     from sounding.standardisation import read_references, standardised
 
@@ -76,7 +75,7 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     _refuse_together(options, policies.unjudged)
     default = ("official",) if format_name == "trec" else DEFAULT_MEASURES
     level = options["level"]
-    measures = tuple(with_level(m, level) for m in parse_measures(options["measures"] or default))
+    measures = parse_measures(options["measures"] or default, level=level)
     files = find_runs(runs)
     references = None if options["z_scores"] is None else read_references(options["z_scores"])
     judgments, cut = taken_judgments(qrels, files, options, policies, taken_info(options))

@@ -64,6 +64,8 @@ _RANX_RBP = re.compile(r"rbp[.@]([0-9]{1,15})(?:-l([0-9]{1,3}))?")
 
 _HEAD = re.compile(r"[^\W\d]\w*(?=\s*[(@]|\s*\Z)")
 _WORD = re.compile(r"[\w-]+")
+# How a text names a level of relevance: AP(rel=2), and map-l2 as ranx has it.
+_OWN_LEVEL = re.compile(r"\brel\s*=|-l[0-9]+\s*\Z")
 _SEPARATOR = re.compile(r"[\s,;]")
 _TOKEN = re.compile(
     r"""\s*(?: (?P<number>[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})
@@ -89,8 +91,10 @@ def parse(text: str) -> Measure:
     return measures[0]
 
 
-def parse_measures(texts: Iterable[str | Measure]) -> tuple[Measure, ...]:
+def parse_measures(texts: Iterable[str | Measure], *, level: float = 1) -> tuple[Measure, ...]:
     """All measures that texts name, each once, in their order; measures are taken as they are.
+
+    `level` is the lowest relevant grade of those whose text names none, as `trec_eval -l` sets it.
 
     A trec_eval name with parameters replaces the same name within a nickname, as in trec_eval:
     all_trec and relstring.20 give one relstring.
@@ -109,7 +113,10 @@ def parse_measures(texts: Iterable[str | Measure]) -> tuple[Measure, ...]:
         if isinstance(text, Measure):
             found[text] = None
         else:
-            found.update(dict.fromkeys(trec.nickname(text.strip(), spelled_out) or _expanded(text)))
+            named = trec.nickname(text.strip(), spelled_out) or _expanded(text)
+            # A measure leaves defaults out: whether a level of 1 was written only the text can tell.
+            own = _OWN_LEVEL.search(text) is not None
+            found.update(dict.fromkeys(named if own else (trec.with_level(one, level) for one in named)))
     return tuple(found)
 
 

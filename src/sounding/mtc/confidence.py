@@ -52,6 +52,10 @@ class Confidence:
         pairs = self.of_pairs()[np.triu_indices(len(self.runs), 1)]
         return float(pairs.mean()) if len(pairs) else float("nan")
 
+    def of_these(self, pairs: Counts) -> float:
+        """The mean over some pairs (pair, 2); NaN where there are none."""
+        return float(self.of_pairs()[pairs[:, 0], pairs[:, 1]].mean()) if len(pairs) else float("nan")
+
     def open_pairs(self, wanted: float) -> Counts:
         """(pair, 2) the pairs of runs whose order is less sure than wanted, first by number."""
         first, second = np.triu_indices(len(self.runs), 1)

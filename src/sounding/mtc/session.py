@@ -17,6 +17,7 @@ from sounding.align import prepare
 from sounding.collection.strategy import Pick, State, fingerprint
 from sounding.data.tables import Qrels
 from sounding.errors import DataError, UnknownNameError
+from sounding.mtc.completions import drawn_relevance
 from sounding.mtc.confidence import Confidence, drawn_chances, normal_chances
 from sounding.mtc.forms import Form, form_of
 from sounding.mtc.lists import TopicLists, topic_lists
@@ -28,10 +29,12 @@ from sounding.mtc.randomness import generator
 from sounding.mtc.stopping import proven_pairs
 from sounding.mtc.topic_state import NOTHING_DUE, NOTHING_LEFT, Moments, Setting, TopicState, if_not_relevant
 from sounding.mtc.weights import EVERY_PAIR, Beliefs, Scope, heaviest, weighing
-from sounding.ranking import Values
+from sounding.ranking import Counts, Values
 from sounding.retrieved import Retrieved
+from sounding.workers import Progress
 
 FIRST_REFIT = 8  # judgments; then at every doubling
+_COMPLETIONS = 2**32  # added to the seeds of completions, which no seed of draws then is
 
 Judged = tuple[int, bool]  # a document that counts, and whether it is relevant
 
@@ -183,6 +186,11 @@ class Session:
         """Whether the judgments have doubled since the prior in force was fitted."""
         return self._prior.learns and self._due_size() > self.version
 
+    def refit(self) -> None:
+        """Fit the prior to all judgments so far, where it learns from them."""
+        if self._prior.learns:
+            self.adopt(self.fitting()())
+
     def fitting(self) -> Callable[[], Fit]:
         """Work that fits the prior to the present judgments; it may run in another thread.
 
@@ -206,12 +214,38 @@ class Session:
         values = self._means.mean(axis=0)
         return [(self.retrieved.runs[run], float(values[run])) for run in np.argsort(-values, kind="stable")]
 
+    def drawn_values(self) -> NDArray[np.floating]:
+        """(topic, run, draw) values when the relevance of all unjudged documents is drawn."""
+        return np.stack([self._values_of_draws(topic) for topic in self._topics])
+
+    def completion(self, seed: int) -> NDArray[np.bool_]:
+        """(document,) what is relevant in one draw of all that is not judged; what does not count is not."""
+        drawn = (_COMPLETIONS + seed, self.version)
+        odds = self._fits[-1].belief.drawn(1, drawn)
+        relevant = np.zeros(len(self._place), np.bool_)
+        for topic in self._topics:
+            own = drawn_relevance(odds.of_topic(topic.places, topic.number), *drawn, topic.number)[:, 0]
+            known = topic.probability[:-1] == 1
+            relevant[topic.lists.documents] = np.where(topic.unjudged[:-1], own, known)
+        return relevant
+
+    def knowing(self, more: Sequence[tuple[int, float]], seed: int) -> Session:
+        """Another session that was given all judgments so far, and these as well, from the beginning."""
+        given = [(document, grade) for document, grade in self._grades.items() if grade is not None]
+        return Session(
+            self.retrieved, seed=seed, given=[*given, *more], elsewhere=self._elsewhere,
+            **asdict(self.parameters),
+        )  # fmt: skip
+
+    def pairs(self) -> Counts:
+        """(pair, 2) the pairs of runs that matter by now, first by number."""
+        return self._scope.listed(len(self.retrieved.runs))
+
     def confidence(self, method: Method | None = None) -> Confidence:
         """How sure the order of the runs is; by another method than the session's own if one is named."""
         way = self.parameters.confidence if method is None else method
         if way == "draws":
-            values = np.stack([self._values_of_draws(topic) for topic in self._topics])
-            mean_values = values.mean(axis=0, dtype=np.float64)
+            mean_values = self.drawn_values().mean(axis=0, dtype=np.float64)
             mean, deviation = mean_values.mean(axis=1), mean_values.std(axis=1, ddof=1)
             not_above = drawn_chances(mean_values.T)
         else:
@@ -224,11 +258,16 @@ class Session:
             values=mean, deviations=deviation, not_above=not_above, method=way,
         )  # fmt: skip
 
-    def proven(self) -> NDArray[np.bool_]:
-        """(run, other) whether the run is above the other whatever the unjudged documents are."""
+    def proven(self, pairs: Counts | None = None, progress: Progress | None = None) -> NDArray[np.bool_]:
+        """(run, other) whether the run is above the other whatever the unjudged documents are.
+
+        Asked of these pairs (run, other) alone; None: of all that matter, either way.
+        """
+        matter = self.pairs()
         return proven_pairs(
             self.form, [topic.lists for topic in self._topics], [topic.beliefs for topic in self._topics],
             [topic.elsewhere for topic in self._topics],
+            np.concatenate([matter, matter[:, ::-1]]) if pairs is None else pairs, progress,
         )  # fmt: skip
 
     def chance(self, document: int) -> float | None:

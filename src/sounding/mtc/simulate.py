@@ -7,7 +7,7 @@ document of the qrels, also one that no list has. What nobody judged is not rele
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,12 +17,13 @@ from sounding.agreement import kendall_tau
 from sounding.collection.strategy import Strategy
 from sounding.data.tables import Qrels
 from sounding.measures import Measure
+from sounding.mtc.bins import bins_of
 from sounding.mtc.completions import known_values
 from sounding.mtc.confidence import Confidence
 from sounding.mtc.forms import Form
 from sounding.mtc.lists import topic_lists
 from sounding.mtc.session import Session, known_judgments
-from sounding.ranking import Judgments, Ranking, Values
+from sounding.ranking import Counts, Judgments, Ranking, Values
 from sounding.retrieved import NONE, Retrieved
 from sounding.workers import Progress
 
@@ -32,7 +33,11 @@ class Truth:
     """What the judgments say in the end."""
 
     grades: Values  # (document,) 0 where nobody judged it
+    by_topic: NDArray[np.float64]  # (topic, run) the measure
     values: Values  # (run,) the measure over topics
+    bins: Counts | None  # (run,) the bin of each, 0 the best; None: one topic tells no runs apart
+    relevant: Counts  # (topic,) documents that are relevant, found by a run or not
+    pool: Counts  # the documents that count, as a pool that is deepened rank by rank takes them in
 
     @staticmethod
     def of(retrieved: Retrieved, qrels: Qrels, form: Form) -> Truth:
@@ -41,10 +46,15 @@ class Truth:
         depth = len(form.weights)
         relevant = grades >= form.level
         lists = topic_lists(retrieved, depth)
+        form = replace(form, weights=form.weights[: lists[0].places.shape[1]])
         _, outside = known_judgments(retrieved, qrels, form.level)
         total = np.bincount(retrieved.topic, relevant, len(retrieved.topics)) + outside
         elsewhere = total - [np.count_nonzero(relevant[topic.documents]) for topic in lists]
-        return Truth(grades, known_values(form, lists, relevant, elsewhere).mean(axis=0))
+        by_topic = known_values(form, lists, relevant, elsewhere)
+        bins = bins_of(by_topic) if len(by_topic) > 1 else None
+        best = retrieved.cut(depth).best_ranks()
+        pool = np.argsort(best, kind="stable")[np.count_nonzero(best == 0) :]
+        return Truth(grades, by_topic, by_topic.mean(axis=0), bins, total.astype(np.int64), pool)
 
 
 class Row(NamedTuple):
@@ -61,6 +71,9 @@ class Row(NamedTuple):
     accuracy: float  # share of the pairs that differ in truth which expected values have in the right order
     claimed: float  # share of these pairs whose order was at least `sure`
     right: float  # share of the claimed ones that are right; NaN: none was claimed
+    bins: float  # share of the runs that expected values put into their bin; NaN: there are no bins
+    cost: float  # share of the whole pool that is judged
+    overlap: float  # share of the judged documents that a pool of so many would have as well
 
 
 def doublings(most: int) -> list[int]:
@@ -78,7 +91,7 @@ def simulate(
     sure: float = 0.95,
     progress: Progress | None = None,
 ) -> list[Row]:
-    """One row a checkpoint, a number of judgments; they end where nothing is left to judge.
+    """One row a checkpoint, a number of judgments; the last where nothing is left to judge.
 
     Documents are those that `strategy` chooses, None: the session itself. Either way the session is told
     all judgments, and its expected values and confidence are what is reported.
@@ -90,6 +103,8 @@ def simulate(
     for number in range(1, last + 1):
         due = chooser.next()
         if not due:
+            if number > 1 and number - 1 not in wanted:
+                rows.append(_row(session, truth, judged, name, number - 1, sure))
             break
         document = due[0].document
         judged[document] = truth.grades[document]
@@ -115,7 +130,15 @@ def _row(session: Session, truth: Truth, judged: Values, name: str, number: int,
         tau_plain=kendall_tau(plain, truth.values),
         tau_bpref=kendall_tau(bpref, truth.values),
         accuracy=accuracy, claimed=claimed, right=right,
+        bins=_in_their_bins(confidence, truth), cost=number / len(truth.pool),
+        overlap=float(np.isfinite(judged[truth.pool[:number]]).mean()),
     )  # fmt: skip
+
+
+def _in_their_bins(confidence: Confidence, truth: Truth) -> float:
+    if truth.bins is None:
+        return np.nan
+    return float((np.sort(truth.bins) == truth.bins[confidence.order]).mean())
 
 
 def _scored(confidence: Confidence, truth: Values, sure: float) -> tuple[float, float, float]:

@@ -42,6 +42,19 @@ class Scope:
         chosen = table[self.runs]
         return chosen.max(axis=0, initial=0) - chosen.min(axis=0, initial=np.inf)
 
+    def listed(self, runs: int) -> Counts:
+        """(pair, 2) every pair that matters among so many runs, the run that was given first in front."""
+        first, second = np.triu_indices(runs, 1)
+        if self.pairs is not None:
+            return self.pairs
+        if self.baseline is not None:
+            kept = (first == self.baseline) | (second == self.baseline)
+        elif self.runs is not None:
+            kept = np.isin(first, self.runs) & np.isin(second, self.runs)
+        else:
+            kept = np.ones(len(first), np.bool_)
+        return np.stack([first[kept], second[kept]], axis=1)
+
     def same_as(self, other: Scope) -> bool:
         """Whether both name the same pairs in the same way."""
         return (

@@ -10,40 +10,68 @@ from sounding.report.charts.assessment import (
     performance_against_assessment,
     reinforcement,
 )
+from sounding.report.charts.assessors import (
+    agreement_of_assessors,
+    agreement_over_qrels,
+    overlap_by_topic,
+    swaps_over_qrels,
+    values_over_qrels,
+)
 from sounding.report.charts.collection import (
     group_overlap,
     growth_by_depth,
     leave_out_changes,
     pool_size_by_depth,
+    relevant_by_judgments,
+    shares_by_part,
+    title_words_by_pool_rank,
     unique_relevant,
 )
+from sounding.report.charts.comparison import difference_intervals, topic_differences
 from sounding.report.charts.depth import rank_weights, residuals_over_k, stability_over_k, values_over_k
 from sounding.report.charts.intervals import means_with_intervals, pair_over_depth
-from sounding.report.charts.judging import agreement_by_judgments, confidence_by_judgments
+from sounding.report.charts.judging import (
+    agreement_by_judgments,
+    confidence_by_judgments,
+    difference_histogram,
+    judgments_by_difference,
+)
 from sounding.report.charts.save import require_suffix, save, together
 
 __all__ = [
     "agreement_by_judgments",
     "agreement_by_pool_depth",
     "agreement_by_share_kept",
+    "agreement_of_assessors",
+    "agreement_over_qrels",
     "confidence_by_judgments",
+    "difference_histogram",
+    "difference_intervals",
     "group_overlap",
     "growth_by_depth",
     "judged_share_by_depth",
     "judged_shares",
+    "judgments_by_difference",
     "leave_out_changes",
     "means_with_intervals",
+    "overlap_by_topic",
     "pair_over_depth",
     "performance_against_assessment",
     "pool_size_by_depth",
     "rank_weights",
     "reinforcement",
+    "relevant_by_judgments",
     "require_suffix",
     "residuals_over_k",
     "save",
+    "shares_by_part",
     "stability_over_k",
+    "swaps_over_qrels",
+    "title_words_by_pool_rank",
     "together",
+    "topic_differences",
     "unique_relevant",
     "values_over_k",
+    "values_over_qrels",
     "volatility",
 ]

@@ -138,7 +138,8 @@ def reinforcement(frame: polars.DataFrame, *, assessment: str = "A@1000") -> Cha
     Columns: `run`, `overlap` (0 to 1), `assessment` (0 to 1); optional `kind` (a colour and shape each).
     """
     kinds = names(frame, "kind") if "kind" in frame.columns else []
-    x, y = ("overlap", "overlap with the other pooled runs"), ("assessment", f"{assessment}: share judged")
+    x = ("overlap", "share of its pooled documents that another group pooled too")
+    y = ("assessment", f"{assessment}: share judged")
     title = f"How far {plural(frame.height, 'run')} were judged, against what they share with others"
     return titled(_scatter(frame, x, y, kinds), title)
 

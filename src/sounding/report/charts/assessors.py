@@ -1,4 +1,4 @@
-"""Charts of several assessors: systems over many qrels, how far rankings agree, and which systems swap."""
+"""Charts of several assessors: how far they agree, systems over many qrels, and which systems swap."""
 
 from __future__ import annotations
 
@@ -6,12 +6,22 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sounding.assessors.resampling import Effect
+from sounding.assessors.resampling import KENDALL, Effect
 from sounding.assessors.study import Study
 from sounding.report.charts.axes import value_domain
 from sounding.report.charts.frames import data, names, needs, plural
-from sounding.report.charts.style import CIVIDIS, COLOURS, FAINT, INK, RULE, titled
+from sounding.report.charts.style import (
+    CIVIDIS,
+    COLOURS,
+    FAINT,
+    INK,
+    RULE,
+    series_colours,
+    series_shapes,
+    titled,
+)
 
 if TYPE_CHECKING:
     import altair as alt
@@ -22,7 +32,71 @@ if TYPE_CHECKING:
 MARKS = {"original": ("circle", COLOURS[1]), "union": ("triangle-up", COLOURS[0]),
          "intersection": ("square", COLOURS[2])}  # fmt: skip
 BINS = 40
+THIN = 0.02  # breadth of a bar that stands alone
 FEW = 45  # systems whose names are set in full size
+COEFFICIENTS = {
+    "overlap": "overlap", "kappa": "kappa", "alpha": "alpha", "alpha_ordinal": "alpha of grades, ordinal",
+}  # fmt: skip
+
+
+@needs("assessors", "coefficient", "value", "lower", "upper")
+def agreement_of_assessors(frame: polars.DataFrame) -> Chart:
+    """How far each pair of assessors agrees, and all of them, with intervals.
+
+    Columns: `assessors`, `coefficient`, `value`, `lower`, `upper`. Pairs and coefficients stand as the frame
+    first names them.
+    """
+    import altair as alt
+    import polars
+
+    who, kinds = names(frame, "assessors"), names(frame, "coefficient")
+    low, high = value_domain(polars.concat([frame["value"], frame["lower"], frame["upper"]]))
+    x = alt.X(
+        "value:Q", title="agreement (1: full)", scale=alt.Scale(domain=[low, max(high, 1.0)], nice=False)
+    )
+    y = alt.Y("assessors:N", sort=who, title=None, axis=alt.Axis(labelLimit=260))
+    offset = alt.YOffset("coefficient:N", sort=kinds)
+    colour = alt.Color(
+        "coefficient:N", scale=alt.Scale(domain=kinds, range=series_colours(len(kinds))), title=None
+    )
+    shape = alt.Shape(
+        "coefficient:N", scale=alt.Scale(domain=kinds, range=series_shapes(len(kinds))), title=None
+    )
+    tooltip = [alt.Tooltip(f"{name}:N") for name in ("assessors", "coefficient")]
+    tooltip += [alt.Tooltip(f"{name}:Q") for name in ("value", "lower", "upper")]
+    base = alt.Chart(data(frame.select("assessors", "coefficient", "value", "lower", "upper")))
+    bars = base.mark_rule(strokeWidth=2).encode(
+        alt.X("lower:Q"), alt.X2("upper:Q"), y, offset, colour, tooltip=tooltip
+    )
+    points = base.mark_point(filled=True, size=60).encode(x, y, offset, colour, shape, tooltip=tooltip)
+    height = alt.Step(16 * len(kinds) + 8, **{"for": "position"})
+    pane = alt.LayerChart(layer=[points, bars], width=420, height=height)
+    return titled(pane, "How far the assessors agree", ["Lines: intervals by a bootstrap over topics."])
+
+
+@needs("topic", "overlap", "contested")
+def overlap_by_topic(frame: polars.DataFrame) -> Chart:
+    """Overlap of the assessors' relevant documents on each topic, those to talk about first.
+
+    Columns: `topic`, `overlap` (0 to 1), `contested` (documents, the size of the point).
+    """
+    import altair as alt
+
+    order = names(frame, "topic")
+    points = (
+        alt.Chart(data(frame.select("topic", "overlap", "contested")))
+        .mark_point(filled=True, color=COLOURS[0], opacity=0.8)
+        .encode(
+            alt.X("topic:N", sort=order, title="topic", axis=_system_axis(len(order))),
+            alt.Y("overlap:Q", title="overlap of relevant documents", scale=alt.Scale(domain=[0, 1])),
+            alt.Size("contested:Q", title="contested documents", scale=alt.Scale(range=[12, 260])),
+            tooltip=[alt.Tooltip("topic:N"), alt.Tooltip("overlap:Q"), alt.Tooltip("contested:Q")],
+        )
+        .properties(width=_width(len(order)), height=240)
+    )
+    return titled(
+        points, "Overlap of the assessors by topic", ["Topics to talk about first stand to the left."]
+    )  # fmt: skip
 
 
 @needs("system", "mean", "least", "most", "original", "union", "intersection")
@@ -35,9 +109,10 @@ def values_over_qrels(frame: polars.DataFrame, *, measure: str = "AP", qrels: in
     import polars
 
     order = names(frame, "system")
-    x = alt.X("system:N", sort=order, axis=_system_axis(len(order)))
-    low, high = value_domain(polars.concat([frame["least"], frame["most"], frame["intersection"]]))
-    y = alt.Y("least:Q", title=f"{measure}, mean over topics", scale=alt.Scale(domain=[low, high]))
+    x = alt.X("system:N", sort=order, title=None, axis=_system_axis(len(order)))
+    drawn = polars.concat([frame[name].cast(float) for name in ("mean", "least", "most", *MARKS)])
+    scale = alt.Scale(domain=list(value_domain(drawn)), nice=False)
+    y = alt.Y("least:Q", title=f"{measure}, mean over topics", scale=scale)
     tooltip = [alt.Tooltip("system:N"), *(alt.Tooltip(f"{name}:Q") for name in ("mean", "least", "most"))]
     base = alt.Chart(data(frame.select("system", "mean", "least", "most")))
     bar = base.mark_rule(color=FAINT, strokeWidth=3).encode(x, y, alt.Y2("most:Q"), tooltip=tooltip)
@@ -73,13 +148,11 @@ def agreement_over_qrels(
     Columns: `lower` and `upper`, the limits of a stretch of the coefficient, and `qrels`, how many lie in it.
     """
     import altair as alt
-    import polars
 
-    limits = polars.concat([frame["lower"], frame["upper"]])
-    low, high = value_domain(limits, from_zero=False)
     x = alt.X(
-        "lower:Q", title=f"{coefficient} with the original ranking", scale=alt.Scale(domain=[low, high])
-    )
+        "lower:Q", title=f"{coefficient} with the original ranking",
+        scale=alt.Scale(domain=_limits(frame), nice=False),
+    )  # fmt: skip
     bars = (
         alt.Chart(data(frame))
         .mark_bar(color=COLOURS[0], binSpacing=0, stroke="white", strokeWidth=0.5, orient="vertical")
@@ -102,6 +175,13 @@ def agreement_over_qrels(
     return titled(pane, f"Agreement of {total:,} rankings with the original one")
 
 
+def _limits(frame: polars.DataFrame) -> list[float]:
+    """From the first limit of a stretch to the last, and no further: coefficients end at 1."""
+    limits = np.concatenate([frame[name].cast(float).fill_null(np.nan) for name in ("lower", "upper")])
+    known = limits[np.isfinite(limits)]
+    return [float(known.min()), float(known.max())] if len(known) else [0.0, 1.0]
+
+
 @needs("system", "other", "swapped")
 def swaps_over_qrels(
     frame: polars.DataFrame, *, measure: str = "AP", order: Sequence[str] | None = None
@@ -116,7 +196,7 @@ def swaps_over_qrels(
     order = list(order or dict.fromkeys([*names(frame, "system"), *names(frame, "other")]))
     size = min((9 if len(order) > FEW else 16) * len(order), 900)
     axis = _system_axis(len(order))
-    quiet = alt.Axis(title=None, labelFontSize=8 if len(order) > FEW else 10, labelLimit=110)
+    quiet = alt.Axis(labelFontSize=8 if len(order) > FEW else 10, labelLimit=110)
     share = alt.Color(
         "swapped:Q", title="share of qrels", scale=alt.Scale(range=list(CIVIDIS[::-1]), domain=[0, 1])
     )  # fmt: skip
@@ -124,22 +204,23 @@ def swaps_over_qrels(
         alt.Chart(data(frame.select("system", "other", "swapped")))
         .mark_rect()
         .encode(
-            alt.X("other:N", sort=order, scale=alt.Scale(domain=order), axis=axis),
-            alt.Y("system:N", sort=order, scale=alt.Scale(domain=order), axis=quiet), share,
+            alt.X("other:N", sort=order, title="the worse one", scale=alt.Scale(domain=order), axis=axis),
+            alt.Y("system:N", sort=order, title="the better one",
+                  scale=alt.Scale(domain=order), axis=quiet), share,
             tooltip=[alt.Tooltip("system:N"), alt.Tooltip("other:N"), alt.Tooltip("swapped:Q")],
         )
         .properties(width=size, height=size)
     )  # fmt: skip
     return titled(
         cells, f"{measure}: how often qrels turn two systems round",
-        ["Rows: the better one by the original qrels. Empty: never turned, or tied."],
+        ["Better and worse: by the original qrels. Empty: never turned, or tied."],
     )  # fmt: skip
 
 
 def _system_axis(count: int) -> alt.Axis:
     import altair as alt
 
-    return alt.Axis(title=None, labelAngle=-90, labelFontSize=8 if count > FEW else 11, labelLimit=110,
+    return alt.Axis(labelAngle=-90, labelFontSize=8 if count > FEW else 11, labelLimit=110,
                     labelOverlap=False)  # fmt: skip
 
 
@@ -151,8 +232,38 @@ def _width(systems: int) -> int:
 
 
 def charts_of(study: Study) -> list[Chart]:
-    """All charts of a study with runs, measure after measure."""
-    return [chart for effect in study.effects for chart in _effect_charts(effect)]
+    """All charts of a study: of the assessors, then of the systems, measure after measure."""
+    charts = [agreement_of_assessors(pair_frame(study))]
+    topics = topic_frame(study)
+    if not topics.is_empty():
+        charts.append(overlap_by_topic(topics))
+    return [*charts, *(chart for effect in study.effects for chart in _effect_charts(effect))]
+
+
+def pair_frame(study: Study) -> polars.DataFrame:
+    """The columns of `agreement_of_assessors`; ordinal alpha only where there are more than two grades."""
+    import polars
+
+    graded = len(study.agreements.scale) > 2
+    rows = []
+    for group in study.agreements.groups:
+        for name, title in COEFFICIENTS.items():
+            one = group.estimates[name]
+            if graded or name != "alpha_ordinal":
+                rows.append((study.agreements.names(group), title, one.value, one.low, one.high))
+    columns = ["assessors", "coefficient", "value", "lower", "upper"]
+    return polars.DataFrame(rows, schema=columns, orient="row")
+
+
+def topic_frame(study: Study) -> polars.DataFrame:
+    """The columns of `overlap_by_topic`: topics that have an overlap."""
+    import polars
+
+    known = [one for one in study.agreements.topics if not np.isnan(one.overlap)]
+    return polars.DataFrame(
+        [(one.topic, one.overlap, one.contested) for one in known],
+        schema={"topic": polars.String, "overlap": polars.Float64, "contested": polars.Int64}, orient="row",
+    )  # fmt: skip
 
 
 def _effect_charts(effect: Effect) -> list[Chart]:
@@ -196,12 +307,29 @@ def tau_frame(effect: Effect) -> polars.DataFrame:
     known = effect.taus[~np.isnan(effect.taus)]
     if not len(known):
         return polars.DataFrame({"lower": [], "upper": [], "qrels": []})
-    # Kendall's tau comes in steps of one swap: a bar holds so many whole steps.
-    step = 2 / effect.with_original.pairs
-    width = step * max(1, np.ceil((known.max() - known.min()) / step / BINS))
-    first, last = known.min() - step / 2, known.max() + step / 2
-    counts, edges = np.histogram(known, bins=first + width * np.arange(1 + np.ceil((last - first) / width)))
+    edges = _edges(float(known.min()), float(known.max()), 2 / effect.pairs, effect.coefficient in KENDALL)
+    # A value belongs to the bar that ends at it: rounding must not lift it over the edge.
+    places = np.searchsorted(edges, known - 1e-9 * (edges[-1] - edges[0]), side="right") - 1
+    counts = np.bincount(np.clip(places, 0, len(edges) - 2), minlength=len(edges) - 1)
     return polars.DataFrame({"lower": edges[:-1], "upper": edges[1:], "qrels": counts})
+
+
+def _edges(least: float, most: float, step: float, stepped: bool) -> NDArray[np.float64]:
+    """Limits of at most BINS bars that end at the greatest value.
+
+    Kendall's tau comes in steps of one swap, of which a bar holds a whole number; others come as they like.
+    """
+    if not stepped and most == least:
+        return most + THIN * np.array([0.0, 1.0] if most - THIN < -1 else [-1.0, 0.0])
+    if not stepped:
+        return np.linspace(least, most, BINS + 1)
+    steps = round((most - least) / step)
+    width = max(1, int(np.ceil((steps + 1) / BINS)))
+    bars = steps // width + 1
+    edges = most - step * width * np.arange(bars, -1, -1)
+    if edges[1] < step / 2 - 1:  # a tau of -1 would get a bar without breadth
+        return np.linspace(least, most, bars + 1)
+    return np.maximum(edges, -1.0)
 
 
 def swap_frame(effect: Effect) -> polars.DataFrame:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sounding.report.charts.axes import PERCENT, depth_x, value_domain
 from sounding.report.charts.frames import MOST_POINTS, data, names, needs, plural, span, thinned
-from sounding.report.charts.series import Values, series_signs
+from sounding.report.charts.series import Values, series_pane, series_signs
 from sounding.report.charts.style import COLOURS, RULE, pane_title, titled
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 POOL_TITLE = "pool depth (log scale)"
 # Far apart in lightness, so that the parts of a bar differ in grey print.
 KINDS = {"automatic": "#9ecae8", "manual": "#0b3c5d", "mixed": "#D55E00", "other": "#f2f2f2"}
+LEAST_SIDE = 280  # pixels: of a square of tiles, so that legend and titles have room beside it
 FEW_GROUPS = 12  # that have room for broader bars
 WIDEST, BAR = 960, 12  # pixels: of a chart with a bar for each run, and of such a bar with its name
 
@@ -98,6 +99,19 @@ def pool_size_by_depth(frame: polars.DataFrame) -> Chart:
             line = alt.Chart(data(kept.select("depth", column))).mark_line(strokeWidth=2, color=COLOURS[0])
             panes.append(line.encode(x, values.y(), tooltip=tooltip).properties(width=330, height=240))
     return titled(alt.hconcat(*panes, spacing=30), "Documents to judge by depth of the pool", [note])
+
+
+@needs("strategy", "judgments", "found")
+def relevant_by_judgments(frame: polars.DataFrame) -> Chart:
+    """Share of the relevant documents that strategies had found after so many judgments, one line each.
+
+    Columns: `strategy`, `judgments`, `found` (0 to 1).
+    """
+    kept, _ = thinned(frame.select("strategy", "judgments", "found"), "judgments", most=MOST_POINTS)
+    values = Values(column="found", title="share of relevant documents found", domain=(0, 1), format=PERCENT)
+    x = depth_x(*span(kept, "judgments"), "judgments", "judgments (log scale)")
+    pane = series_pane(kept, x, values, "strategy", names(kept, "strategy"))
+    return titled(pane.properties(width=460, height=300), "Relevant documents found by number of judgments")
 
 
 # -- contributors ----------------------------------------------------------------------------------
@@ -229,6 +243,7 @@ def group_overlap(frame: polars.DataFrame) -> Chart:
     means = apart.group_by("group").agg(mean=polars.col("overlap").fill_nan(None).mean())
     known = means.sort(["mean", "group"], descending=[True, False], nulls_last=True)["group"].to_list()
     order = list(dict.fromkeys([*known, *names(frame, "group"), *names(frame, "other")]))
+    side = min(max(LEAST_SIDE // len(order), 14), 60)
     scale = alt.Scale(scheme="cividis", domain=list(value_domain(apart["overlap"])))
     tiles = alt.Chart(data(apart)).mark_rect().encode(
         alt.X("other:N", sort=order, title="share that this group brought too", axis=_slanted()),
@@ -239,7 +254,68 @@ def group_overlap(frame: polars.DataFrame) -> Chart:
         tooltip=[alt.Tooltip("group:N"), alt.Tooltip("other:N"), alt.Tooltip("overlap:Q", format=".1%")],
     )  # fmt: skip
     return titled(
-        tiles.properties(width=alt.Step(14), height=alt.Step(14)),
+        tiles.properties(width=alt.Step(side), height=alt.Step(side)),
         f"How much {plural(len(order), 'group')} have in common",
         ["Groups stand in the order of their mean overlap with the others."],
+    )
+
+
+# -- parts and titles ------------------------------------------------------------------------------
+
+
+@needs("part", "pool_share", "judged_share", "relevant_share")
+def shares_by_part(frame: polars.DataFrame) -> Chart:
+    """What each part of a collection has of pool and relevant documents, and how far it is judged.
+
+    Columns: `part`, `pool_share` and `relevant_share` (of the whole), `judged_share` (of what runs retrieved
+    of the part). Parts stand in the order of the frame.
+    """
+    import altair as alt
+    import polars
+
+    order = names(frame, "part")
+    words = {"pool_share": "of the pool", "relevant_share": "of the relevant", "judged_share": "judged"}
+    long = frame.select("part", *words).unpivot(index="part", variable_name="column", value_name="value")
+    long = long.with_columns(share=polars.col("column").replace_strict(words, return_dtype=polars.String))
+    colours = [colour for colour, _ in zip(KINDS.values(), words, strict=False)]
+    values = Values(column="value", title="share", domain=(0, 1), format=PERCENT)
+    bars = alt.Chart(data(long.select("part", "share", "value"))).mark_bar(stroke=RULE, strokeWidth=0.4)
+    encoded = bars.encode(
+        alt.X("part:N", sort=order, title="part of the collection", axis=_slanted()),
+        alt.XOffset("share:N", sort=list(words.values())),
+        values.y(),
+        alt.Color("share:N", title="share", scale=alt.Scale(domain=list(words.values()), range=colours)),
+        tooltip=[
+            alt.Tooltip("part:N"),
+            alt.Tooltip("share:N"),
+            alt.Tooltip("value:Q", title="value", format=".1%"),
+        ],
+    )
+    return titled(
+        encoded.properties(width=min(max(40 * len(order), 160), WIDEST), height=280),
+        f"What {plural(len(order), 'part')} of the collection gave, and how far they are judged",
+        ["Judged: of the documents that runs retrieved of the part, as deep as the pool."],
+    )
+
+
+@needs("last", "relevant_share", "nonrelevant_share")
+def title_words_by_pool_rank(frame: polars.DataFrame) -> Chart:
+    """Share of the title's words that judged documents hold, by pool rank: title bias.
+
+    Columns: `last` (pool rank at which a range ends), `relevant_share`, `nonrelevant_share` (0 to 1).
+    """
+    import polars
+
+    words = {"relevant_share": "relevant", "nonrelevant_share": "not relevant"}
+    long = polars.concat(
+        frame.select(
+            polars.col("last"), polars.lit(word).alias("documents"), polars.col(column).alias("share")
+        )
+        for column, word in words.items()
+    )
+    values = Values(column="share", title="mean share of the title's words", domain=(0, 1), format=PERCENT)
+    x = depth_x(*span(long, "last"), "last", "pool rank (log scale)")
+    pane = series_pane(long, x, values, "documents", list(words.values()))
+    return titled(
+        pane.properties(width=460, height=280), "Words of the title in judged documents, by pool rank"
     )

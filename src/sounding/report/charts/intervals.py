@@ -30,7 +30,8 @@ def means_with_intervals(frame: polars.DataFrame, *, order: Sequence[str] | None
 
     Columns: `run`, `measure`, `k`, `mean`, `lower`, `upper`. Measures stand side by side (performance and
     assessment), depths under each other. Runs stand in the order given, or by the first measure at the least
-    k, best first. Two runs differ significantly where their intervals are disjoint.
+    k, best first. Two runs differ significantly where their intervals are disjoint; `lower` and `upper` are
+    not known where no pair does by a test of all runs.
     """
     import altair as alt
     import polars
@@ -60,6 +61,9 @@ def means_with_intervals(frame: polars.DataFrame, *, order: Sequence[str] | None
         f"Means of {plural(len(runs), 'run')} with comparison intervals",
         [
             "Two runs differ significantly where their intervals are disjoint.",
+            "Means without an interval do not differ by the F test over all runs, or not by topic."
+            if frame["lower"].fill_nan(None).null_count()
+            else "",
             f"Every pane keeps one order of runs: {ordered}.",
         ],
     )
@@ -76,9 +80,12 @@ def _by_first(frame: polars.DataFrame, measure: str, k: int) -> list[str]:
 
 
 def _interval_domain(frame: polars.DataFrame) -> tuple[float, float]:
+    """A range that holds every mean and the ends of its interval, if it has one."""
     import polars
 
-    return value_domain(polars.concat([frame["lower"], frame["upper"]]), from_zero=False, room=ROOM)
+    drawn = polars.concat([frame[column].cast(float).rename("") for column in ("mean", "lower", "upper")])
+    alone = drawn.fill_nan(None).drop_nulls().n_unique() == 1
+    return value_domain(drawn, from_zero=alone, room=ROOM)
 
 
 def _interval_pane(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from sounding.errors import DataError
 from sounding.report.charts.agreement import TAU, VERY_CLOSE
 from sounding.report.charts.axes import depth_x, level_rule, value_domain
-from sounding.report.charts.frames import MOST_POINTS, names, needs, span, thinned
-from sounding.report.charts.series import Values, series_pane
-from sounding.report.charts.style import titled
+from sounding.report.charts.frames import MOST_POINTS, data, names, needs, plural, span, thinned
+from sounding.report.charts.series import Values, series_pane, series_signs
+from sounding.report.charts.style import COLOURS, INK, titled
 
 if TYPE_CHECKING:
     import altair as alt
@@ -18,11 +18,16 @@ if TYPE_CHECKING:
     from sounding.report.charts.style import Chart
 
 
+HISTOGRAM_BARS = 40
+ROOM = 0.03  # beyond the outermost points
+
+
 @needs("strategy", "judgments", "confidence")
 def confidence_by_judgments(frame: polars.DataFrame, *, wanted: float = 0.95) -> Chart:
     """Confidence in the order of the runs as judgments are made (Carterette et al. 2006, Figs. 2, 5 and 6).
 
-    Columns: `strategy`, `judgments`, `confidence` (0 to 1). A level line marks the confidence wanted.
+    Columns: `strategy`, `judgments`, `confidence` (0 to 1); optional `lower` and `upper`, drawn as a band. A
+    level line marks the confidence wanted.
     """
     pane = _over_judgments(frame, "confidence", "confidence in the order of runs", wanted)
     return titled(pane, "Confidence by number of judgments", [f"The dotted line marks {wanted:g}."])
@@ -39,16 +44,82 @@ def agreement_by_judgments(frame: polars.DataFrame, *, coefficient: str = TAU) -
     return titled(pane, title, [f"The dotted line marks {VERY_CLOSE:g}."])
 
 
+@needs("difference", "judgments")
+def judgments_by_difference(frame: polars.DataFrame) -> Chart:
+    """Judgments that tell two lists of a topic apart, by their true difference (Carterette et al., Fig. 4).
+
+    Columns: `difference` (0 or more), `judgments` (null where they were never told apart); optional `right`,
+    whether the order found is the true one.
+    """
+    import altair as alt
+    import polars
+
+    told = frame.filter(polars.col("judgments").is_not_null())
+    said = polars.lit("right")
+    if "right" in frame.columns:
+        said = polars.col("right").replace_strict({True: "right", False: "wrong"}, default="equal in truth")
+    shown = told.select("difference", "judgments", order=said)
+    words = [word for word in ("right", "wrong", "equal in truth") if word in names(shown, "order")]
+    signs = series_signs("order", words, points=True, title="order found", top=False)
+    points = alt.Chart(data(shown)).mark_point(size=30, opacity=0.6, filled=True)
+    ranges = [alt.Scale(domain=value_domain(shown[name], room=ROOM)) for name in ("difference", "judgments")]
+    x = alt.X("difference:Q", title="true difference between the two lists", scale=ranges[0])
+    y = alt.Y("judgments:Q", title="judgments until the order was sure", scale=ranges[1])
+    tooltip = [alt.Tooltip("difference:Q", format=".4~f"), alt.Tooltip("judgments:Q"), alt.Tooltip("order:N")]
+    pane = points.encode(x, y, signs.colour, signs.shape, tooltip=tooltip).properties(width=460, height=300)
+    note = f"{plural(told.height, 'pair')} of lists told apart, of {frame.height:,}."
+    return titled(pane, "Judgments that tell two lists of a topic apart", [note])
+
+
+@needs("deviations")
+def difference_histogram(frame: polars.DataFrame, *, p: float | None = None) -> Chart:
+    """Differences of two runs over completions of the judgments (Carterette et al., Fig. 1).
+
+    Columns: `deviations` (a row for each completion: how many standard deviations from the mean). A normal
+    curve is drawn over them; `p` is that of a test of normality.
+    """
+    import altair as alt
+    import numpy as np
+    import polars
+
+    values = frame["deviations"].cast(float).drop_nulls().to_numpy()
+    values = values[np.isfinite(values)]
+    edges = np.linspace(-4, 4, HISTOGRAM_BARS + 1)
+    width = edges[1] - edges[0]
+    shares = np.histogram(np.clip(values, -4, 4), edges)[0] / max(len(values), 1) / width
+    bars = polars.DataFrame({"from": edges[:-1], "to": edges[1:], "density": shares, "foot": 0.0 * shares})
+    places = np.linspace(-4, 4, 161)
+    curve = polars.DataFrame({"from": places, "density": np.exp(-(places**2) / 2) / np.sqrt(2 * np.pi)})
+    x = alt.X(
+        "from:Q", title="standard deviations from the mean", scale=alt.Scale(domain=[-4, 4], nice=False)
+    )
+    y = alt.Y("density:Q", title="density", scale=alt.Scale(domainMin=0))
+    layers = [
+        alt.Chart(data(bars))
+        .mark_rect(color=COLOURS[0], opacity=0.6)
+        .encode(x, y, alt.X2("to:Q"), alt.Y2("foot:Q")),
+        alt.Chart(data(curve)).mark_line(color=INK, strokeWidth=1.5).encode(x, y),
+    ]
+    pane = alt.LayerChart(layer=layers).properties(width=460, height=300)
+    notes = [f"{plural(len(values), 'completion')}; the line is the normal distribution."]
+    if p is not None:
+        notes.append(f"Anderson-Darling test of normality: p = {p:.3f}.")
+    return titled(pane, "Difference of two runs over completions of the judgments", notes)
+
+
 def _over_judgments(frame: polars.DataFrame, column: str, title: str, level: float) -> alt.LayerChart:
     import altair as alt
     import polars
 
     # A log axis has no place for the state before the first judgment.
-    after = frame.filter(polars.col("judgments") > 0).select("strategy", "judgments", column)
+    band = [name for name in ("lower", "upper") if {"lower", "upper"} <= set(frame.columns)]
+    after = frame.filter(polars.col("judgments") > 0).select("strategy", "judgments", column, *band)
     if after.is_empty():
         raise DataError("no row after the first judgment; expected some with `judgments` of 1 or more")
     kept, _ = thinned(after, "judgments", most=MOST_POINTS)
-    low, high = value_domain(kept[column], from_zero=False)
+    low, high = value_domain(
+        polars.concat([kept[name].cast(float) for name in (column, *band)]), from_zero=False
+    )
     values = Values(column=column, title=title, domain=(min(low, level), max(high, level)))
     x = depth_x(*span(kept, "judgments"), "judgments", "judgments (log scale)")
     lines = series_pane(kept, x, values, "strategy", names(kept, "strategy"))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".html", ".svg", ".png", ".pdf")
 PIXELS = 2  # of a PNG for each one on screen, for print and fine displays
-CHANNELS = ("color", "stroke", "strokeDash", "shape")  # whose legends belong to one chart each
+CHANNELS = ("color", "stroke", "strokeDash", "shape", "size")  # whose legends belong to one chart each
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -79,14 +79,26 @@ def together(charts: Sequence[Chart]) -> Chart:
     return joined
 
 
-def _encoded(specification: Mapping[str, Any], suffix: str) -> bytes:
+def vega_scripts() -> str:
+    """Vega and what it needs as one script, which leaves `vegaEmbed` for a page to use."""
     import vl_convert
+
+    return vl_convert.javascript_bundle(EXPORTED, vl_version=_version())
+
+
+def _version() -> str:
     from altair import SCHEMA_VERSION
 
-    version = "_".join(SCHEMA_VERSION.split(".")[:2])  # v6.4.1 of the schema is v6_4 of its compiler
+    return "_".join(SCHEMA_VERSION.split(".")[:2])  # v6.4.1 of the schema is v6_4 of its compiler
+
+
+def _encoded(specification: Mapping[str, Any], suffix: str) -> bytes:
+    import vl_convert
+
+    version = _version()
     text = json.dumps(specification)
     if suffix == ".html":
-        return _page(specification, text, vl_convert.javascript_bundle(EXPORTED, vl_version=version)).encode()
+        return _page(specification, text, vega_scripts()).encode()
     if suffix == ".svg":
         return vl_convert.vegalite_to_svg(text, vl_version=version).encode()
     if suffix == ".png":

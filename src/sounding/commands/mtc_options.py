@@ -1,0 +1,134 @@
+"""Options that `plan` and `simulate` share: what a session is asked for, and how the files are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from sounding import policies as names
+from sounding.commands.options import progress_bar
+from sounding.errors import DataError, UnknownNameError
+
+if TYPE_CHECKING:
+    from sounding.data.tables import Qrels
+    from sounding.mtc.parameters import Parameters
+    from sounding.retrieved import Retrieved
+
+Options = dict[str, Any]
+Command = Callable[..., Any]
+
+MODEL = "model"  # another word for the prior that learns how far to believe each run
+ORDERS = ("trec", "file", "rank")  # tie rules that give an order
+
+
+def session_options(command: Command) -> Command:
+    """Add what a session of minimal test collections is asked for, and how files are read."""
+    for option in reversed(
+        (
+            click.option(
+                "-m", "--measure", default="AP", show_default=True, metavar="M",
+                help="What the runs are compared by: AP, P@k, nDCG@k, DCG@k, RBP.",
+            ),
+            click.option(
+                "--depth", type=click.IntRange(1), default=100, show_default=True,
+                help="Documents of each list that count.",
+            ),
+            click.option(
+                "--prior", default="runs", show_default=True, metavar="P",
+                help="Chance of relevance of the unjudged: a number, rate, rank, runs (or model), a file.",
+            ),
+            click.option(
+                "--selection", default="variance", show_default=True, metavar="S",
+                help="How documents are weighed: variance, faithful (the paper's), scaled.",
+            ),
+            click.option(
+                "--confidence", metavar="C",
+                help="draws, normal, paper or exact; default: draws for the prior runs, else normal.",
+            ),
+            click.option(
+                "--draws", type=click.IntRange(2), default=200, show_default=True,
+                help="Completions of the judgments that are drawn.",
+            ),
+            click.option(
+                "--sure", type=float, default=0.95, show_default=True, metavar="C",
+                help="When the order of two runs counts as probable.",
+            ),
+            click.option(
+                "--ties", type=click.Choice(ORDERS), default="trec", show_default=True, help="As evaluate."
+            ),
+            click.option(
+                "--compat", type=click.Choice(get_args(names.Compat)), default="trec_eval-10",
+                show_default=True, help="As evaluate.",
+            ),
+            click.option(
+                "--duplicates", type=click.Choice(get_args(names.Duplicates)), default="error",
+                show_default=True, help="A document listed twice for a topic.",
+            ),
+            click.option(
+                "--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised."
+            ),
+            click.option(
+                "--run-format", metavar="F", help="Format of the runs, where it is not recognised."
+            ),
+            click.option(
+                "--jobs", type=click.IntRange(1), help="Processes; default: all cores where that pays."
+            ),
+        )
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def taken_parameters(options: Options, **more: Any) -> Parameters:
+    """What the options ask of a session, checked; wrong ones are refused as such, before files are read."""
+    from sounding.mtc.forms import form_of
+    from sounding.mtc.parameters import Parameters
+    from sounding.mtc.priors import DEFAULT
+
+    prior = DEFAULT if options["prior"] == MODEL else options["prior"]
+    way: Any = options["confidence"] or ("draws" if prior == DEFAULT else "normal")
+    if not 0.5 < options["sure"] <= 1:
+        raise click.UsageError(f"--sure {options['sure']:g}: expected a confidence above 0.5, at most 1")
+    try:
+        form_of(options["measure"], options["depth"])
+        return Parameters(
+            measure=options["measure"], depth=options["depth"], prior=prior, selection=options["selection"],
+            confidence=way, draws=options["draws"], **more,
+        )  # fmt: skip
+    except (DataError, UnknownNameError) as error:
+        raise click.UsageError(str(error)) from error
+
+
+def read_judgments(source: str, options: Options) -> Qrels:
+    """The judgments of a file."""
+    from sounding.data.formats import read_qrels
+
+    return read_qrels(
+        source, format=options["qrels_format"], duplicates=options["duplicates"], fractional="accept"
+    )
+
+
+def read_lists(runs: tuple[str, ...], topics: Any, options: Options) -> Retrieved:
+    """The lists of two runs or more, on these topics (None: on all)."""
+    from sounding.data.sources import find_runs
+    from sounding.policies import Policies
+    from sounding.retrieved import read_retrieved
+
+    files = find_runs(runs)
+    if len(files) < 2:
+        raise click.UsageError(f"{files[0]} alone makes no pair; give two runs or more to compare")
+    policies = Policies(ties=options["ties"], compat=options["compat"], duplicates=options["duplicates"])
+    with progress_bar(len(files), quiet=options["quiet"], label="reading runs") as progress:
+        return read_retrieved(
+            files, depth=options["depth"], topics=topics, judged=topics is not None, policies=policies,
+            run_format=options["run_format"], jobs=options["jobs"], progress=progress,
+        )  # fmt: skip
+
+
+def worth_sharing(items: int, jobs: int | None) -> int:
+    """How many processes to use for items that each take a while."""
+    from sounding.workers import WORTH_FORKING, processes_for
+
+    return processes_for(WORTH_FORKING + 1, items, jobs)

@@ -1,0 +1,215 @@
+"""`sounding plan`: what to judge next, how sure the order of the runs is, and when one may stop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sounding.commands.mtc_options import (
+    read_judgments,
+    read_lists,
+    session_options,
+    taken_parameters,
+    worth_sharing,
+)
+from sounding.commands.options import output_options, progress_bar, remark, write_tables
+from sounding.errors import DataError, UnknownNameError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sounding.collection.strategy import Pick
+    from sounding.mtc import Confidence, Session
+    from sounding.mtc.parameters import Parameters
+    from sounding.mtc.planning import Course, Outlook
+    from sounding.report.tables import Table
+    from sounding.retrieved import Retrieved
+
+NOTHING = "none"  # in place of QRELS: nothing is judged yet
+PEOPLE = ("table", "md", "latex")  # formats that people read
+VIEWS = ("documents", "ranking", "pairs", "forecast")
+
+Options = dict[str, Any]
+
+
+@click.command("plan", short_help="What to judge next.")
+@click.argument("qrels")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "-n", "--next", "count", type=click.IntRange(0), default=3, show_default=True,
+    help="Documents of each topic to judge next.",
+)  # fmt: skip
+@click.option("--topic", "topics", multiple=True, metavar="T", help="Only this topic's; may be repeated.")
+@click.option("--pair", nargs=2, metavar="A B", help="Only the order of these two runs matters.")
+@click.option("--baseline", metavar="RUN", help="Only how this run compares with the others matters.")
+@click.option("--top", type=click.IntRange(2), metavar="N", help="Only the first N runs matter.")
+@click.option("--to", "wanted", type=float, metavar="C", help="How many judgments a confidence of C takes.")
+@click.option(
+    "--worlds", type=click.IntRange(1), default=8, show_default=True,
+    help="Completions of the judgments in which judging is tried out.",
+)  # fmt: skip
+@click.option(
+    "--most", type=click.IntRange(1), default=10_000, show_default=True,
+    help="Judgments after which --to gives up in a completion.",
+)  # fmt: skip
+@click.option("--seconds", type=float, default=30, show_default=True, help="Time to judge a document.")
+@click.option("--view", type=click.Choice(VIEWS), help="One table alone; files hold documents by default.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is drawn.")
+@session_options
+@output_options()
+def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
+    """Say which documents of RUNs to judge next, and how sure their order is by the judgments in QRELS.
+
+    Expected values with intervals, the pairs of runs that are proven, probable or open, and the documents
+    that tell most about the open ones. QRELS may be the word none: nothing is judged yet.
+
+    \b
+    sounding plan qrels.txt runs/
+    sounding plan qrels.txt runs/ --pair bm25 dense --to 0.95
+    sounding plan none runs/ --next 10 -o to-judge.csv
+    """  # noqa: D301 - click wants the control character
+    parameters = _checked(options)
+    judgments = None if qrels == NOTHING else read_judgments(qrels, options)
+    retrieved = read_lists(runs, None, options)
+    session = _session(retrieved, judgments, parameters, options["seed"])
+    picks = _next(session, options)
+    confidence = session.confidence()
+    proven = _proven(session, confidence, options)
+    outlook = _outlook(session, picks, options) if "documents" in _shown(options) else None
+    courses = None if options["wanted"] is None else _courses(session, options)
+    tables = _tables(session, confidence, proven, picks, outlook, courses, options)
+    write_tables(tables, options["format_name"], options["output"])
+    if options["format_name"] not in PEOPLE:
+        from sounding.report.mtc_tables import truth_note
+
+        remark(truth_note(session), quiet=options["quiet"])
+
+
+def _checked(options: Options) -> Parameters:
+    """What the session is asked for; options that cannot be are refused before files are read."""
+    if options["wanted"] is not None and not 0.5 < options["wanted"] < 1:
+        raise click.UsageError(f"--to {options['wanted']:g}: expected a confidence between 0.5 and 1")
+    if options["seconds"] <= 0:
+        raise click.UsageError(f"--seconds {options['seconds']:g}: expected more than 0")
+    if options["view"] == "forecast" and options["wanted"] is None:
+        raise click.UsageError("--view forecast needs to know for what: give --to, such as --to 0.95")
+    given = [name for name in ("pair", "baseline", "top") if options[name]]
+    if len(given) > 1:
+        raise click.UsageError(f"--{given[0]} and --{given[1]} say what matters in different ways; give one")
+    if options["pair"] and options["pair"][0] == options["pair"][1]:
+        raise click.UsageError(f"--pair names {options['pair'][0]} twice; give two different runs")
+    return taken_parameters(
+        options, pair=options["pair"] or None, baseline=options["baseline"], top=options["top"]
+    )
+
+
+def _session(retrieved: Retrieved, judgments: Any, parameters: Parameters, seed: int) -> Session:
+    from dataclasses import asdict
+
+    from sounding.mtc import Session, known_judgments
+    from sounding.mtc.forms import form_of
+
+    given: Any = ()
+    elsewhere = None
+    if judgments is not None:
+        level = form_of(parameters.measure, parameters.depth).level
+        given, elsewhere = known_judgments(retrieved, judgments, level)
+        if not given:
+            raise DataError(
+                f"{judgments.source}: no document of these runs is judged for any of their topics; give their"
+                f" judgments, or the word {NOTHING} where there are none yet"
+            )
+    return Session(retrieved, seed=seed, given=given, elsewhere=elsewhere, **asdict(parameters))
+
+
+def _next(session: Session, options: Options) -> list[Pick]:
+    """The next documents of every topic that is asked for, what tells most first."""
+    names = session.retrieved.topics
+    for topic in options["topics"]:
+        if topic not in names:
+            raise UnknownNameError("topic", topic, names)
+    asked = options["topics"] or names
+    chosen = [place for place, topic in enumerate(names) if topic in asked]
+    picks = [pick for place in chosen for pick in session.next(topics=[place], count=options["count"])]
+    return sorted(picks, key=lambda pick: (-(pick.weight or 0), pick.document))
+
+
+def _proven(session: Session, confidence: Confidence, options: Options) -> NDArray[Any]:
+    """(run, other) what is proven; asked only where it is shown and the order is probable."""
+    import numpy as np
+
+    place = np.argsort(confidence.order)
+    pairs = session.pairs()
+    pairs = np.where((place[pairs[:, 0]] < place[pairs[:, 1]])[:, np.newaxis], pairs, pairs[:, ::-1])
+    likely = confidence.of_pairs()[pairs[:, 0], pairs[:, 1]] >= options["sure"]
+    pairs = pairs[likely & bool({"ranking", "pairs"} & set(_shown(options)))]
+    with progress_bar(len(pairs), quiet=options["quiet"], label="looking for proofs") as progress:
+        return session.proven(pairs, progress)
+
+
+def _outlook(session: Session, picks: list[Pick], options: Options) -> Outlook | None:
+    from sounding.mtc.planning import outlook
+
+    if not picks:
+        return None
+    seeds = _seeds(options)
+    with progress_bar(len(seeds), quiet=options["quiet"], label="looking ahead") as progress:
+        return outlook(
+            session, [pick.document for pick in picks], seeds,
+            processes=worth_sharing(len(seeds), options["jobs"]), progress=progress,
+        )  # fmt: skip
+
+
+def _courses(session: Session, options: Options) -> list[Course]:
+    from sounding.mtc.planning import courses
+
+    seeds = _seeds(options)
+    with progress_bar(len(seeds), quiet=options["quiet"], label="trying it out") as progress:
+        return courses(
+            session, options["wanted"], seeds, most=options["most"],
+            processes=worth_sharing(len(seeds), options["jobs"]), progress=progress,
+        )  # fmt: skip
+
+
+def _seeds(options: Options) -> list[int]:
+    """One for each completion; those of another --seed are others."""
+    return [options["seed"] * options["worlds"] + world + 1 for world in range(options["worlds"])]
+
+
+def _tables(
+    session: Session,
+    confidence: Confidence,
+    proven: NDArray[Any],
+    picks: list[Pick],
+    outlook: Outlook | None,
+    courses: list[Course] | None,
+    options: Options,
+) -> list[Table]:
+    """All tables for people, one for programs."""
+    from dataclasses import replace
+
+    from sounding.report import mtc_tables as made
+
+    brief = options["format_name"] in PEOPLE and options["view"] is None
+    facts = made.plan_facts(session, confidence, outlook, courses, options["sure"], options["seconds"])
+    facts["policies"] = {name: options[name] for name in ("ties", "compat", "duplicates")}
+    facts["seed"] = options["seed"]
+    every = {
+        "ranking": lambda: made.ranking_table(session, confidence, proven, options["sure"]),
+        "pairs": lambda: made.pairs_table(session, confidence, proven, options["sure"], brief=brief),
+        "documents": lambda: made.documents_table(session, picks, outlook, options["seconds"], brief=brief),
+        "forecast": lambda: made.forecast_table(
+            session, courses or [], options["wanted"], options["seconds"], options["most"]
+        ),
+    }
+    return [replace(every[name](), facts=facts) for name in _shown(options)]
+
+
+def _shown(options: Options) -> list[str]:
+    """The tables that are asked for: all of them for people, one for programs."""
+    if options["view"] is not None:
+        return [options["view"]]
+    if options["format_name"] not in PEOPLE:
+        return ["documents"]
+    return ["ranking", "pairs", "documents", *(["forecast"] if options["wanted"] is not None else [])]

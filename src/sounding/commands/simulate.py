@@ -1,0 +1,420 @@
+"""`sounding simulate`: judging replayed from known judgments, by this strategy and by that."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sounding.commands.mtc_options import (
+    read_judgments,
+    read_lists,
+    session_options,
+    taken_parameters,
+    worth_sharing,
+)
+from sounding.commands.options import output_options, progress_bar, remark, write_tables
+from sounding.errors import DataError, UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sounding.mtc import Confidence
+    from sounding.mtc.list_pairs import ListPair
+    from sounding.mtc.normality import Normality
+    from sounding.mtc.parameters import Parameters
+    from sounding.mtc.reuse import Reuse
+    from sounding.mtc.simulate import Row, Truth
+    from sounding.report.tables import Table
+    from sounding.retrieved import Retrieved
+
+MTC = "mtc"
+ALSO_CALLED = {"pooling": "rank"}  # the paper's word for a pool that is deepened rank by rank
+PEOPLE = ("table", "md", "latex")  # formats that people read
+VIEWS = ("curves", "values", "topics", "differences", "pairs", "leave-out", "histogram")
+HISTOGRAM_DRAWS = 5000  # as in the paper
+
+Options = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replayed:
+    """What one strategy did with one seed."""
+
+    rows: list[Row]
+    documents: list[int]  # in the order in which they were judged
+    confidence: Confidence  # in the end
+
+
+@click.command("simulate", short_help="Judging replayed from known judgments.")
+@click.argument("qrels")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "--strategy", "strategies", default="mtc,rank", show_default=True, metavar="S,S...",
+    help="Who chooses: mtc, and any strategy of pool; pooling is another word for rank.",
+)  # fmt: skip
+@click.option(
+    "--judgments", type=click.IntRange(1), default=1024, show_default=True, metavar="N",
+    help="How many are made.",
+)  # fmt: skip
+@click.option("--at", metavar="N,N...", help="When to look; default: 1, 2, 4, ... and at the end.")
+@click.option(
+    "--seeds", default="0", show_default=True, metavar="S,S...", help="Each is a replay of its own."
+)
+@click.option("--tables", is_flag=True, help="Values, topics and pairs at the end of the first replay.")
+@click.option("--sets", type=click.IntRange(1), metavar="N", help="True values on N sets of topics as well.")
+@click.option(
+    "--pairs", type=click.IntRange(1), metavar="N",
+    help="Judgments that tell two lists of a topic apart, for N pairs of lists drawn at random.",
+)  # fmt: skip
+@click.option("--leave-out", is_flag=True, help="Each run left out in turn, and put back in the end.")
+@click.option("--histogram", nargs=2, metavar="A B", help="Whether the difference of two runs is normal.")
+@click.option("--topic", metavar="T", help="Of --histogram: on this topic alone.")
+@click.option("--view", type=click.Choice(VIEWS), help="One table alone; files hold curves by default.")
+@click.option(
+    "--chart", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    help="Draw it all: .html, .svg, .png or .pdf.",
+)  # fmt: skip
+@session_options
+@output_options()
+def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
+    """Replay the judging of RUNs as if QRELS were not known, and see how soon their order is right.
+
+    After every so many judgments: how sure the order is, and how far it agrees with that by all judgments,
+    for expected values, plain ones and bpref. What nobody judged is not relevant.
+
+    \b
+    sounding simulate qrels.txt runs/ --strategy mtc,pooling,move-to-front --seeds 1,2,3
+    sounding simulate qrels.txt runs/ --prior 0.5 --selection faithful --judgments 2200 --tables
+    sounding simulate qrels.txt runs/ --judgments 2000 --leave-out
+    """  # noqa: D301 - click wants the control character
+    parameters = _checked(options)
+    judgments = read_judgments(qrels, options)
+    retrieved = read_lists(runs, judgments.topics, options)
+    truth = _truth(retrieved, judgments, parameters)
+    found = _Found(retrieved, truth, parameters, options)
+    write_tables(_tables(found), options["format_name"], options["output"])
+    if options["chart"] is not None:
+        _draw(found)
+        remark(f"chart: {options['chart']}", quiet=options["quiet"])
+    if options["format_name"] not in PEOPLE:
+        from sounding.report.simulate_tables import replayed_truth_note
+
+        remark(replayed_truth_note(parameters, retrieved), quiet=options["quiet"])
+
+
+# -- what is asked for -----------------------------------------------------------------------------
+
+
+def _checked(options: Options) -> Parameters:
+    """What sessions are asked for; options that cannot be are refused before files are read."""
+    from sounding.collection.strategies import find_strategy
+
+    view = options["view"]
+    options["strategies"] = [name.strip() for name in options["strategies"].split(",")]
+    for name in options["strategies"]:
+        if name != MTC:
+            try:
+                find_strategy(ALSO_CALLED.get(name, name))
+            except UnknownNameError as error:
+                raise click.UsageError(f"{error}; mtc is one as well") from error
+    options["seeds"] = _numbers("seeds", options["seeds"], least=0)
+    options["at"] = _checkpoints(options)
+    if options["sets"] is not None and not options["tables"] and view != "values":
+        raise click.UsageError(
+            "--sets belongs to the table of values: give --tables or --view values as well"
+        )
+    if view == "pairs" and options["pairs"] is None:
+        raise click.UsageError("--view pairs: say how many pairs of lists with --pairs, such as --pairs 500")
+    if view == "histogram" and not options["histogram"]:
+        raise click.UsageError("--view histogram: name two runs with --histogram A B")
+    if options["topic"] is not None and not options["histogram"]:
+        raise click.UsageError("--topic belongs to --histogram A B")
+    if options["chart"] is not None:
+        from sounding.report.charts import require_suffix
+
+        try:
+            require_suffix(options["chart"])
+        except DataError as error:
+            raise click.UsageError(str(error)) from error
+    options["leave_out"] = options["leave_out"] or view == "leave-out"
+    return taken_parameters(options)
+
+
+def _numbers(name: str, text: str, *, least: int) -> list[int]:
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and int(word) >= least for word in words):
+        raise click.UsageError(f"--{name} {text!r}: expected whole numbers from {least}, such as 1,2,3")
+    return list(dict.fromkeys(int(word) for word in words))
+
+
+def _checkpoints(options: Options) -> list[int]:
+    from sounding.mtc.simulate import doublings
+
+    if options["at"] is None:
+        return doublings(options["judgments"])
+    asked = sorted(_numbers("at", options["at"], least=1))
+    if asked[-1] > options["judgments"]:
+        raise click.UsageError(f"--at {asked[-1]}: only {options['judgments']} are made; raise --judgments")
+    return asked
+
+
+def _truth(retrieved: Retrieved, judgments: Any, parameters: Parameters) -> Truth:
+    from sounding.mtc.forms import form_of
+    from sounding.mtc.simulate import Truth
+
+    truth = Truth.of(retrieved, judgments, form_of(parameters.measure, parameters.depth))
+    if not len(truth.pool):
+        raise DataError("the runs have no documents for the topics of the qrels: there is nothing to judge")
+    if not truth.relevant.any():
+        raise DataError(f"{judgments.source}: no document is relevant, so no run is better than another")
+    if not truth.values.any():
+        raise DataError(
+            f"{judgments.source}: no relevant document is among the first {parameters.depth} of any run:"
+            " all have 0"
+        )
+    return truth
+
+
+# -- what is found ---------------------------------------------------------------------------------
+
+
+class _Found:
+    """All that was asked for, each part worked out when it is first used."""
+
+    def __init__(self, retrieved: Retrieved, truth: Truth, parameters: Parameters, options: Options) -> None:
+        self.retrieved, self.truth, self.parameters, self.options = retrieved, truth, parameters, options
+        self._kept: dict[str, Any] = {}
+
+    @property
+    def replays(self) -> list[Replayed]:
+        """One for every strategy and seed."""
+        return self._once("replays", _replays)
+
+    @property
+    def rows(self) -> list[Row]:
+        """Those of all replays."""
+        return [row for replay in self.replays for row in replay.rows]
+
+    @property
+    def pairs(self) -> list[ListPair]:
+        """Pairs of lists with the judgments that tell them apart."""
+        return self._once("pairs", _list_pairs)
+
+    @property
+    def reused(self) -> list[Reuse]:
+        """Each run left out."""
+        return self._once("reused", _reused)
+
+    @property
+    def normality(self) -> Normality:
+        """Of the difference of two runs."""
+        return self._once("normality", _normality)
+
+    def _once(self, name: str, work: Any) -> Any:
+        if name not in self._kept:
+            self._kept[name] = work(self)
+        return self._kept[name]
+
+
+def _replays(found: _Found) -> list[Replayed]:
+    from sounding.workers import map_items
+
+    options = found.options
+    items = [(name, seed) for name in options["strategies"] for seed in options["seeds"]]
+    processes = worth_sharing(len(items), options["jobs"])
+    alone = processes == 1
+    total = len(items) * (min(options["judgments"], len(found.truth.pool)) if alone else 1)
+    with progress_bar(total, quiet=options["quiet"], label="judging") as progress:
+        return map_items(
+            lambda item: _replayed(found, *item, progress if alone else None),
+            items, processes=processes, progress=None if alone else progress,
+        )  # fmt: skip
+
+
+def _replayed(found: _Found, name: str, seed: int, progress: Any) -> Replayed:
+    from sounding.collection.strategies import find_strategy, make_strategy
+    from sounding.mtc import Session
+    from sounding.mtc.simulate import simulate
+
+    session = Session(found.retrieved, seed=seed, **asdict(found.parameters))
+    strategy = None
+    if name != MTC:
+        kind = find_strategy(ALSO_CALLED.get(name, name))
+        level = {"level": session.form.level} if "level" in kind.parameters else {}
+        strategy = make_strategy(kind.name, found.retrieved, seed=seed, **level)
+    rows = simulate(
+        session, found.truth, [*found.options["at"], found.options["judgments"]], name=name,
+        strategy=strategy, sure=found.options["sure"], progress=progress,
+    )  # fmt: skip
+    documents = [document for document, _ in session.state()["judgments"]]
+    return Replayed(rows, documents, session.confidence())
+
+
+def _list_pairs(found: _Found) -> list[ListPair]:
+    from sounding.mtc.list_pairs import list_pairs
+
+    options = found.options
+    with progress_bar(options["pairs"], quiet=options["quiet"], label="pairs of lists") as progress:
+        return list_pairs(
+            found.retrieved, found.truth, found.parameters, sure=options["sure"], most=options["pairs"],
+            seed=options["seeds"][0], processes=worth_sharing(options["pairs"], options["jobs"]),
+            progress=progress,
+        )  # fmt: skip
+
+
+def _reused(found: _Found) -> list[Reuse]:
+    from sounding.mtc.reuse import reuse
+
+    options, runs = found.options, len(found.retrieved.runs)
+    if runs < 3:
+        raise DataError("--leave-out needs three runs or more: one alone is no ranking")
+    last = options["judgments"]
+    quarters = sorted({max(1, last * quarter // 4) for quarter in range(1, 5)})
+    with progress_bar(runs, quiet=options["quiet"], label="leaving out") as progress:
+        rows = reuse(
+            found.retrieved, found.truth, found.parameters, quarters, seed=options["seeds"][0],
+            processes=worth_sharing(runs, options["jobs"]), progress=progress,
+        )  # fmt: skip
+    if not rows:
+        raise DataError(f"fewer than {quarters[0]} documents can be judged; lower --judgments")
+    return rows
+
+
+def _normality(found: _Found) -> Normality:
+    from sounding.mtc import Session
+    from sounding.mtc.normality import normality
+
+    names, options = list(found.options["histogram"]), found.options
+    for name in names:
+        if name not in found.retrieved.runs:
+            raise UnknownNameError("run", name, found.retrieved.runs)
+    topics = found.retrieved.topics
+    if options["topic"] is not None and options["topic"] not in topics:
+        raise UnknownNameError("topic", options["topic"], topics)
+    two = found.retrieved.pick([found.retrieved.runs.index(name) for name in names])
+    session = Session(
+        two, seed=options["seeds"][0], **asdict(replace(found.parameters, draws=HISTOGRAM_DRAWS))
+    )
+    values = session.drawn_values()
+    chosen = values if options["topic"] is None else values[[topics.index(options["topic"])]]
+    gaps = (chosen[:, 0] - chosen[:, 1]).mean(axis=0, dtype=float)
+    result = normality(gaps)
+    if result is None:
+        raise DataError(f"{names[0]} and {names[1]} differ by the same in every completion: nothing varies")
+    return result
+
+
+# -- what is shown ---------------------------------------------------------------------------------
+
+
+def _tables(found: _Found) -> list[Table]:
+    """All that was asked for, for people; one table for programs."""
+    options, view = found.options, found.options["view"]
+    for_people = options["format_name"] in PEOPLE
+    if view is None and for_people:
+        wanted = ["curves", *(["values", "topics", "differences"] if options["tables"] else [])]
+        wanted += [name for name in ("pairs", "leave-out", "histogram") if options[name.replace("-", "_")]]
+    else:
+        wanted = [view or "curves"]
+    return [table for name in wanted for table in _view(found, name, for_people)]
+
+
+def _view(found: _Found, name: str, for_people: bool) -> list[Table]:
+    from sounding.mtc.list_pairs import correlations
+    from sounding.mtc.reuse import prior_when_back
+    from sounding.report import simulate_tables as made
+
+    options, parameters = found.options, found.parameters
+    if name == "curves":
+        return [_curves(found, for_people)]
+    if name in ("values", "topics", "differences"):
+        return [_at_the_end(found, name, for_people)]
+    if name == "pairs":
+        related = correlations(found.pairs)
+        return [made.list_pairs_table(found.pairs, related, options["sure"], brief=for_people)]
+    if name == "leave-out":
+        return made.reuse_tables(found.reused, prior_when_back(parameters.prior), brief=for_people)
+    where = "all topics" if options["topic"] is None else f"topic {options['topic']}"
+    return [made.normality_table(found.normality, options["histogram"], where, parameters.prior)]
+
+
+def _at_the_end(found: _Found, name: str, for_people: bool) -> Table:
+    """A table of how things stood when the first replay had ended."""
+    from sounding.report import simulate_tables as made
+
+    options, truth, parameters, first = found.options, found.truth, found.parameters, found.replays[0]
+    who = f"{options['strategies'][0]}, seed {options['seeds'][0]}"
+    if name == "values":
+        return made.values_table(first.confidence, truth, parameters.measure, _sets(found), who)
+    if name == "topics":
+        return made.topics_table(found.retrieved, truth, first.documents, _level(parameters), who)
+    return made.differences_table(first.confidence, truth, options["sure"], who, brief=for_people)
+
+
+def _curves(found: _Found, for_people: bool) -> Table:
+    from sounding.report import mtc_tables
+    from sounding.report import simulate_tables as made
+
+    options, rows = found.options, found.rows
+    facts = {
+        "truth": made.replayed_truth_note(found.parameters, found.retrieved),
+        "parameters": asdict(found.parameters), "pool": len(found.truth.pool), "sure": options["sure"],
+        "policies": {name: options[name] for name in ("ties", "compat", "duplicates")},
+    }  # fmt: skip
+    if not for_people:
+        return replace(made.curve_table(rows, []), facts=facts)
+    notes = [
+        *made.cost_notes(rows, len(found.truth.pool), options["sure"]),
+        made.replayed_truth_note(found.parameters, found.retrieved),
+        *made.topic_notes(found.retrieved, found.truth),
+        *mtc_tables.missing_notes(found.retrieved),
+        mtc_tables.how_note(found.parameters),
+        *made.curve_notes(len(options["seeds"]), options["sure"], found.truth),
+    ]
+    return made.mean_curve_table(rows, notes)
+
+
+def _sets(found: _Found) -> Sequence[Any]:
+    """Topics in so many sets of neighbours."""
+    import numpy as np
+
+    topics, number = len(found.retrieved.topics), found.options["sets"]
+    if number is None:
+        return []
+    if number > topics:
+        raise DataError(f"--sets {number}: there are only {topics} topics")
+    return np.array_split(np.arange(topics), number)
+
+
+def _level(parameters: Parameters) -> float:
+    from sounding.mtc.forms import form_of
+
+    return form_of(parameters.measure, parameters.depth).level
+
+
+def _draw(found: _Found) -> None:
+    """The charts of all that was asked for, under each other."""
+    import polars
+
+    from sounding.report import charts
+    from sounding.report.simulate_tables import agreement_rows, mean_rows
+
+    options = found.options
+    drawn: list[Any] = []
+    if options["view"] in (None, "curves"):
+        means = polars.DataFrame(mean_rows(found.rows))
+        if len(options["seeds"]) > 1:
+            means = means.rename({"lowest": "lower", "highest": "upper"})
+        drawn.append(charts.confidence_by_judgments(means, wanted=options["sure"]))
+        drawn.append(charts.agreement_by_judgments(polars.DataFrame(agreement_rows(found.rows))))
+    if options["pairs"] is not None:
+        drawn.append(charts.judgments_by_difference(polars.DataFrame(found.pairs)))
+    if options["histogram"]:
+        frame = polars.DataFrame({"deviations": found.normality.standardised})
+        drawn.append(charts.difference_histogram(frame, p=found.normality.p))
+    if not drawn:
+        raise DataError(f"--view {options['view']} has no chart; leave --chart out, or --view")
+    charts.save(charts.together(drawn), options["chart"])

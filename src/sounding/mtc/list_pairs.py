@@ -1,0 +1,139 @@
+"""How many judgments tell two lists of one topic apart, and what that depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from sounding.agreement import pearson
+from sounding.mtc.parameters import Parameters
+from sounding.mtc.session import Session
+from sounding.mtc.simulate import Truth
+from sounding.ranking import Values
+from sounding.retrieved import NONE, Retrieved
+from sounding.workers import Progress, map_items
+
+
+class ListPair(NamedTuple):
+    """Two lists of a topic, and the judgments it took to be sure which is better."""
+
+    topic: str
+    run: str
+    other: str
+    difference: float  # between their true values, without sign
+    distance: float  # sum over documents of the difference between their reciprocal ranks, without sign
+    judgments: int | None  # until the order was as sure as wanted; None: it never was
+    right: bool | None  # whether that order is the true one; None: never sure, or equal in truth
+
+
+class Correlations(NamedTuple):
+    """Pearson's coefficients over the pairs that were told apart; NaN where they cannot be had."""
+
+    difference_judgments: float
+    distance_judgments: float
+    difference_distance: float
+
+
+def list_pairs(
+    retrieved: Retrieved,
+    truth: Truth,
+    parameters: Parameters,
+    *,
+    sure: float = 0.95,
+    most: int | None = None,
+    seed: int = 0,
+    processes: int = 1,
+    progress: Progress | None = None,
+) -> list[ListPair]:
+    """Every pair of lists of every topic, or `most` of them drawn at random, judged by itself.
+
+    Pairs of which one run lacks the topic, and pairs of equal lists, are left out: nothing tells these apart.
+    """
+    cut = retrieved.cut(parameters.depth)
+    every = [
+        (topic, first, second)
+        for topic in range(len(cut.topics))
+        for first in range(len(cut.runs))
+        for second in range(first + 1, len(cut.runs))
+        if _can_differ(cut, topic, first, second)
+    ]
+    if most is not None and len(every) > most:
+        chosen = np.sort(np.random.default_rng(seed).choice(len(every), most, replace=False))
+        every = [every[place] for place in chosen]
+    return map_items(
+        lambda item: _told_apart(cut, truth, parameters, sure, seed, *item),
+        every, processes=processes, progress=progress,
+    )  # fmt: skip
+
+
+def correlations(found: Sequence[ListPair]) -> Correlations:
+    """How judgments, difference and distance go together."""
+    known = [pair for pair in found if pair.judgments is not None]
+    difference = np.array([pair.difference for pair in known])
+    distance = np.array([pair.distance for pair in known])
+    judgments = np.array([float(pair.judgments or 0) for pair in known])
+    return Correlations(
+        _pearson(difference, judgments), _pearson(distance, judgments), _pearson(difference, distance)
+    )
+
+
+def _pearson(left: Values, right: Values) -> float:
+    if len(left) < 2 or np.ptp(left) == 0 or np.ptp(right) == 0:
+        return float("nan")
+    return pearson(left, right)
+
+
+def _can_differ(retrieved: Retrieved, topic: int, first: int, second: int) -> bool:
+    own, other = retrieved.lists[first, topic], retrieved.lists[second, topic]
+    return own[0] != NONE and other[0] != NONE and not np.array_equal(own, other)
+
+
+def _told_apart(
+    retrieved: Retrieved,
+    truth: Truth,
+    parameters: Parameters,
+    sure: float,
+    seed: int,
+    topic: int,
+    first: int,
+    second: int,
+) -> ListPair:
+    begin = int(retrieved.starts[topic])
+    session = Session(_one_topic(retrieved, topic, (first, second)), seed=seed, **asdict(parameters))
+    number, confidence = 0, session.confidence()
+    while confidence.of_ranking() < sure and (due := session.next()):
+        session.judge(due[0].document, float(truth.grades[begin + due[0].document]))
+        number, confidence = number + 1, session.confidence()
+    gap = float(truth.by_topic[topic, first] - truth.by_topic[topic, second])
+    reached = confidence.of_ranking() >= sure
+    said = confidence.values[0] - confidence.values[1]
+    return ListPair(
+        retrieved.topics[topic], retrieved.runs[first], retrieved.runs[second], abs(gap),
+        _distance(retrieved, topic, first, second), number if reached else None,
+        bool(np.sign(said) == np.sign(gap)) if reached and gap else None,
+    )  # fmt: skip
+
+
+def _one_topic(retrieved: Retrieved, topic: int, runs: Sequence[int]) -> Retrieved:
+    """Some runs on one topic; its documents are numbered from 0."""
+    begin, end = retrieved.starts[topic : topic + 2].tolist()
+    lists = retrieved.lists[list(runs), topic : topic + 1]
+    return replace(
+        retrieved, runs=tuple(retrieved.runs[run] for run in runs),
+        tags=tuple(retrieved.tags[run] for run in runs), topics=(retrieved.topics[topic],),
+        starts=np.array([0, end - begin]), docs=retrieved.docs[np.arange(begin, end)],
+        lists=np.where(lists == NONE, NONE, lists - begin).astype(np.int32),
+    )  # fmt: skip
+
+
+def _distance(retrieved: Retrieved, topic: int, first: int, second: int) -> float:
+    begin, end = retrieved.starts[topic : topic + 2].tolist()
+    inverse = np.zeros((2, end - begin))
+    for row, run in enumerate((first, second)):
+        documents = retrieved.lists[run, topic]
+        documents = documents[documents != NONE] - begin
+        inverse[row, documents] = 1 / np.arange(1, len(documents) + 1)
+    return float(np.abs(inverse[0] - inverse[1]).sum())

@@ -1,0 +1,293 @@
+"""Tables of minimal test collections: what to judge next, and how sure the order of the runs is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sounding.ranking import Values
+from sounding.report.pool_tables import count, hours
+from sounding.report.tables import Column, Table
+
+if TYPE_CHECKING:
+    from sounding.collection.strategy import Pick
+    from sounding.mtc import Confidence, Parameters, Session
+    from sounding.mtc.forms import Form
+    from sounding.mtc.planning import Course, Outlook
+    from sounding.retrieved import Retrieved
+
+NORMAL_95 = 1.959964  # deviations on either side that hold 95% of a normal distribution
+SHOWN = 20  # rows of a long table that people see
+SAME = 1e-12  # values that differ by less differ by rounding
+
+Flags = NDArray[np.bool_]
+PROVEN, PROBABLE, EQUAL, OPEN = "proven", "probable", "equal", "open"
+
+
+def truth_note(session: Session) -> str:
+    """What the expected values are expected values of."""
+    depth = session.parameters.depth
+    return (
+        f"Truth: {session.form.name} of the first {count(depth, 'document')} of each run on"
+        f" {count(len(session.retrieved.topics), 'topic')}, were all of them judged."
+    )
+
+
+def how_note(parameters: Parameters) -> str:
+    """How chances, weights and confidence were found."""
+    return (
+        f"Prior {parameters.prior}, selection {parameters.selection}, confidence by {parameters.confidence}"
+        + (f" ({parameters.draws:,})." if parameters.confidence == "draws" else ".")
+    )
+
+
+def ranking_table(session: Session, confidence: Confidence, proven: Flags, sure: float) -> Table:
+    """One row a run, best first: expected value, interval, and how sure it is to be above the next."""
+    order = confidence.order
+    value, half = confidence.values[order], NORMAL_95 * confidence.deviations[order]
+    above = confidence.adjacent().tolist()
+    matter = {frozenset(pair) for pair in session.pairs().tolist()}
+    adjacent = list(pairwise(order.tolist()))
+    words = [
+        word if frozenset(pair) in matter else None
+        for pair, word in zip(adjacent, _words(session, confidence, proven, adjacent, sure), strict=True)
+    ]
+    return Table(
+        [
+            Column("run", [confidence.runs[run] for run in order]),
+            Column(f"expected {session.form.name}", value.tolist(), digits=4),
+            Column("low", np.maximum(value - half, 0).tolist(), digits=4),
+            Column("high", np.minimum(value + half, _most(session.form)).tolist(), digits=4),
+            Column("above next", [*above, None], digits=3),
+            Column("order", [*words, None]),
+        ],
+        title="Ranking by expected value",
+        notes=[
+            truth_note(session), *missing_notes(session.retrieved), how_note(session.parameters),
+            "Low and high hold 95%.",
+        ],
+    )  # fmt: skip
+
+
+def _most(form: Form) -> float:
+    """The most that a value can be."""
+    return max(1.0, float(form.weights.sum())) if form.divided_by == "nothing" else 1.0
+
+
+def missing_notes(retrieved: Retrieved) -> list[str]:
+    """Which runs lack topics, so that their value is 0 there."""
+    lacking = {
+        run: [topic for topic, length in zip(retrieved.topics, lengths, strict=True) if not length]
+        for run, lengths in zip(retrieved.runs, retrieved.lengths.tolist(), strict=True)
+    }
+    short = {run: topics for run, topics in lacking.items() if topics}
+    if not short:
+        return []
+    named = [
+        f"{run} lacks {count(len(topics), 'topic')} ({topics[0]})"
+        if len(topics) == 1
+        else f"{run} lacks {count(len(topics), 'topic')} ({topics[0]}, ...)"
+        for run, topics in short.items()
+    ]
+    more = f" and {len(named) - 3:,} more runs" if len(named) > 3 else ""
+    return [f"{', '.join(named[:3])}{more}: the value is 0 there."]
+
+
+def pairs_table(
+    session: Session, confidence: Confidence, proven: Flags, sure: float, *, brief: bool
+) -> Table:
+    """One row for each pair that matters, the better run first, the least sure pairs on top."""
+    place = np.argsort(confidence.order)
+    pairs = [
+        (run, other) if place[run] < place[other] else (other, run) for run, other in session.pairs().tolist()
+    ]
+    chance = confidence.of_pairs()
+    pairs.sort(key=lambda pair: (chance[pair], place[pair[0]], place[pair[1]]))
+    words = _words(session, confidence, proven, pairs, sure)
+    notes = [_stopping(words, sure), _mean_sure(session, confidence)]
+    shown = pairs[:SHOWN] if brief else pairs
+    if len(shown) < len(pairs):
+        notes.insert(0, f"The {len(shown)} least sure of {count(len(pairs), 'pair')}; --view pairs has all.")
+    return Table(
+        [
+            Column("run", [confidence.runs[run] for run, _ in shown]),
+            Column("other", [confidence.runs[other] for _, other in shown]),
+            Column(
+                "difference",
+                [float(confidence.values[run] - confidence.values[other]) for run, other in shown],
+                digits=4,
+            ),
+            Column("confidence", [float(chance[pair]) for pair in shown], digits=3),
+            Column("order", words[: len(shown)]),
+        ],
+        title="Pairs of runs",
+        notes=notes,
+        keys=2,
+    )
+
+
+def documents_table(
+    session: Session, picks: Sequence[Pick], outlook: Outlook | None, seconds: float, *, brief: bool
+) -> Table:
+    """One row a document to judge, what tells most first."""
+    shown = picks[:SHOWN] if brief else picks
+    notes = []
+    if len(shown) < len(picks):
+        notes.append(f"The first {len(shown)} of {count(len(picks), 'document')}; -o FILE.csv has all.")
+    if outlook is None:
+        notes.append("Nothing is left to judge." if not session.next() else "No document was asked for.")
+    else:
+        after = outlook.after
+        notes.append(
+            f"Judging {count(len(picks), 'document')} ({hours(len(picks), seconds):,.1f} hours at"
+            f" {seconds:g} s each) is expected to bring the confidence from {outlook.before:.3f} to"
+            f" {after.mean():.3f}{_error(after)}; {after.min():.3f} to {after.max():.3f} in"
+            f" {count(len(after), 'completion')} drawn."
+        )
+    retrieved = session.retrieved
+    return Table(
+        [
+            Column("topic", [retrieved.topics[pick.topic] for pick in shown]),
+            Column("doc", [retrieved.docs.text(pick.document) for pick in shown]),
+            Column("chance", [session.chance(pick.document) for pick in shown], digits=3),
+            Column("pool_rank", [pick.pool_rank for pick in shown]),
+            _weights([pick.weight or 0.0 for pick in shown], brief=brief),
+        ],
+        title="To judge next",
+        notes=notes,
+        keys=2,
+    )
+
+
+def _error(values: Values) -> str:
+    """The standard error of a mean; nothing where there is one value."""
+    return f" ± {values.std(ddof=1) / np.sqrt(len(values)):.3f}" if len(values) > 1 else ""
+
+
+def _weights(weights: Sequence[float], *, brief: bool) -> Column:
+    """What documents tell: for people as a share of what the first one tells."""
+    if not brief:
+        return Column("weight", weights, digits=8)
+    most = max(weights, default=0.0)
+    return Column("tells", [weight / most if most else None for weight in weights], digits=3)
+
+
+def forecast_table(
+    session: Session, courses: Sequence[Course], wanted: float, seconds: float, most: int
+) -> Table:
+    """One row for each completion in which judging was tried out."""
+    notes = [forecast_note(courses, wanted, seconds)]
+    if any(course.all_judged and not course.reached for course in courses):
+        notes.append("Runs that stay equal, or nearly so, when all is judged keep a confidence below that.")
+    elif any(not course.reached for course in courses):
+        notes.append(f"Given up after {most:,} judgments; --most goes further.")
+    notes.append("Confidence is the mean over the pairs of runs that matter.")
+    return Table(
+        [
+            Column("completion", list(range(1, len(courses) + 1))),
+            Column("judgments", [course.judgments[-1] if course.reached else None for course in courses]),
+            Column(
+                "hours",
+                [hours(course.judgments[-1], seconds) if course.reached else None for course in courses],
+                digits=1,
+            ),
+            Column("first", [course.confidence[0] for course in courses], digits=3),
+            Column("last", [course.confidence[-1] for course in courses], digits=3),
+        ],
+        title=f"Judgments to a confidence of {wanted:g}",
+        notes=notes,
+    )
+
+
+def forecast_note(courses: Sequence[Course], wanted: float, seconds: float) -> str:
+    """How many judgments and hours are needed, and how far that is uncertain."""
+    needed = np.sort([course.needed for course in courses])
+    reached = int(np.isfinite(needed).sum())
+    if not reached:
+        last = max(course.judgments[-1] for course in courses)
+        return f"In none of {count(len(needed), 'completion')} did {last:,} judgments reach {wanted:g}."
+    if needed[-1] == 0:
+        return f"The confidence is {wanted:g} or more already."
+    middle = needed[(len(needed) - 1) // 2]
+    text = (
+        f"About {middle:,.0f} more judgments ({hours(int(middle), seconds):,.1f} hours) for {wanted:g}"
+        if np.isfinite(middle)
+        else f"In less than half of the completions was {wanted:g} reached"
+    )
+    return (
+        f"{text}; {needed[0]:,.0f} to {needed[reached - 1]:,.0f} in {reached} of"
+        f" {count(len(needed), 'completion')} drawn from what is believed now, to within a tenth."
+    )
+
+
+def plan_facts(
+    session: Session,
+    confidence: Confidence,
+    outlook: Outlook | None,
+    courses: Sequence[Course] | None,
+    sure: float,
+    seconds: float,
+) -> dict[str, Any]:
+    """What json holds beside the rows."""
+    facts: dict[str, Any] = {
+        "truth": truth_note(session),
+        "parameters": asdict(session.parameters),
+        "judgments": session.judgments,
+        "confidence": confidence.of_these(session.pairs()),
+        "sure": sure,
+        "seconds": seconds,
+    }
+    if outlook is not None:
+        facts["outlook"] = {"before": outlook.before, "after": outlook.after.tolist()}
+    if courses is not None:
+        facts["forecast"] = [
+            {
+                "reached": course.reached,
+                "all_judged": course.all_judged,
+                "judgments": list(course.judgments),
+                "confidence": list(course.confidence),
+            }
+            for course in courses
+        ]
+    return facts
+
+
+def _words(
+    session: Session, confidence: Confidence, proven: Flags, pairs: Sequence[tuple[int, int]], sure: float
+) -> list[str]:
+    """What is known of the order of each pair, a better run and another."""
+    lists, values = session.retrieved.cut(session.parameters.depth).lists, confidence.values
+    over = not session.next()
+    chance = confidence.of_pairs()
+    words = []
+    for run, other in pairs:
+        same = np.array_equal(lists[run], lists[other]) or (over and abs(values[run] - values[other]) < SAME)
+        likely = chance[run, other] >= sure
+        words.append(PROVEN if proven[run, other] else EQUAL if same else PROBABLE if likely else OPEN)
+    return words
+
+
+def _stopping(words: Sequence[str], sure: float) -> str:
+    """How far both stopping rules have come."""
+    proven, probable, equal, still = (words.count(word) for word in (PROVEN, PROBABLE, EQUAL, OPEN))
+    text = (
+        f"Of {count(len(words), 'pair')}, {proven:,} proven whatever the rest is, {probable:,} probable at"
+        f" {sure:g}, {still:,} open"
+    )
+    if equal:
+        text += f", {equal:,} equal whatever is judged"
+    if still:
+        return f"{text}."
+    return f"{text}: judging may stop" + ("." if probable else ", for nothing can change the order.")
+
+
+def _mean_sure(session: Session, confidence: Confidence) -> str:
+    return (
+        f"Confidence {confidence.of_these(session.pairs()):.3f} after {count(session.judgments, 'judgment')}:"
+        " the mean over these pairs."
+    )

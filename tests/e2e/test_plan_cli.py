@@ -1,0 +1,279 @@
+"""`sounding plan` as a person uses it: what to judge next, how sure the order is, and how far it is to go."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sounding.cli import main
+from sounding.data.formats import read_qrels
+from sounding.mtc import Session, known_judgments
+from sounding.retrieved import Retrieved, read_retrieved
+
+Said = tuple[int, str, str]
+Call = Callable[..., Said]
+
+ROOT = Path(__file__).parents[2]
+QUICK = ("--worlds", "2", "--depth", "20", "--jobs", "1")
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A simulated collection of 6 runs and 5 topics, judged to depth 4, and small files of all kinds."""
+    folder = tmp_path_factory.mktemp("plan") / "trial"
+    sizes = ["--topics", "5", "--groups", "3", "--systems", "2", "--documents", "300", "--length", "40"]
+    with pytest.raises(SystemExit):
+        main(["sample", str(folder), *sizes, "--pool-depth", "4", "--seed", "4"])
+    write_small(folder)
+    return folder
+
+
+def write_small(folder: Path) -> None:
+    """Two runs that lack a topic each, a copy of the first, and judgments from none to all."""
+    first = "1 Q0 d1 1 9 {0}\n1 Q0 d2 2 8 {0}\n1 Q0 d3 3 7 {0}\n2 Q0 e1 1 9 {0}\n2 Q0 e2 2 8 {0}\n"
+    (folder / "one").write_text(first.format("one"))
+    (folder / "copy").write_text(first.format("copy"))
+    (folder / "two").write_text("1 Q0 d3 1 9 two\n1 Q0 d4 2 8 two\n3 Q0 f1 1 8 two\n")
+    (folder / "some").write_text("1 0 d1 1\n1 0 d2 0\n")
+    judged = {"1": "d1 d2 d3 d4", "2": "e1 e2", "3": "f1"}
+    lines = [
+        f"{topic} 0 {doc} {int(doc[1] == '1')}" for topic, docs in judged.items() for doc in docs.split()
+    ]
+    (folder / "all").write_text("\n".join(lines) + "\n")
+    (folder / "nobody").write_text("1 0 x 1\n")
+    (folder / "none-relevant").write_text("1 0 d1 0\n2 0 e1 0\n")
+    (folder / "single").write_text("1 0 d1 1\n")
+
+
+@pytest.fixture
+def call(trial: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run `sounding plan` in the folder of the collection."""
+    monkeypatch.chdir(trial)
+
+    def run(*arguments: str) -> Said:
+        capsys.readouterr()
+        status = 0
+        try:
+            main(["plan", *arguments])
+        except SystemExit as left:
+            status = int(left.code or 0)
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
+
+
+def session_of(trial: Path, **parameters: object) -> tuple[Session, Retrieved]:
+    retrieved = read_retrieved(sorted((trial / "runs").iterdir()), depth=20)
+    given, elsewhere = known_judgments(retrieved, read_qrels(trial / "qrels.txt"))
+    chosen: dict[str, object] = {"depth": 20, **parameters}
+    return Session(retrieved, given=given, elsewhere=elsewhere, **chosen), retrieved  # type: ignore[arg-type]
+
+
+def read(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(text.splitlines()))
+
+
+def words(text: str) -> str:
+    """Text without its line breaks, which depend on the width."""
+    return " ".join(text.split())
+
+
+def test_documents_are_the_next_of_every_topic_what_tells_most_first(call: Call, trial: Path) -> None:
+    status, out, err = call("qrels.txt", "runs", *QUICK, "--next", "2", "--format", "csv")
+    assert status == 0
+    session, retrieved = session_of(trial)
+    picks = [pick for topic in range(5) for pick in session.next(topics=[topic], count=2)]
+    picks.sort(key=lambda pick: -(pick.weight or 0))
+    rows = read(out)
+    assert list(rows[0]) == ["topic", "doc", "chance", "pool_rank", "weight"]
+    assert [(row["topic"], row["doc"]) for row in rows] == [
+        (retrieved.topics[pick.topic], retrieved.docs.text(pick.document)) for pick in picks
+    ]
+    assert [float(row["chance"]) for row in rows] == [session.chance(pick.document) for pick in picks]
+    assert err == "Truth: AP of the first 20 documents of each run on 5 topics, were all of them judged.\n"
+
+
+def test_one_topic_can_be_asked_for(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", *QUICK, "--topic", "52", "--next", "4", "--format", "csv")
+    assert {row["topic"] for row in read(out)} == {"52"}
+
+
+def test_the_ranking_has_expected_values_intervals_and_how_sure_each_is(call: Call, trial: Path) -> None:
+    _, out, _ = call("qrels.txt", "runs", *QUICK, "--view", "ranking", "--format", "csv")
+    rows = read(out)
+    sure = session_of(trial)[0].confidence()
+    order = sure.order
+    assert [row["run"] for row in rows] == [sure.runs[run] for run in order]
+    value = np.array([float(row["expected AP"]) for row in rows])
+    np.testing.assert_allclose(value, sure.values[order])
+    high = np.minimum(value + 1.959964 * sure.deviations[order], 1)
+    np.testing.assert_allclose([float(row["high"]) for row in rows], high)
+    assert [float(row["above next"]) for row in rows[:-1]] == sure.adjacent().tolist()
+    assert rows[-1]["above next"] == ""
+
+
+@pytest.mark.parametrize(
+    ("choice", "pairs"), [((), 15), (("--baseline", "auk-1"), 5), (("--top", "3"), 3), (("--pair",), 1)]
+)
+def test_pairs_are_those_that_matter_the_least_sure_first(
+    call: Call, choice: tuple[str, ...], pairs: int
+) -> None:
+    if choice == ("--pair",):
+        choice = ("--pair", "auk-1", "albatross-2")
+    _, out, _ = call("qrels.txt", "runs", *QUICK, *choice, "--view", "pairs", "--format", "csv")
+    rows = read(out)
+    assert len(rows) == pairs
+    sure = [float(row["confidence"]) for row in rows]
+    assert sure == sorted(sure)
+    for row in rows:
+        assert float(row["difference"]) >= 0
+        probable = float(row["confidence"]) >= 0.95
+        assert row["order"] in (("probable", "proven") if probable else ("open",))
+    if pairs == 1:
+        assert {rows[0]["run"], rows[0]["other"]} == {"auk-1", "albatross-2"}
+
+
+def test_people_see_ranking_pairs_documents_and_what_judging_brings(call: Call) -> None:
+    status, out, err = call("qrels.txt", "runs", *QUICK)
+    assert (status, err) == (0, "")
+    for title in ("Ranking by expected value", "Pairs of runs", "To judge next"):
+        assert f"\n{title}\n" in f"\n{out}"
+    said = words(out)
+    found = re.search(
+        r"Judging 15 documents \(0\.1 hours at 30 s each\) is expected to bring the confidence from"
+        r" ([\d.]+) to ([\d.]+) ± [\d.]+; ([\d.]+) to ([\d.]+) in 2 completions drawn\.",
+        said,
+    )
+    assert found
+    before, after, low, high = map(float, found.groups())
+    assert low <= after <= high
+    assert f"Confidence {before:.3f} after" in said
+    assert re.search(r"Of 15 pairs, \d+ proven whatever the rest is, \d+ probable at 0\.95, \d+ open", said)
+    assert "Truth: AP of the first 20 documents of each run on 5 topics, were all of them judged." in said
+
+
+def test_a_confidence_is_reached_after_so_many_judgments_and_hours(call: Call) -> None:
+    argument = ("qrels.txt", "runs", *QUICK, "--to", "0.9", "--seconds", "60")
+    status, out, _ = call(*argument, "--view", "forecast", "--format", "json")
+    assert status == 0
+    body = json.loads(out)
+    assert len(body["rows"]) == 2
+    for row, course in zip(body["rows"], body["forecast"], strict=True):
+        assert course["reached"]
+        assert row["judgments"] == course["judgments"][-1] > 0
+        assert row["hours"] == pytest.approx(row["judgments"] / 60)
+        assert course["confidence"][-1] >= 0.9 > course["confidence"][-2]
+    needed = sorted(row["judgments"] for row in body["rows"])
+    said = words(call(*argument)[1])
+    assert f"About {needed[0]} more judgments ({needed[0] / 60:.1f} hours) for 0.9; {needed[0]} to" in said
+    assert f"{needed[1]} in 2 of 2 completions drawn" in said
+
+
+def test_what_takes_too_long_is_given_up_and_said(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", *QUICK, "--to", "0.99", "--most", "3")
+    assert "In none of 2 completions did 3 judgments reach 0.99. Given up after 3 judgments" in words(out)
+
+
+def test_nothing_judged_is_a_beginning(call: Call) -> None:
+    status, out, _ = call("none", "runs", *QUICK)
+    assert status == 0
+    assert "after 0 judgments" in words(out)
+
+
+@pytest.mark.parametrize("measure", ["P@5", "nDCG@10", "RBP", "AP(rel=2)"])
+def test_other_measures_are_planned_for_as_well(call: Call, measure: str) -> None:
+    status, out, _ = call("qrels.txt", "runs", *QUICK, "-m", measure, "--prior", "0.5", "--next", "1")
+    assert status == 0
+    assert "confidence by normal." in out
+    assert f"Truth: {measure[:3]}" in out
+
+
+def test_model_is_another_word_for_the_prior_of_runs(call: Call) -> None:
+    chosen = ("qrels.txt", "runs", *QUICK, "--format", "csv", "--prior")
+    assert call(*chosen, "model")[1] == call(*chosen, "runs")[1]
+
+
+# -- small collections -----------------------------------------------------------------------------
+
+
+def test_runs_that_lack_topics_are_named(call: Call) -> None:
+    _, out, _ = call("some", "one", "two", *QUICK)
+    assert "one lacks 1 topic (3), two lacks 1 topic (2): the value is 0 there." in words(out)
+
+
+def test_everything_judged_is_proven_and_nothing_is_left(call: Call) -> None:
+    status, out, _ = call("all", "one", "two", *QUICK, "--to", "0.9")
+    said = words(out)
+    assert status == 0
+    assert "one 0.6667 0.6667 0.6667 1.000 proven" in said
+    assert (
+        "1 proven whatever the rest is, 0 probable at 0.95, 0 open: judging may stop, for nothing can" in said
+    )
+    assert "Nothing is left to judge." in said
+    assert "The confidence is 0.9 or more already." in said
+
+
+def test_equal_runs_are_called_equal_and_no_confidence_is_promised(call: Call) -> None:
+    status, out, _ = call("some", "one", "copy", *QUICK, "--to", "0.9")
+    said = words(out)
+    assert status == 0
+    assert "0 open, 1 equal whatever is judged: judging may stop, for nothing can change the order." in said
+    assert "In none of 2 completions did 3 judgments reach 0.9. Runs that stay equal" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (("some", "one"), 2, "one alone makes no pair; give two runs or more to compare"),
+        (("nobody", "one", "two"), 1, "nobody: no document of these runs is judged for any of their topics"),
+        (("some", "one", "two", "--pair", "one", "three"), 1, "unknown run 'three'"),
+        (("some", "one", "two", "--pair", "one", "one"), 2, "--pair names one twice"),
+        (("some", "one", "two", "--top", "2", "--baseline", "one"), 2, "--baseline and --top say what matters"),
+        (("some", "one", "two", "--topic", "7"), 1, "unknown topic '7'; known: 1, 2, 3"),
+        (("some", "one", "two", "--prior", "much"), 1, "unknown prior 'much'"),
+        (("some", "one", "two", "--prior", "1.5"), 1, "1.5"),
+        (("some", "one", "two", "--selection", "best"), 2, "unknown selection 'best'"),
+        (("some", "one", "two", "--confidence", "full"), 2, "unknown confidence 'full'"),
+        (("some", "one", "two", "-m", "ERR"), 2, "ERR is no sum over documents"),
+        (("some", "one", "two", "-m", "P@200"), 2, "P@200 looks deeper than the 100 documents"),
+        (("some", "one", "two", "--to", "1"), 2, "--to 1: expected a confidence between 0.5 and 1"),
+        (("some", "one", "two", "--sure", "0.3"), 2, "--sure 0.3: expected a confidence above 0.5"),
+        (("some", "one", "two", "--seconds", "0"), 2, "--seconds 0: expected more than 0"),
+        (("some", "one", "two", "--view", "forecast"), 2, "--view forecast needs to know for what"),
+        (("absent", "one", "two"), 1, "absent"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_in_one_line(
+    call: Call, arguments: tuple[str, ...], status: int, message: str
+) -> None:
+    left, out, err = call(*arguments)
+    assert (left, out) == (status, "")
+    last = err.splitlines()[-1]
+    assert last.startswith("Error: ")
+    assert message in last
+    assert "unexpected" not in last
+
+
+def test_the_commands_on_the_page_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "plan.md").read_text()
+    blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
+    commands = [
+        line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line[:2] == "$ "
+    ]
+    assert len(commands) >= 4
+    for command in commands:
+        with pytest.raises(SystemExit) as left:
+            main(shlex.split(command)[1:])
+        assert not left.value.code, command
+    assert capsys.readouterr().out

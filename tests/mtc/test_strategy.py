@@ -1,0 +1,61 @@
+"""Minimal test collections among the strategies, known by name where they are asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from tests.mtc.small import draw_grades, draw_runs
+
+from sounding.collection.strategies import STRATEGIES, find_strategy, in_batches, make_strategy, restore
+from sounding.mtc import Session
+from sounding.mtc.strategy import register_strategy
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Known here and not in other tests, whose laws it does not follow: order matters to it."""
+    monkeypatch.delitem(STRATEGIES, "mtc", raising=False)
+    register_strategy()
+    register_strategy()
+    yield
+    STRATEGIES.pop("mtc", None)
+
+
+def test_it_chooses_what_a_session_chooses() -> None:
+    pool = draw_runs(1)
+    grades = draw_grades(1, pool)
+    strategy = make_strategy("mtc", pool, seed=2, level=2.0, selection="faithful", prior="0.5")
+    session = Session(pool, seed=2, depth=pool.depth, measure="AP(rel=2)", selection="faithful", prior="0.5")
+    for _ in range(15):
+        assert strategy.next() == session.next()
+        document = session.next()[0].document
+        strategy.judge(document, grades[document])
+        session.judge(document, grades[document])
+    assert find_strategy("mtc").adaptive
+
+
+def test_a_state_restores_it_with_refits_and_undos() -> None:
+    pool = draw_runs(2)
+    grades = draw_grades(2, pool)
+    strategy = make_strategy("mtc", pool, seed=2)
+    for step in range(20):
+        document = strategy.next()[0].document
+        strategy.judge(document, None if step == 3 else grades[document])
+        if step == 10:
+            strategy.undo(document)
+    again = restore(json.loads(json.dumps(strategy.state())), pool)
+    assert again.next(count=5) == strategy.next(count=5)
+    assert isinstance(again, Session)
+
+
+def test_it_can_be_handed_out_in_shuffled_batches() -> None:
+    pool = draw_runs(3)
+    grades = draw_grades(3, pool)
+    batches = in_batches("mtc", pool, 3, seed=1)
+    came = []
+    while due := batches.next():
+        came.append(due[0].document)
+        batches.judge(due[0].document, grades[due[0].document])
+    assert sorted(came) == list(range(len(pool.docs)))

@@ -16,7 +16,7 @@ LAYERS = (
     {"ranking"},
     {"align", "measures"},
     {"growth", "relevance", "scores"},
-    {"bounds", "expectation", "retrieved", "universe"},
+    {"bounds", "expectation", "regrading", "retrieved", "universe"},
     {"uncertainty"},
     {"evaluation", "standardisation"},
     {"compare"},

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sounding.display import Displayed
 from sounding.measures.registry import Measure
 from sounding.policies import Policies
 
@@ -78,7 +79,7 @@ class ExpectedValues:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class Scores:
+class Scores(Displayed):
     """The value of every measure for every run and topic, with what was counted on the way."""
 
     runs: tuple[str, ...]
@@ -195,6 +196,29 @@ class Scores:
             sampling_errors=self.sampling_errors[rows],
             bounds=None if self.bounds is None else self.bounds.pick(rows),
             expected=None if self.expected is None else self.expected.pick(rows),
+        )
+
+    def of_measures(self, chosen: Sequence[Measure]) -> Scores:
+        """The scores by some of the measures, in the given order."""
+        places = [self.measures.index(measure) for measure in chosen]
+
+        def kinds(names: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(names[place] for place in places)
+
+        bounds, expected = self.bounds, self.expected
+        if bounds is not None:
+            bounds = replace(bounds.pick(np.s_[:, places]), kinds=kinds(bounds.kinds))
+        if expected is not None:
+            expected = replace(expected.pick(np.s_[:, places]), methods=kinds(expected.methods))
+        return replace(
+            self,
+            measures=tuple(chosen),
+            values=self.values[:, places],
+            texts={measure: texts for measure, texts in self.texts.items() if measure in chosen},
+            judged=self.judged[:, places],
+            sampling_errors=self.sampling_errors[:, places],
+            bounds=bounds,
+            expected=expected,
         )
 
     def of_topics(self, chosen: Sequence[str]) -> Scores:

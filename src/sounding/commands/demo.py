@@ -1,4 +1,4 @@
-"""`sounding demo`: a complete example on a small simulated collection, and what it shows."""
+"""`sounding demo`: a complete example on a small simulated collection, from nothing to a report."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sounding.compare.comparison import Comparison
     from sounding.data.simulation import Collection, RunInfo
+    from sounding.report.page.gather import Found
     from sounding.scores import Scores
 
 LEADING = "P@10"  # orders the table, and is what the sentences below it speak of
 DEEPEST = "AP"  # looks at everything that a run retrieved
 MEASURES = (LEADING, "nDCG@10", "RR@10", DEEPEST)
-DEFAULT_SEED = 8
+REPORTED = (LEADING, "nDCG@10", DEEPEST)  # in the report
+DEFAULT_SEED = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -57,9 +60,10 @@ class Evidence:
 @click.option("--seed", type=click.IntRange(0), default=DEFAULT_SEED, show_default=True,
               help="Another seed gives another collection.")  # fmt: skip
 def command(folder: Path, seed: int) -> None:
-    """Write a small simulated collection into DIR (default: demo), evaluate it, and say what to notice.
+    """Write a small simulated collection into DIR (default: demo), and a report on it: DIR/report.html.
 
-    A collection that an earlier demo left in DIR is replaced.
+    The truth about the collection is known: the end says which conclusions it confirms. A collection that
+    an earlier demo left in DIR is replaced.
     """
     from sounding.commands.sample import write_collection
     from sounding.report.score_tables import Layout, wide_table
@@ -77,6 +81,104 @@ def command(folder: Path, seed: int) -> None:
         click.echo(f"  # first, so that the shell finds the command sounding\n  {activation}")
     for purpose, line in next_commands(evidence, folder):
         click.echo(f"  # {purpose}\n  {line}")
+    found, by_truth = examined(folder)
+    written = write_report(found, folder)
+    click.echo()
+    for line in last_lines(found, by_truth, written, folder):
+        click.echo(line)
+
+
+# -- the report ------------------------------------------------------------------------------------
+
+
+def examined(folder: Path) -> tuple[Found, Comparison]:
+    """All that a report says of the collection, and the same comparison by the truth."""
+    from contextlib import nullcontext
+
+    from sounding.compare.runs import compare_runs
+    from sounding.data.run_info import read_run_info
+    from sounding.data.sources import find_runs
+    from sounding.measures import parse_measures
+    from sounding.report.page.gather import Request
+    from sounding.report.page.gather import gather as gather_report
+
+    qrels, info, runs = (str(folder / name) for name in ("qrels.txt", "info.tsv", "runs"))
+    files, measures = find_runs([runs]), parse_measures(REPORTED)
+    options = [word for measure in REPORTED for word in ("-m", measure)]
+    words = ["sounding", "report", qrels, runs, *options, "--info", info, "-o", str(folder / "report.html")]
+    request = Request(
+        qrels=qrels, runs=tuple(files), measures=measures, info_files=(info,), info=read_run_info(info),
+        command=shlex.join(words),
+    )  # fmt: skip
+    found = gather_report(request, lambda total, label: nullcontext())
+    return found, compare_runs(folder / "truth.txt", files, measures, settled=False)
+
+
+def write_report(found: Found, folder: Path) -> bool:
+    """Write the page; False where the packages that it needs are not installed."""
+    from sounding.errors import MissingPartError
+    from sounding.files import write_whole
+    from sounding.report.page.parts import report_of
+    from sounding.report.page.render import render_report
+
+    try:
+        page = render_report(report_of(found), "html")
+    except MissingPartError:
+        return False
+    write_whole(folder / "report.html", page.encode("utf-8", "replace"))
+    return True
+
+
+def last_lines(found: Found, by_truth: Comparison, written: bool, folder: Path) -> list[str]:
+    """Five lines: the report, what was found, what the truth says of it, and the same with other files."""
+    from sounding.report.page.gather import Missing
+
+    page = folder / "report.html"
+    comparison, scores = found.comparison, found.scores
+    best = scores.runs[scores.order()[0]]
+    first = f"Report: {page} (open it in a browser)"
+    if not written:
+        first = "No report.html: its charts need more packages; pip install 'sounding[charts]'"
+    if isinstance(comparison, Missing):
+        told = [f"Found: by {LEADING} {best} is best. {comparison.reason}", ""]
+    else:
+        counts = comparison.counts()[0].tolist()
+        told = [
+            f"Found: by {LEADING} {best} is best; {counts[2] + counts[3]} of {sum(counts)} pairs differ,"
+            f" {counts[2]} of these strongly.",
+            against_truth(comparison, by_truth),
+        ]
+    return [
+        first,
+        *told,
+        "Your own files: sounding report QRELS RUN... --info INFO -o report.html",
+        "Without an info file leave --info out; sounding report --help says more.",
+    ]
+
+
+def against_truth(comparison: Comparison, by_truth: Comparison) -> str:
+    """How many weak and how many strong conclusions by the first measure the truth contradicts."""
+    ours, theirs = conclusions(comparison), conclusions(by_truth)
+    wrong = [theirs[pair] != better for pair, better in ours.items()]
+    strong = comparison.strong[0].tolist()
+    both = list(zip(wrong, strong, strict=True))
+    shown = [comparison.names(pair) for pair, found in enumerate(both) if found == (True, False)]
+    example = f" ({shown[0][0]}, {shown[0][1]})" if shown else ""
+    return (
+        f"Truth: {len(shown)} of {strong.count(False)} weak conclusions are wrong{example},"
+        f" {both.count((True, True))} of {strong.count(True)} strong."
+    )
+
+
+def conclusions(comparison: Comparison) -> dict[frozenset[str], str | None]:
+    """Pair -> the run that is significantly better by the first measure; None: neither is."""
+    tests = comparison.performance_tests[0]
+    return {
+        frozenset(names := comparison.names(pair)): names[difference < 0] if significant else None
+        for pair, (significant, difference) in enumerate(
+            zip(tests.significant.tolist(), tests.difference.tolist(), strict=True)
+        )
+    }
 
 
 def activate_first() -> str | None:
@@ -86,6 +188,9 @@ def activate_first() -> str | None:
         return None
     here = Path.cwd()
     return f". {shlex.quote(str(script.relative_to(here) if script.is_relative_to(here) else script))}"
+
+
+# -- the collection and what to notice -------------------------------------------------------------
 
 
 def small_collection(seed: int) -> Collection:

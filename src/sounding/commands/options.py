@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -52,37 +53,42 @@ _ONLY_WITH = {
 }  # fmt: skip
 
 
-def policy_options(command: Command) -> Command:
-    """Add one option for every policy."""
+def policy_options(command: Command, *, without: Sequence[str] = ()) -> Command:
+    """Add one option for every policy but those that a command has no use for."""
     for name, values, text in reversed(_POLICIES):
+        if name in without:
+            continue
         default = getattr(names.DEFAULT_POLICIES, name)
         option = click.option(
             f"--{name}", type=click.Choice(get_args(values)), default=default, show_default=True, help=text
         )
         command = option(command)
     defaults = names.DEFAULT_POLICIES
-    for option in (
-        click.option("--seed", type=int, default=defaults.seed, show_default=True, help="Of the draws."),
-        click.option(
+    others = {
+        "seed": click.option(
+            "--seed", type=int, default=defaults.seed, show_default=True, help="Of the draws."
+        ),
+        "draws": click.option(
             "--draws", type=click.IntRange(2), default=defaults.draws, show_default=True,
             help="Completions drawn where no exact expectation is known.",
         ),
-        click.option(
+        "prior": click.option(
             "--prior", metavar="P", default=defaults.prior, show_default=True,
             help="Chance that an unjudged document is relevant: a number, rate, rank, or a file.",
         ),
-        click.option(
+        "at_most": click.option(
             "--at-most", metavar="N", help="Most new relevant documents of a topic: N, 2x the known, growth."
         ),
-        click.option(
+        "universe": click.option(
             "--universe", metavar="U", default=defaults.universe, show_default=True,
             help="Unjudged documents that may be relevant: of this run, of all runs, or +N more.",
         ),
-        click.option(
+        "depth": click.option(
             "-M", "--depth", type=click.IntRange(1), help="Only the first so many documents of a topic count."
         ),
-    ):  # fmt: skip
-        command = option(command)
+    }  # fmt: skip
+    for name, option in others.items():
+        command = command if name in without else option(command)
     return command
 
 
@@ -129,19 +135,48 @@ def taken_judgments(
         )  # fmt: skip
 
 
+def typed_command(context: click.Context, most_runs: int | None = None) -> str:
+    """The command as it was typed; of many runs, the first ones only where that is asked for."""
+    words = ["sounding", context.info_name or ""]
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        value: Any = context.params.get(name)
+        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        if isinstance(parameter, click.Argument):
+            runs = [value] if parameter.nargs == 1 else list(value or ())
+            words += runs if most_runs is None or len(runs) <= most_runs else [*runs[:most_runs], "..."]
+        elif isinstance(parameter, click.Option) and parameter.is_flag:
+            words.append(parameter.opts[-1])
+        elif isinstance(parameter, click.Option):
+            for one in value if parameter.multiple else [value]:
+                words += [parameter.opts[0], *(one if isinstance(one, tuple) else [one])]
+    return " ".join(_quoted(str(word)) for word in words)
+
+
+def _quoted(word: str) -> str:
+    """A word as one types it in a shell; measures hold single quotes, which double ones keep readable."""
+    plain = "'" in word and not any(letter in word for letter in '"$`\\!')
+    return f'"{word}"' if plain else shlex.quote(word)
+
+
 _SUFFIXES = {
     ".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".md": "md", ".tex": "latex", ".parquet": "parquet",
 }  # fmt: skip
 
 
+def by_suffix(output: Path | None, otherwise: str) -> str:
+    """The format that the name of a file promises, or another."""
+    return _SUFFIXES.get(output.suffix.lower() if output else "", otherwise)
+
+
 def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) -> str:
     """The format that was asked for, or the one that the name of the output promises."""
-    output = context.params.get("output")
-    return value or _SUFFIXES.get(output.suffix.lower() if output else "", "table")
+    return value or by_suffix(context.params.get("output"), "table")
 
 
-def output_options(*more_formats: str) -> Callable[[Command], Command]:
-    """Add --format, --output and --quiet."""
+def output_options(*more_formats: str, otherwise: str = "a table") -> Callable[[Command], Command]:
+    """Add --format, --output and --quiet; `otherwise` is what comes where nothing names a format."""
 
     def add(command: Command) -> Command:
         formats = [*FORMATS, "parquet", *more_formats]
@@ -152,7 +187,7 @@ def output_options(*more_formats: str) -> Callable[[Command], Command]:
         )  # fmt: skip
         layout = click.option(
             "--format", "format_name", type=click.Choice(formats), callback=_by_suffix,
-            help="Layout of the output; default: by the suffix of -o, otherwise a table.",
+            help=f"Layout of the output; default: by the suffix of -o, otherwise {otherwise}.",
         )  # fmt: skip
         return layout(output(quiet(command)))
 
@@ -165,7 +200,10 @@ def taken_policies(options: dict[str, Any], *, always_bounds: bool = False) -> n
     An option that could change nothing is refused; `always_bounds`: the command computes bounds whatever
     the policy for unjudged documents.
     """
-    chosen = {field.name: options.pop(field.name) for field in fields(names.Policies)}
+    defaults = names.DEFAULT_POLICIES
+    chosen = {
+        field.name: options.pop(field.name, getattr(defaults, field.name)) for field in fields(names.Policies)
+    }
     context = click.get_current_context()
     for name, needed in _ONLY_WITH.items():
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE

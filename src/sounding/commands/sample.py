@@ -19,7 +19,9 @@ from sounding.workers import Progress
 if TYPE_CHECKING:
     from sounding.data.simulation import Collection
 
-FILES = ("README.md", "info.tsv", "qrels.pool.tsv", "qrels.txt", "quality.tsv", "truth.txt")
+FILES = (
+    "README.md", "info.tsv", "qrels.pool.tsv", "qrels.txt", "quality.tsv", "truth.txt", "report.html",
+)  # fmt: skip
 INFO_COLUMNS = ("run", "group", "kind", "priority", "pooled")
 
 _HELP = {

@@ -11,7 +11,7 @@ from sounding.report.tables import Column, Table
 # -- orderings held against each other ---------------------------------------------------------------
 
 _SHOWN = {
-    "tau_b": "tau", "tau_ap_b": "tau_ap", "spearman": "rho", "pearson": "r", "rmse": "RMSE", "rbo": "RBO",
+    "tau_b": "tau", "tau_ap_b": "tau_ap_b", "spearman": "rho", "pearson": "r", "rmse": "RMSE", "rbo": "RBO",
     "rbo_minimum": "min", "rbo_maximum": "max",
 }  # fmt: skip
 
@@ -31,11 +31,11 @@ def ordering_table(found: Stability) -> Table:
         Column(
             "places", [shown_number(row["most_places"], 1).removesuffix(".0") for row in rows], right=True
         ),
-        Column("run", [row["moved_run"] for row in rows]),
+        Column("run", [row["moved_run"] for row in rows], joined=True),
     ]
     note = (
         "The orderings of the runs by each measure at each depth, against the reference, the other tie rule,"
-        " and other measures at the same depth. tau, tau_ap: variant b. rho: Spearman. RBO:"
+        " and other measures at the same depth. tau: variant b. rho: Spearman. RBO:"
         f" p {found.agreeing.p:g}, extrapolated, and the least and most that it could be whatever followed."
         " places: the most that a run moves, and a run that does. Programs get every coefficient."
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from sounding.report.tables import UNKNOWN, Cell, Column, Table, decimal
 if TYPE_CHECKING:
     import polars
 
+OF_MEANS = ("pearson", "rmse")  # coefficients that compare means, not only their order
 HEED = "To heed, after the closing guidelines of Lu, Moffat & Culpepper (2016):"
 
 
@@ -39,7 +40,7 @@ def shown_number(value: float, digits: int = 3) -> str:
 
 
 def people_table(found: Stability, findings: Sequence[Finding]) -> Table:
-    """One row a measure and chosen depth, with what it means and what to heed below."""
+    """One row a measure and chosen depth, with what it means and, where there are findings, what to heed."""
     rows = found.columns()
     count = len(rows["k"])
     first = [not row or rows["measure"][row] != rows["measure"][row - 1] for row in range(count)]
@@ -56,27 +57,27 @@ def people_table(found: Stability, findings: Sequence[Finding]) -> Table:
         Column("cover", [_percent(value) for value in rows["coverage"]], right=True),
         Column("turned", [_percent(value) for value in rows["inversion"]], right=True),
     ]
+    # All that follows stays together: a last column by itself below the table is easily missed.
     columns += [
-        Column(title, [shown_number(value) for value in rows[name]], right=True)
-        for title, name in (
-            ("tau", "tau"), ("tau_ap", "tau_ap"), ("RBO", "rbo"), ("r", "pearson"), ("RMSE", "rmse"),
-        )
-    ]  # fmt: skip
+        Column(title, [shown_number(value) for value in rows[name]], right=True, joined=name != "tau")
+        for title, name in (("tau", "tau"), ("tau_ap_b", "tau_ap_b"), ("RBO", "rbo"), ("r", "pearson"))
+    ]
     if any(value is not None for value in rows["residual_tail"]):
         both = zip(rows["residual_unjudged"], rows["residual_tail"], strict=True)
-        columns.append(
-            Column("open", [None if a is None else shown_number(a + b) for a, b in both], right=True)
-        )
-    columns.append(Column("A_p", [shown_number(value, 2) for value in rows["assessment"]], right=True))
-    return Table(columns, notes=[*_explained(found), "", HEED, *heeded(findings)], keys=2)
+        cells = [None if a is None else shown_number(a + b) for a, b in both]
+        columns.append(Column("open", cells, right=True, joined=True))
+    shares = [shown_number(value, 2) for value in rows["assessment"]]
+    columns.append(Column("A_p", shares, right=True, joined=True))
+    heed = ["", HEED, *heeded(findings)] if findings else []
+    return Table(columns, notes=[*_explained(found), *heed], keys=2)
 
 
 def _explained(found: Stability) -> list[str]:
     """What the columns are, how the pairs were tested, and from where on the ordering is stable."""
-    references = ", ".join(dict.fromkeys(str(one.reference) for one in found.measures))
+    references = ", ".join(dict.fromkeys(one.reference_name for one in found.measures))
     runs, topics = len(found.runs), len(found.rankings.judgments.topics)
     none = [one.name for one in found.measures if not one.reference_separates]
-    untested = all(np.isnan(one.separation.median_p).all() for one in found.measures)
+    untested = not any(one.separation.tested.any() or one.separation.constant.any() for one in found.measures)
     residuals = any(one.residual_tail is not None for one in found.measures)
     last = "A_p, share of the first k that was judged, is a mean over the runs."
     if residuals:
@@ -85,11 +86,11 @@ def _explained(found: Stability) -> list[str]:
             " share of the first k that was judged, are means over the runs."
         )
     return [
-        f"{runs} runs, {runs * (runs - 1) // 2:,} pairs, {_topics(topics)}. means: of the worst and the best"
-        " run. apart: pairs that the test separates; p: its median over the pairs."
+        f"{runs} runs, {_counted(runs * (runs - 1) // 2, 'pair')}, {_counted(topics, 'topic')}. means: of the"
+        " worst and the best run. apart: pairs that the test separates; p: its median over the pairs."
         f" Against the reference ({references}): cover and turned, of the pairs that it separates, those"
-        " separated alike and those in the other order; tau, tau_ap, RBO"
-        f" (p {found.agreeing.p:g}), r (Pearson) and RMSE of the runs' means. {last}",
+        " separated alike and those in the other order; tau, tau_ap_b (the"
+        f" symmetric tau_ap), RBO (p {found.agreeing.p:g}) and r (Pearson) of the runs' means. {last}",
         *(
             [f"{', '.join(none)}: the reference separates no pair, so that none can be covered."]
             if none
@@ -100,6 +101,7 @@ def _explained(found: Stability) -> list[str]:
             if untested
             else []
         ),
+        *_without_order(found),
         _stable(found),
         f"Test: {_tested(found)}, alpha {found.procedure.alpha:g}. Policies: {found.policies.describe()}.",
         *found.notes,
@@ -107,8 +109,24 @@ def _explained(found: Stability) -> list[str]:
     ]
 
 
-def _topics(count: int) -> str:
-    return f"{count} topic{'s' * (count != 1)}"
+def _counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'s' * (count != 1)}"
+
+
+def _without_order(found: Stability) -> list[str]:
+    """Why there is no tau at some of the chosen depths; nothing where there is."""
+    rows = found.columns()
+    lacking = [
+        f"{name}@{k}"
+        for name, k, tau in zip(rows["measure"], rows["k"], rows["tau"], strict=True)
+        if np.isnan(tau)
+    ]
+    if not lacking:
+        return []
+    return [
+        f"No tau at {', '.join(lacking)}: all runs have the same mean there, or at the reference, so that"
+        " there is no order to compare."
+    ]
 
 
 def _tested(found: Stability) -> str:
@@ -129,11 +147,13 @@ def _stable(found: Stability) -> str:
         for name, begin in found.stable_from().items()
     ]
     named = "tau" if how.coefficient == "tau_b" else how.coefficient
-    deepest = int(found.ks[-1])
-    return (
-        f"Stable: {', '.join(parts)}; from there to {deepest:,} any two depths order the runs with a {named}"
-        f" of at least {how.threshold:g}."
+    agreed = (
+        f"any two depths down to {int(found.ks[-1]):,} order the runs with a {named} of at least"
+        f" {how.threshold:g}"
     )
+    if all(begin is None for begin in found.stable_from().values()):
+        return f"Stable: {', '.join(parts)}: there is no depth from which on {agreed}."
+    return f"Stable: {', '.join(parts)}; that is, from there on {agreed}."
 
 
 def tidy_table(found: Stability, *, every_k: bool) -> Table:
@@ -254,33 +274,39 @@ def _pair_table(pair: PairOverDepth, depths: Sequence[int]) -> Table:
         Column("± ", shown(shares.half_width, 2), right=True),
         Column("case", [f"{case} {strength(case)}" if case else None for case in cases]),
     ]
-    meant = "; ".join(f"{case}: {MEANING[case]}" for case in sorted(set(cases)) if case)
+    meant = "; ".join(f"{case}: {MEANING[case]}" for case in sorted(set(pair.cases.tolist())) if case)
+    untested = "No case (–): fewer than 2 common topics, or a difference that is the same on every topic."
     notes = [
         "Error bars (±) are disjoint where a paired t test separates the two. Tested as a pair by itself."
-        f" {_swaps(pair)}",
+        f" {_swaps(pair)}".rstrip(),
         *([f"Case {meant}."] if meant else []),
+        *([] if all(cases) else [untested]),
     ]
     return Table(columns, title=f"{pair.measure}: {a} and {b} over depth", notes=notes)
 
 
 def _swaps(pair: PairOverDepth) -> str:
-    """Between which depths the case changes."""
-    ks, cases = pair.performance.depths, pair.cases.tolist()
+    """Between which depths the case changes, of those that were looked at."""
+    ks, cases = pair.performance.depths, [case or UNKNOWN for case in pair.cases.tolist()]
+    looked = f"Of the {len(ks)} depths looked at, from {ks[0]} to {ks[-1]:,}"
     steps = [
         f"{cases[place]} to {cases[place + 1]} between {ks[place]} and {ks[place + 1]}"
         for place in range(len(ks) - 1)
         if cases[place] != cases[place + 1]
     ]
-    return (
-        f"The case changes from {', from '.join(steps)}." if steps else "The case is the same at every depth."
-    )
+    if not pair.cases.any():
+        return ""
+    if not steps:
+        return f"{looked}, the case is the same at every one."
+    return f"{looked}, the case changes from {', from '.join(steps)}."
 
 
-def tidy_pair(pairs: Sequence[PairOverDepth]) -> Table:
-    """One row a measure and depth, both runs side by side."""
+def tidy_pair(pairs: Sequence[PairOverDepth], depths: Sequence[int] | None) -> Table:
+    """One row a measure and depth, both runs side by side; None: every depth that was looked at."""
     names: dict[str, list[Cell]] = {}
     for pair in pairs:
         count = len(pair.performance.depths)
+        kept = [place for place, k in enumerate(pair.performance.depths) if depths is None or k in depths]
         columns: dict[str, list[Cell]] = {
             "run_a": [pair.runs[0]] * count, "run_b": [pair.runs[1]] * count,
             "measure": [pair.measure] * count, "k": list(pair.performance.depths),
@@ -293,7 +319,7 @@ def tidy_pair(pairs: Sequence[PairOverDepth]) -> Table:
             "case": [case or None for case in pair.cases.tolist()],
         }  # fmt: skip
         for name, cells in columns.items():
-            names.setdefault(name, []).extend(cells)
+            names.setdefault(name, []).extend(cells[place] for place in kept)
     return Table([Column(name, cells) for name, cells in names.items()])
 
 
@@ -325,7 +351,8 @@ def _volatility_table(one: Volatility) -> Table:
         Column(f"@{k}", one.matrix[:, place].tolist(), digits=3) for place, k in enumerate(one.other_ks)
     ]
     between = one.measure if same else f"{one.measure} (rows) and {one.other} (columns)"
-    return Table(columns, title=f"volatility: {one.coefficient} of the orderings by {between} at two depths")
+    compared = "means" if one.coefficient in OF_MEANS else "orderings"
+    return Table(columns, title=f"volatility: {one.coefficient} of the {compared} by {between} at two depths")
 
 
 def tidy_volatility(found: Stability) -> Table:
@@ -341,9 +368,12 @@ def tidy_volatility(found: Stability) -> Table:
 # -- fewer judgments -------------------------------------------------------------------------------
 
 
-def pools_table(pools: PoolDepths) -> Table:
-    """One row a pool depth and measure: the ordering and the claims against those of the whole pool."""
-    frame = pools.frame
+def pools_table(pools: PoolDepths, names: Mapping[str, str]) -> Table:
+    """One row a pool depth and measure: the ordering and the claims against those of the whole pool.
+
+    `names` says what measures are called, by their text.
+    """
+    frame = _renamed(pools.frame, names)
     columns = [
         Column(
             "pool", ["whole" if depth is None else str(depth) for depth in frame["pool_depth"]], right=True
@@ -353,15 +383,17 @@ def pools_table(pools: PoolDepths) -> Table:
     columns += [Column(name, frame[name].to_list(), digits=3) for name in pools.coefficients]
     shown = {
         "most_places": "places", "reversed": "turned", "significant": "apart",
-        "claims_reversed": "claims turned", "claims_lost": "lost", "claims_missed": "missed",
+        "claims_reversed": "reversed", "claims_lost": "lost", "claims_missed": "missed",
     }  # fmt: skip
+    claims = ("claims_lost", "claims_missed")
     columns += [
-        Column(title, [_whole(cell) for cell in frame[name].to_list()]) for name, title in shown.items()
+        Column(title, [_whole(cell) for cell in frame[name].to_list()], joined=name in claims)
+        for name, title in shown.items()
     ]
     note = (
-        f"Of {len(pools.pairs):,} pairs: turned, in the other order than under the whole pool; apart,"
-        " significant in this pool. Claims of this pool that are turned round, or lost, under the whole one;"
-        " missed: claims of the whole pool. places: the most that a run moves."
+        f"Of {_counted(len(pools.pairs), 'pair')}: turned, in the other order than under the whole pool;"
+        " apart, significant in this pool, which is a claim. Claims that are reversed, or lost, under the"
+        " whole pool; missed: claims of the whole pool alone. places: the most that a run moves."
     )
     return Table(columns, title="shallower pools against the whole one", notes=[note], keys=2)
 
@@ -370,12 +402,16 @@ def _whole(cell: float) -> Cell:
     return int(cell) if float(cell).is_integer() else cell
 
 
-def tidy_pools(pools: PoolDepths) -> Table:
+def _renamed(frame: polars.DataFrame, names: Mapping[str, str]) -> polars.DataFrame:
+    return frame.with_columns(measure=frame["measure"].replace(names))
+
+
+def tidy_pools(pools: PoolDepths, names: Mapping[str, str]) -> Table:
     """The same for programs."""
-    return tidy_frame(pools.frame)
+    return tidy_frame(_renamed(pools.frame, names))
 
 
-def subsets_table(subsets: JudgmentSubsets) -> Table:
+def subsets_table(subsets: JudgmentSubsets, names: Mapping[str, str]) -> Table:
     """One row a share of the judgments: tau with the ordering under all of them, by measure."""
     frame = subsets.summary_frame
     tau = frame.filter(frame["coefficient"] == "tau_b")
@@ -386,7 +422,9 @@ def subsets_table(subsets: JudgmentSubsets) -> Table:
     for measure in map(str, subsets.measures):
         own = tau.filter(tau["measure"] == measure)
         cells = zip(own["mean"].to_list(), own["least"].to_list(), own["most"].to_list(), strict=True)
-        columns.append(Column(measure, [_with_range(*cell) for cell in cells], right=True))
+        columns.append(
+            Column(names.get(measure, measure), [_with_range(*cell) for cell in cells], right=True)
+        )
     note = (
         f"tau of each measure with its own ordering under all judgments: mean and range of {subsets.draws}"
         f" draws (seed {subsets.seed}; Buckley & Voorhees 2004)."
@@ -398,6 +436,6 @@ def _with_range(mean: float, least: float, most: float) -> str:
     return UNKNOWN if np.isnan(mean) else f"{mean:.3f} ({least:.3f}–{most:.3f})"
 
 
-def tidy_subsets(subsets: JudgmentSubsets) -> Table:
+def tidy_subsets(subsets: JudgmentSubsets, names: Mapping[str, str]) -> Table:
     """One row a share, draw and measure."""
-    return tidy_frame(subsets.frame)
+    return tidy_frame(_renamed(subsets.frame, names))

@@ -68,7 +68,7 @@ def volatility(
         else f"No two depths have orders that agree to {threshold:g} or more."
     )
     return titled(
-        alt.concat(*panes, columns=2, spacing=30),
+        alt.concat(*panes, columns=2 if len(panes) <= 4 else 3, spacing=30),
         f"Agreement of the orders of runs at two depths ({coefficient})",
         [line, note],
     )

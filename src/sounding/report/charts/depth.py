@@ -16,7 +16,7 @@ from sounding.report.charts.runs import (
     standing_notes,
 )
 from sounding.report.charts.series import Values, series_pane
-from sounding.report.charts.style import pane_title, titled
+from sounding.report.charts.style import COLOURS, pane_title, titled
 
 if TYPE_CHECKING:
     import altair as alt
@@ -36,8 +36,8 @@ def values_over_k(
 ) -> Chart:
     """The value of every run at every depth (Lu et al., Figs. 2 and 3).
 
-    Columns: `run`, `measure`, `k`, `value`; optional `form` (such as plain and condensed). Measures
-    stand under each other, forms side by side.
+    Columns: `run`, `measure`, `k`, `value`; optional `form` (such as plain and condensed). Forms stand
+    side by side, and measures under each other; with one form two measures stand side by side.
     """
     title = "{measures} of {runs} as evaluation goes deeper"
     return _curves(frame, "value", PERFORMANCE, title, reference_k, pool_depth)
@@ -71,19 +71,23 @@ def _curves(
     for measure in measures:
         of_measure = kept.filter(polars.col("measure") == measure)
         panes = []
-        for form in names(of_measure, "form"):
+        forms = names(of_measure, "form")
+        for form in forms:
             pane = RunPane(
-                column=column, title=", ".join(filter(None, (measure, form))), words=words,
+                column=column, title=f"{measure}, {form}" if len(forms) > 1 else measure, words=words,
                 column_title=f"{column} of {measure}@k, mean over topics",
                 domain=value_domain(of_measure[column]), depths=depths, reference_k=reference,
                 pool_depth=pool_depth,
             )  # fmt: skip
             panes.append(run_pane(of_measure.filter(polars.col("form") == form), pane))
-        stacked.append(alt.hconcat(*panes, spacing=30))
+        stacked.append(panes)
     runs = frame["run"].n_unique()
     notes = [*standing_notes(frame, column, words, reference), note]
     said = title.format(measures=_listed(measures), runs=plural(runs, "run"))
-    return titled(alt.vconcat(*stacked, spacing=30), said, notes)
+    if all(len(panes) == 1 for panes in stacked):  # two measures abreast fill the page as well as two forms
+        return titled(alt.concat(*(panes[0] for panes in stacked), columns=2, spacing=30), said, notes)
+    rows = [alt.hconcat(*panes, spacing=30) for panes in stacked]
+    return titled(alt.vconcat(*rows, spacing=30), said, notes)
 
 
 def _listed(measures: Sequence[str]) -> str:
@@ -151,8 +155,11 @@ def rank_weights(frame: polars.DataFrame) -> Chart:
     import altair as alt
     import polars
 
-    depths = sorted(frame["k"].unique().to_list())
-    kept, note = thinned(frame, "rank", keep=depths, most=MOST_POINTS)
+    every = sorted(frame["k"].unique().to_list())
+    depths = _some(every, len(COLOURS))
+    chosen = frame.filter(polars.col("k").is_in(depths))
+    kept, note = thinned(chosen, "rank", keep=depths, most=MOST_POINTS)
+    left_out = ", ".join(f"{k:,}" for k in every if k not in depths)
     named = {k: f"k = {k:,}" for k in depths}
     depth = polars.col("k").replace_strict(named, return_dtype=polars.String)
     weight = polars.col("weight").cast(polars.Float64)
@@ -165,8 +172,16 @@ def rank_weights(frame: polars.DataFrame) -> Chart:
         for measure in names(kept, "measure")
     ]  # fmt: skip
     return titled(
-        alt.concat(*panes, columns=2, spacing=20), "Weight of each rank by evaluation depth", [note]
-    )
+        alt.concat(*panes, columns=2, spacing=20), "Weight of each rank by evaluation depth",
+        [note, f"Not drawn, for want of colours: k = {left_out}." if left_out else ""],
+    )  # fmt: skip
+
+
+def _some(depths: Sequence[int], most: int) -> list[int]:
+    """At most so many of them, evenly among all, with the first and the last."""
+    if len(depths) <= most:
+        return list(depths)
+    return [depths[round(step * (len(depths) - 1) / (most - 1))] for step in range(most)]
 
 
 def _weight_pane(frame: polars.DataFrame, x: alt.X, depths: Sequence[str]) -> alt.LayerChart:

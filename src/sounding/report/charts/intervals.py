@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sounding.report.charts.style import Chart
 
 NAMED_RUNS = 30  # more names than this do not fit below a pane: runs are numbered
+ABREAST = 1000  # pixels that the panes of all measures take together
 ROOM = 0.04  # beyond the ends of the intervals, so that none touches the frame
 ASIDE = 0.02  # of a depth: how far beside it each of two bars stands
 CASE_WORDS = {1: "case 1|strong", 2: "case 2|weak", 3: "case 3|strong", 4: "case 4|weak"}
@@ -25,13 +26,15 @@ FEW_DEPTHS = 8  # more labels than this run into each other: they are cut to the
 
 
 @needs("run", "measure", "k", "mean", "lower", "upper")
-def means_with_intervals(frame: polars.DataFrame, *, order: Sequence[str] | None = None) -> Chart:
+def means_with_intervals(
+    frame: polars.DataFrame, *, order: Sequence[str] | None = None, ordered: str = "the one given"
+) -> Chart:
     """Mean and comparison interval of every run, in one order throughout (Baillie et al., Figs. 5 to 10).
 
     Columns: `run`, `measure`, `k`, `mean`, `lower`, `upper`. Measures stand side by side (performance and
     assessment), depths under each other. Runs stand in the order given, or by the first measure at the least
-    k, best first. Two runs differ significantly where their intervals are disjoint; `lower` and `upper` are
-    not known where no pair does by a test of all runs.
+    k, best first; `ordered` says what the order given is. Two runs differ significantly where their
+    intervals are disjoint; `lower` and `upper` are not known where no pair does by a test of all runs.
     """
     import altair as alt
     import polars
@@ -46,16 +49,17 @@ def means_with_intervals(frame: polars.DataFrame, *, order: Sequence[str] | None
     domains = {
         measure: _interval_domain(drawn.filter(polars.col("measure") == measure)) for measure in measures
     }
+    width = min(max(6 * len(runs), 160), 460, max(ABREAST // len(measures), 160))
     stacked = []
     for k in depths:
         at_depth = drawn.filter(polars.col("k") == k)
         panes = [
             _interval_pane(at_depth.filter(polars.col("measure") == measure), runs, domains[measure],
-                           f"{measure}@{k:,}", last=k == depths[-1])
+                           f"{measure}@{k:,}", width, last=k == depths[-1])
             for measure in names(at_depth, "measure")
         ]  # fmt: skip
         stacked.append(alt.hconcat(*panes, spacing=25))
-    ordered = "the one given" if order is not None else f"by {measures[0]}@{depths[0]}, best first"
+    named = ordered if order is not None else f"by {measures[0]}@{depths[0]}, best first"
     return titled(
         alt.vconcat(*stacked, spacing=12),
         f"Means of {plural(len(runs), 'run')} with comparison intervals",
@@ -64,7 +68,7 @@ def means_with_intervals(frame: polars.DataFrame, *, order: Sequence[str] | None
             "Means without an interval do not differ by the F test over all runs, or not by topic."
             if frame["lower"].fill_nan(None).null_count()
             else "",
-            f"Every pane keeps one order of runs: {ordered}.",
+            f"Every pane keeps one order of runs: {named}.",
         ],
     )
 
@@ -89,8 +93,9 @@ def _interval_domain(frame: polars.DataFrame) -> tuple[float, float]:
 
 
 def _interval_pane(
-    frame: polars.DataFrame, runs: Sequence[str], domain: tuple[float, float], title: str, *, last: bool
-) -> alt.LayerChart:
+    frame: polars.DataFrame, runs: Sequence[str], domain: tuple[float, float], title: str, width: int, *,
+    last: bool,
+) -> alt.LayerChart:  # fmt: skip
     """A point and a bar for each run; the names, or numbers, of runs stand below the last pane."""
     import altair as alt
 
@@ -114,7 +119,6 @@ def _interval_pane(
         bars.encode(x, values.y("lower"), alt.Y2("upper:Q"), tooltip=tooltip),
         points.encode(x, values.y(), tooltip=tooltip),
     ]
-    width = min(max(6 * len(runs), 160), 460)
     return alt.LayerChart(layer=layers).properties(width=width, height=150, title=pane_title(title))
 
 

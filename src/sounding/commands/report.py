@@ -1,0 +1,183 @@
+"""`sounding report`: one page with all that is known of a collection and its runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sounding import policies as names
+from sounding.commands.audit import CHOICES, plain_policies
+from sounding.commands.options import progress_bar, remark, taken_info, typed_command, write_bytes
+from sounding.errors import DataError, FormatError, UnknownNameError
+
+if TYPE_CHECKING:
+    from sounding.report.page.gather import Request
+    from sounding.workers import Progress
+
+FORMATS = {".html": "html", ".htm": "html", ".md": "md", ".tex": "latex", ".json": "json"}  # by suffix
+
+Options = dict[str, Any]
+
+
+def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) -> str:
+    output = context.params.get("output")
+    return value or FORMATS.get(output.suffix.lower() if output else "", "html")
+
+
+@click.command("report", short_help="One page with all of it.")
+@click.argument("qrels")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="M",
+    help="A measure: AP, P@10. The first puts runs in order.",
+)
+@click.option(
+    "--baseline", "baselines", multiple=True, metavar="RUN", help="Only pairs with this run; may be repeated."
+)
+@click.option(
+    "--info",
+    multiple=True,
+    metavar="FILE",
+    help="Which runs were pooled: run group kind priority pooled; may be repeated.",
+)
+@click.option(
+    "--sections",
+    metavar="A,B...",
+    help="Only these: summary, scoreboard, pairs, assessment, depth, audit, methods, reproduce.",
+)
+@click.option(
+    "--test", default="randomisation", show_default=True, metavar="T", help="Of the pairs; see docs/tests.md."
+)
+@click.option(
+    "--correction",
+    metavar="C",
+    help="none, bonferroni, holm, bh or max-t; default: holm, or what belongs to the test.",
+)
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of both tests.")
+@click.option(
+    "--draws", type=click.IntRange(1), default=50, show_default=True, help="Pseudo-judgments of the audit."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything drawn at random."
+)
+@click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
+@click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
+@click.option(
+    "--jobs", type=click.IntRange(1), help="Processes; default: all cores when the files are large."
+)
+@plain_policies
+@click.option("--quiet", is_flag=True, help="No progress, no remarks.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    is_eager=True,
+    help="Write to this file.",
+)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(("html", "md", "latex", "json")),
+    callback=_by_suffix,
+    help="Layout of the output; default: by the suffix of -o, otherwise html.",
+)
+@click.pass_context  # fmt: skip
+def command(context: click.Context, /, qrels: str, runs: tuple[str, ...], **options: Any) -> None:
+    """Write one page with all that QRELS and RUNs tell.
+
+    First a summary in plain sentences: who is best, which differences can be trusted and which cannot, how
+    deep the collection can be used, what to do next. Then all values, pairs, depths and the audit of the
+    collection, with charts and their data. The page is one file and needs no network.
+
+    \b
+    sounding report qrels.txt runs/ --info info.tsv -o report.html
+    sounding report qrels.txt runs/ --baseline bm25 -m nDCG@10 -o report.html
+    sounding report qrels.txt runs/ --sections summary,pairs -o report.md
+    """  # noqa: D301 - click wants the control character
+    from sounding.report.page.gather import gather
+    from sounding.report.page.parts import chosen_sections, parts_for, report_of
+    from sounding.report.page.render import render_report
+
+    page, output, quiet = options["format_name"] == "html", options["output"], options["quiet"]
+    if page and output is None and sys.stdout.isatty():
+        raise click.UsageError("a page is not for a terminal; give a file with -o report.html")
+    with _options_refused():
+        sections = chosen_sections(options["sections"])
+        request = _request(context, qrels, runs, options)
+    if page:
+        _require_charts()
+
+    @contextmanager
+    def bars(total: int, label: str) -> Iterator[Progress | None]:
+        remark(label, quiet=quiet)
+        with progress_bar(total, quiet=quiet, label=label) as progress:
+            yield progress
+
+    with _names_refused():
+        found = gather(request, bars, parts_for(sections))
+    remark("writing the report", quiet=quiet)
+    text = render_report(report_of(found, sections), options["format_name"])
+    # A page says that it is UTF-8: what is not has a mark in its place.
+    write_bytes(text.encode("utf-8", "replace" if page else "surrogateescape"), output)
+    if output is not None:
+        remark(f"{output}: {output.stat().st_size / 1e6:.1f} MB", quiet=quiet)
+
+
+def _request(context: click.Context, qrels: str, runs: tuple[str, ...], options: Options) -> Request:
+    """What is asked, with everything checked that can be before files are read."""
+    from sounding.compare.procedure import Procedure
+    from sounding.compare.requests import check_choices
+    from sounding.data.sources import find_runs
+    from sounding.measures import parse_measures
+    from sounding.report.page.gather import DEFAULT_MEASURES, Request
+
+    policies = names.Policies(seed=options["seed"], **{name: options[name] for name in CHOICES})
+    measures = parse_measures(options["measures"] or DEFAULT_MEASURES)
+    check_choices(measures, policies)
+    return Request(
+        qrels=qrels, runs=tuple(find_runs(runs)), measures=measures, baselines=options["baselines"],
+        info_files=options["info"], info=taken_info(options), policies=policies,
+        procedure=Procedure(
+            test=options["test"], correction=options["correction"], alpha=options["alpha"],
+            seed=options["seed"],
+        ),
+        draws=options["draws"], qrels_format=options["qrels_format"], run_format=options["run_format"],
+        jobs=options["jobs"], command=typed_command(context),
+    )  # fmt: skip
+
+
+def _require_charts() -> None:
+    """Refuse before the work what could not be written after it."""
+    from sounding.report.charts.frames import require_charts
+
+    for package in ("altair", "vl_convert", "jinja2"):
+        require_charts(package, "writing a report")
+
+
+@contextmanager
+def _options_refused() -> Iterator[None]:
+    """What is wrong with an option is said as such, before files are read."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except (DataError, UnknownNameError) as error:
+        raise click.UsageError(str(error)) from error
+
+
+@contextmanager
+def _names_refused() -> Iterator[None]:
+    """A baseline that is no run is a wrong option."""
+    try:
+        yield
+    except UnknownNameError as error:
+        raise click.UsageError(str(error)) from error

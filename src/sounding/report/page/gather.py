@@ -1,0 +1,236 @@
+"""All that a report is made from, each computed once and every run read once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sounding.compare.procedure import Procedure
+from sounding.compare.runs import Reading, compare_runs, scores_to_compare
+from sounding.data.formats import read_qrels, read_run
+from sounding.data.simulation import RunInfo
+from sounding.data.sources import STDIN, bytes_to_read, run_names
+from sounding.depth.curves import name_of
+from sounding.depth.stability import stability
+from sounding.errors import DataError
+from sounding.measures import Measure, parse_measures
+from sounding.policies import DEFAULT_POLICIES, Policies
+from sounding.workers import Progress, map_items
+
+if TYPE_CHECKING:
+    from sounding.collection.audit import Audit
+    from sounding.collection.verdict import Statement
+    from sounding.compare.comparison import Comparison
+    from sounding.data.tables import Qrels
+    from sounding.depth.findings import Finding
+    from sounding.depth.intervals import PairOverDepth
+    from sounding.depth.stability import Stability
+    from sounding.scores import Scores
+
+DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
+PARTS = ("comparison", "stability", "audit")
+MOST_BYTES = 1_000_000_000  # of files: more are not held in memory, and read again for every part
+
+Bars = Callable[[int, str], AbstractContextManager[Progress | None]]  # items and label -> who hears of them
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a report is asked about."""
+
+    qrels: str
+    runs: tuple[str, ...]  # files
+    measures: tuple[Measure, ...] = parse_measures(DEFAULT_MEASURES)
+    baselines: tuple[str, ...] = ()
+    info_files: tuple[str, ...] = ()
+    info: Mapping[str, RunInfo] | None = None
+    policies: Policies = DEFAULT_POLICIES
+    procedure: Procedure = field(default_factory=Procedure)
+    draws: int = 50  # of pseudo-judgments
+    qrels_format: str | None = None
+    run_format: str | None = None
+    jobs: int | None = 1
+    command: str = ""  # as it was typed
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A part that is not there, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """A file that was read: enough to know it again."""
+
+    name: str
+    role: str
+    size: int | None  # bytes; None: standard input
+    sha256: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Found:
+    """What a report is made from; a part that nobody asked for, or that cannot be had, says why."""
+
+    request: Request
+    scores: Scores
+    comparison: Comparison | Missing
+    stability: Stability | Missing
+    findings: tuple[Finding, ...]  # of the stability
+    leaders: tuple[PairOverDepth, ...]  # the two best runs over depth, by the first measure; or none
+    audit: Audit | Missing
+    statements: tuple[Statement, ...]  # of the audit
+    inputs: tuple[Input, ...]
+
+    @property
+    def leading(self) -> Measure:
+        """The measure by which runs are put in order: the first that was asked for."""
+        return self.scores.measures[0]
+
+
+def gather(request: Request, bars: Bars, parts: Collection[str] = PARTS) -> Found:
+    """Read everything, and compute the parts that are wanted."""
+    policies, count = request.policies, len(request.runs)
+    with bars(count, f"reading {count:,} run{'s' * (count != 1)}") as progress:
+        qrels = read_qrels(
+            request.qrels, format=request.qrels_format, duplicates=policies.duplicates,
+            fractional=policies.fractional,
+        )  # fmt: skip
+        runs = _held(request, progress)
+    with bars(count, "evaluating") as progress:
+        reading = Reading(run_format=request.run_format, jobs=request.jobs, progress=progress)
+        whole = scores_to_compare(qrels, runs, request.measures, policies=policies, reading=reading)
+    scores = whole.of_measures(request.measures)
+    comparison = _wanted("comparison", parts, lambda: _compared(request, qrels, runs, whole, bars))
+    over_depth = _wanted("stability", parts, lambda: _over_depth(request, qrels, runs, bars))
+    audited = _wanted("audit", parts, lambda: _audited(request, qrels, runs, bars))
+    findings: tuple[Finding, ...] = ()
+    leaders: tuple[PairOverDepth, ...] = ()
+    if not isinstance(over_depth, Missing):
+        findings, leaders = over_depth.findings(command=request.command), _leaders(over_depth, scores)
+    return Found(
+        request=request,
+        scores=scores,
+        comparison=comparison if isinstance(comparison, Missing) else replace(comparison, policies=policies),
+        stability=over_depth,
+        findings=findings,
+        leaders=leaders,
+        audit=audited,
+        statements=() if isinstance(audited, Missing) else _verdict(audited),
+        inputs=tuple(_inputs(request)),
+    )
+
+
+def _wanted(name: str, parts: Collection[str], compute: Callable[[], Part]) -> Part | Missing:
+    """A part, or why it is not there: what the data do not allow is said in its place."""
+    if name not in parts:
+        return Missing("It was not asked for (--sections).")
+    try:
+        return compute()
+    except DataError as error:
+        text = str(error)
+        return Missing(f"{text[:1].upper()}{text[1:]}.")
+
+
+def _held(request: Request, progress: Progress | None) -> list[Any]:
+    """The runs in memory, each by a name of its own; the files themselves where they are very large."""
+
+    def read(file: str) -> Any:
+        return read_run(
+            file, format=request.run_format, duplicates=request.policies.duplicates,
+            with_ranks=request.policies.ties == "rank",
+        )  # fmt: skip
+
+    if bytes_to_read(request.runs) > MOST_BYTES:
+        return [read(file) if file == STDIN else file for file in request.runs]
+    runs = map_items(read, request.runs, progress=progress)
+    names = run_names([run.source for run in runs], [run.name for run in runs])
+    return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
+
+
+# -- the parts -------------------------------------------------------------------------------------
+
+
+def _compared(request: Request, qrels: Qrels, runs: Sequence[Any], scores: Scores, bars: Bars) -> Comparison:
+    count = len(runs)
+    if count < 2:
+        raise DataError("there is one run, and a comparison needs two")
+    pairs = count * (count - 1) // 2
+    with bars(0, f"comparing {'runs with the baseline' if request.baselines else f'{pairs:,} pairs'}"):
+        return compare_runs(
+            qrels, runs, request.measures, baselines=request.baselines, info=request.info,
+            policies=request.policies, procedure=request.procedure, scores=scores,
+            reading=Reading(run_format=request.run_format, jobs=request.jobs),
+        )  # fmt: skip
+
+
+def _over_depth(request: Request, qrels: Qrels, runs: Sequence[Any], bars: Bars) -> Stability:
+    deep = [m for m in request.measures if m.definition.at == "k" and m.definition.takes("k")]
+    if not deep:
+        named = ", ".join(map(str, request.measures))
+        raise DataError(f"{named}: no measure here has a cut-off; values over depth need one such as AP or P")
+    with bars(len(runs), "looking deeper and deeper") as progress:
+        return stability(
+            qrels, runs, list(dict.fromkeys(map(name_of, deep))), info=request.info,
+            policies=request.policies,
+            reading=Reading(run_format=request.run_format, jobs=request.jobs, progress=progress),
+        )  # fmt: skip
+
+
+def _leaders(found: Stability, scores: Scores) -> tuple[PairOverDepth, ...]:
+    """The best two runs over depth; nothing where there is one."""
+    if len(scores.runs) < 2 or len(scores.topics) < 2:
+        return ()
+    best, second = (scores.runs[run] for run in scores.order()[:2])
+    return found.pair((best, second))[:1]
+
+
+def _audited(request: Request, qrels: Qrels, runs: Sequence[Any], bars: Bars) -> Audit:
+    """The audit with all its parts: each is asked for here, where somebody hears of progress."""
+    from sounding.collection.audit import audit
+
+    with bars(len(runs), "auditing the collection") as progress:
+        found = audit(
+            qrels, runs, request.measures, info=request.info, policies=request.policies, draws=request.draws,
+            run_format=request.run_format, jobs=request.jobs, progress=progress,
+        )  # fmt: skip
+    if found.has_pool:
+        with bars(len(found.unique("group").names), "leaving out groups") as progress:
+            found.leave_out("group", progress)
+        with bars(len(runs), "leaving out runs") as progress:
+            found.leave_out("run", progress)
+        with bars(request.draws, "drawing judgments") as progress:
+            found.pseudo(progress)
+    with bars(len(runs), "looking for ties") as progress:
+        found.ties(progress)
+    return found
+
+
+def _verdict(found: Audit) -> tuple[Statement, ...]:
+    from sounding.collection.verdict import verdict
+
+    return tuple(verdict(found))
+
+
+# -- what was read ---------------------------------------------------------------------------------
+
+
+def _inputs(request: Request) -> list[Input]:
+    roles = [(request.qrels, "judgments"), *((file, "info") for file in request.info_files)]
+    return [_input(*one) for one in [*roles, *((file, "run") for file in request.runs)]]
+
+
+def _input(name: str, role: str) -> Input:
+    path = Path(name)
+    if name == STDIN or not path.is_file():
+        return Input(name=name, role=role, size=None, sha256=None)
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return Input(name=name, role=role, size=path.stat().st_size, sha256=digest)

@@ -1,0 +1,305 @@
+"""What was found, in plain sentences: every figure is read off a result, none is worked out here twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sounding.collection.verdict import Statement
+from sounding.compare.advice import Advice, Situation, advise
+from sounding.compare.comparison import Comparison
+from sounding.compare.p_values import p_is
+from sounding.depth.stability import Stability
+from sounding.depth.volatility import THRESHOLD
+from sounding.report.comparison_tables import p_name
+from sounding.report.page.gather import Found, Missing
+from sounding.report.tables import decimal
+from sounding.scores import Scores
+
+ABOUT = {
+    "best": "Who is best",
+    "trusted": "Which differences can be trusted",
+    "doubtful": "Which cannot, and why",
+    "depth": "How deep this collection can be used",
+    "next": "What to do next",
+}
+NAMED = 4  # runs that a sentence names
+JUDGING = ("put the run into the pool", "judge documents")
+DONE = "nothing to do"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One thing that a reader should take away."""
+
+    about: str  # a key of ABOUT
+    text: str
+
+
+def summary(found: Found) -> list[Sentence]:
+    """The sentences of a report, in the order of ABOUT."""
+    told = {
+        "best": _best(found),
+        "trusted": _trusted(found.comparison),
+        "doubtful": _doubtful(found.comparison),
+        "depth": _depth(found),
+        "next": _next(found),
+    }
+    return [Sentence(about, text) for about, texts in told.items() for text in texts]
+
+
+def counted(number: int, word: str) -> str:
+    """A number with its word: 1 pair, 8,256 pairs."""
+    return f"{number:,} {word}{'s' * (number != 1)}"
+
+
+def listed(names: Sequence[str], most: int = NAMED) -> str:
+    """Names as a sentence has them, the first few."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+# -- who is best -----------------------------------------------------------------------------------
+
+
+def _best(found: Found) -> Iterator[str]:
+    scores, means = found.scores, found.scores.mean()
+    order = scores.order()
+    if len(order) == 1:
+        values = [f"{measure} {decimal(float(means[0, n]))}" for n, measure in enumerate(scores.measures)]
+        yield f"There is one run, {scores.runs[0]}: {listed(values, len(values))}."
+        yield from _limits(scores, 0)
+        return
+    first, leading = order[0], scores.measures[0]
+    equal = [run for run in order if round(float(means[run, 0]), 4) == round(float(means[first, 0]), 4)]
+    topics = counted(len(scores.topics), "topic")
+    value = decimal(float(means[first, 0]))
+    if len(equal) > 1:
+        names = listed([scores.runs[run] for run in equal])
+        yield f"By {leading}, {names} share the best mean, {value}, over {topics}."
+    else:
+        second = order[1]
+        yield (
+            f"By {leading}, {scores.runs[first]} is best of {counted(len(order), 'run')}: its mean over"
+            f" {topics} is {value}, that of the next, {scores.runs[second]},"
+            f" {decimal(float(means[second, 0]))}."
+        )
+        if not isinstance(found.comparison, Missing):
+            yield from _lead(found.comparison, scores.runs[first], scores.runs[second])
+    yield from _limits(scores, first)
+    yield from _by_others(scores, first)
+
+
+def _limits(scores: Scores, run: int) -> Iterator[str]:
+    """Between which values the run's mean lies whatever the unjudged documents are."""
+    if scores.bounds is None or scores.bounds.kinds[0] == "none":
+        return
+    bounds = scores.bounds.over_topics(scores.measures)
+    low, high = float(bounds.lower[run, 0]), float(bounds.upper[run, 0])
+    if np.isfinite([low, high]).all():
+        yield (
+            f"Whatever the unjudged documents are, {scores.measures[0]} of {scores.runs[run]} lies between"
+            f" {decimal(low)} and {decimal(high)}."
+        )
+
+
+def _by_others(scores: Scores, first: int) -> Iterator[str]:
+    """Who is best by the other measures."""
+    same, other = [], []
+    for number, measure in enumerate(scores.measures[1:], 1):
+        leader = scores.order([number])[0]
+        if leader == first:
+            same.append(str(measure))
+        else:
+            mean = decimal(float(scores.mean()[leader, number]))
+            other.append(f"by {measure} it is {scores.runs[leader]} ({mean})")
+    if same:
+        yield f"The same run is best by {listed(same, len(same))}."
+    if other:
+        text = "; ".join(other)
+        yield f"{text[0].upper()}{text[1:]}."
+
+
+def _pair_of(comparison: Comparison, a: str, b: str) -> int | None:
+    """The place of a pair, in either order; None: it was not compared."""
+    wanted = {a, b}
+    for pair in range(len(comparison.pairs)):
+        if set(comparison.names(pair)) == wanted:
+            return pair
+    return None
+
+
+def _lead(comparison: Comparison, first: str, second: str) -> Iterator[str]:
+    """What can be said of the best run's lead, and who cannot be told apart from it."""
+    pair = _pair_of(comparison, first, second)
+    tests = comparison.performance_tests[0]
+    if pair is not None and tests.reasons[pair]:
+        yield f"Its lead was not tested: {tests.reasons[pair]}."
+    elif pair is not None:
+        p = f"{p_name(tests)} {p_is(tests.p_adjusted[pair], bool(tests.floor_adjusted[pair]))}"
+        kind = f"case {comparison.cases[0, pair]}"
+        kind += f", {strong}" if (strong := comparison.strength(0, pair)) else ""
+        settled = {
+            True: "no further judgment can turn the order",
+            False: "judging further documents could still turn the order",
+            None: "whether further judgments could turn the order is not known",
+        }[comparison.settled(0, pair)]
+        if tests.significant[pair]:
+            yield f"That lead is significant ({p}; {kind}), and {settled}."
+        else:
+            yield f"That lead is not significant ({p}; {kind}), and {settled}."
+    runs = comparison.runs
+    place = runs.index(first)
+    alike = [
+        runs[int(b if a == place else a)]
+        for (a, b), significant, case in zip(
+            comparison.pairs.tolist(), tests.significant.tolist(), comparison.cases[0].tolist(), strict=True
+        )
+        if place in (a, b) and not significant and case
+    ]
+    if len(alike) > 1:
+        means = dict(zip(runs, np.nanmean(comparison.values[:, 0], axis=1).tolist(), strict=True))
+        alike.sort(key=lambda run: (-means[run], run))
+        yield (
+            f"No significant difference from {first} was found for {counted(len(alike), 'run')}:"
+            f" {listed(alike)}."
+        )
+
+
+# -- pairs -----------------------------------------------------------------------------------------
+
+
+def _trusted(comparison: Comparison | Missing) -> Iterator[str]:
+    if isinstance(comparison, Missing):
+        yield f"Nothing was compared. {comparison.reason}"
+        return
+    yield (
+        "A conclusion is strong where the run that comes out better was not judged more than the other (cases"
+        " 1 and 3), and settled where no judgment of the unjudged documents could turn the order."
+    )
+    for number, measure in enumerate(comparison.measures):
+        cases = comparison.counts()[number].tolist()
+        text = (
+            f"By {measure}, {cases[2] + cases[3]:,} of {counted(sum(cases), 'pair')} differ significantly;"
+            f" {cases[2]:,} of these differences {_be(cases[2])} strong (case 3)"
+        )
+        bounds = comparison.bounds[number]
+        if bounds is not None:
+            both = int(np.count_nonzero(bounds.settled & (comparison.cases[number] == 3)))
+            text += f", {both:,} {_be(both)} strong and settled"
+        yield f"{text}."
+
+
+def _doubtful(comparison: Comparison | Missing) -> Iterator[str]:
+    if isinstance(comparison, Missing):
+        return
+    for number, measure in enumerate(comparison.measures):
+        one, two, _, four = comparison.counts()[number].tolist()
+        told = []
+        if four:
+            told.append(f"in {four:,} the better run was also judged significantly more (case 4)")
+        if two:
+            told.append(f"in {two:,} no difference was found, but one run was judged more (case 2)")
+        if told:
+            yield f"By {measure}, {counted(two + four, 'conclusion')} {_be(two + four)} weak: {listed(told)}."
+        if one:
+            yield (
+                f"By {measure}, no difference was found in {counted(one, 'pair')} judged alike (case 1),"
+                " which does not show that there is none: more topics might."
+            )
+        states = [comparison.settled(number, pair) for pair in range(len(comparison.pairs))]
+        turning, unknown = states.count(False), states.count(None)
+        if turning:
+            yield f"By {measure}, judging the unjudged documents could turn {counted(turning, 'pair')} round."
+        if unknown:
+            pairs = counted(unknown, "pair")
+            yield f"By {measure}, it is not known of {pairs} whether judgments could turn the order."
+    yield from comparison.notes
+
+
+def _be(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+# -- depth -----------------------------------------------------------------------------------------
+
+
+def _depth(found: Found) -> Iterator[str]:
+    fit = [one for one in found.statements if one.answer != "note"]
+    for place, statement in enumerate(fit):
+        yield _told(statement, why=place == 0)
+    if isinstance(found.audit, Missing):
+        yield f"The collection was not audited. {found.audit.reason}"
+    if isinstance(found.stability, Missing):
+        yield f"Depths were not looked at. {found.stability.reason}"
+    else:
+        yield from _stable(found.stability)
+
+
+def _told(statement: Statement, *, why: bool) -> str:
+    text = f"{statement.claim}: {statement.answer}."
+    return f"{text} {statement.why}" if why else text
+
+
+def _stable(found: Stability) -> Iterator[str]:
+    parts = []
+    for one in found.measures:
+        begin = one.volatility.stable_from()
+        parts.append(f"by {one.name} " + ("at no depth" if begin is None else f"from k = {begin:,} on"))
+    yield (
+        f"The order of the runs is stable {listed(parts, len(parts))}: from there to {int(found.ks[-1]):,}"
+        f" any two depths agree with a tau of {THRESHOLD:g} or more."
+    )
+
+
+# -- what to do ------------------------------------------------------------------------------------
+
+
+def _next(found: Found) -> Iterator[str]:
+    comparison = found.comparison
+    if isinstance(comparison, Missing):
+        yield (
+            "Give a second run, so that there is something to compare."
+            if len(found.scores.runs) == 1
+            else "Give more topics, or other measures, so that there is something to compare."
+        )
+        return
+    advised = list(_advised(comparison))
+    if not advised:
+        return
+    actions = Counter(advice.action for _, advice in advised)
+    total, measure = len(advised), comparison.measures[0]
+    shares = [f"{action} ({count:,})" for action, count in actions.most_common()]
+    yield f"Advice for {counted(total, 'pair')} by {measure}, each by itself: {listed(shares, len(shares))}."
+    wanting = Counter(situation.less_judged[0] for situation, advice in advised if advice.action in JUDGING)
+    if wanting:
+        runs = [f"{run} ({count:,})" for run, count in wanting.most_common(NAMED)]
+        yield (
+            "Judge next the unjudged documents at the top of these runs, which are the less judged side of"
+            f" the most open or weak pairs: {listed(runs)}."
+        )
+    for (_, pair), (situation, advice) in _first_open(comparison, advised):
+        a, b = comparison.names(pair)
+        yield f"First among them, {a} against {b}: {advice.sentence}"
+        if situation.settled is False:
+            yield "sounding compare QRELS RUN... --pair A B lists the documents that would settle a pair."
+
+
+def _advised(comparison: Comparison) -> Iterator[tuple[Situation, Advice]]:
+    """(pair,): situation and advice by the first measure."""
+    for situation in comparison.situations([(0, pair) for pair in range(len(comparison.pairs))]):
+        yield situation, advise(situation)
+
+
+def _first_open(
+    comparison: Comparison, advised: Sequence[tuple[Situation, Advice]]
+) -> Iterator[tuple[tuple[int, int], tuple[Situation, Advice]]]:
+    """The most interesting pair by the first measure that asks for something to be done; or none."""
+    for number, pair in comparison.interesting():
+        if number == 0 and advised[pair][1].action != DONE:
+            yield (number, pair), advised[pair]
+            return

@@ -1,0 +1,268 @@
+"""A report is complete, self-contained, the same every time, and trusts no name."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import gzip
+import hashlib
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import require
+from tests.report.conftest import Gather, gathered
+
+from sounding.data import formats
+from sounding.data.run_info import read_run_info
+from sounding.errors import UnknownNameError
+from sounding.report.page import gather as gathering
+from sounding.report.page.gather import Found, Missing
+from sounding.report.page.parts import SECTIONS, Drawn, Shown, chosen_sections, parts_for, report_of
+from sounding.report.page.render import csv_text, render_report
+from sounding.report.page.terms import TERMS, explain
+from sounding.report.tables import Column, Table
+
+require("altair")
+require("vl_convert")
+
+HOSTILE = ["</script><script>alert(1)</script>", "a'\"&<b>", "ünï-漢字", "back\\slash|pipe"]
+
+
+@pytest.fixture(scope="module")
+def page(found: Found) -> str:
+    return render_report(report_of(found), "html")
+
+
+def packed(page: str) -> dict[str, str]:
+    """Everything that the page has in letters, by its name."""
+    parts = re.findall(r'<script type="text/plain" id="([^"]+)">([^<]*)</script>', page)
+    return {name: gzip.decompress(base64.b64decode(letters)).decode() for name, letters in parts}
+
+
+def test_every_section_is_there_with_a_heading_and_a_link_to_it(page: str) -> None:
+    for name, title in SECTIONS.items():
+        assert f'<section id="{name}"' in page
+        assert f'<a href="#{name}">{title}</a>' in page
+    assert re.findall(r"<h2 id=\"(\w+)-title\">", page) == list(SECTIONS)
+
+
+def test_the_page_fetches_nothing_and_its_browser_would_refuse_to(page: str) -> None:
+    outside = re.sub(r"<script[^>]*>.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.search(r"""\bsrc\s*=|\bhref="(?!#)|@import|url\(""", outside)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    assert policy.group(1).startswith("default-src &#39;none&#39;; ")
+    assert "http" not in policy.group(1)
+
+
+def test_scripts_of_the_charts_are_there_once_for_all_charts(page: str) -> None:
+    assert page.count("window.vegaEmbed") == 1
+    assert page.count("data-chart=") > 5
+
+
+def test_what_is_packed_reads_back(page: str, found: Found) -> None:
+    texts = packed(page)
+    for name in re.findall(r'data-chart="([^"]+)"', page):
+        assert json.loads(texts[name])["$schema"].startswith("https://vega.github.io/schema/vega-lite")
+    for name in re.findall(r'data-download="([^"]+)"', page):
+        rows = list(csv.reader(io.StringIO(texts[name])))
+        assert len(rows) > 1, name
+        assert {len(row) for row in rows} == {len(rows[0])}, name
+    board = list(csv.DictReader(io.StringIO(texts["data-scoreboard-scoreboard"])))
+    means = found.scores.mean()
+    for row in board:
+        run, measure = (
+            found.scores.runs.index(row["run"]),
+            [str(m) for m in found.scores.measures].index(row["measure"]),
+        )
+        assert float(row["value"]) == pytest.approx(means[run, measure], rel=1e-5)
+
+
+def test_every_word_that_heads_a_column_is_explained_where_it_stands(found: Found) -> None:
+    names = {
+        column.name.strip()
+        for section in report_of(found).sections
+        for block in section.blocks
+        if isinstance(block, Shown)
+        for column in block.table.columns
+    }
+    own = {*found.scores.runs, "automatic", "manual", "rule"}
+    unexplained = {name for name in names if explain(name) is None and name.removeprefix("A_p ") not in own}
+    assert unexplained == set()
+    assert all(sentence.endswith(".") and len(sentence) < 200 for sentence in TERMS.values())
+
+
+def test_the_same_request_gives_the_same_page(trial: Path, found: Found) -> None:
+    info = str(trial / "info.tsv")
+    again = gathered(trial / "qrels.txt", [trial / "runs"], info=read_run_info(info), info_files=(info,))
+    sections = ("summary", "scoreboard", "pairs", "audit", "reproduce")
+    first, second = (render_report(report_of(one, sections), "html") for one in (found, again))
+    assert first == second
+
+
+def test_every_run_is_read_once(trial: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(formats, "parse_run", _counting(formats.parse_run, opened))
+    gathered(trial / "qrels.txt", [trial / "runs"])
+    assert len(opened) == 8
+
+
+def _counting(function: Any, calls: list[str]) -> Any:
+    def counted(*arguments: Any, **more: Any) -> Any:
+        calls.append("read")
+        return function(*arguments, **more)
+
+    return counted
+
+
+def test_files_too_large_for_memory_are_read_again_and_give_the_same(
+    trial: Path, found: Found, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gathering, "MOST_BYTES", 0)
+    info = str(trial / "info.tsv")
+    again = gathered(trial / "qrels.txt", [trial / "runs"], info=read_run_info(info), info_files=(info,))
+    assert render_report(report_of(again), "md") == render_report(report_of(found), "md")
+
+
+def test_inputs_are_named_with_their_fingerprints(found: Found, trial: Path) -> None:
+    known = {one.name: one.sha256 for one in found.inputs}
+    assert len(known) == 10
+    for path in (trial / "qrels.txt", trial / "info.tsv", *sorted((trial / "runs").iterdir())):
+        assert known[str(path)] == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+# -- names that would be markup --------------------------------------------------------------------
+
+
+@pytest.fixture
+def hostile(gather_files: Gather) -> Found:
+    topics = ["<i>1", *"234"]
+    runs = {
+        name.replace(" ", ""): {topic: ["r", f"<u>{n}", "n"][n % 2 :] for topic in topics}
+        for n, name in enumerate(HOSTILE)
+    }
+    return gather_files(runs, {topic: {"r": 1, "n": 0} for topic in topics}, measures=("P@1", "AP"))
+
+
+def test_no_name_can_be_markup_in_a_page(hostile: Found) -> None:
+    page = render_report(report_of(hostile), "html")
+    assert "<script>alert" not in page
+    assert not re.search(r"<b>|<i>|<u>", re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL))
+    assert page.count("<script") == page.count("</script>")
+    assert "ünï-漢字" in page
+    text = " ".join(packed(page).values())
+    assert "alert(1)" in text
+
+
+def test_no_name_breaks_a_row_of_markdown_or_latex(hostile: Found) -> None:
+    markdown = render_report(report_of(hostile, ("scoreboard",)), "md")
+    rows = [line for line in markdown.splitlines() if line.startswith("| ")]
+    assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
+    assert r"a'\"\&" in render_report(report_of(hostile, ("scoreboard",)), "latex").replace('"', '\\"')
+
+
+# -- what is missing -------------------------------------------------------------------------------
+
+
+def test_one_run_gives_a_page_that_says_what_it_lacks(gather_files: Gather) -> None:
+    topics = [*"123"]
+    found = gather_files(
+        {"alone": {topic: ["r", "n", "u"] for topic in topics}}, {topic: {"r": 1, "n": 0} for topic in topics}
+    )
+    sections = {section.name: section for section in report_of(found).sections}
+    assert sections["pairs"].missing == ("There is one run, and a comparison needs two.",)
+    assert len(sections["depth"].missing) == 1
+    page = render_report(report_of(found), "html")
+    assert "There is one run, and a comparison needs two." in page
+
+
+def test_one_topic_gives_a_page(gather_files: Gather) -> None:
+    found = gather_files({"a": {"1": ["r", "n"]}, "b": {"1": ["n", "r"]}}, {"1": {"r": 1, "n": 0}})
+    assert isinstance(found.comparison, Missing)
+    assert found.leaders == ()
+    page = render_report(report_of(found), "html")
+    assert "Nothing was compared." in page
+
+
+def test_without_an_info_file_the_audit_says_what_it_would_need(gather_files: Gather) -> None:
+    topics = [*"12345"]
+    found = gather_files({"a": {topic: ["u", "r"] for topic in topics}, "b": {topic: ["v", "r"] for topic in topics}},
+                         {topic: {"r": 1, "n": 0} for topic in topics})  # fmt: skip
+    sections = {section.name: section for section in report_of(found).sections}
+    (missing,) = sections["audit"].missing
+    assert missing.endswith("List the runs that did with --info.")
+    names = [block.name for block in sections["audit"].blocks]
+    assert "verdict" in names
+    assert "growth" not in names
+
+
+def test_measures_without_a_cut_off_have_no_section_on_depth(trial: Path) -> None:
+    found = gathered(trial / "qrels.txt", [trial / "runs"], measures=("Bpref",), parts=("stability",))
+    assert isinstance(found.stability, Missing)
+    assert found.stability.reason.startswith("Bpref: no measure here has a cut-off")
+
+
+# -- sections and formats --------------------------------------------------------------------------
+
+
+def test_sections_come_in_the_reports_order_and_unknown_ones_are_refused() -> None:
+    assert chosen_sections(None) == tuple(SECTIONS)
+    assert chosen_sections("pairs, summary") == ("summary", "pairs")
+    with pytest.raises(UnknownNameError, match=r"unknown section 'pair'; did you mean pairs\?"):
+        chosen_sections("pair")
+
+
+def test_only_what_sections_need_is_computed(trial: Path) -> None:
+    assert parts_for(["scoreboard", "reproduce"]) == set()
+    assert parts_for(["depth"]) == {"stability"}
+    assert parts_for(["summary"]) == {"comparison", "stability", "audit"}
+    found = gathered(trial / "qrels.txt", [trial / "runs"], parts=())
+    assert found.comparison == found.audit == found.stability == Missing("It was not asked for (--sections).")
+    assert [section.name for section in report_of(found, ("scoreboard",)).sections] == ["scoreboard"]
+
+
+def test_json_has_the_sentences_and_every_table_with_all_rows(found: Found) -> None:
+    body = json.loads(render_report(report_of(found), "json"))
+    assert body["runs"] == list(found.scores.runs)
+    assert [one["text"] for one in body["summary"]] == [one.text for one in report_of(found).sentences]
+    assert list(body["sections"]) == [name for name in SECTIONS if name != "summary"]
+    pairs = body["sections"]["pairs"]["tables"]["pairs"]
+    assert len(pairs) == 28 * 2
+    assert {"run_a", "run_b", "p_adjusted", "case", "settled", "advice"} <= set(pairs[0])
+
+
+def test_markdown_and_latex_have_headings_sentences_and_tables(found: Found) -> None:
+    markdown = render_report(report_of(found), "md")
+    assert markdown.startswith("# 8 runs on 16 topics\n\n## Who is best\n\n- By P@5, ")
+    assert markdown.count("\n## ") == len(SECTIONS) - 1 + 5
+    latex = render_report(report_of(found), "latex")
+    assert latex.count("\\section{") == len(SECTIONS) - 1 + 5
+    assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") > 10
+
+
+def test_a_baseline_leaves_only_its_pairs(trial: Path) -> None:
+    name = sorted(path.stem for path in (trial / "runs").iterdir())[0]
+    found = gathered(trial / "qrels.txt", [trial / "runs"], baselines=(name,), parts=("comparison",))
+    assert not isinstance(found.comparison, Missing)
+    assert len(found.comparison.pairs) == 7
+    assert all(name in found.comparison.names(pair) for pair in range(7))
+    with pytest.raises(UnknownNameError):
+        gathered(trial / "qrels.txt", [trial / "runs"], baselines=("nobody",), parts=("comparison",))
+
+
+def test_downloads_round_numbers_and_leave_out_what_is_not_known() -> None:
+    table = Table([Column("x", [1.23456789, float("nan"), None]), Column("n", [1, 2, 3])])
+    assert csv_text(table) == "x,n\n1.23457,1\n,2\n,3\n"
+
+
+def test_every_chart_has_a_title_that_can_be_read_and_data_to_download(found: Found, page: str) -> None:
+    charts = [
+        block for section in report_of(found).sections for block in section.blocks if isinstance(block, Drawn)
+    ]
+    assert page.count("<figure") == len(charts)
+    assert len(re.findall(r"<figcaption><h3>[^<]{10,}</h3>", page)) == len(charts)
+    assert all(block.data.height for block in charts)

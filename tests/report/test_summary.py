@@ -1,0 +1,126 @@
+"""The sentences say what the results say."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from tests.report.conftest import Gather
+
+from sounding.compare.comparison import Comparison
+from sounding.report.page.gather import Found, Missing
+from sounding.report.page.summary import ABOUT, counted, listed, summary
+
+TOPICS = [str(topic) for topic in range(1, 13)]
+
+
+def told(found: Found, about: str) -> list[str]:
+    return [one.text for one in summary(found) if one.about == about]
+
+
+@pytest.fixture
+def two(gather_files: Gather) -> Found:
+    """`good` has the relevant document first on every topic, `bad` third, behind two that nobody judged."""
+    good = {topic: ["rel", "non"] for topic in TOPICS}
+    bad = {topic: ["u1", "u2", "rel"] for topic in TOPICS}
+    judged = {topic: {"rel": 1, "non": 0} for topic in TOPICS}
+    return gather_files({"good": good, "bad": bad}, judged, measures=("RR@10", "P@10"))
+
+
+def test_sentences_come_in_the_order_of_their_headings(found: Found) -> None:
+    order = [one.about for one in summary(found)]
+    assert sorted(order, key=list(ABOUT).index) == order
+    assert set(order) == set(ABOUT)
+
+
+def test_the_best_run_is_named_with_its_mean_and_the_next(two: Found) -> None:
+    best = told(two, "best")
+    # RR is 1 for good, and 1/3 for bad with two unjudged documents before the relevant one.
+    assert best[0] == (
+        "By RR@10, good is best of 2 runs: its mean over 12 topics is 1.0000, that of the next, bad, 0.3333."
+    )
+    # Twelve times the same difference: of 2^12 sign flips two are as extreme, and the case is weak, for
+    # both documents of good were judged and one of three of bad.
+    assert "significant" in best[1]
+    # P@10 is 0.1 for both, and of equal ones the first by name is named.
+    assert "By P@10 it is bad (0.1000)." in best
+
+
+def test_runs_that_share_the_best_mean_are_all_named(gather_files: Gather) -> None:
+    same = {topic: ["rel"] for topic in TOPICS}
+    other = {topic: ["non", "rel"] for topic in TOPICS}
+    judged = {topic: {"rel": 1, "non": 0} for topic in TOPICS}
+    found = gather_files({"b": same, "a": same, "c": other}, judged, measures=("RR",))
+    assert told(found, "best")[0] == "By RR, a and b share the best mean, 1.0000, over 12 topics."
+
+
+def test_counts_of_trusted_and_doubtful_pairs_are_those_of_the_comparison(found: Found) -> None:
+    comparison = found.comparison
+    assert isinstance(comparison, Comparison)
+    trusted, doubtful = told(found, "trusted"), told(found, "doubtful")
+    for number, measure in enumerate(comparison.measures):
+        cases = [int(np.count_nonzero(comparison.cases[number] == case)) for case in range(5)]
+        settled = [comparison.settled(number, pair) for pair in range(len(comparison.pairs))]
+        firm = sum(bool(known) and comparison.cases[number, pair] == 3 for pair, known in enumerate(settled))
+        pairs = sum(cases[1:])
+        assert all(cases[1:]), "the collection was chosen to have them all"
+        (sentence,) = [text for text in trusted if text.startswith(f"By {measure}, ")]
+        numbers = [int(text) for text in re.findall(r"\d+", sentence.removeprefix(f"By {measure}"))]
+        assert numbers == [cases[3] + cases[4], pairs, cases[3], 3, firm]
+        weak = [text for text in doubtful if text.startswith(f"By {measure}, ") and " weak" in text]
+        assert bool(weak) == bool(cases[2] + cases[4])
+        if weak:
+            assert f"{cases[2] + cases[4]} conclusion" in weak[0]
+        if settled.count(False):
+            assert (
+                f"By {measure}, judging the unjudged documents could turn {counted(settled.count(False), 'pair')} round."
+                in doubtful
+            )
+    assert set(comparison.notes) <= set(doubtful)
+
+
+def test_the_collection_is_said_to_be_fit_for_what_the_audit_says(found: Found) -> None:
+    depth = told(found, "depth")
+    claims = [one for one in found.statements if one.answer != "note"]
+    assert [text.split(".")[0] for text in depth[: len(claims)]] == [
+        f"{one.claim}: {one.answer}".split(".")[0] for one in claims
+    ]
+    assert "The order of the runs is stable by P " in depth[-1]
+
+
+def test_advice_is_counted_over_all_pairs_by_the_first_measure(found: Found) -> None:
+    comparison = found.comparison
+    assert isinstance(comparison, Comparison)
+    first = told(found, "next")[0]
+    assert first.startswith(f"Advice for {len(comparison.pairs)} pairs by P@5, each by itself: ")
+    assert sum(map(int, re.findall(r"\((\d+)\)", first))) == len(comparison.pairs)
+
+
+def test_one_run_is_described_and_nothing_is_compared(gather_files: Gather) -> None:
+    judged = {topic: {"rel": 1, "non": 0} for topic in TOPICS}
+    found = gather_files({"alone": {topic: ["rel"] for topic in TOPICS}}, judged, measures=("RR", "P@1"))
+    assert told(found, "best")[0] == "There is one run, alone: RR 1.0000 and P@1 1.0000."
+    assert told(found, "trusted") == ["Nothing was compared. There is one run, and a comparison needs two."]
+    assert told(found, "next") == ["Give a second run, so that there is something to compare."]
+    assert isinstance(found.comparison, Missing)
+
+
+def test_one_topic_is_not_enough_for_a_test_and_the_summary_says_so(gather_files: Gather) -> None:
+    found = gather_files(
+        {"good": {"1": ["rel"]}, "bad": {"1": ["non", "rel"]}}, {"1": {"rel": 1, "non": 0}}, measures=("RR",)
+    )
+    assert isinstance(found.comparison, Missing)
+    assert told(found, "best")[0].startswith("By RR, good is best of 2 runs: its mean over 1 topic is 1.0000")
+    assert told(found, "trusted")[0].startswith("Nothing was compared. ")
+    assert told(found, "next") == [
+        "Give more topics, or other measures, so that there is something to compare."
+    ]
+
+
+def test_long_lists_of_names_are_cut() -> None:
+    assert listed(["a"]) == "a"
+    assert listed(["a", "b"]) == "a and b"
+    assert listed([*"abcdef"]) == "a, b, c, d and 2 more"
+    assert counted(1, "pair") == "1 pair"
+    assert counted(8256, "pair") == "8,256 pairs"

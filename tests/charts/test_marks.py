@@ -108,6 +108,13 @@ def test_plain_and_condensed_stand_side_by_side_on_one_scale() -> None:
     assert domains[0] == domains[1] == [0.0, 1.5]  # the largest is 2 * (.7 + .01)
 
 
+def test_a_form_that_stands_alone_is_not_named_and_measures_stand_two_abreast() -> None:
+    ap = over_k("value").with_columns(form=polars.lit("plain"))
+    specification = drawn("values_over_k", polars.concat([ap, ap.with_columns(measure=polars.lit("P"))]))
+    assert specification["columns"] == 2
+    assert [pane["title"]["text"] for pane in specification["concat"]] == ["AP", "P"]
+
+
 def test_the_same_values_in_two_panes_do_not_share_a_parameter() -> None:
     plain = over_k("value").with_columns(form=polars.lit("plain"))
     specification = drawn(
@@ -179,6 +186,20 @@ def test_ranks_where_the_evaluation_stops_are_never_thinned_away() -> None:
     shown = rows(specification, layer_of(panes(specification)[0], "line"))
     deepest = {row["depth"]: row["rank"] for row in shown}
     assert deepest == {f"k = {skipped}": skipped, "k = 997": 997}
+
+
+def test_no_two_depths_share_a_colour_and_those_left_out_are_named() -> None:
+    depths = (1, 5, 10, 30, 100, 500, 1000)
+    frame = polars.concat(
+        polars.DataFrame({"measure": "P", "k": k, "rank": [1], "weight": [1 / k]}) for k in depths
+    )
+    specification = drawn("rank_weights", frame)
+    colours = layer_of(panes(specification)[0], "line")["encoding"]["color"]["scale"]
+    assert colours["domain"] == ["k = 1", "k = 5", "k = 10", "k = 100", "k = 500", "k = 1,000"]
+    assert len(set(colours["range"])) == 6
+    assert "Not drawn, for want of colours: k = 30." in str(specification)
+    few = drawn("rank_weights", frame.filter(polars.col("k") < 1000))
+    assert "Not drawn" not in str(few)
 
 
 def test_a_weight_of_0_is_left_out_of_the_log_axis() -> None:
@@ -292,10 +313,20 @@ def test_runs_keep_the_order_of_the_first_measure_at_the_least_depth() -> None:
 def test_an_order_of_runs_can_be_given_and_must_hold_every_run() -> None:
     specification = drawn("means_with_intervals", order=RUNS)
     assert layer_of(panes(specification)[0], "rule")["encoding"]["x"]["sort"] == list(RUNS)
+    named = drawn("means_with_intervals", order=RUNS, ordered="by AP@10, best first")
+    assert "Every pane keeps one order of runs: by AP@10, best first." in str(named)
     with pytest.raises(
         DataError, match=r"^order of runs: 'run6' is not in it; expected every run of the frame$"
     ):
         drawn("means_with_intervals", order=RUNS[:6])
+
+
+def test_panes_of_many_measures_share_the_width_of_the_page() -> None:
+    runs = tuple(f"r{number:03}" for number in range(129))
+    one = intervals(runs).filter(polars.col("measure") == "AP")
+    five = polars.concat(one.with_columns(measure=polars.lit(f"m{number}")) for number in range(5))
+    assert {pane["width"] for pane in panes(drawn("means_with_intervals", five))} == {200}
+    assert {pane["width"] for pane in panes(drawn("means_with_intervals", one))} == {460}
 
 
 def test_many_runs_are_numbered_and_a_mean_that_is_not_known_comes_last() -> None:

@@ -43,11 +43,13 @@ def test_a_plan_that_is_followed_is_enough_and_deviations_are_named() -> None:
 def test_the_form_of_truncation_and_the_command_are_told() -> None:
     measures = measures_over_depth(["AP", "AP(norm='b')", "nDCG", "RBP", "P", "Q(norm='c')"])
     told = guidelines.exact_form(measures, "sounding depth q r").text
-    assert "AP@k divides by all known relevant documents, R (norm 'a', as trec_eval)" in told
+    assert "AP@k divides by all known relevant documents, R (norm 'a'), as in trec_eval;" in told
     assert "AP(norm='b')@k divides by min(k, R)" in told
     assert "Q(norm='c')@k divides by the relevant documents of the pool of depth k" in told
     assert "nDCG@k divides by the DCG of the best k of all judged documents" in told
     assert "RBP has p = 0.8" in told
+    assert told.count("as in trec_eval") == 1  # which has no Q
+    assert "as in trec_eval" not in guidelines.exact_form(measures_over_depth(["Q"]), None).text
     assert " P@k" not in told  # there is one P@k only
     assert told.endswith(": sounding depth q r.")
 
@@ -73,6 +75,8 @@ def test_depths_below_the_pool_are_named_with_what_becomes_of_the_reference() ->
         "k = 500 and 1000: below the pool depth 100 (contributing runs listed); at 1000 AP confirms 97.3% of"
         " what the reference separates and turns 1.2% round."
     )
+    several = guidelines.extended_evaluation([1000], pool(True, True), covered, 3)
+    assert several.text.endswith("turns 1.2% round, and other measures confirm as much or more.")
     assert not guidelines.extended_evaluation([10, 100], pool(True), covered).heed
 
 
@@ -99,8 +103,11 @@ def test_runs_outside_the_pool_come_with_number_and_ranks_of_their_unjudged_docu
     assert told.heed
     assert told.text == (
         "3 of 4 runs did not contribute (listed); 2 of them have unjudged documents down to 10, most of all"
-        " y 40 (80%; the first at rank 1, half of them above 3) and x 12 (24%; the first at rank 4.5, half of"
-        " them above 7)."
+        " y 40 (80%; median rank 1 of a topic's first, 3 of all) and x 12 (24%; median rank 4.5 of a topic's"
+        " first, 7 of all)."
+    )
+    assert (
+        "; 1 of them has unjudged" in guidelines.unpooled_runs(found[1:], pool(True, False, False), 10).text
     )
     assert not guidelines.unpooled_runs(found[2:], pool(True, False), 10).heed
     assert not guidelines.unpooled_runs([], pool(True), 10).heed
@@ -130,7 +137,11 @@ def test_people_read_what_is_to_be_heeded_and_in_one_line_what_is_kept() -> None
         Finding(guideline="tie rule", heed=True, text="moves."),
         Finding(guideline="exact form", heed=False, text="form."),
     ]
-    assert list(heeded(findings)) == ["Tie rule: moves.", "Exact form: form.", "Kept: standard depths."]
+    assert list(heeded(findings)) == [
+        "Tie rule: moves.",
+        "Exact form: form.",
+        "Guidelines that are met: standard depths.",
+    ]
 
 
 def test_a_run_without_a_value_neither_leads_nor_counts_as_least_assessed() -> None:

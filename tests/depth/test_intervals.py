@@ -109,6 +109,18 @@ def test_a_pair_over_depth_has_paired_t_tests_and_the_case_at_each_depth() -> No
         assert apart == (found.p[place] <= 0.05)
 
 
+def test_a_pair_that_differs_by_a_constant_has_no_p_and_no_case() -> None:
+    constant = np.array([[[1.0] * 9, [0.25] * 9]])
+    even = values(1, 2, 9)
+    alone = Procedure(test="t", correction="none")
+    by_performance = pair_over_depth(("a", "b"), "AP", constant, even, (1,), alone)
+    assert (by_performance.cases.tolist(), np.isnan(by_performance.p).tolist()) == ([0], [True])
+    by_assessment = pair_over_depth(("a", "b"), "AP", even, constant, (1,), alone)
+    assert (by_assessment.cases.tolist(), np.isnan(by_assessment.p).tolist()) == ([0], [False])
+    equal = pair_over_depth(("a", "b"), "AP", even, np.ones((1, 2, 9)), (1,), alone)
+    assert equal.cases.all()  # equally assessed on every topic: nothing to tell apart
+
+
 def test_a_pair_without_topics_is_not_tested() -> None:
     found = pair_over_depth(
         ("a", "b"), "AP", np.ones((1, 2, 1)), np.ones((1, 2, 1)), (1,), Procedure(test="t", correction="none")

@@ -30,29 +30,40 @@ def hurting(depths: int, runs: int, topics: int, seed: int) -> np.ndarray:
     return values
 
 
-def loops(values: np.ndarray, alpha: float) -> tuple[list[dict[tuple[int, int], int]], list[float]]:
-    """By depth: {pair: direction} of significant pairs, and the median p, from scipy.stats.ttest_rel."""
-    found, medians = [], []
+def loops(
+    values: np.ndarray, alpha: float
+) -> tuple[list[dict[tuple[int, int], int]], list[float], list[int]]:
+    """By depth: {pair: direction} of significant pairs, the median p and how many pairs can be tested.
+
+    By scipy.stats; equal runs have a p of 1, and those that differ by a constant cannot be tested.
+    """
+    found, medians, tested = [], [], []
     for table in values:
         separated, every = {}, []
         for a, b in itertools.combinations(range(len(table)), 2):
             gaps = table[a] - table[b]
+            if np.ptp(gaps) < 1e-12 and abs(gaps[0]) > 1e-12:
+                continue
             p = 1.0 if np.ptp(gaps) < 1e-12 else float(stats.ttest_1samp(gaps, 0).pvalue)
             every.append(p)
             if p <= alpha:
                 separated[a, b] = 1 if gaps.mean() > 0 else -1
         found.append(separated)
         medians.append(float(np.median(every)))
-    return found, medians
+        tested.append(len(every))
+    return found, medians, tested
 
 
 @pytest.mark.parametrize(("runs", "topics", "seed"), [(9, 20, 1), (12, 5, 2), (8, 2, 3), (7, 50, 4)])
 def test_ratios_are_those_of_plain_loops(runs: int, topics: int, seed: int) -> None:
     values = hurting(12, runs, topics, seed)
     found = separate(values, range(1, 13), all_pairs(runs), UNCORRECTED)
-    separated, medians = loops(values, 0.05)
-    count = runs * (runs - 1) / 2
-    np.testing.assert_allclose(found.discrimination(), [len(one) / count for one in separated])
+    separated, medians, tested = loops(values, 0.05)
+    shares = [len(one) / count for one, count in zip(separated, tested, strict=True)]
+    np.testing.assert_allclose(found.discrimination(), shares)
+    every = runs * (runs - 1) // 2
+    assert max(tested) < every  # some pairs differ by a constant
+    assert found.constant.tolist() == [every - count for count in tested]
     np.testing.assert_allclose(found.median_p, medians, rtol=1e-6)
     reference = separated[7]
     covered, inverted = [], []
@@ -80,7 +91,11 @@ def test_many_depths_at_once_say_what_compare_says_at_each(correction: str, alph
         signs = np.sign(tests.difference)
         np.testing.assert_array_equal(found.order[place], signs)
         np.testing.assert_array_equal(found.separated[place], signs * tests.significant)
-        assert found.median_p[place] == pytest.approx(np.median(tests.p), rel=1e-6)  # twins are rounded
+        tested = np.array(["same on all" not in reason for reason in tests.reasons])
+        assert found.constant[place] == np.count_nonzero(~tested) > 0
+        assert found.median_p[place] == pytest.approx(
+            np.median(tests.p[tested]), rel=1e-6
+        )  # twins are rounded
 
 
 def test_near_twins_keep_all_digits() -> None:
@@ -102,7 +117,9 @@ def test_every_other_test_of_compare_is_used_as_compare_uses_it(test: str) -> No
     for place, table in enumerate(values):
         tests = procedure.apply(table, pairs)
         np.testing.assert_array_equal(found.separated[place], np.sign(tests.difference) * tests.significant)
-        assert found.median_p[place] == np.median(tests.p)
+        tested = np.array(["same on all" not in reason for reason in tests.reasons])
+        assert found.constant[place] == np.count_nonzero(~tested)
+        assert found.median_p[place] == np.median(tests.p[tested])
 
 
 def test_runs_that_lack_topics_are_compared_on_what_they_share() -> None:
@@ -135,6 +152,18 @@ def test_nothing_is_separated_where_nothing_can_be_tested() -> None:
     assert np.isnan(inversions(equal, equal.at(2))).all()
 
 
+def test_runs_that_differ_by_a_constant_leave_nothing_to_test() -> None:
+    values = np.zeros((2, 2, 30))
+    values[:, 0] = 1.0
+    found = separate(values, (1, 2), all_pairs(2), UNCORRECTED)
+    assert found.constant.tolist() == [1, 1]
+    assert np.isnan(found.median_p).all()
+    assert np.isnan(found.discrimination()).all()
+    some = separate(values, (1, 2), all_pairs(2), Procedure(test="randomisation", correction="none"))
+    assert some.constant.tolist() == [0, 0]
+    assert some.discrimination().tolist() == [1, 1]
+
+
 def test_the_papers_example() -> None:
     # Lu et al., section 3: 10 systems, 35 of 45 pairs separated by the reference, 28 of them by the new
     # measure as well, 6 turned round by it: .78, .80 and .17.
@@ -144,6 +173,7 @@ def test_the_papers_example() -> None:
         order=np.array([[1] * 29 + [-1] * 6 + [1] * 10], np.int8),
         separated=np.array([[1] * 28 + [0] * 7 + [1] * 10], np.int8),
         median_p=np.zeros(1),
+        constant=np.zeros(1, np.int64),
     )
     assert np.count_nonzero(reference) / 45 == pytest.approx(0.78, abs=0.005)
     assert coverage(new, reference)[0] == pytest.approx(28 / 35)
@@ -154,7 +184,7 @@ def test_a_pair_separated_the_other_way_round_is_not_covered_and_inverted() -> N
     reference = np.array([1, -1], np.int8)
     turned = Separation(
         ks=(1,), order=np.array([[-1, 1]], np.int8), separated=np.array([[-1, 1]], np.int8),
-        median_p=np.zeros(1),
+        median_p=np.zeros(1), constant=np.zeros(1, np.int64),
     )  # fmt: skip
     assert coverage(turned, reference).tolist() == [0]
     assert inversions(turned, reference).tolist() == [1]

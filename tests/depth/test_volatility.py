@@ -89,3 +89,10 @@ def test_bad_requests_are_refused_in_one_line() -> None:
         stable_from(np.ones((2, 2)), (1, 2, 3))
     with pytest.raises(DataError, match="ascending order"):
         stable_from(np.ones((2, 2)), (2, 1))
+
+
+@pytest.mark.parametrize("coefficient", ["tau_ap_b", "tau_ap", "tau_b", "rbo_b", "spearman"])
+def test_an_ordering_agrees_with_itself_to_the_last_digit(coefficient: str) -> None:
+    means = np.random.default_rng(5).random((40, 37))
+    found = volatility(means, range(1, 41), coefficient=coefficient)
+    assert (np.diag(found.matrix) == 1).all()

@@ -15,6 +15,7 @@ from tests.depth.regrading_data import draw_qrels, draw_runs
 
 from sounding.agreement import coefficients, rbo_of_values, tau_ap
 from sounding.cli import main
+from sounding.compare.cases import MEANING
 from sounding.compare.procedure import Procedure
 from sounding.compare.runs import Reading
 from sounding.data import reading as reading_module
@@ -23,6 +24,7 @@ from sounding.data.run_info import read_run_info
 from sounding.data.simulation import simulate_collection
 from sounding.depth import rankings as rankings_module
 from sounding.depth.curves import values_at
+from sounding.depth.intervals import Intervals, PairOverDepth
 from sounding.depth.pools import pool_depths
 from sounding.depth.requests import depths_to_look_at
 from sounding.depth.stability import Stability, stability
@@ -33,11 +35,12 @@ from sounding.measures import Measure
 from sounding.policies import Policies
 from sounding.ranking import Ranking
 from sounding.regrading import read_regrading
+from sounding.report.stability_tables import pair_tables
 
 Said = tuple[int, str, str]
 Call = Callable[..., Said]
 
-HEAD = ["measure", "k", "means", "apart", "p", "cover", "turned", "tau", "tau_ap", "RBO", "r", "RMSE"]
+HEAD = ["measure", "k", "means", "apart", "p", "cover", "turned", "tau", "tau_ap_b", "RBO", "r"]
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +88,7 @@ def pooled(collections: Path) -> tuple[list[Path], Path, dict[str, object]]:
 
 
 MEASURES = ("AP(norm='b')", "Q", "RBP(p=0.95)", "RR", "ERR", "RBP(p=0.8)", "nDCG")
-IN_DOCS = ("AP(norm='b')", "Q", "RBP(p=0.95)", "RR", "ERR", "RBP")
+IN_DOCS = ("AP(norm='b')", "Q", "RBP(p=0.95)", "RR", "ERR", "RBP(p=0.8)")
 DOCS = Path(__file__).parents[2] / "docs"
 DEPTHS = (1, 4, 10, 40, 100, 400, 1000)
 
@@ -118,7 +121,7 @@ def percentages(found: Stability, name: str, column: str) -> list[float]:
             [69.8, 85.2, 91.1, 96.3, 100, 97.7, 97.3],
         ),
         ("RBP(p=0.95)", [54.4, 66.5, 70.9, 74.0, 74.9, 74.9, 74.9], [70.7, 85.9, 93.0, 98.5, 100, 100, 100]),
-        ("RBP", [54.4, 66.2, 70.1, 70.9, 70.9, 70.9, 70.9], [75.2, 92.2, 98.6, 100, 100, 100, 100]),
+        ("RBP(p=0.8)", [54.4, 66.2, 70.1, 70.9, 70.9, 70.9, 70.9], [75.2, 92.2, 98.6, 100, 100, 100, 100]),
     ],
 )
 def test_trec_8_has_the_pattern_of_table_7a_of_lu(
@@ -128,7 +131,7 @@ def test_trec_8_has_the_pattern_of_table_7a_of_lu(
     assert percentages(trec8, name, "coverage") == covered
     one = next(one for one in trec8.measures if one.name == name)
     assert not one.inversion[39:].any()  # from k = 40 on, at every k
-    if name == "RBP":
+    if name == "RBP(p=0.8)":
         assert (one.coverage[39:] == 1).all()
 
 
@@ -155,7 +158,7 @@ def test_the_docs_have_the_figures_of_trec_8(trec8: Stability) -> None:
     text = " ".join((DOCS / "depth.md").read_text().split())
     begin = {one.name: one.volatility.stable_from() for one in trec8.measures}
     assert (
-        f"stable from k = {begin[IN_DOCS[0]]} by AP_b, {begin['RBP(p=0.95)']} by RBP(.95), {begin['RBP']} by RBP(.8)"
+        f"stable from k = {begin[IN_DOCS[0]]} by AP_b, {begin['RBP(p=0.95)']} by RBP(.95), {begin['RBP(p=0.8)']} by RBP(.8)"
         f" and only from {begin['nDCG']} by nDCG, which turns {percentages(trec8, 'nDCG', 'inversion')[-1]}%"
     ) in text
 
@@ -195,7 +198,7 @@ def test_a_pool_of_depth_10_has_the_figures_of_the_docs(
 
     found = cut(MEASURES[:-1], DEPTHS, Policies())
     assert found.pool.depth == 10
-    assert [str(one.reference) for one in found.measures] == [f"{name}@10" for name in IN_DOCS]
+    assert [one.reference_name for one in found.measures] == [f"{name}@10" for name in IN_DOCS]
     assert found.notes[0] == (
         "Pool cut to depth 10 (of 71 contributing runs, listed): 10134 of 86830 judgments kept."
     )
@@ -245,9 +248,9 @@ def test_the_table_fits_a_screen_and_says_what_to_heed(call: Call) -> None:
     assert (status, err) == (0, "")
     head, _, *rows = out.splitlines()
     assert head.split() == [*HEAD, "open", "A_p"]
-    assert max(map(len, out.splitlines())) <= 112
+    assert max(map(len, out.splitlines())) <= 110
     assert [row.split()[0] for row in rows[:6]] == ["AP", "10", "50", "RBP", "10", "50"]
-    assert "100.0%    0.0%  1.000   1.000  1.000  1.000  0.000" in rows[1]  # the reference itself
+    assert "100.0%    0.0%  1.000     1.000  1.000  1.000" in rows[1]  # the reference itself
     for text in (
         "8 runs, 28 pairs, 30 topics.", "Against the reference (AP@10, RBP@10)", "Stable: AP from",
         "Test: paired t test on the mean difference, correction none, alpha 0.05. Policies: ties trec",
@@ -277,7 +280,7 @@ def test_tidy_rows_have_every_figure_and_remarks_go_beside(call: Call, tmp_path:
     assert status == 0
     assert frame.columns == [
         "measure", "k", "reference", "mean", "lowest", "highest", "discrimination", "median_p", "coverage",
-        "inversion", "tau", "tau_ap", "rbo", "pearson", "rmse", "residual_unjudged", "residual_tail",
+        "inversion", "tau", "tau_ap_b", "rbo", "pearson", "rmse", "residual_unjudged", "residual_tail",
         "assessment",
     ]  # fmt: skip
     assert frame["reference"].unique().to_list() == ["P@10"]
@@ -314,11 +317,36 @@ def test_a_pair_over_depth_has_error_bars_and_cases(call: Call, trial: Path) -> 
     status, out, _ = call("qrels.txt", "runs", "-m", "AP", "--depths", "5,50", "--pair", a, b)
     assert status == 0
     assert f"AP: {a} and {b} over depth" in out
-    assert "The case" in out
-    _, csv, _ = call("qrels.txt", "runs", "-m", "AP", "--pair", a, b, "--format", "csv", "--quiet")
+    text = " ".join(out.split())
+    assert "depths looked at, from 1 to 50, the case" in text
+    _, rows, _ = call(
+        "qrels.txt", "runs", "-m", "AP", "--depths", "5,50", "--pair", a, b, "--format", "csv", "--quiet"
+    )
+    assert polars.read_csv(rows.encode())["k"].to_list() == [5, 50]  # as the table
+    _, csv, _ = call(
+        "qrels.txt", "runs", "-m", "AP", "--pair", a, b, "--format", "csv", "--quiet", "--each-depth"
+    )
     frame = polars.read_csv(csv.encode())
     assert {"mean_a", "mean_b", "half_width", "p", "assessment_a", "case"} <= set(frame.columns)
     assert frame["case"].is_in([1, 2, 3, 4]).all()
+    assert len(frame) > 10
+
+
+def test_the_cases_between_which_a_pair_changes_are_all_explained() -> None:
+    pair = PairOverDepth(
+        runs=("a", "b"), measure="AP", p=np.ones(3), assessment_p=np.ones(3), cases=np.array([1, 2, 1], np.int8),
+        performance=bars(1, 5, 9), assessment=bars(1, 5, 9),
+    )  # fmt: skip
+    (table,) = pair_tables([pair], [1, 9])
+    notes = " ".join(table.notes)
+    assert "Of the 3 depths looked at, from 1 to 9, the case changes from 1 to 2 between 1 and 5," in notes
+    assert f"2: {MEANING[2]}" in notes
+    assert "No case" not in notes
+
+
+def bars(*depths: int) -> Intervals:
+    nothing = np.zeros(len(depths))
+    return Intervals(depths=depths, means=np.zeros((len(depths), 2)), half_width=nothing, f_p=nothing)
 
 
 def test_runs_volatility_pools_and_subsets_are_tables_of_their_own(call: Call) -> None:
@@ -523,7 +551,7 @@ def test_a_plan_is_taken_and_checked(call: Call, tmp_path: Path) -> None:
     plan.write_text('measures = ["AP", "RBP"]\ndepths = [5, 20]\ntest = "t"\nalpha = 0.01\n')
     _, out, _ = call("qrels.txt", "runs", "--plan", str(plan))
     assert "alpha 0.01" in out
-    assert "Kept: standard depths, depths fixed beforehand" in out
+    assert "Guidelines that are met: standard depths, depths fixed beforehand" in out
     _, out, _ = call("qrels.txt", "runs", "--plan", str(plan), "--depths", "7")
     text = " ".join(out.split())
     assert f"Depths fixed beforehand: by plan {plan}; deviates: depths: " in text
@@ -581,6 +609,18 @@ def test_charts_are_written(call: Call, tmp_path: Path) -> None:
         (("--rbo-p", "1"), 2, "p of RBO is 1.0; expected a number above 0 and below 1"),
         (("--threshold", "2"), 2, "threshold 2: expected a number from -1 to 1, such as 0.9"),
         (("--each-depth", "--volatility", "--format", "csv"), 2, "csv holds one table"),
+        (
+            ("--coefficient", "rbo", "--format", "csv"),
+            2,
+            "changes nothing in csv without --volatility or --chart",
+        ),
+        (
+            ("--threshold", "0.8", "--volatility", "--format", "csv"),
+            2,
+            "changes nothing in csv without --chart",
+        ),
+        (("--pools", "5,100"), 1, "--pools 100: the pool of these runs is 10 deep; cut it to at most that"),
+        (("--draws", "5"), 2, "No such option '--draws'"),
         (("--weights", "--format", "csv"), 1, "AP: what a rank counts depends on the documents at others"),
     ],
 )
@@ -606,6 +646,130 @@ def test_one_topic_has_values_and_no_tests(call: Call, trial: Path, tmp_path: Pa
         "Only 1 topic, fewer than 25",
     ):  # fmt: skip
         assert told in text, told
+
+
+def test_measures_keep_the_parameters_that_were_typed(call: Call) -> None:
+    base = (
+        "qrels.txt",
+        "runs",
+        "-m",
+        "RBP(p=0.8)",
+        "-m",
+        "map",
+        "--depths",
+        "5",
+        "--quiet",
+        "--format",
+        "csv",
+    )
+    frame = polars.read_csv(call(*base)[1].encode())
+    assert frame["measure"].to_list() == ["RBP(p=0.8)", "AP"]
+    assert frame["reference"].to_list() == ["RBP(p=0.8)@10", "AP@10"]
+    pools = polars.read_csv(call(*base, "--pools", "5")[1].encode())
+    assert set(pools["measure"]) == {"RBP(p=0.8)@10", "AP@10"}
+    parts = polars.read_csv(call(*base, "--subsets")[1].encode(), infer_schema_length=None)
+    assert "RBP(p=0.8)@10" in set(parts["measure"])
+    _, out, _ = call(*base[:-2], "--pools", "5", "--subsets", "--reference", "RBP@10")
+    assert "Against the reference (RBP(p=0.8)@10, RBP@10)" in " ".join(out.split())
+    _, out, _ = call("qrels.txt", "runs", "-m", "RBP(p=0.8)", "-m", "RBP( p=0.95)")
+    text = " ".join(out.split())
+    assert "RBP(p=0.8) has p = 0.8" in text
+    assert "RBP(p=0.8) from" in text
+    assert "RBP(p=0.95) has" in text
+
+
+def test_help_has_no_option_that_is_always_refused(call: Call) -> None:
+    status, out, _ = call("--help")
+    assert status == 0
+    assert "--missing" in out
+    for name in ("--universe", "--at-most", "--prior", "--moments", "--draws"):
+        assert name not in out, name
+
+
+def test_a_distance_is_of_the_means_and_its_volatility_is_not_drawn(call: Call, tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    path = tmp_path / "depth.html"
+    _, out, err = call(
+        "qrels.txt", "runs", "-m", "P", "--depths", "5", "--volatility", "--coefficient", "rmse", "--chart", str(path)
+    )  # fmt: skip
+    assert "volatility: rmse of the means by P at two depths" in out
+    assert "volatility is not drawn by rmse, a distance" in err
+    assert "by AP@10, best first" in path.read_text()
+    _, out, _ = call("qrels.txt", "runs", "-m", "P", "--depths", "5", "--volatility")
+    assert "volatility: tau_b of the orderings by P at two depths" in out
+
+
+def test_a_quiet_table_leaves_out_what_to_heed(call: Call) -> None:
+    asked = ("qrels.txt", "runs", "-m", "AP", "--depths", "5")
+    loud, quiet = call(*asked)[1], call(*asked, "--quiet")[1]
+    assert "To heed" in loud
+    assert loud.startswith(quiet.rstrip())
+    assert "To heed" not in quiet
+    assert "Stable:" in quiet
+
+
+def test_json_takes_several_tables_each_under_its_name(call: Call) -> None:
+    base = ("qrels.txt", "runs", "-m", "AP", "--depths", "5,20", "--format", "json")
+    body = json.loads(call(*base, "--volatility", "--each-run")[1])
+    assert [row["k"] for row in body["rows"]] == [5, 20]
+    assert body["volatility"] == json.loads(call(*base, "--volatility")[1])["rows"]
+    assert body["each_run"] == json.loads(call(*base, "--each-run")[1])["rows"]
+
+
+def test_depths_that_no_list_reaches_are_named(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "P", "--depths", "5,2000", "--reference", "5000")
+    assert "k = 2,000, reference P@5000: deeper than every list; the longest has 100 documents." in out
+    _, out, _ = call("qrels.txt", "runs", "-m", "P", "--depths", "5,100", "--reference", "100")
+    assert "deeper than every list" not in out
+
+
+def test_a_long_name_strands_no_column(call: Call) -> None:
+    def heads(name: str) -> list[list[str]]:
+        _, out, _ = call("qrels.txt", "runs", "-m", name, "-m", "RBP", "--depths", "5,100")
+        return [line.split() for line in out.splitlines() if line.startswith("measure ")]
+
+    assert heads("AP(norm='b')") == [[*HEAD, "open", "A_p"]]
+    # Two columns too wide: A_p alone would not fit.
+    assert heads("AP(norm='b',rel=1)") == [HEAD[:7], ["measure", "k", *HEAD[7:], "open", "A_p"]]
+
+
+def two_constants(folder: Path, topics: int = 30) -> tuple[str, ...]:
+    """Qrels and two runs: by AP and P one has 1 on every topic, the other 0."""
+    lines: dict[str, list[str]] = {"qrels.txt": [], "good.txt": [], "bad.txt": []}
+    for topic in range(1, topics + 1):
+        lines["qrels.txt"] += [f"{topic} 0 yes 1", f"{topic} 0 no 0"]
+        lines["good.txt"] += [f"{topic} Q0 yes 1 1 good"]
+        lines["bad.txt"] += [f"{topic} Q0 no 1 1 bad"]
+    for name, rows in lines.items():
+        (folder / name).write_text("\n".join(rows) + "\n")
+    return tuple(str(folder / name) for name in lines)
+
+
+def test_a_constant_difference_is_not_tested_and_that_is_said(call: Call, tmp_path: Path) -> None:
+    files = two_constants(tmp_path)
+    status, out, _ = call(*files, "-m", "AP", "--depths", "1", "--pair", "good", "bad")
+    text = " ".join(out.split())
+    assert status == 0
+    assert out.splitlines()[2].split()[3:7] == ["–", "–", "–", "–"]  # apart, p, cover, turned
+    for told in (
+        "2 runs, 1 pair, 30 topics.", "AP: a difference that is the same on every topic",
+        "Pairs with one, of 1: 1 at 1.", "--test randomisation tests them", "No case (–)",
+        "Stable: AP nowhere: there is no depth from which on any two depths",
+    ):  # fmt: skip
+        assert told in text, told
+    assert "at least 2 topics that two runs share" not in text
+    _, out, _ = call(*files, "-m", "AP", "--depths", "1", "--test", "randomisation", "--correction", "none")
+    assert out.splitlines()[2].split()[3:5] == ["100.0%", "<0.001"]
+
+
+def test_where_all_runs_have_one_mean_it_is_said_why_there_is_no_tau(call: Call, tmp_path: Path) -> None:
+    qrels, good, _ = two_constants(tmp_path)
+    other = tmp_path / "other.txt"
+    other.write_text(Path(good).read_text().replace("good", "other"))
+    _, out, _ = call(qrels, good, str(other), "-m", "P", "--depths", "1")
+    assert "No tau at P@1: all runs have the same mean there" in " ".join(out.split())
+    _, out, _ = call("qrels.txt", "runs", "-m", "P", "--depths", "5")
+    assert "No tau" not in out
 
 
 def test_one_run_is_not_enough(call: Call, trial: Path) -> None:
@@ -810,8 +974,9 @@ def test_agreement_is_with_the_ordering_of_the_reference(tied: tuple[Stability, 
             assert one.agreement["pearson"][k - 1] == pytest.approx(stats.pearsonr(*pair).statistic)
             assert one.agreement["rmse"][k - 1] == pytest.approx(np.sqrt(np.mean((pair[0] - pair[1]) ** 2)))
         assert {name: values[19] for name, values in one.agreement.items()} == pytest.approx(
-            {"tau": 1, "tau_ap": 1, "rbo": 1, "pearson": 1, "rmse": 0}
+            {"tau": 1, "tau_ap_b": 1, "rbo": 1, "pearson": 1, "rmse": 0}
         )
+        assert one.agreement["tau_ap_b"][19] == 1  # an ordering and itself, to the last digit
 
 
 def test_a_pair_is_the_two_runs_of_that_name(tied: tuple[Stability, Path]) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,7 +102,9 @@ class _Asked:
 @click.option("--plan", metavar="FILE", help="Choices fixed beforehand: taken and checked.")
 @click.option("--each-run", is_flag=True, help="Every run: means with comparison intervals, and assessment.")
 @click.option(
-    "--each-depth", is_flag=True, help="For programs: a row for every k; with --each-run of every run."
+    "--each-depth",
+    is_flag=True,
+    help="For programs: a row for every k; with --each-run of every run, with --pair of the two.",
 )
 @click.option("--pair", nargs=2, metavar="A B", help="Two runs over depth with the case at each.")
 @click.option("--volatility", is_flag=True, help="How far the orderings at any two depths agree.")
@@ -135,7 +138,7 @@ class _Asked:
 @click.option(
     "--jobs", type=click.IntRange(1), help="Processes; default: all cores when the files are large."
 )
-@policy_options
+@partial(policy_options, without=("universe", "at_most", "prior", "moments", "draws"))
 @output_options()
 @click.pass_context
 def command(context: click.Context, /, qrels: str, runs: tuple[str, ...], **options: Any) -> None:
@@ -161,7 +164,7 @@ def command(context: click.Context, /, qrels: str, runs: tuple[str, ...], **opti
         procedure = _procedure(policies, options)
         for name in ("depths", "pools"):
             options[name] = _numbers(name, options[name])
-        _check_views(options)
+        _check_views(context, options)
         options["measures"] = options["measures"] or DEFAULT_MEASURES
         chosen_measures(options["measures"], policies)
         parsed_reference(options["reference"])
@@ -175,6 +178,9 @@ def command(context: click.Context, /, qrels: str, runs: tuple[str, ...], **opti
     if options["chart"] is not None:
         _draw(found, options["chart"])
         remark(f"chart: {options['chart']}", quiet=options["quiet"])
+        if agreeing.is_distance:
+            told = f"volatility is not drawn by {agreeing.coefficient}, a distance, which has no threshold"
+            remark(told, quiet=options["quiet"])
     _remark_beside(found, options)
 
 
@@ -222,7 +228,7 @@ def _numbers(name: str, text: str | None) -> tuple[int, ...] | None:
     return tuple(int(word) for word in words)
 
 
-def _check_views(options: Options) -> None:
+def _check_views(context: click.Context, options: Options) -> None:
     """Refuse options that would change nothing, and two tables where there is room for one."""
     if options["chart"] is not None:
         from sounding.report.charts import require_suffix
@@ -234,11 +240,30 @@ def _check_views(options: Options) -> None:
         if options["each_depth"]:
             raise DataError("--each-depth is for programs; give --format csv, json, jsonl or parquet as well")
         return
-    views = [f"--{name.replace('_', '-')}" for name in VIEWS if options[name]]
-    if options["each_depth"] and views != ["--each-run"]:
+    views = [f"--{name.replace('_', '-')}" for name in _views(options)]
+    if options["each_depth"] and views not in (["--each-run"], ["--pair"]):
         views += ["--each-depth"]
-    if len(views) > 1:
+    if len(views) > 1 and (options["format_name"] != "json" or options["each_depth"]):
         raise DataError(f"{options['format_name']} holds one table; give one of {' and '.join(views)}")
+    if options["format_name"] in NO_NOTES and options["chart"] is None:
+        _refuse_idle(context, options)
+
+
+def _refuse_idle(context: click.Context, options: Options) -> None:
+    """Refuse what rows alone do not show: how orderings agree between depths, and what is stable."""
+    idle = {"threshold": True, "coefficient": not options["volatility"]}
+    for name in idle:
+        if idle[name] and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            other = " --volatility or" if name == "coefficient" else ""
+            raise DataError(
+                f"--{name} changes nothing in {options['format_name']} without{other} --chart; json and"
+                " tables say from where on the ordering is stable"
+            )
+
+
+def _views(options: Options) -> list[str]:
+    """The tables of their own that were asked for."""
+    return [name for name in VIEWS if options[name]]
 
 
 # -- what is found ---------------------------------------------------------------------------------
@@ -304,10 +329,12 @@ def _reading(count: int, label: str, options: Options) -> Iterator[Reading]:
 def _used(found: Stability, options: Options) -> Choices:
     """The choices that were made in the end, to be held against a plan."""
     from sounding.compare.plan import Choices
+    from sounding.depth.curves import name_of
 
     return Choices(
-        measures=tuple(one.name for one in found.measures), depths=found.depths, test=options["test"],
-        correction=found.procedure.correction, alpha=options["alpha"], policies=asdict(found.policies),
+        measures=tuple(name_of(one.measure) for one in found.measures), depths=found.depths,
+        test=options["test"], correction=found.procedure.correction, alpha=options["alpha"],
+        policies=asdict(found.policies),
     )  # fmt: skip
 
 
@@ -332,6 +359,11 @@ def _pools(regrading: Regrading, found: Stability, options: Options) -> PoolDept
 
     if not found.pool.contributing.any():
         raise DataError("no run is known to have contributed to the pool; list the runs with --info")
+    if max(options["pools"]) > found.pool.depth:
+        raise DataError(
+            f"--pools {max(options['pools'])}: the pool of these runs is {found.pool.depth} deep; cut it"
+            " to at most that"
+        )
     with _reading(1 + len(set(options["pools"])), "cutting pools", options) as reading:
         return pool_depths(
             regrading, found.reference_measures(), options["pools"],
@@ -357,41 +389,44 @@ def _tables(found: _Answer, options: Options) -> list[Table]:
     from sounding.report import ordering_tables as orderings
     from sounding.report import stability_tables as made
 
-    stability = found.stability
+    stability, names = found.stability, found.stability.names_at_reference()
     if options["format_name"] in PEOPLE:
-        shown = [made.people_table(stability, found.findings)]
+        shown = [made.people_table(stability, () if options["quiet"] else found.findings)]
         shown += made.pair_tables(found.pair, stability.depths)
         shown += made.run_tables(stability) if options["each_run"] else []
         shown += made.volatility_tables(stability) if options["volatility"] else []
         shown += [orderings.ordering_table(stability)] if options["agreement"] else []
         shown += [orderings.weights_table(stability)] if options["weights"] else []
-        shown += [made.pools_table(found.pools)] if found.pools is not None else []
-        shown += [made.subsets_table(found.subsets)] if found.subsets is not None else []
+        shown += [made.pools_table(found.pools, names)] if found.pools is not None else []
+        shown += [made.subsets_table(found.subsets, names)] if found.subsets is not None else []
         terminal = options["output"] is None and sys.stdout.isatty()
         return shown if terminal or options["format_name"] != "table" else [_filled(table) for table in shown]
-    return [replace(_tidy(found, options), facts=made.facts(stability, found.findings))]
+    facts, views = made.facts(stability, found.findings), _views(options)
+    if len(views) == 1:
+        return [replace(_tidy(views[0], found, options), facts=facts)]
+    for view in views:
+        facts[view] = _tidy(view, found, options).rows()
+    return [replace(made.tidy_table(stability, every_k=options["each_depth"]), facts=facts)]
 
 
-def _tidy(found: _Answer, options: Options) -> Table:
-    """The one table that programs get."""
+def _tidy(view: str, found: _Answer, options: Options) -> Table:
+    """The table of a view, as programs get it."""
     from sounding.report import ordering_tables as orderings
     from sounding.report import stability_tables as made
 
-    if found.pair:
-        return made.tidy_pair(found.pair)
-    if options["each_run"]:
-        return made.tidy_runs(found.stability, every_k=options["each_depth"])
-    if options["volatility"]:
-        return made.tidy_volatility(found.stability)
-    if options["agreement"]:
-        return orderings.tidy_orderings(found.stability)
-    if options["weights"]:
-        return orderings.tidy_weights(found.stability)
-    if found.pools is not None:
-        return made.tidy_pools(found.pools)
-    if found.subsets is not None:
-        return made.tidy_subsets(found.subsets)
-    return made.tidy_table(found.stability, every_k=options["each_depth"])
+    if view == "pools" and found.pools is not None:
+        return made.tidy_pools(found.pools, found.stability.names_at_reference())
+    if view == "subsets" and found.subsets is not None:
+        return made.tidy_subsets(found.subsets, found.stability.names_at_reference())
+    stability, every_k = found.stability, options["each_depth"]
+    tables: dict[str, Callable[[], Table]] = {
+        "pair": lambda: made.tidy_pair(found.pair, None if every_k else stability.depths),
+        "each_run": lambda: made.tidy_runs(stability, every_k=every_k),
+        "volatility": lambda: made.tidy_volatility(stability),
+        "agreement": lambda: orderings.tidy_orderings(stability),
+        "weights": lambda: orderings.tidy_weights(stability),
+    }
+    return tables[view]()
 
 
 def _filled(table: Table) -> Table:
@@ -409,6 +444,7 @@ def _draw(found: _Answer, path: Path) -> None:
 def _charts(found: _Answer) -> Iterator[Any]:
     import polars
 
+    from sounding.depth.context import EARLY
     from sounding.report import charts
     from sounding.report.stability_tables import volatilities
 
@@ -416,7 +452,7 @@ def _charts(found: _Answer) -> Iterator[Any]:
     pool = stability.pool.depth or None
     reference = stability.reference_depth
     yield charts.values_over_k(stability.values_frame, reference_k=reference, pool_depth=pool)
-    named = ", ".join(dict.fromkeys(str(one.reference) for one in stability.measures))
+    named = ", ".join(dict.fromkeys(one.reference_name for one in stability.measures))
     yield charts.stability_over_k(stability.frame, reference=named, pool_depth=pool)
     residuals, weights = stability.residual_frame, stability.weights_frame
     if residuals is not None:
@@ -432,7 +468,8 @@ def _charts(found: _Answer) -> Iterator[Any]:
             pool_depth=pool,
         )  # fmt: skip
     order = [stability.runs[run] for run in stability.order]
-    yield charts.means_with_intervals(stability.interval_frame, order=order)
+    named = f"by AP@{EARLY}, best first"
+    yield charts.means_with_intervals(stability.interval_frame, order=order, ordered=named)
     for pair in found.pair:
         # Every depth carries its case, which needs room.
         chosen = pair.frame.filter(polars.col("k").is_in(stability.depths))

@@ -44,7 +44,7 @@ def tie_moves(rankings: Rankings, measures: Sequence[OverDepth]) -> dict[str, tu
         k = np.array([one.reference_depth])
         ordered, other = (mean_over_topics(rankings.values(one.measure, k, side))[0] for side in sides)
         tau = rank_agreement(ordered, other, "tau_b").value
-        found[str(one.at_reference)] = (tau, most_places(ordered, other))
+        found[f"{one.name}@{one.reference_depth}"] = (tau, most_places(ordered, other))
     return found
 
 
@@ -64,7 +64,9 @@ def unpooled(rankings: Rankings, pool: Pool, depth: int) -> Iterator[Unjudged]:
         )  # fmt: skip
 
 
-def notes_on(rankings: Rankings, procedure: Procedure) -> Iterator[str]:
+def notes_on(
+    rankings: Rankings, procedure: Procedure, depths: Sequence[int], measures: Sequence[OverDepth]
+) -> Iterator[str]:
     """What a reader should be warned of."""
     topics = len(rankings.judgments.topics)
     if topics < FEW_TOPICS:
@@ -82,3 +84,28 @@ def notes_on(rankings: Rankings, procedure: Procedure) -> Iterator[str]:
         )
     if not is_quick(procedure):
         yield f"The test {procedure.test} was made at the chosen depths only."
+    yield from _beyond_the_lists(rankings.deepest, depths, measures)
+    for one in measures:
+        yield from _not_tested(one, depths)
+
+
+def _beyond_the_lists(deepest: int, depths: Sequence[int], measures: Sequence[OverDepth]) -> Iterator[str]:
+    """Which depths no list reaches."""
+    beyond = [f"k = {k:,}" for k in depths if k > deepest]
+    beyond += dict.fromkeys(
+        f"reference {one.reference_name}" for one in measures if one.reference_depth > deepest
+    )
+    if beyond:
+        yield f"{', '.join(beyond)}: deeper than every list; the longest has {deepest:,} documents."
+
+
+def _not_tested(one: OverDepth, depths: Sequence[int]) -> Iterator[str]:
+    """How many pairs differ by the same on every topic, at the chosen depths."""
+    counts = {k: int(one.separation.constant[one.separation.ks.index(k)]) for k in depths}
+    told = [f"{count:,} at {k}" for k, count in counts.items() if count]
+    if told:
+        yield (
+            f"{one.name}: a difference that is the same on every topic leaves no error to test against. Pairs"
+            f" with one, of {one.separation.order.shape[1]:,}: {', '.join(told)}. They are not tested, nor"
+            " counted in apart and p; --test randomisation tests them."
+        )

@@ -48,6 +48,18 @@ def _over_depth(text: str | Measure) -> Measure:
     return measure.replace(k=1)
 
 
+def names_as_typed(texts: Sequence[str | Measure]) -> dict[Measure, str]:
+    """By measure, cut at 1: its name with the parameters that were typed, be they the default or not.
+
+    Who asks for RBP(p=0.8) finds it under that name, although it is RBP as well.
+    """
+    found = {}
+    for text in texts:
+        measure, typed = _over_depth(text), "".join(str(text).split())
+        found[measure] = typed if typed.startswith(f"{measure.name}(") else name_of(measure)
+    return found
+
+
 def name_of(measure: Measure) -> str:
     """The name of a family: the measure without its cut-off."""
     return str(measure).partition("@")[0]

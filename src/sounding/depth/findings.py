@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ from sounding.depth.curves import name_of
 from sounding.measures import Measure
 
 Floats = NDArray[np.float64]
+Names = Mapping[Measure, str]  # what measures are called here; those that are not in it have their own names
+
+OWN_NAMES: Names = MappingProxyType({})
 
 STANDARD = (5, 10, 15, 20, 30, 100, 200, 500, 1000)  # the cut-offs of trec_eval
 LEADING = 0.1  # the share of the runs that are said to lead
@@ -32,8 +36,12 @@ class Finding:
     """One guideline: whether it asks for attention here, and what was found."""
 
     guideline: str
-    heed: bool  # something is to be heeded; otherwise the guideline is kept
+    heed: bool  # something is to be heeded; otherwise the guideline is met
     text: str
+
+
+def _called(measure: Measure, names: Names) -> str:
+    return names.get(measure, name_of(measure))
 
 
 def standard_depths(depths: Sequence[int]) -> Finding:
@@ -52,12 +60,13 @@ def fixed_beforehand(
     discrimination: Mapping[str, tuple[float, float]],
     plan: str | None,
     deviations: Sequence[str] = (),
+    names: Names = OWN_NAMES,
 ) -> Finding:
     """Fix the depths of recall-based measures before the experiment.
 
     `discrimination` has, by the name of a measure, the least and the largest ratio over the depths.
     """
-    recall = [name_of(measure) for measure in measures if measure.definition.basis == "recall"]
+    recall = [_called(measure, names) for measure in measures if measure.definition.basis == "recall"]
     name = "depths fixed beforehand"
     if plan is not None:
         told = f"by {plan}" + (f"; deviates: {'; '.join(deviations)}" if deviations else "; it is followed")
@@ -80,7 +89,7 @@ def fixed_beforehand(
 
 
 _DIVISORS = {
-    "a": "all known relevant documents, R (norm 'a', as trec_eval)",
+    "a": "all known relevant documents, R (norm 'a')",
     "b": "min(k, R) (norm 'b')",
     "c": "the relevant documents of the pool of depth k (norm 'c')",
 }
@@ -90,21 +99,22 @@ _IDEALS = {
 }
 
 
-def exact_form(measures: Sequence[Measure], command: str | None) -> Finding:
+def exact_form(measures: Sequence[Measure], command: str | None, names: Names = OWN_NAMES) -> Finding:
     """Say how a truncated measure is computed, or name the tool and its options."""
-    forms = [text for measure in measures if (text := _form(measure))]
+    forms = [text for measure in measures if (text := _form(measure, _called(measure, names)))]
     by = f"sounding {__version__}" + ("" if command is None else f": {command}")
     return Finding(guideline=EXACT_FORM, heed=False, text="; ".join([*forms, by]) + ".")
 
 
-def _form(measure: Measure) -> str:
+def _form(measure: Measure, name: str) -> str:
     norm = measure.get("norm")
     if measure.name in ("AP", "Q"):
-        return f"{name_of(measure)}@k divides by {_DIVISORS[norm]}"
+        told = f"{name}@k divides by {_DIVISORS[norm]}"
+        return f"{told}, as in trec_eval" if (measure.name, norm) == ("AP", "a") else told
     if measure.name == "RBP":
-        return f"{name_of(measure)} has p = {measure.get('p'):g}, its sum cut at k"
+        return f"{name} has p = {measure.get('p'):g}, its sum cut at k"
     if measure.name == "nDCG":
-        return f"{name_of(measure)}@k divides by the DCG of {_IDEALS[norm]}"
+        return f"{name}@k divides by the DCG of {_IDEALS[norm]}"
     return ""
 
 
@@ -130,11 +140,12 @@ def tie_rule(
 
 
 def extended_evaluation(
-    depths: Sequence[int], pool: Pool, covered: Mapping[int, tuple[str, float, float]]
+    depths: Sequence[int], pool: Pool, covered: Mapping[int, tuple[str, float, float]], measures: int = 1
 ) -> Finding:
     """Do not evaluate deeper than the judgments reach, unless the collection was shown to allow it.
 
-    `covered` has for depths the measure with the lowest coverage there, its coverage and inversions.
+    `covered` has for depths the measure with the lowest coverage there, its coverage and inversions;
+    `measures` is how many there are.
     """
     name = "extended evaluation"
     if not pool.contributing.any():
@@ -154,14 +165,15 @@ def extended_evaluation(
         text += (
             f"; at {beyond[-1]} {told[0]} confirms {100 * told[1]:.1f}% of what the reference separates and"
             f" turns {100 * told[2]:.1f}% round"
+            f"{', and other measures confirm as much or more' if measures > 1 else ''}"
         )
     return Finding(guideline=name, heed=True, text=f"{text}.")
 
 
-def utility_beside_recall(measures: Sequence[Measure]) -> Finding:
+def utility_beside_recall(measures: Sequence[Measure], names: Names = OWN_NAMES) -> Finding:
     """Show utility-based measures beside recall-based ones."""
-    recall = [name_of(measure) for measure in measures if measure.definition.basis == "recall"]
-    utility = [name_of(measure) for measure in measures if measure.definition.basis == "utility"]
+    recall = [_called(measure, names) for measure in measures if measure.definition.basis == "recall"]
+    utility = [_called(measure, names) for measure in measures if measure.definition.basis == "utility"]
     alone = bool(recall) and not utility
     if alone:
         text = (
@@ -195,16 +207,16 @@ def unpooled_runs(found: Sequence[Unjudged], pool: Pool, depth: int) -> Finding:
         return Finding(guideline=name, heed=False, text="every run contributed to the pool.")
     order = sorted(found, key=lambda one: (-one.share, one.run))
     shown = [
-        f"{one.run} {one.number:,} ({100 * one.share:.0f}%; the first at rank {one.first:g}, half of them"
-        f" above {one.middle:g})"
+        f"{one.run} {one.number:,} ({100 * one.share:.0f}%; median rank {one.first:g} of a topic's first,"
+        f" {one.middle:g} of all)"
         for one in order[:NAMED]
         if one.number
     ]
     how = "guessed" if pool.guessed else "listed"
     some = [one for one in found if one.number]
     text = (
-        f"{len(found)} of {len(pool.contributing)} runs did not contribute ({how}); {len(some)} of them have"
-        f" unjudged documents down to {depth}"
+        f"{len(found)} of {len(pool.contributing)} runs did not contribute ({how}); {len(some)} of them"
+        f" {'has' if len(some) == 1 else 'have'} unjudged documents down to {depth}"
     )
     if shown:
         text += f", most of all {_listed(shown)}"
@@ -272,10 +284,10 @@ def _listed(items: Sequence[object]) -> str:
 
 
 def heeded(findings: Sequence[Finding]) -> Iterator[str]:
-    """Sentences for people: what is to be heeded, then in one line which guidelines are kept."""
+    """Sentences for people: what is to be heeded, then in one line which guidelines are met."""
     told = [finding for finding in findings if finding.heed or finding.guideline == EXACT_FORM]
     for finding in told:
         yield f"{finding.guideline[0].upper()}{finding.guideline[1:]}: {finding.text}"
-    kept = [finding.guideline for finding in findings if finding not in told]
-    if kept:
-        yield f"Kept: {', '.join(kept)}."
+    met = [finding.guideline for finding in findings if finding not in told]
+    if met:
+        yield f"Guidelines that are met: {', '.join(met)}."

@@ -16,7 +16,7 @@ from sounding.compare.anova import comparison_half_width, one_way, two_way
 from sounding.compare.cases import UNTESTED, Cases, decide
 from sounding.compare.claims import PairTests
 from sounding.compare.procedure import Procedure
-from sounding.depth.ratios import can_test
+from sounding.depth.ratios import can_test, same_everywhere
 from sounding.scores import mean_over_topics
 
 if TYPE_CHECKING:
@@ -134,7 +134,11 @@ def pair_over_depth(
 
 
 def _tested(table: Floats, procedure: Procedure) -> PairTests | None:
-    return procedure.apply(table, ONE_PAIR) if can_test(table, procedure) else None
+    """None: too few topics, or a difference that is the same on all of them."""
+    if not can_test(table, procedure):
+        return None
+    tests = procedure.apply(table, ONE_PAIR)
+    return None if same_everywhere(tests)[0] else tests
 
 
 def _p(tests: PairTests | None) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sounding.agreement import MostPlaces, coefficients, most_places, rank_agreement, rbo_of_values
+from sounding.depth.volatility import DIGITS
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +42,10 @@ def held(measure: str, k: int, means: Floats, against: str, others: Floats, p: f
     overlap = rbo_of_values(others, means, p=p)
     return Held(
         measure=measure, k=k, against=against,
-        coefficients={one.name: rank_agreement(others, means, one.name, p=p).value for one in coefficients()},
+        coefficients={
+            one.name: round(rank_agreement(others, means, one.name, p=p).value, DIGITS)
+            for one in coefficients()
+        },
         rbo_minimum=overlap.minimum, rbo_maximum=overlap.maximum,
         moved=most_places(others, means),
     )  # fmt: skip

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.agreement import agreement_matrix
 from sounding.compare.pairs import Pairs, all_pairs
 from sounding.compare.procedure import Procedure
 from sounding.depth.curves import name_of
@@ -16,7 +15,7 @@ from sounding.depth.intervals import Intervals, comparison_intervals
 from sounding.depth.rankings import Rankings
 from sounding.depth.ratios import Separation, coverage, inversions, is_quick, joined, separate
 from sounding.depth.residuals import residuals_at_every_k
-from sounding.depth.volatility import Agreeing, Volatility, volatility
+from sounding.depth.volatility import Agreeing, Volatility, exact_agreement, volatility
 from sounding.measures import Measure
 from sounding.ranking import Ranking
 from sounding.scores import mean_over_topics
@@ -25,7 +24,7 @@ Floats = NDArray[np.float64]
 
 AT_ONCE = 16_000_000  # values that are held at once: 128 MB
 # By column; with ties so that identical orderings give 1.
-COEFFICIENTS = {"tau": "tau_b", "tau_ap": "tau_ap_b", "rbo": "rbo_b", "pearson": "pearson", "rmse": "rmse"}
+COEFFICIENTS = {"tau": "tau_b", "tau_ap_b": "tau_ap_b", "rbo": "rbo_b", "pearson": "pearson", "rmse": "rmse"}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -52,6 +51,12 @@ class OverDepth:
     def reference_depth(self) -> int:
         """The depth of the reference."""
         return depth_of(self.reference)
+
+    @property
+    def reference_name(self) -> str:
+        """The name of the reference, by that of the measure where it is the same one."""
+        same = self.reference == self.at_reference
+        return f"{self.name}@{self.reference_depth}" if same else str(self.reference)
 
     @property
     def at_reference(self) -> Measure:
@@ -82,6 +87,7 @@ class DepthStudy:
     depths: tuple[int, ...]
     procedure: Procedure
     agreeing: Agreeing
+    names: Mapping[Measure, str] = field(default_factory=dict)  # other than their own
     seen: Sequence[Ranking] = field(init=False)  # (run,) as the measures see them
     pairs: Pairs = field(init=False)
 
@@ -98,19 +104,20 @@ class DepthStudy:
         signs = separate(target, [depth], self.pairs, self.procedure).at(depth)
         ordering = mean_over_topics(target)
         unjudged, tail = self._residuals(measure)
+        name = self.names.get(measure, name_of(measure))
         return OverDepth(
-            measure=measure, name=name_of(measure), reference=reference, reference_means=ordering[0],
+            measure=measure, name=name, reference=reference, reference_means=ordering[0],
             means=down.means, plain_means=self._plain_means(measure),
             residual_unjudged=unjudged, residual_tail=tail,
             separation=separation, reference_separates=int(np.count_nonzero(signs)),
             coverage=coverage(separation, signs), inversion=inversions(separation, signs),
             agreement={
-                name: agreement_matrix(ordering, down.means, coefficient, p=self.agreeing.p)[0]
+                name: exact_agreement(ordering, down.means, coefficient, p=self.agreeing.p)[0]
                 for name, coefficient in COEFFICIENTS.items()
             },
             intervals=self._intervals(down.at_depths),
             volatility=volatility(
-                down.means, self.ks.tolist(), measure=name_of(measure),
+                down.means, self.ks.tolist(), measure=name,
                 coefficient=self.agreeing.coefficient, p=self.agreeing.p,
             ),
         )  # fmt: skip

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sounding.compare import student
-from sounding.compare.claims import check_choices
+from sounding.compare.claims import PairTests, check_choices
 from sounding.compare.multiplicity import CORRECTIONS
 from sounding.compare.pairs import Pairs, blocks, differences, grid_decimals
 from sounding.compare.procedure import Procedure
@@ -37,6 +37,7 @@ class Separation:
     order: Signs  # (k, pair): 1 where the first run has the higher mean, -1 the second, 0 neither
     separated: Signs  # (k, pair): the same where the difference is significant, otherwise 0
     median_p: Floats  # (k,) over the pairs, each by itself; NaN: there was nothing to test
+    constant: NDArray[np.int64]  # (k,) pairs left untested: they differ by the same on every topic
 
     @property
     def tested(self) -> NDArray[np.bool_]:
@@ -44,9 +45,12 @@ class Separation:
         return ~np.isnan(self.median_p)
 
     def discrimination(self) -> Floats:
-        """(k,): the share of pairs that are told apart; NaN: there was nothing to test."""
-        shares = np.count_nonzero(self.separated, axis=1) / self.separated.shape[1]
-        return np.where(self.tested, shares, np.nan)
+        """(k,): the share of pairs that are told apart, of all but the constant ones.
+
+        NaN: there was nothing to test.
+        """
+        pairs = np.maximum(self.separated.shape[1] - self.constant, 1)
+        return np.where(self.tested, np.count_nonzero(self.separated, axis=1) / pairs, np.nan)
 
     def at(self, k: int) -> Signs:
         """(pair,): what is separated at one depth, with its direction."""
@@ -95,6 +99,7 @@ def separate(values: Floats, ks: Sequence[int], pairs: Pairs, procedure: Procedu
         order=np.concatenate([part[0] for part in parts]),
         separated=np.concatenate([part[1] for part in parts]),
         median_p=np.concatenate([part[2] for part in parts]),
+        constant=np.concatenate([part[3] for part in parts]),
     )
 
 
@@ -105,6 +110,7 @@ def joined(parts: Sequence[Separation]) -> Separation:
         order=np.concatenate([part.order for part in parts]),
         separated=np.concatenate([part.separated for part in parts]),
         median_p=np.concatenate([part.median_p for part in parts]),
+        constant=np.concatenate([part.constant for part in parts]),
     )
 
 
@@ -128,18 +134,26 @@ def _chunks(values: Floats, pairs: Pairs) -> Iterator[slice]:
     return blocks(len(values), (4 * len(pairs) + 2 * runs * runs) // 16)
 
 
-Part = tuple[Signs, Signs, Floats]  # order and separated (k, pair), median p (k,)
+# Order and separated (k, pair), median p and number of constant pairs (k,).
+Part = tuple[Signs, Signs, Floats, NDArray[np.int64]]
+
+
+def same_everywhere(tests: PairTests) -> NDArray[np.bool_]:
+    """(pair,): the runs differ by the same on every topic, and the test has no error to hold that against."""
+    return np.isinf(tests.effect) & find_test(tests.test).needs_spread
 
 
 def _tested(table: Floats, pairs: Pairs, procedure: Procedure) -> Part:
     """One depth by the tests of `compare`; nothing is separated where there is nothing to test."""
     if not can_test(table, procedure):
         nothing = np.zeros((1, len(pairs)), np.int8)
-        return nothing, nothing, np.full(1, np.nan)
+        return nothing, nothing, np.full(1, np.nan), np.zeros(1, np.int64)
     tests = procedure.apply(table, pairs)
     order = np.sign(np.nan_to_num(tests.difference)).astype(np.int8)
-    median = np.median(tests.p, keepdims=True)
-    return order[np.newaxis], (order * tests.significant)[np.newaxis].astype(np.int8), median
+    constant = same_everywhere(tests)
+    median = np.array([np.nan if constant.all() else np.median(tests.p[~constant])])
+    separated = (order * tests.significant)[np.newaxis].astype(np.int8)
+    return order[np.newaxis], separated, median, np.array([np.count_nonzero(constant)])
 
 
 def _t_tests(values: Floats, pairs: Pairs, procedure: Procedure) -> Part:
@@ -152,7 +166,12 @@ def _t_tests(values: Floats, pairs: Pairs, procedure: Procedure) -> Part:
     t = np.where(tested, student.ratio(gaps, error), 0.0)
     order = np.sign(gaps).astype(np.int8)
     separated = order * _significant(t, topics - 1, procedure)
-    return order, separated.astype(np.int8), _median_p(t, topics - 1)
+    constant = ~tested & (order != 0)
+    median = _median_p(t, topics - 1)
+    for place in constant.any(axis=1).nonzero()[0].tolist():
+        kept = t[place : place + 1, ~constant[place]]
+        median[place] = _median_p(kept, topics - 1)[0] if kept.size else np.nan
+    return order, separated.astype(np.int8), median, np.count_nonzero(constant, axis=1)
 
 
 def _spread(values: Floats, pairs: Pairs, decimals: int) -> tuple[Floats, Floats]:

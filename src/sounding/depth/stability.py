@@ -21,6 +21,7 @@ from sounding.data.simulation import RunInfo
 from sounding.data.tables import Qrels
 from sounding.depth import findings as guidelines
 from sounding.depth.context import EARLY, notes_on, order_of_runs, pool_of, tie_moves, unpooled
+from sounding.depth.curves import names_as_typed
 from sounding.depth.findings import Finding, Unjudged
 from sounding.depth.intervals import Intervals, PairOverDepth, pair_over_depth
 from sounding.depth.orderings import Held, held
@@ -93,6 +94,10 @@ class Stability(Displayed):
         """Every measure cut at the depth of its reference."""
         return tuple(one.at_reference for one in self.measures)
 
+    def names_at_reference(self) -> dict[str, str]:
+        """By the text of every measure cut at the depth of its reference: what it is called here."""
+        return {str(one.at_reference): f"{one.name}@{one.reference_depth}" for one in self.measures}
+
     def stable_from(self) -> dict[str, int | None]:
         """By measure: from which depth on all orderings agree; None: there is none, or for a distance."""
         return {
@@ -111,22 +116,23 @@ class Stability(Displayed):
     def findings(
         self, *, plan: Plan | None = None, deviations: Sequence[str] = (), command: str | None = None
     ) -> tuple[Finding, ...]:
-        """What the guidelines of Lu et al. ask to be heeded here; `command` is repeated as it was typed."""
+        """What the guidelines of Lu et al. ask to be heeded here; `command` is repeated in the exact form."""
         measures = [one.measure for one in self.measures]
+        names = {one.measure: one.name for one in self.measures}
         spread = {one.name: _range(self._discrimination(one)) for one in self.measures}
         early, deep = min(EARLY, self.depths[-1]), self.depths[-1]
         first = self.measures[0]
         return (
             guidelines.standard_depths(self.depths),
             guidelines.fixed_beforehand(
-                measures, spread, None if plan is None else f"plan {plan.source}", deviations
+                measures, spread, None if plan is None else f"plan {plan.source}", deviations, names
             ),
-            guidelines.exact_form(measures, command),
+            guidelines.exact_form(measures, command, names),
             guidelines.tie_rule(
                 self.policies.ties, other_tie_rule(self.policies.ties), self.tie_moves, self.runs
             ),
-            guidelines.extended_evaluation(self.depths, self.pool, self._least_covered()),
-            guidelines.utility_beside_recall(measures),
+            guidelines.extended_evaluation(self.depths, self.pool, self._least_covered(), len(measures)),
+            guidelines.utility_beside_recall(measures, names),
             guidelines.unpooled_runs(self.unpooled, self.pool, self.reference_depth),
             guidelines.early_leaders(
                 self.runs, first.name, (early, first.means[self.place(early)]),
@@ -179,7 +185,7 @@ class Stability(Displayed):
             tied = mean_over_topics(self.rankings.values(one.measure, ks, other_ties))
             for row, k in enumerate(self.depths):
                 means = one.means[self.place(k)]
-                others = [(str(one.reference), one.reference_means), (rule, tied[row])]
+                others = [(one.reference_name, one.reference_means), (rule, tied[row])]
                 others += [(f"{two.name}@{k}", two.means[self.place(k)]) for two in self.measures[:number]]
                 found += [held(one.name, k, means, name, against, p) for name, against in others]
         return found
@@ -194,7 +200,7 @@ class Stability(Displayed):
             columns: dict[str, Sequence[Any]] = {
                 "measure": [one.name] * len(ks),
                 "k": list(ks),
-                "reference": [str(one.reference)] * len(ks),
+                "reference": [one.reference_name] * len(ks),
                 "mean": one.means[rows].mean(axis=1),
                 "lowest": one.means[rows].min(axis=1),
                 "highest": one.means[rows].max(axis=1),
@@ -380,8 +386,10 @@ def stability(
         lists = retrieved or read_lists(judgments, sources, policies, replace(files, progress=None))
         judgments = _with_pool_ranks(judgments, lists, info, policies)
     rankings = read_rankings(judgments, sources, policies, files)
-    found = study(rankings, wanted, depths=depths, reference=asked, procedure=procedure, agreeing=agreeing,
-                  info=info)  # fmt: skip
+    found = study(
+        rankings, wanted, depths=depths, reference=asked, procedure=procedure, agreeing=agreeing, info=info,
+        names=names_as_typed(measures),
+    )  # fmt: skip
     return replace(found, notes=(*notes, *found.notes))
 
 
@@ -415,13 +423,16 @@ def study(
     procedure: Procedure = EACH_PAIR_ALONE,
     agreeing: Agreeing = Agreeing(),  # noqa: B008 - it cannot be changed
     info: Mapping[str, RunInfo] | None = None,
+    names: Mapping[Measure, str] | None = None,
 ) -> Stability:
-    """The same of runs that were read and put in order; measures are cut at 1."""
+    """The same of runs that were read and put in order; measures are cut at 1, and called by `names`."""
     pool = pool_of(rankings, info)
     chosen = chosen_depths(depths, rankings.deepest)
     targets = references(measures, reference, pool, chosen, rankings.deepest)
     ks = depths_to_look_at(max(*chosen, *map(depth_of, targets)), chosen)
-    work = DepthStudy(rankings=rankings, ks=ks, depths=chosen, procedure=procedure, agreeing=agreeing)
+    work = DepthStudy(
+        rankings=rankings, ks=ks, depths=chosen, procedure=procedure, agreeing=agreeing, names=names or {}
+    )
     over = tuple(work.over_depth(one, target) for one, target in zip(measures, targets, strict=True))
     assessed = work.assessment(assessment_measure(1))
     deep = over[0].reference_depth
@@ -429,5 +440,6 @@ def study(
         rankings=rankings, ks=ks, depths=chosen, measures=over, assessment=assessed[0],
         assessment_intervals=assessed[1], order=order_of_runs(rankings), tie_moves=tie_moves(rankings, over),
         unpooled=tuple(unpooled(rankings, pool, deep)), reference_depth=deep, agreeing=agreeing, pool=pool,
-        notes=tuple(notes_on(rankings, procedure)), procedure=procedure, policies=rankings.policies,
+        notes=tuple(notes_on(rankings, procedure, chosen, over)), procedure=procedure,
+        policies=rankings.policies,
     )  # fmt: skip

@@ -16,6 +16,7 @@ from sounding.errors import DataError
 if TYPE_CHECKING:
     import polars
 
+DIGITS = 12  # of agreement: what lies beyond is the error of sums
 THRESHOLD = 0.9  # orderings that agree so well are very close to each other (Lu et al., section 6)
 
 
@@ -100,8 +101,15 @@ def volatility(
         coefficient=coefficient,
         ks=tuple(ks),
         other_ks=tuple(ks if other_ks is None else other_ks),
-        matrix=agreement_matrix(rows, columns, coefficient, p=p),
+        matrix=exact_agreement(rows, columns, coefficient, p=p),
     )
+
+
+def exact_agreement(
+    rows: NDArray[np.float64], columns: NDArray[np.float64], coefficient: str, *, p: float
+) -> NDArray[np.float64]:
+    """(row, column): agreement without the error of its sums, so that an ordering has 1 with itself."""
+    return np.round(agreement_matrix(rows, columns, coefficient, p=p), DIGITS)
 
 
 def _means(values: ArrayLike, ks: Sequence[int], name: str) -> NDArray[np.float64]:

@@ -10,7 +10,8 @@ import time
 
 import numpy as np
 
-from sounding.assessors.resampling import COMBINED, AssessorValues, resample
+from sounding.assessors.resampling import resample
+from sounding.assessors.values import COMBINED, AssessorValues
 from sounding.measures import parse_measures
 from sounding.policies import DEFAULT_POLICIES
 

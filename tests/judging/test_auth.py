@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import time
 
 import pytest
@@ -280,7 +281,12 @@ def test_without_users_the_server_listens_on_this_machine_alone(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[str] = []
-    monkeypatch.setattr(uvicorn.Server, "run", lambda self: started.append(self.config.host))
+
+    def run(_: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        started.append(sockets[0].getsockname()[0])
+        sockets[0].close()
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
     project.store.add_user("invited", "organiser")  # has no password yet
     with pytest.raises(DataError, match=r"nobody has a password yet.*0\.0\.0\.0"):
         serve(project, "0.0.0.0", 0)
@@ -295,3 +301,22 @@ def test_a_password_must_be_long_enough() -> None:
 
     with pytest.raises(RefusedError, match=f"{LEAST_PASSWORD} to"):
         hash_password("x" * (LEAST_PASSWORD - 1))
+
+
+def test_a_port_that_is_taken_is_said_in_one_line(project: Project) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(DataError, match=rf"127\.0\.0\.1:{port} cannot be listened on .*--port"):
+            serve(project, "127.0.0.1", port)
+
+
+def test_the_address_is_said_when_serving_begins(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(uvicorn.Server, "run", lambda _, sockets: sockets[0].close())
+    serve(project, "127.0.0.1", 0)
+    assert re.fullmatch(
+        r"Sea reports: http://127\.0\.0\.1:[1-9]\d+ \(Ctrl\+C stops it\)\n", capsys.readouterr().err
+    )

@@ -54,6 +54,8 @@ def everything(ann: Browser) -> Iterator[tuple[str, str, dict[str, str]]]:
             answer = ann.send(path, given)
             assert answer.status_code == 200
             yield path, answer.text, dict(answer.headers)
+        shown = {"topic": topic, "doc": "d05", "grade": 2, "key": f"own-{number:08d}", "comment": "mine"}
+        assert ann.send("/api/judge", shown).status_code == 200
     ann.post("/develop", title="my topic")
     for router in (
         api.judging,

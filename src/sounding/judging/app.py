@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import socket
+import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import uvicorn
@@ -103,8 +105,27 @@ def serve(project: Project, host: str, port: int, **options: Any) -> None:
             f"nobody has a password yet, so the server listens on this machine alone and not on {host};"
             " add an organiser with: sounding judge user DIR NAME --role organiser"
         )
+    listening = _listening(host, port)
+    address, port = listening.getsockname()[:2]
+    shown = f"[{address}]" if ":" in address else address
     config = uvicorn.Config(
-        create_app(project), host=host, port=port, proxy_headers=True, forwarded_allow_ips="127.0.0.1,::1",
-        server_header=False, timeout_graceful_shutdown=3, log_level="warning", **options,
+        create_app(project), proxy_headers=True, forwarded_allow_ips="127.0.0.1,::1", server_header=False,
+        timeout_graceful_shutdown=3, log_level="warning", **options,
     )  # fmt: skip
-    uvicorn.Server(config).run()
+    sys.stderr.write(f"{project.settings.title}: http://{shown}:{port} (Ctrl+C stops it)\n")
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket at an address; one that is taken or not this machine's is refused in one line."""
+    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((host.strip("[]"), port))
+    except OSError as error:
+        made.close()
+        raise DataError(
+            f"{host}:{port} cannot be listened on ({error.strerror}); give another --port or --host"
+        ) from error
+    return made

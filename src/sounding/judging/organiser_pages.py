@@ -320,7 +320,8 @@ def audit_page(
     topic = None if present is None else project.store.topic(present.topic)
     text = None if present is None else project.corpus.document(present.doc)
     return page(
-        request, "audit.html", people=people, assessor=assessor, size=size, graded=len(done), total=len(sample),
+        request, "audit.html", people=people, assessor=assessor, size=size, graded=len(done),
+        total=len(sample),
         agreement=found[0] if found else None, present=None if topic is None else present, topic=topic,
         compared=[(one, other.grade) for one, other in both], key=uuid4().hex, scale=project.settings.scale,
         # What `shown` gives is escaped or cleaned.

@@ -74,21 +74,26 @@ def visitor(request: Request) -> Visitor:
     return known
 
 
-Here = Annotated[Context, Depends(context)]
+# What waits for nothing is asynchronous, so that it takes no thread from those that wait for the database.
+async def _here(request: Request) -> Context:
+    return context(request)
+
+
+Here = Annotated[Context, Depends(_here)]
 Asking = Annotated[Visitor, Depends(visitor)]
 
 
-def user(asking: Asking) -> User:
+async def user(asking: Asking) -> User:
     """The user who asks; guests are refused."""
     return asking.signed_in()
 
 
-def assessor(asking: Asking) -> User:
+async def assessor(asking: Asking) -> User:
     """The assessor who asks; others are refused, for who has seen the runs cannot judge blindly."""
     return asking.having("assessor")
 
 
-def organiser(asking: Asking) -> User:
+async def organiser(asking: Asking) -> User:
     """The organiser who asks; others are refused."""
     return asking.having("organiser")
 

@@ -1,0 +1,402 @@
+"""Judging in a real browser: by keyboard, through lost connections and ended sign-ins, safe from documents."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from tests.browser.conftest import PHONE, Site, Visit, until
+from tests.judging.web import PASSWORD
+
+OFFLINE = (
+    "ERR_INTERNET_DISCONNECTED",
+    "ERR_CONNECTION_REFUSED",
+    "ERR_EMPTY_RESPONSE",
+    "ERR_CONNECTION_RESET",
+)
+
+
+def shown(page: Any) -> str:
+    """The document on the page, once there is one."""
+    until(
+        page,
+        "!['…', ''].includes(document.querySelector('#doc bdi').textContent) && !document.querySelector('#text').textContent.startsWith('Loading')",
+    )
+    return str(page.text_content("#doc bdi"))
+
+
+def press(page: Any, key: str) -> str:
+    """Press a key; returns the document that comes next."""
+    before = shown(page)
+    page.keyboard.press(key)
+    until(page, "(before) => document.querySelector('#doc bdi').textContent !== before", before)
+    return shown(page)
+
+
+def judgments(site: Site, count: int) -> list[tuple[str | None, float | None]]:
+    """Document and grade of all judgments of the log, once there are so many."""
+    deadline = time.monotonic() + 10
+    while True:
+        found = [(event.doc, event.grade) for event in site.project.store.events() if event.kind == "judge"]
+        if len(found) >= count or time.monotonic() > deadline:
+            return found
+        time.sleep(0.02)
+
+
+def unsent(page: Any) -> int:
+    return int(
+        page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('sounding:unsent:')).length")
+    )
+
+
+def test_keys_judge_and_bring_the_next_document(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    first = shown(page)
+    second = press(page, "1")
+    third = press(page, "0")
+    fourth = press(page, "x")
+    assert judgments(site, 3) == [(first, 1), (second, 0), (third, None)]
+    assert fourth not in (first, second, third)
+    assert page.text_content("#count") == "3"
+    assert page.evaluate("document.activeElement.id") == "document"
+    seconds = [event.active for event in site.project.store.events() if event.kind == "judge"]
+    assert all(value is not None and 0 <= value < 20 for value in seconds)
+
+
+def test_the_next_document_is_there_before_the_server_has_answered(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    first = shown(page)
+    page.wait_for_timeout(200)
+    held: list[Any] = []
+    page.route("**/api/judge", lambda route: held.append(route))
+    page.keyboard.press("1")
+    until(page, "(before) => document.querySelector('#doc bdi').textContent !== before", first, seconds=0.3)
+    assert page.inner_text("#text").strip()
+    assert judgments(site, 0) == []
+    held[0].continue_()
+    assert judgments(site, 1) == [(first, 1)]
+
+
+def test_digits_in_a_comment_judge_nothing_and_go_with_the_grade(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    first = shown(page)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.method))
+    page.keyboard.press("c")
+    page.keyboard.type("1 2 0 x s u: in 1912")
+    page.wait_for_timeout(300)
+    assert shown(page) == first
+    assert "POST" not in asked
+    page.keyboard.press("Escape")
+    press(page, "2")
+    [event] = [event for event in site.project.store.events() if judgments(site, 1) and event.kind == "judge"]
+    assert (event.doc, event.grade, event.comment) == (first, 2, "1 2 0 x s u: in 1912")
+    assert page.input_value("#comment") == ""
+
+
+def test_a_key_that_is_held_down_judges_once(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    first = shown(page)
+    for _ in range(5):
+        page.keyboard.down("1")  # repeats, for it is not let go
+    page.keyboard.up("1")
+    page.wait_for_timeout(500)
+    assert judgments(site, 1) == [(first, 1)]
+
+
+@pytest.mark.parametrize("combination", ["Control+1", "Alt+1", "Meta+1"])
+def test_a_key_of_the_browser_judges_nothing(site: Site, visit: Visit, combination: str) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    first = shown(page)
+    page.keyboard.press(combination)
+    page.wait_for_timeout(200)
+    assert shown(page) == first
+    assert judgments(site, 0) == []
+
+
+def test_undo_brings_the_document_back_and_it_can_be_judged_anew(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    first = shown(page)
+    second = press(page, "1")
+    judgments(site, 1)
+    assert press(page, "u") == first
+    assert page.text_content("#count") == "0"
+    assert press(page, "0") == second
+    assert judgments(site, 2) == [(first, 1), (first, 0)]
+    assert [(one.doc, one.grade) for one in site.project.store.standing()] == [(first, 0)]
+
+
+def test_undo_after_loading_the_page_anew_takes_back_the_last_one(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    first = shown(page)
+    press(page, "1")
+    judgments(site, 1)
+    page.reload()
+    assert press(page, "u") == first
+    assert site.project.store.standing() == []
+
+
+def test_a_skipped_document_is_put_off(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    first = shown(page)
+    second = press(page, "s")
+    assert second != first
+    assert press(page, "u") == first  # and undo shows it again
+    press(page, "1")
+    assert judgments(site, 1) == [(first, 1)]
+
+
+def test_grades_given_without_a_connection_are_sent_after_it(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
+    first = shown(page)
+    page.wait_for_timeout(200)
+    page.context.set_offline(True)
+    second = press(page, "1")
+    page.keyboard.press("0")
+    page.wait_for_selector("#notice:not([hidden])")
+    until(page, "document.querySelector('#notice').textContent.includes('2 judgments are kept')")
+    assert unsent(page) == 2
+    assert judgments(site, 0) == []
+    page.context.set_offline(False)
+    assert judgments(site, 2) == [(first, 1), (second, 0)]
+    until(page, "document.querySelector('#notice').hidden")
+    until(page, "Object.keys(localStorage).every((key) => !key.startsWith('sounding:unsent:'))")
+    assert shown(page) not in (first, second)
+
+
+def test_undo_without_a_connection_takes_back_what_nobody_has_heard_of(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
+    first = shown(page)
+    page.wait_for_timeout(200)
+    page.context.set_offline(True)
+    press(page, "1")
+    page.wait_for_selector("#notice:not([hidden])")
+    page.wait_for_timeout(100)
+    assert press(page, "u") == first
+    assert unsent(page) == 0
+    page.context.set_offline(False)
+    press(page, "2")
+    assert judgments(site, 1) == [(first, 2)]
+
+
+def test_a_grade_survives_a_closed_tab(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
+    first = shown(page)
+    page.wait_for_timeout(200)
+    page.context.set_offline(True)
+    press(page, "1")
+    context = page.context
+    page.close()
+    context.set_offline(False)
+    context.new_page().goto(f"{site.url}/")  # any page sends what is left
+    assert judgments(site, 1) == [(first, 1)]
+
+
+def test_a_grade_survives_a_server_that_is_stopped_and_started(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
+    first = shown(page)
+    page.wait_for_timeout(200)
+    site.stop()
+    press(page, "1")
+    page.wait_for_selector("#notice:not([hidden])")
+    site.start()
+    assert judgments(site, 1) == [(first, 1)]
+
+
+def test_an_answer_that_is_lost_makes_no_second_judgment(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=("ERR_FAILED",))
+    first = shown(page)
+    page.wait_for_timeout(200)
+
+    def lose(route: Any) -> None:
+        route.fetch()  # the server has recorded it
+        route.abort()
+
+    page.route("**/api/judge", lose, times=1)
+    press(page, "1")
+    until(page, "document.querySelector('#notice').hidden", seconds=10)
+    page.wait_for_timeout(1500)
+    assert unsent(page) == 0
+    assert judgments(site, 1) == [(first, 1)]
+
+
+def test_an_ended_sign_in_asks_for_the_password_and_sends_the_grade(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=("401",))
+    first = shown(page)
+    page.wait_for_timeout(200)
+    site.project.store.end_sign_ins(1)
+    press(page, "1")
+    page.wait_for_selector("#again[open]")
+    page.keyboard.type("12 is no password")  # digits into the dialog judge nothing
+    page.click("#again button")
+    page.wait_for_selector("#again .wrong:not([hidden])")
+    assert unsent(page) == 1
+    page.fill("#again [name=password]", PASSWORD)
+    page.click("#again button")
+    assert judgments(site, 1) == [(first, 1)]
+    page.wait_for_selector("#again:not([open])", state="attached")
+    second = shown(page)
+    press(page, "0")
+    assert judgments(site, 2) == [(first, 1), (second, 0)]
+
+
+def test_what_one_left_unsent_is_never_sent_as_somebody_else(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=("401",))
+    shown(page)
+    page.wait_for_timeout(200)
+    site.project.store.end_sign_ins(1)
+    press(page, "1")
+    page.wait_for_selector("#again[open]")
+    page.fill("#again [name=name]", "bob")
+    page.fill("#again [name=password]", PASSWORD)
+    page.click("#again button")
+    page.wait_for_url(f"{site.url}/")
+    page.goto(f"{site.url}/judge?topic=MB001")
+    shown(page)
+    page.wait_for_timeout(500)
+    assert judgments(site, 0) == []
+    assert unsent(page) == 1
+
+
+def test_a_judgment_can_be_changed_later(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    first = shown(page)
+    press(page, "1")
+    judgments(site, 1)
+    page.goto(f"{site.url}/history?topic=MB001")
+    page.click(f"text={first}")
+    assert shown(page) == first
+    assert page.get_attribute("[data-grade='1.0']", "aria-pressed") == "true"
+    page.keyboard.press("2")
+    assert judgments(site, 2) == [(first, 1), (first, 2)]
+    assert page.get_attribute("[data-grade='2.0']", "aria-pressed") == "true"
+
+
+def test_a_topic_that_is_finished_says_so(site: Site, visit: Visit) -> None:
+    for lease in site.project.engine.next("assessor-1", "MB001", 100):
+        site.project.engine.judge("assessor-1", "MB001", lease.doc, 0, key=f"key-{lease.doc}")
+    page = visit("ann", "/judge?topic=MB001")
+    page.wait_for_selector("text=No document of this topic is left for you")
+    page.keyboard.press("1")
+    assert page.is_disabled("[data-key='1']")
+
+
+@pytest.mark.parametrize("doc", ["d00", "d01"])
+def test_a_hostile_document_can_do_nothing(site: Site, visit: Visit, doc: str) -> None:
+    page = visit(
+        "ann", f"/judge?topic=MB001&doc={doc}"
+    )  # dialogs, scripts and foreign requests fail in the fixture
+    shown(page)
+    page.wait_for_timeout(300)
+    assert "owned" not in page.title()
+    found = page.evaluate(
+        "[...document.querySelectorAll('#text *')].map((one) => [one.tagName, ...one.getAttributeNames()])"
+    )
+    assert found
+    for tag, *names in found:
+        assert tag in ("P", "DIV", "H1", "MARK", "UL", "LI")
+        assert set(names) <= {"dir", "lang"}
+
+
+def test_hostile_people_and_topics_can_do_nothing(site: Site, visit: Visit) -> None:
+    hostile = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'"
+    store = site.project.store
+    store.save_topic("evil", title=hostile, description=hostile, narrative=hostile, status="chosen")
+    store.assign("evil", "assessor-1")
+    store.set_setting("instructions", hostile)
+    store.add_user(hostile, "assessor")
+    site.project.engine.judge("assessor-1", "evil", "d00", 1, key="abcdefgh", comment=hostile)
+    page = visit("ann", "/")
+    for path in ("/", "/judge?topic=evil", "/judge?topic=evil&doc=d00", "/history?topic=evil"):
+        page.goto(site.url + path)
+        page.wait_for_timeout(200)
+    page = visit("olga", "/organise")
+    for path in (
+        "/organise",
+        "/organise/topics",
+        "/organise/people",
+        "/organise/differences",
+        "/organise/project",
+    ):
+        page.goto(site.url + path)
+        page.wait_for_timeout(300)
+        assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
+
+
+def test_injected_markup_cannot_run_even_if_it_got_in(site: Site, visit: Visit) -> None:
+    page = visit(
+        "ann", "/judge?topic=MB001", expected=("Content Security Policy", "404", "violates the following")
+    )
+    shown(page)
+    page.evaluate(
+        "document.querySelector('#text').innerHTML = '<img src=/x onerror=\"document.title=1\"><a href=\"javascript:document.title=2\" id=bad>x</a>'"
+    )
+    page.click("#bad")
+    page.wait_for_timeout(300)
+    assert page.title() not in ("1", "2")
+
+
+def test_directions_of_writing_and_marks_fit_the_text(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=303&doc=d02")
+    shown(page)
+    assert page.evaluate("getComputedStyle(document.querySelector('#text p')).direction") == "rtl"
+    assert page.evaluate("[...document.querySelectorAll('#text mark')].map((one) => one.textContent)") == [
+        "الضجيج"
+    ]
+    assert page.evaluate("getComputedStyle(document.querySelector('.topic p')).direction") == "rtl"
+    page.goto(f"{site.url}/judge?topic=304&doc=d03")
+    shown(page)
+    assert page.evaluate("getComputedStyle(document.querySelector('#text p')).direction") == "ltr"
+    assert page.evaluate("[...document.querySelectorAll('#text mark')].map((one) => one.textContent)") == [
+        "船の騒音"
+    ]
+
+
+def test_judging_works_on_a_phone(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", PHONE)
+    first = shown(page)
+    box = page.locator("[data-grade='1.0']").bounding_box()
+    assert box["height"] >= 44
+    assert box["y"] + box["height"] <= PHONE["height"]
+    page.tap("[data-grade='1.0']")
+    assert judgments(site, 1) == [(first, 1)]
+    for path in ("/", "/judge?topic=MB001", "/history?topic=MB001", "/develop", "/account"):
+        page.goto(site.url + path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
+
+
+def test_storage_that_is_switched_off_does_not_stop_judging(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/account")
+    page.add_init_script(
+        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('off'); } });"
+    )
+    page.goto(f"{site.url}/judge?topic=MB001")
+    first = shown(page)
+    press(page, "1")
+    assert judgments(site, 1) == [(first, 1)]
+
+
+def test_two_tabs_judge_different_documents_or_one_twice_the_same(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    other = page.context.new_page()
+    other.goto(f"{site.url}/judge?topic=MB001")
+    assert shown(page) == shown(other)  # the open document comes first wherever it is
+    first = shown(page)
+    press(page, "1")
+    press(other, "1")
+    judgments(site, 2)
+    assert [(one.doc, one.grade) for one in site.project.store.standing()] == [(first, 1)]
+
+
+def test_the_log_holds_what_was_pressed_in_its_order(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    pressed = []
+    for key in "0120x2":
+        pressed.append((shown(page), None if key == "x" else float(key)))
+        press(page, key)
+    assert judgments(site, 6) == pressed
+    keys = [event.key for event in site.project.store.events() if event.kind == "judge"]
+    assert len(set(keys)) == 6
+    assert all(len(json.dumps(key)) == 34 for key in keys)

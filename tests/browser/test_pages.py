@@ -1,0 +1,215 @@
+"""Other pages in a real browser: topics are written, organisers watch, everything has a name."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from tests.browser.conftest import DESK, PHONE, Site, Visit, until
+from tests.judging.web import PASSWORD, RUNS
+
+NAMELESS = """() => [...document.querySelectorAll('button, input:not([type=hidden]), select, textarea, a[href], summary')]
+  .filter((one) => one.offsetParent !== null)
+  .filter((one) => !(one.textContent.trim() || one.getAttribute('aria-label') || one.labels?.length || one.title))
+  .map((one) => one.outerHTML)"""
+
+
+def test_a_topic_is_written_searched_and_judged(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/develop")
+    page.fill("[name=title]", "noise of ships")
+    page.click("text=Begin a topic")
+    page.fill("[name=description]", "What noise do ships make?")
+    page.fill("[name=estimate]", "1")
+    page.click("text=Save a new version")
+    assert "too hard" in page.text_content(".advice")
+    page.fill("[type=search]", "noise ships")
+    page.click("[role=search] button")
+    assert page.locator(".found mark").count() > 3
+    title = page.text_content(".found li:first-child a")
+    page.click(".found li:first-child a")
+    until(page, "document.querySelector('#text').textContent.length > 50")
+    assert title in page.text_content("#text")
+    page.keyboard.press("1")
+    until(page, "document.querySelector('#count').textContent === '1'")
+    page.click("text=back")
+    page.wait_for_selector("text=1 judged so far, 1 relevant")
+    assert page.input_value("[type=search]") == "noise ships"
+    page.fill("[name=estimate]", "12")
+    page.click("text=Save a new version")
+    store = site.project.store
+    assert [(one.version, one.estimate) for one in store.topic_versions("N001")] == [
+        (1, None),
+        (2, 1),
+        (3, 12),
+    ]
+    assert [one.doc is None for one in store.searches("N001")][:2] == [True, False]
+    assert [
+        event.selection.policy for event in store.events() if event.kind == "judge" and event.selection
+    ] == ["free"]
+
+
+def test_a_text_survives_an_ended_sign_in(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/develop")
+    page.fill("[name=title]", "noise")
+    page.click("text=Begin a topic")
+    page.fill("[name=narrative]", "Half an hour of work.")
+    site.project.store.end_sign_ins(1)
+    page.click("text=Save a new version")
+    page.fill("[name=name]", "ann")
+    page.fill("[name=password]", PASSWORD)
+    page.click("main button")
+    page.goto(f"{site.url}/develop/topic?id=N001")
+    assert page.input_value("[name=narrative]") == "Half an hour of work."
+    page.click("text=Save a new version")
+    page.goto(f"{site.url}/develop/topic?id=N001")
+    assert site.project.store.topic("N001").narrative == "Half an hour of work."  # type: ignore[union-attr]
+    assert page.locator("text=Text that was not saved").count() == 0
+
+
+def test_a_topic_saved_elsewhere_is_not_written_over_unseen(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/develop", expected=("409",))
+    page.fill("[name=title]", "noise")
+    page.click("text=Begin a topic")
+    site.project.store.save_topic("N001", title="noise, changed", author="assessor-1")
+    page.fill("[name=description]", "mine")
+    page.click("text=Save a new version")
+    page.wait_for_selector("text=saved elsewhere meanwhile (version 2)")
+    assert page.input_value("[name=description]") == "mine"
+    page.click("text=Save a new version")
+    page.wait_for_selector("text=Saved.")
+    assert [one.version for one in site.project.store.topic_versions("N001")] == [1, 2, 3]
+
+
+def test_the_live_page_follows_the_judging(site: Site, visit: Visit) -> None:
+    page = visit("olga", "/organise")
+    until(page, "document.querySelector('#judged').textContent === '0'")
+    assert {name.strip() for name in page.locator("#runs tbody td:nth-child(2)").all_text_contents()} == set(
+        RUNS
+    )
+    engine = site.project.engine
+    for number, lease in enumerate(engine.next("assessor-1", "MB001", 6)):
+        engine.judge("assessor-1", "MB001", lease.doc, number % 2, key=f"key-{lease.doc}", active=5)
+    until(page, "document.querySelector('#judged').textContent === '6'", seconds=5)
+    assert page.text_content("#relevant") == "3"
+    assert page.text_content("#assessors tbody tr td") == "ann"
+    assert page.locator("#curve polyline").count() == 1
+    assert page.locator("#chances td.sure").count() == 6
+
+
+def test_the_live_page_comes_back_after_the_server_was_away(site: Site, visit: Visit) -> None:
+    page = visit("olga", "/organise", expected=("ERR_", "Failed to load"))
+    until(page, "document.querySelector('#judged').textContent === '0'")
+    site.stop()
+    page.wait_for_selector("text=No connection")
+    site.project.engine.judge("assessor-1", "MB001", "d05", 1, key="abcdefgh")
+    site.start()
+    until(page, "document.querySelector('#judged').textContent === '1'", seconds=15)
+
+
+def test_topics_are_shared_out_ordered_and_chosen(site: Site, visit: Visit) -> None:
+    page = visit("olga", "/organise/topics")
+    page.fill("[name=count]", "2")
+    page.click("text=Share out >> nth=-1")
+    page.wait_for_selector("text=Saved.")
+    assigned = site.project.store.assignments()
+    assert {(topic, who) for topic, who in assigned} == {
+        (topic.id, who) for topic in site.project.store.topics() for who in ("assessor-1", "assessor-2")
+    }
+    page.select_option("[aria-label='Status of 303']", "dropped")
+    page.wait_for_selector("text=Saved.")
+    deadline = time.monotonic() + 5
+    while site.project.store.topic("303").status != "dropped" and time.monotonic() < deadline:  # type: ignore[union-attr]
+        time.sleep(0.05)
+    assert site.project.store.topic("303").status == "dropped"  # type: ignore[union-attr]
+    row = page.locator("tr", has_text="MB001")
+    row.locator("summary", has_text="mtc").click()
+    row.locator("[name=policy]").select_option("depth")
+    row.locator("[name=batch]").fill("5")
+    row.locator("text=Set >> nth=-1").click()
+    page.wait_for_load_state()
+    assert (site.project.engine.order("MB001").policy, site.project.engine.order("MB001").batch) == (
+        "depth",
+        5,
+    )
+    assert site.project.engine.order("304").policy == "mtc"
+
+
+def test_somebody_is_invited_and_comes_in(site: Site, visit: Visit, chromium: Any) -> None:
+    page = visit("olga", "/organise/people")
+    page.fill("[name=name]", "Zoë")
+    page.click("text=Make a link")
+    link = page.input_value(".link")
+    assert link.startswith(f"{site.url}/welcome/")
+    context = chromium.new_context()
+    guest = context.new_page()
+    guest.goto(link)
+    guest.fill("[name=password]", PASSWORD)
+    guest.fill("[name=again]", PASSWORD)
+    guest.click("main button")
+    guest.wait_for_selector("text=No topics are assigned to you yet")
+    context.close()
+
+
+def test_assessors_who_differ_are_settled(site: Site, visit: Visit) -> None:
+    engine = site.project.engine
+    for doc, first, second in (("d05", 0, 2), ("d06", 1, 1), ("d07", 1, 0)):
+        engine.judge("assessor-1", "MB001", doc, first, key=f"one-{doc}-long")
+        engine.judge("assessor-2", "MB001", doc, second, key=f"two-{doc}-long")
+    page = visit("olga", "/organise/differences")
+    assert page.locator("tbody >> nth=1").locator("tr").count() == 2
+    assert "33%" in page.text_content("tbody >> nth=0")
+    page.click("[aria-label='Settle as highly relevant'] >> nth=0")
+    page.wait_for_selector("button.chosen")
+    [event] = [event for event in site.project.store.events() if event.kind == "adjudicate"]
+    assert (event.doc, event.grade, event.assessor) == ("d05", 2, "assessor-3")
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE])
+def test_everything_that_can_be_used_has_a_name_and_fits(
+    site: Site, visit: Visit, size: dict[str, int]
+) -> None:
+    pages = {
+        "ann": (
+            "/",
+            "/judge?topic=MB001",
+            "/judge?topic=MB001&doc=d01",
+            "/history?topic=MB001",
+            "/develop",
+            "/account",
+        ),
+        "olga": (
+            "/organise",
+            "/organise/topics",
+            "/organise/people",
+            "/organise/differences",
+            "/organise/project",
+        ),
+    }
+    for name, paths in pages.items():
+        page = visit(name, "/account", size)
+        for path in paths:
+            page.goto(site.url + path)
+            page.wait_for_timeout(300)
+            assert page.evaluate(NAMELESS) == [], path
+            assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], path
+            assert page.locator("main h1:not(#text h1)").count() == 1, path
+            assert page.locator("main").count() == 1
+            assert page.evaluate("document.documentElement.lang") == "en"
+
+
+def test_a_screen_reader_hears_what_happens(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    until(page, "document.querySelector('#doc bdi').textContent !== '…'")
+    first = page.text_content("#doc bdi")
+    page.keyboard.press("1")
+    until(page, "document.querySelector('#status').textContent !== ''")
+    assert first in page.text_content("#status")
+    assert page.get_attribute("#status", "aria-live") == "polite"
+    assert page.get_attribute("#document", "aria-labelledby") == "doc"
+    assert page.get_attribute("[data-grade='1.0']", "aria-keyshortcuts") == "1"
+    names = [
+        page.keyboard.press("Tab") or page.evaluate("document.activeElement.textContent.trim()")
+        for _ in range(4)
+    ]
+    assert names == ["0 not relevant", "1 relevant", "2 highly relevant", "x cannot judge"]

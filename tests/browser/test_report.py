@@ -1,0 +1,165 @@
+"""The report in a real browser: drawn, quiet, usable by keyboard, on a phone, in the dark and on paper."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import lacking, require
+
+from sounding.cli import main
+
+AXE = "SOUNDING_AXE"  # the file axe.min.js of the npm package axe-core
+HOSTILE = "</script><b>"
+
+require("vl_convert")
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on 12 runs: 198 rows of pairs, one run with a name that would end a script."""
+    folder = tmp_path_factory.mktemp("browser")
+    sizes = ["--topics", "10", "--groups", "6", "--systems", "2", "--documents", "200", "--length", "40"]
+    _run("sample", str(folder / "trial"), *sizes, "--pool-depth", "5", "--contributors", "4", "--quiet")
+    runs = folder / "trial" / "runs"
+    first = sorted(runs.iterdir())[0]
+    first.write_text(first.read_text().replace(first.stem, HOSTILE))
+    info = folder / "trial" / "info.tsv"
+    info.write_text(info.read_text().replace(first.stem, HOSTILE))
+    page = folder / "report.html"
+    _run("report", str(folder / "trial" / "qrels.txt"), str(runs), "--info", str(info), "--draws", "2", "--test", "t", "--quiet", "-o", str(page))  # fmt: skip
+    return page
+
+
+def _run(*arguments: str) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(list(arguments))
+    assert not left.value.code
+
+
+def opened(chromium: Any, page_file: Path, *, width: int = 1280, scheme: str = "light") -> Any:
+    """The page when everything is drawn; `page.said` and `page.asked` hold the console and the requests."""
+    context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    page.said, page.asked = [], []
+    page.on("console", lambda message: page.said.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: page.said.append(str(error)))
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.goto(page_file.as_uri())
+    page.wait_for_selector("html[data-ready]", state="attached", timeout=120_000)
+    return page
+
+
+@pytest.fixture(scope="module")
+def page(chromium: Any, page_file: Path) -> Any:
+    return opened(chromium, page_file)
+
+
+def test_every_chart_is_drawn_without_an_error_or_a_request(page: Any, page_file: Path) -> None:
+    assert page.said == []
+    assert [url for url in page.asked if not url.startswith(("data:", "blob:"))] == [page_file.as_uri()]
+    assert page.locator("[data-chart]").count() == page.locator("[data-chart] svg.marks").count() > 8
+    assert page.locator(".listed .missing, .chart .missing").count() == 0
+
+
+def test_a_hostile_name_is_text(page: Any) -> None:
+    assert page.locator("b").count() == 0
+    assert page.locator("#scoreboard tbody th", has_text=HOSTILE).count() == 1
+
+
+def test_pairs_are_searched_and_filtered(page: Any) -> None:
+    block = page.locator("#pairs .listed")
+    status, search = block.get_by_role("status"), block.get_by_label("Search")
+    assert status.inner_text() == "198 of 198 rows"
+    block.locator("label", has_text="measure").locator("select").select_option("P@10")
+    assert status.inner_text() == "66 of 198 rows"
+    search.fill("COOT-1  strong")
+    rows = block.locator("tbody tr").all_inner_texts()
+    assert status.inner_text() == f"{len(rows)} of 198 rows"
+    assert 0 < len(rows) <= 11
+    assert all("coot-1" in row and "\tP@10\t" in row and "strong" in row for row in rows)
+    search.fill("nobody at all")
+    assert status.inner_text() == "0 of 198 rows"
+    search.fill("")
+    block.locator("label", has_text="measure").locator("select").select_option("all")
+    assert status.inner_text() == "198 of 198 rows"
+
+
+def test_a_column_is_put_in_order_with_the_keyboard_and_says_so(page: Any) -> None:
+    block = page.locator("#pairs .listed")
+    heading = block.locator("th[data-column]", has_text="value")
+    heading.locator("button").focus()
+    assert page.locator("#tip").is_visible()
+    page.keyboard.press("Enter")
+    assert heading.get_attribute("aria-sort") == "ascending"
+    shown = [float(text) for text in block.locator("tbody tr td:nth-child(4)").all_inner_texts()]
+    assert shown == sorted(shown)
+    page.keyboard.press("Enter")
+    assert heading.get_attribute("aria-sort") == "descending"
+    shown = [float(text) for text in block.locator("tbody tr td:nth-child(4)").all_inner_texts()]
+    assert shown == sorted(shown, reverse=True)
+    assert block.locator("[aria-sort=ascending]").count() == 0
+
+
+def test_data_of_charts_and_tables_are_saved_without_a_network(page: Any, tmp_path: Path) -> None:
+    for button, start in (
+        (page.locator("#scoreboard [data-download]").first, "run,measure,topic,value"),
+        (page.locator("#pairs [data-download]").first, "run_a,run_b,measure"),
+        (page.locator("#depth figure [data-download]").first, "run,measure,k,value"),
+    ):
+        with page.expect_download() as saved:
+            button.click()
+        saved.value.save_as(tmp_path / "data.csv")
+        assert saved.value.suggested_filename.endswith(".csv")
+        text = (tmp_path / "data.csv").read_text()
+        assert text.startswith(start)
+        assert text.count("\n") > 10
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_wider_than_a_phone(chromium: Any, page_file: Path, scheme: str) -> None:
+    page = opened(chromium, page_file, width=390, scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 22, 26)")
+    page.context.close()
+
+
+def test_headings_go_down_one_level_at_a_time_and_controls_have_names(page: Any) -> None:
+    levels = page.evaluate(
+        "[...document.querySelectorAll('h1,h2,h3,h4')].map((one) => Number(one.tagName[1]))"
+    )
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    nameless = page.evaluate(
+        "[...document.querySelectorAll('button, input, select')].filter((one) =>"
+        " !(one.textContent.trim() || one.labels?.length || one.ariaLabel)).length"
+    )
+    assert nameless == 0
+
+
+def test_the_page_can_be_printed_with_its_explanations(chromium: Any, page_file: Path) -> None:
+    page = opened(chromium, page_file, scheme="dark")
+    assert page.pdf().startswith(b"%PDF")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("nav").is_hidden()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details.terms:not([open])").count() == 0
+    page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_to_mend(chromium: Any, page_file: Path, scheme: str) -> None:
+    script = Path(os.environ.get(AXE, ""))
+    if not script.is_file():
+        lacking(f"no axe-core: set {AXE} to its file axe.min.js")
+    page = opened(chromium, page_file, scheme=scheme)
+    page.evaluate(script.read_text())
+    found = page.evaluate("axe.run()")["violations"]
+    assert [(one["id"], [node["html"][:120] for node in one["nodes"][:3]]) for one in found] == []
+    page.context.close()

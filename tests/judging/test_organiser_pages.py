@@ -1,0 +1,199 @@
+"""What organisers do: share topics out, settle differences, audit, choose orders, manage people."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+from tests.judging.web import PASSWORD, TOPICS, Browser, add_person, signed_in
+
+from sounding.judging.audit import audit_sample
+from sounding.judging.events import FREE
+from sounding.judging.organiser_pages import agreements, shared_out
+from sounding.judging.project import Project
+from sounding.judging.store import Standing
+
+
+@pytest.fixture
+def olga(project: Project) -> Browser:
+    add_person(project, "ann", topics=("MB001",))
+    add_person(project, "bob", topics=("MB001",))
+    add_person(project, "olga", "organiser")
+    return signed_in(project, "olga")
+
+
+def standing(doc: str, grade: float | None, who: str = "a", topic: str = "1") -> Standing:
+    return Standing(
+        topic=topic, doc=doc, assessor=who, grade=grade, comment="", sequence=1, first_sequence=1, time=0.0, active=None,
+        away=None, selection=FREE,
+    )  # fmt: skip
+
+
+def test_topics_are_shared_out_evenly_and_never_twice_to_one() -> None:
+    who = {"t0": {"ann"}, "t1": {"ann", "bob"}}
+    given = list(shared_out([f"t{number}" for number in range(9)], who, {"ann": 2, "bob": 1, "cem": 0}, 2))
+    assert len(given) == len(set(given)) == 1 + 0 + 7 * 2
+    assert "t1" not in [topic for topic, _ in given]
+    assert ("t0", "ann") not in given
+    loads = Counter(assessor for _, assessor in given) + Counter({"ann": 2, "bob": 1})
+    assert max(loads.values()) - min(loads.values()) <= 1
+
+
+def test_more_assessors_are_wanted_than_there_are() -> None:
+    assert list(shared_out(["t0"], {}, {"ann": 0}, 3)) == [("t0", "ann")]
+    assert list(shared_out(["t0"], {}, {}, 3)) == []
+
+
+def test_agreement_is_that_of_the_documents_both_could_judge() -> None:
+    grades = [(0, 0), (0, 0), (1, 1), (0, 1), (1, 0), (2, None)]
+    several = [
+        [standing(f"d{number}", one), standing(f"d{number}", other, who="b")]
+        for number, (one, other) in enumerate(grades)
+    ]
+    [found] = agreements(several, [0.0, 1.0, 2.0], {"a": "ann"})
+    # 3 of 5 agree; by chance 3/5 * 3/5 + 2/5 * 2/5 = 0.52, so kappa = 0.08 / 0.48
+    assert (found["first"], found["second"], found["common"], found["observed"]) == ("ann", "b", 5, 0.6)
+    assert found["kappa"] == pytest.approx(0.08 / 0.48)
+
+
+def test_agreement_that_chance_alone_would_give_is_not_known() -> None:
+    [found] = agreements([[standing("d", 0), standing("d", 0, who="b")]], [0.0, 1.0], {})
+    assert (found["observed"], found["kappa"]) == (1.0, None)
+
+
+def test_an_audit_sample_is_random_nested_and_hardly_moved_by_new_judgments() -> None:
+    judgments = [standing(f"d{number}", 1) for number in range(50)]
+    small, large = audit_sample(judgments, 5, seed=1), audit_sample(judgments, 20, seed=1)
+    assert large[:5] == small
+    assert audit_sample(judgments[::-1], 5, seed=1) == small
+    more = audit_sample([*judgments, *(standing(f"e{number}", 0) for number in range(10))], 20, seed=1)
+    assert {one.doc for one in more if one.doc.startswith("d")} <= {one.doc for one in large}
+    drawn = Counter(one.doc for seed in range(2000) for one in audit_sample(judgments, 10, seed))
+    assert len(drawn) == 50
+    expected, deviation = 400, (2000 * 0.2 * 0.8) ** 0.5
+    assert all(abs(count - expected) < 4.5 * deviation for count in drawn.values())
+
+
+def test_an_audit_hides_the_grade_until_the_expert_has_given_one(olga: Browser, project: Project) -> None:
+    for number, grade in enumerate([2, 0, 1, 2]):
+        project.engine.judge("assessor-1", "MB001", f"d{10 + number}", grade, key=f"key-{number}-long")
+    path = "/organise/audit?assessor=assessor-1&size=3"
+    answer = olga.get(path)
+    assert "0 of 3 graded" in answer.text
+    assert "Graded so far" not in answer.text
+    seen = []
+    for said in ("2.0", "0.0", "cannot"):
+        fields = dict(
+            re.findall(
+                r'name="(topic|doc|key|assessor|size)" value="([^"]*)"',
+                olga.get(path).text.split('<form method="post" action="/organise/audit"')[1],
+            )
+        )
+        seen.append(fields["doc"])
+        assert olga.post("/organise/audit", grade=said, **fields).status_code == 303
+    text = olga.get(path).text
+    assert "3 of 3 graded" in text
+    assert len(set(seen)) == 3
+    kept = project.store.standing(assessor="assessor-3")
+    assert [(one.doc, one.grade) for one in kept] == list(zip(seen, (2, 0, None), strict=True))
+    assert all(one.selection.policy == "audit" and one.selection.probability == 0.75 for one in kept)
+    first = {one.doc: one.grade for one in project.store.standing(assessor="assessor-1")}
+    same = sum(first[doc] == grade for doc, grade in zip(seen[:2], (2, 0), strict=True))
+    assert f"Same grade: {50 * same}% of 2" in text
+
+
+@pytest.mark.parametrize("change", [{"doc": "d40"}, {"grade": "7"}, {"grade": "nan"}, {"assessor": "nobody"}])
+def test_an_audit_of_what_is_not_in_the_sample_is_refused(
+    olga: Browser, project: Project, change: dict[str, str]
+) -> None:
+    project.engine.judge("assessor-1", "MB001", "d10", 1, key="key-long")
+    given = {
+        "assessor": "assessor-1",
+        "size": "5",
+        "topic": "MB001",
+        "doc": "d10",
+        "grade": "1.0",
+        "key": "abcdefgh",
+        **change,
+    }
+    assert olga.post("/organise/audit", **given).status_code == 400
+    assert project.store.standing(assessor="assessor-3") == []
+
+
+def test_settling_a_difference_is_an_event_of_its_own(olga: Browser, project: Project) -> None:
+    project.engine.judge("assessor-1", "MB001", "d10", 0, key="one-long")
+    project.engine.judge("assessor-2", "MB001", "d10", 2, key="two-long")
+    assert "d10" in olga.get("/organise/differences").text
+    assert (
+        olga.post("/organise/adjudicate", topic="MB001", doc="d10", grade="1.0", key="abcdefgh").status_code
+        == 303
+    )
+    assert (
+        olga.post("/organise/adjudicate", topic="MB001", doc="d10", grade="1.5", key="abcdefgi").status_code
+        == 400
+    )
+    [event] = [event for event in project.store.events() if event.kind == "adjudicate"]
+    assert (event.topic, event.doc, event.grade, event.assessor) == ("MB001", "d10", 1, "assessor-3")
+
+
+def test_assigning_gives_a_topic_to_exactly_those_named(olga: Browser, project: Project) -> None:
+    olga.post("/organise/assign", topic="MB001", assessor=["assessor-2"])
+    assert project.store.assignments() == [("MB001", "assessor-2")]
+    assert (
+        olga.post("/organise/assign", topic="MB001", assessor=["assessor-3"]).status_code == 400
+    )  # an organiser
+    assert olga.post("/organise/assign", topic="no-such-topic", assessor=["assessor-1"]).status_code == 400
+    olga.post("/organise/assign", topic="MB001")
+    assert project.store.assignments() == []
+
+
+def test_the_order_of_one_topic_or_of_all_can_be_changed(olga: Browser, project: Project) -> None:
+    assert (
+        olga.post("/organise/order", topic="MB001", policy="depth", batch="5", warm_up="3").status_code == 303
+    )
+    order = project.engine.order("MB001")
+    assert (order.policy, order.batch, order.warm_up) == ("depth", 5, 3)
+    assert project.engine.order("303").policy == "mtc"
+    olga.post("/organise/order", topic="", policy="rrf", batch="1", warm_up="0")
+    assert {project.engine.order(topic).policy for topic in TOPICS} == {"rrf"}
+    for wrong in ({"policy": "no-such-order"}, {"batch": "0"}, {"batch": "x"}, {"topic": "no-such-topic"}):
+        given = {"topic": "MB001", "policy": "depth", "batch": "1", "warm_up": "0", **wrong}
+        assert olga.post("/organise/order", **given).status_code == 400
+
+
+def test_a_topic_is_chosen_and_dropped_with_its_text_kept(olga: Browser, project: Project) -> None:
+    before = project.store.topic("MB001")
+    olga.post("/organise/status", topic="MB001", status="dropped")
+    after = project.store.topic("MB001")
+    assert before is not None
+    assert after is not None
+    assert (after.status, after.title, after.narrative) == ("dropped", before.title, before.narrative)
+    assert olga.post("/organise/status", topic="MB001", status="best").status_code == 400
+
+
+def test_people_are_invited_closed_and_erased(olga: Browser, project: Project) -> None:
+    answer = olga.post("/organise/people/add", name="Zoë", role="assessor")
+    found = re.search(r'value="http://testserver(/welcome/[^"]+)"', answer.text)
+    assert found is not None
+    guest = Browser(project)
+    guest.get(found.group(1))
+    guest.post(found.group(1), password=PASSWORD, again=PASSWORD)
+    assert guest.get("/api/topics").status_code == 200
+    number = project.store.users()[-1].id
+    olga.post("/organise/people/close", id=number)
+    assert guest.get("/api/topics").status_code == 401
+    olga.post("/organise/people/open", id=number)
+    assert signed_in(project, "zoë").get("/api/topics").status_code == 200
+    olga.post("/organise/people/erase", id=number)
+    assert "Zoë" not in olga.get("/organise/people").text
+    assert olga.post("/organise/people/add", name="ann", role="assessor").status_code == 409
+    assert olga.post("/organise/people/add", name="eve", role="root").status_code == 400
+    assert olga.post("/organise/people/dance", id=1).status_code == 404
+
+
+def test_instructions_are_in_view_of_assessors(olga: Browser, project: Project) -> None:
+    olga.post("/organise/instructions", instructions="Read to the end.\r\nThen judge.")
+    ann = signed_in(project, "ann")
+    for path in ("/", "/judge?topic=MB001"):
+        assert "Read to the end.\nThen judge." in ann.get(path).text

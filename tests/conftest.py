@@ -32,6 +32,12 @@ def require(package: str) -> Any:
         return lacking(f"the package {package} is not installed")
 
 
+@pytest.fixture(autouse=True)
+def usual_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are as wide as for anybody who pipes them, however wide the window of the tests is."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture(scope="session")
 def collections() -> Path:
     """The folder with real collections; never part of the project."""

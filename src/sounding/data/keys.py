@@ -68,7 +68,7 @@ def distinct_keys(keys: Words) -> int:
     losers = (winner != row).nonzero()[0]
     lost = keys.take(losers)
     others = np.sort(lost[keys.take(winner.take(losers)) != lost])
-    return len(keys) - len(losers) + np.count_nonzero(others[1:] != others[:-1]) + (len(others) > 0)
+    return len(keys) - len(losers) + int(np.count_nonzero(others[1:] != others[:-1])) + (len(others) > 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.conftest import lacking
 from tests.judging.databases import Server
 
 from sounding.errors import DataError
@@ -413,8 +414,9 @@ def test_sqlite_is_set_to_survive_a_power_loss(tmp_path: Path) -> None:
     assert found == {"synchronous": 2, "foreign_keys": 1, "journal_mode": expected, "busy_timeout": 5000}
 
 
-@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_every_acknowledged_judgment_waits_for_the_disk(tmp_path: Path) -> None:
+    if shutil.which("strace") is None:
+        lacking("strace is not installed")
     code = (
         "import sys; from sounding.judging.store import *\n"
         "store = open_store(sys.argv[1])\n"
@@ -525,7 +527,7 @@ def test_a_backup_is_a_whole_copy_and_never_overwrites(store: Store, place: str,
     judge(store, "d1", 1, "a")
     target = tmp_path / "copy"
     if place.startswith("postgresql") and shutil.which("pg_dump") is None:
-        pytest.skip("pg_dump is not installed")
+        lacking("pg_dump is not installed")
     store.backup(target)
     with pytest.raises(DataError, match="there is a file already"):
         store.backup(target)

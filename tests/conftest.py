@@ -13,6 +13,7 @@ from hypothesis import settings
 DATA = "SOUNDING_DATA"  # the folder with real collections
 REQUIRE_ALL = "SOUNDING_REQUIRE_ALL"  # set: a missing part fails instead of being skipped
 
+os.environ.pop("COLUMNS", None)  # tables are as wide as for anybody who pipes them, whatever the window
 settings.register_profile("untimed", deadline=None, print_blob=True)  # a busy machine is no fault
 settings.load_profile("untimed")
 
@@ -30,12 +31,6 @@ def require(package: str) -> Any:
         return importlib.import_module(package)
     except ModuleNotFoundError:
         return lacking(f"the package {package} is not installed")
-
-
-@pytest.fixture(autouse=True)
-def usual_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables are as wide as for anybody who pipes them, however wide the window of the tests is."""
-    monkeypatch.delenv("COLUMNS", raising=False)
 
 
 @pytest.fixture(scope="session")

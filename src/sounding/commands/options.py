@@ -107,6 +107,8 @@ def pool_options(command: Command) -> Command:
 
 def taken_info(options: dict[str, Any]) -> dict[str, RunInfo] | None:
     """What --info lists of the runs; None: nothing was given."""
+    if not options["info"]:
+        return None
     from sounding.data.run_info import read_run_info
 
     return dict(row for source in options["info"] for row in read_run_info(source).items()) or None

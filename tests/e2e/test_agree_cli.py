@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
 import polars
 import pytest
+from tests.e2e.calling import Call, caller
 
 from sounding.assessors.combining import COMBINATIONS
 from sounding.assessors.reading import SETTLING, Repeated, read_panel
@@ -21,9 +21,6 @@ from sounding.data.formats import read_qrels
 from sounding.data.sources import find_runs
 from sounding.report.agreement_rows import OF_RUNS, SECTIONS
 from sounding.report.agreement_tables import CUT, WHOLE
-
-Said = tuple[int, str, str]
-Call = Callable[..., Said]
 
 
 @pytest.fixture(scope="module")
@@ -47,18 +44,7 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def call(trial: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """Run `sounding agree` in the collection's folder."""
     monkeypatch.chdir(trial)
-
-    def run(*arguments: str) -> Said:
-        capsys.readouterr()
-        status = 0
-        try:
-            main(["agree", *arguments])
-        except SystemExit as left:
-            status = int(left.code or 0)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return run
+    return caller(capsys, "agree")
 
 
 def flat(text: str) -> str:

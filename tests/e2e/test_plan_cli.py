@@ -6,19 +6,16 @@ import csv
 import json
 import re
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.e2e.calling import Call, caller
 
 from sounding.cli import main
 from sounding.data.formats import read_qrels
 from sounding.mtc import Session, known_judgments
 from sounding.retrieved import Retrieved, read_retrieved
-
-Said = tuple[int, str, str]
-Call = Callable[..., Said]
 
 ROOT = Path(__file__).parents[2]
 QUICK = ("--worlds", "2", "--depth", "20", "--jobs", "1")
@@ -56,18 +53,7 @@ def write_small(folder: Path) -> None:
 def call(trial: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """Run `sounding plan` in the folder of the collection."""
     monkeypatch.chdir(trial)
-
-    def run(*arguments: str) -> Said:
-        capsys.readouterr()
-        status = 0
-        try:
-            main(["plan", *arguments])
-        except SystemExit as left:
-            status = int(left.code or 0)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return run
+    return caller(capsys, "plan")
 
 
 def session_of(trial: Path, **parameters: object) -> tuple[Session, Retrieved]:

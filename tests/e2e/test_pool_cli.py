@@ -6,20 +6,17 @@ import csv
 import json
 import re
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import polars
 import pytest
 from tests.conftest import require
+from tests.e2e.calling import Call, caller
 
 from sounding.cli import main
 from sounding.collection.strategies import STRATEGIES
 from sounding.data.formats import read_qrels
 from sounding.evaluation import evaluate
-
-Said = tuple[int, str, str]
-Call = Callable[..., Said]
 
 ROOT = Path(__file__).parents[2]
 HEAD = ("runs", "--info", "info.tsv", "--depth", "10")
@@ -40,18 +37,7 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def call(trial: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """Run `sounding pool` in the folder of the collection."""
     monkeypatch.chdir(trial)
-
-    def run(*arguments: str) -> Said:
-        capsys.readouterr()
-        status = 0
-        try:
-            main(["pool", *arguments])
-        except SystemExit as left:
-            status = int(left.code or 0)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return run
+    return caller(capsys, "pool")
 
 
 def judged(path: str = "qrels.txt") -> list[str]:

@@ -6,13 +6,13 @@ import csv
 import json
 import re
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import pearsonr
 from tests.conftest import require
+from tests.e2e.calling import Call, caller
 from tests.e2e.test_plan_cli import words, write_small
 
 from sounding.cli import main
@@ -21,9 +21,6 @@ from sounding.evaluation import evaluate
 from sounding.mtc import Session
 from sounding.mtc.simulate import Truth, simulate
 from sounding.retrieved import read_retrieved
-
-Said = tuple[int, str, str]
-Call = Callable[..., Said]
 
 ROOT = Path(__file__).parents[2]
 FIRST = [
@@ -48,18 +45,7 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def call(trial: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """Run `sounding simulate` in the folder of the collection."""
     monkeypatch.chdir(trial)
-
-    def run(*arguments: str) -> Said:
-        capsys.readouterr()
-        status = 0
-        try:
-            main(["simulate", *arguments])
-        except SystemExit as left:
-            status = int(left.code or 0)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return run
+    return caller(capsys, "simulate")
 
 
 def read(text: str) -> list[dict[str, str]]:

@@ -7,6 +7,7 @@ Bpref for every topic, and writes the values. The tools take turns; nothing here
 from __future__ import annotations
 
 import argparse
+import compileall
 import csv
 import importlib.util
 import os
@@ -19,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.timing import Command, Sample, Timing, interleave, whole
+
+import sounding
 
 HERE = Path(__file__).resolve().parent
 MEASURES = ("AP", "nDCG@20", "P@10", "RR", "Bpref")
@@ -428,6 +431,8 @@ def ask(arguments: Sequence[str] | None) -> Choice:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Time everything, then check the values, then print."""
     choice = ask(arguments)
+    # An installed package has its bytecode, as those of the peers do; an edited working copy may not.
+    compileall.compile_dir(Path(sounding.__file__).parent, quiet=1)
     works = workloads(choice)
     timings: list[dict[str, Timing]] = []
     with tempfile.TemporaryDirectory() as name:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from tests.properties.strategies import POOLED, Topic, random_topics, ranking_of
 
-from sounding.ranking import Ranking, TieBlocks
+from sounding.ranking import Ranking, TieBlocks, distinct
 
 TOPICS = random_topics(300, seed=3)
 SMALL = [Topic((2, None, 0, POOLED, 1), (1, 0)), Topic(missing=True), Topic((None, 0), (3,))]
@@ -126,3 +126,10 @@ def test_an_empty_ranking_with_ties_can_be_condensed() -> None:
     none = np.empty(0, np.int64)
     condensed = replace(ranking_of([Topic((None, None))]), ties=TieBlocks(none, none)).condensed()
     assert condensed.retrieved.tolist() == [0]
+
+
+def test_distinct_values_are_those_of_numpy() -> None:
+    rng = np.random.default_rng(8)
+    for size in (0, 1, 2, 50):
+        values = rng.integers(-3, 4, size) / 2
+        np.testing.assert_array_equal(distinct(values), np.unique(values))

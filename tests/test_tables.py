@@ -7,6 +7,7 @@ import io
 import json
 import math
 
+import numpy as np
 import polars
 import pytest
 
@@ -156,3 +157,16 @@ def test_markdown_strikes_nothing_out_and_code_stands_for_itself() -> None:
     text = render([Table([plain, code])], "md")
     assert r"| a\~\~b\~\~ | `·~~=*_` |" in text
     assert r"\texttt{" in render([Table([code])], "latex")
+
+
+def test_csv_leaves_out_what_is_not_known_whatever_else_a_column_holds() -> None:
+    columns = [
+        Column("text", ["a", "b", "c"]),
+        Column("known", [0.5, 1.0, 2.0]),
+        Column("gaps", [0.5, math.nan, math.inf]),
+        Column("mixed", [1, math.nan, None]),
+        Column("numpy", [np.float64("nan"), np.float64(0.25), np.float64(1)]),
+    ]
+    assert render([Table(columns)], "csv") == (
+        "text,known,gaps,mixed,numpy\na,0.5,0.5,1,\nb,1.0,,,0.25\nc,2.0,,,1.0\n"
+    )

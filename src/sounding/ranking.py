@@ -36,6 +36,14 @@ class Sampling:
     methods: Counts | None = None  # (judgment,) which method chose the document (prels)
 
 
+def distinct(values: Values) -> Values:
+    """Each value once, ascending; np.unique would load NumPy's masked arrays, which is slow."""
+    ordered = np.sort(values)
+    new = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return ordered[new]
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Judgments:
     """The judged side: for topic t, grades[starts[t]:starts[t + 1]] holds every grade, best first."""
@@ -54,6 +62,11 @@ class Judgments:
         if key not in self._known:
             self._known[key] = compute()
         return self._known[key]
+
+    @property
+    def levels(self) -> Values:
+        """The grades that occur, ascending."""
+        return self.remember("levels", lambda: distinct(self.grades))
 
     @property
     def judged(self) -> Counts:

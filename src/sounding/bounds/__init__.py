@@ -7,26 +7,12 @@ below the cut-off too, and as many outside it as the caller says. docs/bounds.md
 
 from __future__ import annotations
 
-# A family is registered when its module is imported.
-from sounding.bounds import contained, gain, precision, recall, utility
 from sounding.bounds.registry import Bounds, Kind, Unknowns, bounder, known, whole_range
-from sounding.bounds.utility import depth_for_residual
 from sounding.errors import DataError
 from sounding.measures.registry import Measure
 from sounding.ranking import Ranking
 
-__all__ = [
-    "Bounds",
-    "Kind",
-    "Unknowns",
-    "bounds",
-    "contained",
-    "depth_for_residual",
-    "gain",
-    "precision",
-    "recall",
-    "utility",
-]
+__all__ = ["Bounds", "Kind", "Unknowns", "bounds"]
 
 
 def bounds(measure: Measure, ranking: Ranking, unknowns: Unknowns) -> Bounds:

@@ -20,7 +20,7 @@ from sounding.bounds.utility import dcg_form
 from sounding.measures.binary import share
 from sounding.measures.graded import DcgForm, dcg_of, ideal_dcg_of
 from sounding.measures.registry import Measure
-from sounding.ranking import Counts, Judgments, Ranking, Values
+from sounding.ranking import Counts, Judgments, Ranking, Values, distinct
 
 Table = NDArray[np.float64]  # (topic, number of documents from 0)
 CLOSE = 1e-15  # ratios that differ by less, relatively, are one
@@ -74,7 +74,7 @@ class Levels:
         judgments: Judgments, possible: Values, own: Values, pool: NDArray[np.bool_] | None = None
     ) -> Levels:
         """The levels of gains that are possible, and how many judgments (of a pool) have these own gains."""
-        gain = np.unique(possible[possible > 0])
+        gain = distinct(possible[possible > 0])
         topics = len(judgments.topics)
         reached = [own >= level if pool is None else (own >= level) & pool for level in gain]
         judged = [np.bincount(judgments.topic[chosen], minlength=topics) for chosen in reached]

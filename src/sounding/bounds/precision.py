@@ -162,11 +162,15 @@ def greatest(gaps: Gaps, quotient: Quotient, space: Room) -> Values:
 def least(gaps: Gaps, quotient: Quotient, space: Room) -> Values:
     """The least quotient: documents elsewhere turn relevant first, then those retrieved from the bottom."""
     topic, elsewhere, left = gaps.topic, space.most_elsewhere, space.left_within
+    result = quotient.sum / quotient.divisor(slice(None), elsewhere)
+    filled = (gaps.starts[1:] > gaps.starts[:-1]).nonzero()[0]
+    bottom = gaps.starts[filled + 1] - 1
+    if ((gaps.relevant[bottom] + 1) / gaps.last[bottom] + gaps.below[bottom] >= result[filled]).all():
+        return result  # not even the lowest document lowers the value: with many elsewhere the usual case
     rise = _Rise.of(gaps, quotient, space)
     first_adds = (gaps.relevant + 1) / gaps.last + rise.lift
     falls = first_adds < rise.reached / quotient.divisor(topic, elsewhere[topic] + rise.below)
     entered = np.bincount(topic[falls & (rise.below < left[topic])], minlength=len(left))
-    result = quotient.sum / quotient.divisor(slice(None), elsewhere)
     some = entered.nonzero()[0]
     gap = gaps.starts[some + 1] - entered[some]  # the uppermost gap in which a document lowers the value
     result[some] = np.minimum(result[some], _lowest(gaps, rise, quotient, space, gap))

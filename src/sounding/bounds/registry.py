@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Literal
 
 import numpy as np
@@ -63,7 +64,14 @@ def bounded(*names: str) -> Callable[[Bounder], Bounder]:
 
 
 def bounder(name: str) -> Bounder:
-    """The function that gives the bounds of a measure; where there is none, the range of the measure."""
+    """The function that gives the bounds of a measure; where there is none, the range of the measure.
+
+    Families are loaded in turn until one knows the measure: AP alone should not pay for all of them.
+    """
+    for family in ("precision", "gain", "utility", "recall", "contained"):
+        if name in _BOUNDERS:
+            break
+        import_module(f"sounding.bounds.{family}")
     return _BOUNDERS.get(name, whole_range)
 
 

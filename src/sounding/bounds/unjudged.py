@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sounding.bounds.registry import Unknowns
-from sounding.ranking import Counts, Judgments, Ranking, Values
+from sounding.ranking import Counts, Judgments, Ranking, Values, distinct
 
 _FINEST = 1000  # a scale of more whole grades than this is one of scores: only grades that occur count
 
@@ -101,7 +101,6 @@ def scale(judgments: Judgments, rel: float | None = None) -> Values:
 
     A `rel` above the highest grade counts as possible too.
     """
-    levels = judgments.remember("levels", lambda: np.unique(judgments.grades))
     whole = np.arange(0.0, judgments.highest + 1) if judgments.highest <= _FINEST else np.zeros(1)
-    options = np.concatenate([np.minimum(whole, judgments.highest), levels, [judgments.highest]])
-    return np.unique(options if rel is None else np.append(options, rel))
+    options = np.concatenate([np.minimum(whole, judgments.highest), judgments.levels, [judgments.highest]])
+    return distinct(options if rel is None else np.append(options, rel))

@@ -64,7 +64,7 @@ def command(
 
 def _explained(measure: Measure, residuals: tuple[float, ...]) -> str:
     """A measure in a few lines."""
-    from sounding.bounds import depth_for_residual
+    from sounding.bounds.utility import depth_for_residual
     from sounding.measures.catalogue import claims, parameters
     from sounding.measures.trec import trec_name
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.bounds import depth_for_residual
+from sounding.bounds.utility import depth_for_residual
 from sounding.compare.claims import PairTests
 from sounding.errors import DataError
 from sounding.measures import Measure, parse_measures

@@ -51,5 +51,5 @@ def _best_places(run: Ranking, topic: Counts, grade: Values) -> Counts:
 
 def _codes(judgments: Judgments, topic: Counts, grade: Values) -> Counts:
     """Numbers that order documents by topic, and within a topic from the best grade down."""
-    levels = judgments.remember("levels", lambda: np.unique(judgments.grades))
+    levels = judgments.levels
     return (topic + 1) * len(levels) - 1 - np.searchsorted(levels, grade)

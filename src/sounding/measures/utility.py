@@ -67,8 +67,7 @@ def rbp_gain(
         return scaled(grade, gain, judgments.highest)
     if min(gains.values(), default=0) < 0:
         raise DataError(f"the gain {min(gains.values())} is below 0; RBP needs gains from 0")
-    levels = judgments.remember("levels", lambda: np.unique(judgments.grades))
-    largest = max([1.0, *with_gains(levels, gains), *gains.values()])
+    largest = max([1.0, *with_gains(judgments.levels, gains), *gains.values()])
     return with_gains(grade, gains) / largest
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from sounding.measures.registry import Measure
 from sounding.measures.trec import trec_format, trec_name, trec_order
 from sounding.report.tables import UNKNOWN, Cell, Column, Table
 from sounding.scores import FEW_TOPICS, Scores
+
+if TYPE_CHECKING:
+    import polars
 
 MANY_MEASURES = 6  # so many columns are hard to read for one run: the table is turned
 ALL = "all"  # what trec_eval calls the summary over topics
@@ -128,6 +132,33 @@ def leading_order(scores: Scores) -> list[int]:
     """The order in which measures are shown: where the bounds of a recall measure say nothing, those last."""
     silent = {number for number, _, _ in silent_bounds(scores)}
     return sorted(range(len(scores.measures)), key=lambda number: number in silent)
+
+
+def bounds_frame(scores: Scores) -> polars.DataFrame | None:
+    """Run, measure, value, lower and upper, in the order of the table; None where no bounds are known.
+
+    Measures without bounds of their own are left out, and so are counts, which share no axis with a mean.
+    """
+    import polars
+
+    if scores.bounds is None:
+        return None
+    rows, bounds, means = scores.order(leading_order(scores)), scores.bounds, scores.mean()
+    within = bounds.over_topics(scores.measures)
+    kept = [
+        number
+        for number in leading_order(scores)
+        if bounds.kinds[number] != "none" and scores.measures[number].definition.aggregate == "mean"
+    ]
+    if not kept:
+        return None
+    tables = {"value": means, "lower": within.lower, "upper": within.upper}
+    places = [(run, number) for number in kept for run in rows]
+    return polars.DataFrame(
+        {"run": [scores.runs[run] for run, _ in places]}
+        | {"measure": [str(scores.measures[number]) for _, number in places]}
+        | {name: [float(table[place]) for place in places] for name, table in tables.items()}
+    )
 
 
 def silent_bounds(scores: Scores) -> list[tuple[int, float, float]]:
@@ -326,6 +357,7 @@ def _some(word: str, names: Iterable[str]) -> str:
 
 def facts(scores: Scores) -> dict[str, object]:
     """What JSON says beside the rows."""
+    measures = list(map(str, scores.measures))
     return {
         "policies": asdict(scores.policies),
         "remarks": [*scores.remarks, *warnings(scores)],
@@ -334,10 +366,7 @@ def facts(scores: Scores) -> dict[str, object]:
         "topics_without_relevant": list(scores.without_relevant),
         "mean_lengths": dict(zip(scores.runs, scores.lengths.mean(axis=1).tolist(), strict=True)),
         "judged": {
-            run: {
-                str(m): None if share != share else share
-                for m, share in zip(scores.measures, row, strict=True)
-            }
+            run: {name: None if share != share else share for name, share in zip(measures, row, strict=True)}
             for run, row in zip(scores.runs, scores.judged_share().tolist(), strict=True)
         },
         "topics_missing": {
@@ -357,6 +386,7 @@ def tidy_table(scores: Scores, layout: Layout, label: str | None = None) -> Tabl
     if layout.stats:
         summaries = dict(zip(STATISTICS, _statistics(scores), strict=True))
     beside, beside_mean = scores.beside(), scores.beside_mean()
+    measures = list(map(str, scores.measures))
     names = ["run", "measure", "topic", "value", *beside]
     cells: dict[str, list[Cell]] = {name: [] for name in [*names, "text", "statistic"]}
     for run, number in np.ndindex(len(scores.runs), len(scores.measures)):
@@ -375,7 +405,7 @@ def tidy_table(scores: Scores, layout: Layout, label: str | None = None) -> Tabl
             cells[name] += [float(beside_mean[name][run, number]), *([None] * (len(told) - 1))]
         cells["statistic"] += ["value"] * len(each) + list(told)
         cells["run"] += [scores.runs[run]] * (len(each) + len(told))
-        cells["measure"] += [str(measure)] * (len(each) + len(told))
+        cells["measure"] += [measures[number]] * (len(each) + len(told))
     names += ["text"] * bool(scores.texts) + ["statistic"] * layout.stats
     columns = [Column(name, cells[name]) for name in names]
     if label is not None:

@@ -11,7 +11,7 @@ import math
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from sounding.errors import UnknownNameError
 
@@ -60,6 +60,16 @@ class Table:
 def _known(cell: Cell) -> Cell:
     """What a cell holds; None where that is not known."""
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+def _known_cells(cells: Sequence[Cell]) -> Sequence[Cell]:
+    """The cells of a column, None for what is not known; at no cost a cell where everything is."""
+    kinds = set(map(type, cells))
+    if not any(issubclass(kind, float) for kind in kinds):
+        return cells
+    if kinds == {float} and all(map(math.isfinite, cast("Sequence[float]", cells))):
+        return cells
+    return [_known(cell) for cell in cells]
 
 
 def render(
@@ -264,8 +274,7 @@ def _csv(tables: Sequence[Table]) -> str:
     writer.writerow(column.name for column in tables[0].columns)
     for table in tables:
         # The csv module writes None as nothing and floats so that they read back the same.
-        columns = [list(map(_known, column.cells)) for column in table.columns]
-        writer.writerows(zip(*columns, strict=True))
+        writer.writerows(zip(*(_known_cells(column.cells) for column in table.columns), strict=True))
     return stream.getvalue()
 
 

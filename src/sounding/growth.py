@@ -9,19 +9,23 @@ from sounding.errors import DataError
 from sounding.ranking import Counts, Judgments, Values
 
 STEEPEST = -50.0  # slope of a growth that is over after the first rank
+LOG_MOST = 30.0  # log of a depth so large that it is no end
 HALVINGS = 60  # of the interval in which the slope is looked for
 
 
-def found_by_depth(judgments: Judgments, level: float = 1) -> NDArray[np.int64]:
-    """(topic, depth): relevant documents that the pool first holds at each depth, from 1 to its last."""
+def found_by_depth(judgments: Judgments, level: float = 1, *, depth: int | None = None) -> NDArray[np.int64]:
+    """(topic, depth): relevant documents that the pool first holds at each depth, from 1 to its last.
+
+    `depth` is that to which was pooled; None: the deepest at which a document came in.
+    """
     ranks = judgments.pool_ranks
     if ranks is None:
         raise DataError(
             "growth needs the rank at which each document was pooled; give qrels with pool ranks"
             " (a pool_rank column)"
         )
-    depth = int(ranks.max(initial=0))
-    chosen = (judgments.grades >= level) & (ranks > 0)
+    depth = int(ranks.max(initial=0)) if depth is None else depth
+    chosen = (judgments.grades >= level) & (ranks > 0) & (ranks <= depth)
     place = judgments.topic[chosen] * depth + ranks[chosen] - 1
     counts = np.bincount(place, minlength=len(judgments.topics) * depth)
     return counts.reshape(len(judgments.topics), depth)
@@ -36,16 +40,30 @@ def expected_beyond(found: NDArray[np.int64], depth: int) -> Values:
     topics, pooled = found.shape
     if depth <= pooled or not topics:
         return np.zeros(topics)
+    level, slope = _law(found)
+    ahead = np.log(np.arange(pooled + 1, depth + 1))
+    rate = np.exp(level[:, np.newaxis] + slope[:, np.newaxis] * ahead) - 1
+    return np.maximum(rate, 0.0).sum(axis=1)
+
+
+def last_depth(found: NDArray[np.int64]) -> Values:
+    """(topic,): the depth behind which the same law gives no more relevant documents; inf: it has no end."""
+    level, slope = _law(found)
+    ratio = np.divide(-level, slope, out=np.full(len(level), np.inf), where=slope < 0)
+    end = np.floor(np.exp(np.minimum(ratio, LOG_MOST)))
+    return np.where(level <= 0, 0.0, np.where(ratio < LOG_MOST, end, np.inf))
+
+
+def _law(found: NDArray[np.int64]) -> tuple[Values, Values]:
+    """(topic,) twice: log C and s of Zobel's law."""
+    pooled = found.shape[1]
     if pooled < 2:
         raise DataError(f"a pool of depth {pooled} shows no growth; give at most a number instead")
     position = np.log(np.arange(1, pooled + 1))
     height = np.log1p(found)
     centred = position - position.mean()
     slope = np.minimum((height @ centred) / (centred @ centred), 0.0)
-    level = height.mean(axis=1) - slope * position.mean()
-    ahead = np.log(np.arange(pooled + 1, depth + 1))
-    rate = np.exp(level[:, np.newaxis] + slope[:, np.newaxis] * ahead) - 1
-    return np.maximum(rate, 0.0).sum(axis=1)
+    return height.mean(axis=1) - slope * position.mean(), slope
 
 
 def likely_beyond(found: NDArray[np.int64], depth: int) -> Values:

@@ -144,13 +144,19 @@ def read_retrieved(
     return _joined(read, tuple(sorted(found, key=byte_order)))
 
 
-def cut_pool(qrels: Qrels, contributors: Retrieved, depth: int) -> Qrels:
+def cut_pool(qrels: Qrels, contributors: Retrieved | None, depth: int) -> Qrels:
     """The judgments that a pool of this depth would have had, with the rank at which each was pooled.
 
-    Kept is a document that some contributing run has at that depth or better. The scale of the grades stays.
+    Judgments that know these ranks are cut by them; of others a document is kept that some contributing run
+    has at that depth or better. The scale of the grades stays.
     """
-    ranks = contributors.cut(depth).pool_ranks(qrels)
-    return replace(qrels, pool_ranks=ranks, highest=qrels.best_grade).keep(ranks > 0)
+    ranks = qrels.pool_ranks
+    if ranks is None:
+        if contributors is None:
+            raise DataError("qrels without pool ranks are cut by the runs that made the pool; give them")
+        ranks = contributors.cut(depth).pool_ranks(qrels)
+    near = (ranks > 0) & (ranks <= depth)
+    return replace(qrels, pool_ranks=ranks, highest=qrels.best_grade).keep(near)
 
 
 class _Part(NamedTuple):

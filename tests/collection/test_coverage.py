@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import kendalltau
 from tests.collection.random_runs import trial
 from tests.collection.test_unique import holders
 
-from sounding.collection.coverage import coverage, depth_by_topic, judged_shares, pool_outcomes
+from sounding.collection.coverage import coverage, judged_shares, pool_outcomes
 from sounding.collection.growth_by_depth import growth_by_depth
 from sounding.collection.judged_runs import read_judged_runs
 from sounding.collection.reinforcement import assessed_at, assessment, reinforcement
+from sounding.collection.unique import By
+from sounding.data.simulation import RunInfo
+from sounding.data.tables import Qrels, Run
 from sounding.evaluation import evaluate
+from sounding.ranking import Values
 from sounding.retrieved import cut_pool
 
 
@@ -91,8 +96,35 @@ def test_depth_of_a_topic_is_where_the_first_contributing_run_meets_an_unjudged_
             unjudged = [n for n, doc in enumerate(made.order(run, topic)) if doc not in made.judged[topic]]
             firsts += unjudged[:1] if row.pooled else []
         expected.append(float(min(firsts)))
-    assert depth_by_topic(runs).tolist() == expected
+    pooled, judged = runs.depth_by_topic()
+    assert judged.tolist() == expected
+    assert pooled.tolist() == expected
     assert min(expected) >= 3
+
+
+def test_a_topic_with_a_shallower_pool_is_told_from_one_with_a_hole() -> None:
+    ranked = {f"{n}": float(-n) for n in range(60)}
+    names = [f"r{n}" for n in range(6)]
+    topics = [f"{n}" for n in range(24)]
+    runs = [
+        Run.from_dict(
+            {topic: {f"{name}-{doc}": score for doc, score in ranked.items()} for topic in topics}, name=name
+        )
+        for name in names
+    ]
+    judged = {
+        topic: {f"{name}-{doc}": 1 for name in names for doc in range(15 if topic == "3" else 40)}
+        for topic in topics
+    }
+    del judged["7"]["r2-4"], judged["8"]["r1-39"]  # one hole high up, one at the very end
+    info = {name: RunInfo(run=name, group=name, kind="automatic", priority=1, pooled=True) for name in names}
+    found = read_judged_runs(Qrels.from_dict(judged), runs, info=info)
+    assert (found.pool.depth, found.pool.judged, found.pool.holed) == (40, 4, 8)
+    pooled, strict = found.depth_by_topic()
+    order = list(found.topics)
+    assert [pooled[order.index(topic)] for topic in ("3", "7", "8", "0")] == [15, 40, 40, 40]
+    assert [strict[order.index(topic)] for topic in ("3", "7", "8", "0")] == [15, 4, 39, 40]
+    assert len(found.holes()) == 6 * 25 + 2
 
 
 def test_short_runs_have_less_than_half_of_the_usual_documents() -> None:
@@ -106,6 +138,21 @@ def test_short_runs_have_less_than_half_of_the_usual_documents() -> None:
     assert found.short.tolist() == [False, False, False, False]  # half of the median, 8, is 4
     made.ranked["run3"]["9"].popitem()
     assert coverage(read_judged_runs(made.qrels, made.runs, info=made.info)).short[3]
+
+
+def test_growth_goes_to_the_depth_of_the_pool_also_where_its_last_ranks_brought_nothing_new() -> None:
+    made = trial(1, runs=3, topics=2)
+    orders = ("d0", "d1", "d2", "d3", "d4", "x"), ("d4", "d3", "d2", "d1", "d0", "x")  # x is not judged
+    for run, order in zip(("run0", "run1"), orders, strict=True):
+        made.ranked[run] = {topic: {doc: float(-n) for n, doc in enumerate(order)} for topic in made.judged}
+    made.judged.update({topic: {f"d{n}": 1 for n in range(3)} for topic in made.judged})
+    for topic in made.judged:
+        made.judged[topic] |= {"d3": 0, "d4": 0}
+    found = growth_by_depth(read_judged_runs(made.qrels, made.runs, info=made.info))
+    assert found.depth == 5
+    assert found.relevant.tolist() == [[1, 1, 1, 0, 0]] * 2
+    shallow = growth_by_depth(read_judged_runs(made.qrels, made.runs, info=made.info, pool_depth=2))
+    assert shallow.relevant.tolist() == [[1, 1]] * 2
 
 
 def test_growth_counts_documents_at_the_best_rank_of_a_contributing_run() -> None:
@@ -130,17 +177,23 @@ def test_growth_counts_documents_at_the_best_rank_of_a_contributing_run() -> Non
     assert frame["share_relevant"].to_list() == pytest.approx((expected.sum(axis=0) / judged).tolist())
 
 
-def test_reinforcement_is_the_share_of_documents_that_another_group_pooled() -> None:
+def test_reinforcement_is_the_share_of_documents_that_another_run_or_another_group_pooled() -> None:
     made = trial(2)
     runs = read_judged_runs(made.qrels, made.runs, info=made.info)
     found = reinforcement(runs)
-    for row, run in enumerate(found.runs):
-        shares = []
-        for topic in made.judged:
-            own = made.order(run, topic)[:3]
-            if own:
-                shares.append(np.mean([len(holders(made, "group", topic, doc)) > 1 for doc in own]))
-        assert found.overlap[row] == pytest.approx(np.mean(shares))
+    ways: list[tuple[By, Values]] = [("run", found.overlap), ("group", found.group_overlap)]
+    for by, overlap in ways:
+        for row, run in enumerate(found.runs):
+            shares = []
+            for topic in made.judged:
+                own = made.order(run, topic)[:3]
+                if own:
+                    shares.append(np.mean([len(holders(made, by, topic, doc)) > 1 for doc in own]))
+            assert overlap[row] == pytest.approx(np.mean(shares))
+    assert (found.overlap > found.group_overlap).any()  # two runs of a group share documents
+    assert found.tau == pytest.approx(kendalltau(found.overlap, found.assessment).statistic)
+    assert found.group_tau == pytest.approx(kendalltau(found.group_overlap, found.assessment).statistic)
+    assert found.frame.columns == ["run", "kind", "overlap", "group_overlap", "assessment"]
     assert found.k == assessed_at(runs) == 12
     expected = evaluate(made.qrels, made.runs, ["A_p@12"]).mean()[:, 0]
     np.testing.assert_allclose(assessment(runs), expected, rtol=1e-12)

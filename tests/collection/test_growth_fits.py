@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from sounding.errors import DataError
-from sounding.growth import expected_beyond, likely_beyond
+from sounding.growth import expected_beyond, last_depth, likely_beyond
 
 
 def likeliest(counts: np.ndarray, depth: int) -> float:
@@ -48,3 +48,17 @@ def test_where_counts_are_poisson_its_mean_error_is_small_and_zobels_fit_is_too_
     likely, logs = likely_beyond(counts[:, :20], 40).mean(), expected_beyond(counts[:, :20], 40).mean()
     assert likely == pytest.approx(truth, rel=0.05)
     assert logs < 0.95 * truth
+
+
+def test_zobels_law_ends_where_it_gives_no_more() -> None:
+    # n = 8 d^-1/2 - 1 is 0 at d = 64; what lies beyond adds nothing, however far one looks.
+    law = np.array([8 * np.arange(1, 41) ** -0.5 - 1])
+    assert last_depth(law)[0] == pytest.approx(64, abs=1)
+    beyond = (8 * np.arange(41, 65) ** -0.5 - 1).sum()
+    assert expected_beyond(law, 64)[0] == pytest.approx(beyond)
+    assert expected_beyond(law, 1000)[0] == pytest.approx(beyond)
+
+
+def test_a_law_without_an_end_has_none_and_one_that_gives_nothing_is_over_before_it_begins() -> None:
+    assert last_depth(np.array([[2, 2, 2], [0, 0, 0], [0, 1, 3]])).tolist() == [np.inf, 0.0, np.inf]
+    assert last_depth(np.array([[9, 9, 9, 9, 9, 9, 9, 8]])).tolist() == [np.inf]  # beyond any list

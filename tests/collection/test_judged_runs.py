@@ -114,7 +114,10 @@ def test_a_cut_pool_keeps_what_contributing_runs_have_there() -> None:
     }
     assert len(found.judgments.grades) == len(expected)
     assert found.pool.depth == 1
-    assert found.remarks[0].startswith(f"pool cut to depth 1: {len(expected)} of ")
+    assert found.remarks[0].startswith(
+        f"pool cut to depth 1 (of 5 contributing runs, listed): {len(expected)} of "
+    )
+    assert (found.pool.judged, found.pool.holed) == (1, 0)
 
 
 def test_what_the_info_file_leaves_open_is_said_in_a_line_each() -> None:

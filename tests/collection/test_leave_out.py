@@ -51,12 +51,6 @@ def test_values_and_ranks_are_those_of_the_qrels_without_the_unique_documents(
             better = sum(values[other] > values[number] for other in range(len(values)) if pooled[other])
             assert found.rank_without[row, measure] == better + 1
         assert found.lost[row] == len(lost)
-        ten = np.argsort([-sum(g >= 1 for g in made.judged[t].values()) for t in full.topics], kind="stable")[
-            :10
-        ]
-        np.testing.assert_allclose(
-            found.without_on_ten[row], scores.values[number][:, ten].mean(axis=1), rtol=1e-12
-        )
         best, after = full.values[:, 0], scores.values[:, 0]
         gone = [
             not set((best[:, t] == best[:, t].max()).nonzero()[0])
@@ -69,6 +63,26 @@ def test_values_and_ranks_are_those_of_the_qrels_without_the_unique_documents(
     groups = {made.info[run].group for run in runs.runs if made.info[run].pooled}
     members = [run for run in runs.runs if made.info[run].group in groups]
     assert sorted(found.runs) == (members if by == "group" else [r for r in runs.runs if made.info[r].pooled])
+
+
+def test_the_ten_topics_are_those_with_most_relevant_documents() -> None:
+    made = trial(5, topics=14)
+    for place, topic in enumerate(made.judged):  # 14, 13, ... relevant documents more, in another order
+        made.judged[topic] |= {f"more{n}": 1 for n in range((place * 5) % 14)}
+    runs = read_judged_runs(made.qrels, made.runs, info=made.info)
+    found = leave_out(runs, MEASURES, by="run")
+    relevant = {topic: sum(grade >= 1 for grade in own.values()) for topic, own in made.judged.items()}
+    ten = sorted(relevant, key=lambda topic: -relevant[topic])[:10]
+    assert min(relevant[topic] for topic in ten) > max(
+        relevant[topic] for topic in relevant if topic not in ten
+    )
+    for row, (run, unit) in enumerate(zip(found.runs, found.unit.tolist(), strict=True)):
+        lost = lost_with(made, "run", found.units[unit], "relevant")
+        scores = evaluate(made.without(lost), made.runs, MEASURES)
+        chosen = [scores.topics.index(topic) for topic in ten]
+        expected = scores.values[runs.runs.index(run)][:, chosen].mean(axis=1)
+        np.testing.assert_allclose(found.without_on_ten[row], expected, rtol=1e-12)
+        assert not np.allclose(found.without_on_ten[row], found.without[row])
 
 
 def test_shares_judged_are_those_without_any_unique_document() -> None:

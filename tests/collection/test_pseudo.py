@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -21,7 +23,7 @@ from sounding.evaluation import evaluate
 def test_popularity_is_the_mean_overlap_with_the_other_runs(seed: int) -> None:
     made = trial(seed)
     runs = read_judged_runs(made.qrels, made.runs, info=made.info)
-    found = popularity(runs.retrieved.lists, runs.retrieved.starts)
+    found = popularity(runs.retrieved)
     for place, run in enumerate(runs.runs):
         overlaps = []
         for other in runs.runs:
@@ -39,9 +41,24 @@ def test_popularity_is_the_mean_overlap_with_the_other_runs(seed: int) -> None:
 def test_one_run_is_like_nobody() -> None:
     made = trial(0, runs=2)
     runs = read_judged_runs(made.qrels, made.runs[:1], info=made.info)
-    assert np.isnan(popularity(runs.retrieved.lists, runs.retrieved.starts)).all()
+    assert np.isnan(popularity(runs.retrieved)).all()
     found = rankings_without_judgments(runs, draws=2)
     assert all(np.isnan(tau) for tau in found.tau().values())
+
+
+def test_without_a_pool_random_judgments_alone_are_not_known() -> None:
+    made = trial(2)
+    info = {name: replace(row, pooled=False) for name, row in made.info.items()}
+    with_pool, without = (
+        rankings_without_judgments(read_judged_runs(made.qrels, made.runs, info=rows), draws=2)
+        for rows in (made.info, info)
+    )
+    assert np.isnan(without.random).all()
+    assert np.isnan(without.tau()["random"])
+    for name in ("performance", "assessment", "popularity"):
+        np.testing.assert_array_equal(getattr(without, name), getattr(with_pool, name))
+    for name in ("assessment", "popularity"):
+        assert without.tau()[name] == with_pool.tau()[name]
 
 
 def test_where_all_of_the_pool_is_relevant_random_judgments_are_the_pool() -> None:

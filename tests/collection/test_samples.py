@@ -17,7 +17,7 @@ from tests.collection.pools import pool_of
 from sounding.align import align, prepare
 from sounding.collection.replay import replay
 from sounding.collection.strategies import make_strategy
-from sounding.collection.strategies.samples import capped_chances, parse_strata
+from sounding.collection.strategies.samples import capped_chances, judged_chances, parse_strata
 from sounding.collection.strategy import Sample
 from sounding.data.simulation import simulate_collection
 from sounding.data.tables import Qrels, Run
@@ -70,9 +70,10 @@ def trial() -> Trial:
     return Trial(runs, pool, grades, value, relevant)
 
 
-def sampled_qrels(name: str, seed: int = 0) -> Qrels:
+def sampled_qrels(name: str, seed: int = 0, grades: Values | None = None) -> Qrels:
     strategy = make_strategy(name, trial().pool, seed=seed, **DESIGNS[name])
-    table = sampled_table(trial().pool, replay(strategy, trial().grades), cast("Sample", strategy))
+    known = trial().grades if grades is None else grades
+    table = sampled_table(trial().pool, replay(strategy, known), cast("Sample", strategy))
     columns: dict[str, Any] = {column.name: column.cells for column in table.columns}
     extra = {
         {"stratum": "strata", "probability": "probabilities"}[key]: columns[key]
@@ -178,13 +179,43 @@ def test_everything_is_certain_where_all_are_wanted() -> None:
     assert len(capped_chances(np.empty(0), 0)) == 0
 
 
-def test_weighted_chances_follow_the_sum_of_precisions() -> None:
-    # Lists of two: rank 1 weighs 1 + 1/2, rank 2 weighs 1. a: 1.5 + 1.5, b and c: 1.
+def test_weighted_chances_are_the_part_of_a_rank_in_the_pairs_of_the_sum_of_precisions() -> None:
+    """The sum of precisions is the sum over ranks i and j <= i of 1/i where both are relevant."""
+    depth = 7
+    pairs = np.array([[1 / i if j <= i else 0.0 for j in range(1, depth + 1)] for i in range(1, depth + 1)])
+    either = (pairs + pairs.T) / 2  # a pair says nothing of who is first
+    assert either.sum() == pytest.approx(depth)  # every precision is 1 where all are relevant
+    part = either.sum(axis=1) / either.sum()
+    strategy = cast("Sample", make_strategy("weighted-sample", pool_of({"9": [list("abcdefg")]}), rate=0.3))
+    chances = [strategy.design(document)[1] for document in range(depth)]
+    assert chances == pytest.approx((0.3 * depth * part).tolist())
+    assert strategy.design(0)[0] is None
+
+
+def test_weights_of_runs_add_up() -> None:
+    # Lists of two: rank 1 weighs 1 + 1 + 1/2, rank 2 weighs 1 + 1/2. a: 2.5 + 2.5, b and c: 1.5.
     pool = pool_of({"9": [["a", "b"], ["a", "c"]]})
     strategy = cast("Sample", make_strategy("weighted-sample", pool, rate=0.3))
     chances = [strategy.design(document)[1] for document in range(3)]
-    assert chances == pytest.approx([0.9 * 3 / 5, 0.9 / 5, 0.9 / 5])
-    assert strategy.design(0)[0] is None
+    assert chances == pytest.approx([0.9 * 5 / 8, 0.9 * 1.5 / 8, 0.9 * 1.5 / 8])
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_sample_of_which_chance_left_a_part_unjudged_is_still_without_bias(name: str) -> None:
+    lost = np.random.default_rng(8).random(len(trial().grades)) < 0.4
+    part = np.where(lost, np.nan, trial().grades)
+    scores = evaluate(sampled_qrels(name, grades=part), [trial().runs[0]], ["EstNumRel"])
+    estimates = scores.values[0, 0]
+    standard = estimates.std(ddof=1) / np.sqrt(len(estimates))
+    assert abs(estimates.mean() - trial().relevant) < 4 * standard
+    assert 0 < standard < 0.1 * trial().relevant
+
+
+def test_what_was_judged_of_a_topic_lowers_its_chances_alone() -> None:
+    drawn, topic = np.array([0.5, 1.0, 0.2, 0.4, 0.9]), np.array([0, 0, 1, 1, 2])
+    judged = np.array([True, False, True, True, False])
+    assert judged_chances(drawn, topic, judged).tolist() == [0.25, 0.5, 0.2, 0.4, 0.0]
+    assert len(judged_chances(drawn[:0], topic[:0], judged[:0])) == 0
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
 from tests.collection.random_runs import trial
 
+from sounding.collection.audit import audit
 from sounding.collection.ties import RULES, tied_scores
 from sounding.data.tables import Qrels, Run
 from sounding.evaluation import evaluate
@@ -52,6 +56,42 @@ def test_rules_give_the_values_of_evaluating_under_them(seed: int) -> None:
     assert found.tau[0, 1] == pytest.approx(expected_tau)
     assert found.tau.diagonal().tolist() == pytest.approx([1, 1, 1])
     assert found.frame.columns == ["run", "tied_share", "trec", "file", "average"]
+
+
+@pytest.mark.parametrize(
+    "policies", [Policies(missing="skip"), Policies(unjudged="condensed")], ids=Policies.describe
+)
+def test_rules_keep_to_the_other_policies(policies: Policies) -> None:
+    made = trial(0)  # topic 11 is missing from a run
+    found = tied_scores(made.qrels, made.runs, tuple(made.ranked), policies=policies)
+    usual = tied_scores(made.qrels, made.runs, tuple(made.ranked))
+    for place, rule in enumerate(RULES):
+        chosen = replace(policies, ties=rule)
+        expected = evaluate(made.qrels, made.runs, ["RBP(p=0.8)"], policies=chosen).mean()[:, 0]
+        np.testing.assert_allclose(found.means[:, place], expected, rtol=1e-12)
+    assert not np.allclose(found.means, usual.means)
+
+
+def test_ranks_that_give_no_order_are_no_hindrance() -> None:
+    made = trial(0)  # runs without a rank column
+    found = tied_scores(made.qrels, made.runs, tuple(made.ranked), policies=Policies(ties="rank"))
+    np.testing.assert_array_equal(found.means, tied_scores(made.qrels, made.runs, tuple(made.ranked)).means)
+
+
+def test_new_runs_have_no_part_in_what_the_audit_says_of_ties(tmp_path: Path) -> None:
+    made = trial(3)
+    for name, ranked in made.ranked.items():
+        lines = [
+            f"{topic} Q0 {doc} 1 {score} {name}\n"
+            for topic, own in ranked.items()
+            for doc, score in own.items()
+        ]
+        (tmp_path / f"{name}.txt").write_text("".join(lines))
+    files = [str(path) for path in sorted(tmp_path.iterdir())]
+    found = audit(made.qrels, files, ["AP"], new=files[:1], info=made.info).ties()
+    assert found.runs == tuple(made.ranked)[1:]
+    alone = tied_scores(made.qrels, made.runs[1:], tuple(made.ranked)[1:])
+    np.testing.assert_array_equal(found.means, alone.means)
 
 
 def test_a_level_above_1_makes_rbp_binary() -> None:

@@ -116,7 +116,8 @@ def test_below_the_pool_the_median_share_judged_decides(share: float, answer: st
 def with_growth(found: Audit, known: int, more: float) -> Audit:
     growth = Growth(
         topics=("1",), relevant=np.array([[known, 0]]), judged=np.array([[known, 1]]), elsewhere=0,
-        twice=np.array([more]), twice_likely=np.array([2 * more]),
+        twice=np.array([more]), twice_likely=np.array([2 * more]), end=4, remaining=np.array([more]),
+        last=np.array([np.inf]),
     )  # fmt: skip
     return replace(found, _known={"growth": growth})
 

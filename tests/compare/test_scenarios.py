@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sounding.compare.runs import compare_runs
-from sounding.compare.scenarios import find_pool, scenarios
+from sounding.compare.scenarios import find_pool, pool_end, scenarios
 from sounding.data.simulation import RunInfo, simulate_collection
 from sounding.errors import DataError
 
@@ -59,8 +59,62 @@ def test_no_pool_is_recognised_where_no_run_has_ten_judged_documents() -> None:
 
 
 def test_where_everything_is_judged_the_pool_has_no_end_within_the_lists() -> None:
-    pool = find_pool(np.array([[NAN], [NAN]]), NAMES[:2], deepest=20)
+    pool = find_pool(np.array([[NAN], [NAN]]), NAMES[:2], lengths=np.array([[20], [4]]))
     assert (pool.contributing.tolist(), pool.depth) == ([True, True], 20)
+
+
+def pooled_lists(depth: int, *, runs: int = 20, topics: int = 12, seed: int = 0) -> np.ndarray:
+    """First unjudged ranks of lists that were pooled to a depth: below it one in four ends at each rank."""
+    rng = np.random.default_rng(seed)
+    return depth + rng.geometric(0.25, (runs, topics)).astype(np.float64)
+
+
+@pytest.mark.parametrize("depth", [12, 30, 100])
+@pytest.mark.parametrize("guessed", [False, True])
+def test_a_lost_judgment_leaves_the_depth_of_the_pool_and_is_counted(depth: int, guessed: bool) -> None:
+    first = pooled_lists(depth)
+    names = [(f"r{place}",) for place in range(20)]
+    info = None if guessed else listed(**{name[0]: True for name in names})
+    whole = find_pool(first, names, info)
+    assert (whole.depth, whole.judged, whole.holed) == (depth, depth, 0)
+    first[:14, 5] = np.arange(1, 15).clip(max=depth)  # one document of topic 5, which most runs found early
+    holed = find_pool(first, names, info)
+    assert (holed.depth, holed.judged) == (depth, 0)
+    assert (holed.holed, holed.lists) == (14, 240)
+    assert holed.contributing.all()
+    assert (
+        f"it is {depth} deep, with holes: 14 of 240 lists have an unjudged document within that depth, the"
+        " first at rank 1"
+    ) in holed.describe()
+
+
+def test_lists_that_end_early_are_no_holes_where_they_are_many() -> None:
+    assert find_pool(np.array([[11.0], [101.0]]), NAMES[:2], listed(a=True, b=True)).depth == 10
+    first = pooled_lists(50)
+    first[:, :4] = pooled_lists(20, topics=4)  # a third of the topics has a shallower pool
+    names = [(f"r{place}",) for place in range(20)]
+    assert find_pool(first, names, listed(**{name[0]: True for name in names})).depth == 20
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_end_of_a_pool_is_the_depth_of_the_largest_balance(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    going, ended = rng.integers(0, 60, 12), rng.integers(0, 4, 12)
+    balance = [sum(0.05 * going[:d]) - sum(0.95 * ended[:d]) for d in range(1, 13)]
+    best = max(balance)
+    expected = max(d for d in range(1, 13) if balance[d - 1] >= best - 1e-9) if best >= 0 else 0
+    assert pool_end(going, ended, 0.05) == expected
+    assert pool_end(going[:0], ended[:0], 0.05) == 0
+
+
+def test_lists_that_are_judged_to_their_ends_show_a_hole_all_the_same() -> None:
+    first = np.full((8, 5), NAN)
+    first[2, 3] = 4.0
+    pool = find_pool(
+        first, [(name,) for name in "abcdefgh"], listed(**dict.fromkeys("abcdefgh", True)),
+        lengths=np.full((8, 5), 30),
+    )  # fmt: skip
+    assert (pool.depth, pool.judged, pool.holed) == (30, 3, 1)
 
 
 def test_the_three_scenarios() -> None:

@@ -13,7 +13,10 @@ from sounding.depth.findings import Finding, Unjudged, heeded
 
 
 def pool(*contributing: bool, depth: int = 100, guessed: bool = False) -> Pool:
-    return Pool(contributing=np.array(contributing), depth=depth, guessed=guessed)
+    return Pool(
+        contributing=np.array(contributing), depth=depth, judged=depth, lists=sum(contributing), holed=0,
+        guessed=guessed,
+    )  # fmt: skip
 
 
 def test_depths_that_others_do_not_use_are_named() -> None:

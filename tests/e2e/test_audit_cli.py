@@ -13,6 +13,7 @@ from pathlib import Path
 import polars
 import pytest
 from tests.conftest import require
+from tests.e2e.calling import caller
 
 from sounding.cli import main
 from sounding.commands.audit import SECTIONS
@@ -101,7 +102,8 @@ def test_without_info_contributors_are_guessed_and_that_is_said(call: Call) -> N
 def test_a_shallower_pool_is_said(call: Call) -> None:
     _, out, _ = call("--pool-depth", "5")
     assert "Compare pooled runs at k of at most 5." in out
-    assert re.search(r"- Pool cut to depth 5: [\d,]+ of [\d,]+ judgments kept.", out)
+    told = r"- Pool cut to depth 5 \(of 6 contributing runs, listed\): [\d,]+ of [\d,]+ judgments kept."
+    assert re.search(told, " ".join(out.split()))
 
 
 def test_the_verdict_for_programs_has_every_figure_and_rule(call: Call) -> None:
@@ -191,6 +193,48 @@ def test_titles_by_pool_rank(call: Call, trial: Path, tmp_path: Path) -> None:
     assert "all relevant documents: 50%." in " ".join(out.split())
 
 
+def test_a_collection_without_a_known_pool_stands_beside_one_with_it(call: Call, tmp_path: Path) -> None:
+    shallow = tmp_path / "shallow.txt"
+    lines = [line for line in Path("qrels.txt").read_text().splitlines() if int(line.split()[2][-1:], 36) % 3]
+    shallow.write_text("\n".join(lines))
+    status, out, err = call("--collection", "thin", str(shallow), "runs", "--format", "json")
+    assert (status, err) == (0, "")
+    own, other = json.loads(out)["tau"]
+    assert None not in own.values()
+    assert other["random"] is None  # no pool is known to draw from
+    assert -1 <= other["assessment"] <= 1
+    assert -1 <= other["popularity"] <= 1
+    told = ["--collection", "thin", str(shallow), "runs", "--collection-info", "thin", "info.tsv"]
+    _, out, _ = call(*told, "--format", "json")
+    assert json.loads(out)["tau"][1]["random"] is not None
+    status, _, err = call("--collection-info", "thick", "info.tsv")
+    assert (status, err.count("\n")) == (2, 4)
+    assert "--collection-info thick: no --collection has that name" in err
+
+
+def test_assessment_needs_no_pool(call: Call, tmp_path: Path) -> None:
+    rows = Path("info.tsv").read_text().replace("yes", "no")
+    (tmp_path / "none.tsv").write_text(rows)
+    status, out, _ = call("--section", "assessment", info=str(tmp_path / "none.tsv"))
+    assert status == 0
+    assert "Random is not known of qrels: no run is known to have contributed" in " ".join(out.split())
+    status, _, err = call("--section", "growth", info=str(tmp_path / "none.tsv"))
+    assert status == 1
+    assert "section growth: none of these runs is known to have contributed" in err
+
+
+def test_holes_are_counted_and_named(trial: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = (trial / "qrels.txt").read_text().splitlines()
+    holed = tmp_path / "holed.txt"
+    holed.write_text("\n".join(lines[:5] + lines[6:]))
+    topic, _, doc, _ = lines[5].split()
+    files = [str(holed), str(trial / "runs"), "--info", str(trial / "info.tsv")]
+    status, out, _ = caller(capsys, "audit")(*files, "--section", "pool")
+    assert status == 0
+    assert "it is 10 deep, with holes" in out
+    assert f"Unjudged within the depth of the pool (topic doc): {topic} {doc}." in out
+
+
 def test_collections_stand_side_by_side(call: Call) -> None:
     _, out, _ = call("--collection", "again", "qrels.txt", "runs", "--format", "json")
     body = json.loads(out)
@@ -206,8 +250,8 @@ def test_charts_are_written_to_a_folder(call: Call, tmp_path: Path) -> None:
     )
     assert status == 0
     names = [
-        "assessment", "growth", "judged-by-depth", "judged-shares", "leave-out", "parts",
-        "reinforcement", "unique-relevant",
+        "assessment", "growth", "judged-by-depth", "judged-shares", "leave-out", "parts", "pool",
+        "reinforcement", "ties", "unique-relevant", "without-judgments",
     ]  # fmt: skip
     assert sorted(path.stem for path in (tmp_path / "new" / "charts").iterdir()) == names
     assert err.startswith("charts in ")

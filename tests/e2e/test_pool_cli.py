@@ -218,7 +218,52 @@ def test_judgments_can_be_cut_to_a_shallower_pool(call: Call) -> None:
     _, out, err = call(*HEAD, "--qrels", "qrels.txt", "--pool-depth", "4")
     near = set(call("runs", "--info", "info.tsv", "--depth", "4")[1].splitlines())
     assert set(out.splitlines()) == set(judged()) - near
-    assert f"judgments cut to a pool of depth 4: {len(near):,} of {len(judged()):,} kept" in err
+    told = f"{len(near):,} of {len(judged()):,} judgments kept"
+    assert f"pool cut to depth 4 (of 8 contributing runs): {told}" in err
+
+
+def test_pool_ranks_of_the_judgments_say_what_a_shallower_pool_had(call: Call, tmp_path: Path) -> None:
+    rows = Path("qrels.pool.tsv").read_text().splitlines()
+    ranked = tmp_path / "ranked.tsv"  # ranks of their own, which the runs know nothing of
+    ranked.write_text("\n".join([rows[0], *(line.rsplit("\t", 1)[0] + f"\t{n % 5 + 1}"
+                                              for n, line in enumerate(rows[1:]))]))  # fmt: skip
+    _, out, err = call(*HEAD, "--qrels", str(ranked), "--pool-depth", "2")
+    assert "pool cut to depth 2 (by the pool ranks of the qrels)" in err
+    kept = sum(n % 5 < 2 for n in range(len(rows) - 1))
+    assert f": {kept} of {len(rows) - 1} judgments kept" in err
+    assert len(out.splitlines()) == len(judged()) - kept
+    status, _, err = call(*HEAD, "--qrels", str(ranked), "--pool-depth", "6")
+    assert status == 1
+    assert err.splitlines()[-1].endswith("end at 5; cut the pool to at most that, not 6")
+
+
+def test_a_weighted_sample_that_was_judged_in_part_says_so_and_lowers_its_chances(
+    call: Call, tmp_path: Path
+) -> None:
+    base = [*HEAD, "--strategy", "weighted-sample", "--rate", "0.5"]
+    drawn = call(*base)[1].splitlines()
+    lines = [line for line in Path("qrels.txt").read_text().splitlines()
+             if f"{line.split()[0]} {line.split()[2]}" in set(drawn[::2])]  # fmt: skip
+    part = tmp_path / "part.txt"
+    part.write_text("\n".join(lines))
+    out = tmp_path / "sampled.tsv"
+    _, _, err = call(*base, "--qrels", str(part), "--simulate", "-o", str(out))
+    lost = len(drawn) - len(lines)
+    assert (
+        f"{lost} of the {len(drawn)} documents of the sample are unjudged: they are left out, with the" in err
+    )
+    assert "right only if chance left them unjudged" in err
+    whole = tmp_path / "whole.tsv"
+    call(*base, "--qrels", "qrels.txt", "--simulate", "-o", str(whole))
+    some, every = (polars.read_csv(file, separator="\t", schema_overrides={"topic": polars.String})
+                   for file in (out, whole))  # fmt: skip
+    assert (some["grade"] >= 0).all()
+    both = some.join(every, on=["topic", "doc"], suffix="_whole")
+    counts = every.group_by("topic").len().join(some.group_by("topic").len(), on="topic", suffix="_some")
+    shares = {row["topic"]: row["len_some"] / row["len"] for row in counts.iter_rows(named=True)}
+    for row in both.iter_rows(named=True):
+        expected = row["probability_whole"] * shares[row["topic"]]
+        assert row["probability"] == pytest.approx(expected)
 
 
 def test_an_adaptive_strategy_gives_a_batch_and_learns_from_the_qrels(call: Call, tmp_path: Path) -> None:

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sounding.collection.audit import Audit, audit
+from sounding.collection.judged_runs import JudgedRuns, judged_runs
 from sounding.collection.verdict import verdict
 from sounding.data.run_info import read_run_info
+from sounding.data.simulation import RunInfo
 from sounding.growth import expected_beyond, likely_beyond
+from sounding.report.audit_tables import verdict_text
+
+PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
 
 
 @pytest.fixture(scope="module")
-def trec8(collections: Path) -> Audit:
+def info(collections: Path) -> dict[str, RunInfo]:
+    return read_run_info(collections / "trec8" / "info.tsv")
+
+
+@pytest.fixture(scope="module")
+def trec8(collections: Path, info: dict[str, RunInfo]) -> Audit:
     folder = collections / "trec8"
     runs = sorted(folder.glob("runs/input.*.gz"))
-    return audit(
-        folder / "qrels.trec8.txt.gz", runs, ["AP"], info=read_run_info(folder / "info.tsv"), jobs=None
-    )
+    return audit(folder / "qrels.trec8.txt.gz", runs, ["AP"], info=info, jobs=None)
 
 
 def test_the_pool_of_the_71_runs_is_exactly_the_judged_set(trec8: Audit) -> None:
@@ -86,6 +95,73 @@ def test_extrapolations_from_shallower_pools_lie_on_both_sides_of_what_was_found
     assert [f"{value:.2f}" for value in low] == ["0.95", "0.80", "0.69", "0.70", "0.63", "0.81"]
     assert [f"{value:.2f}" for value in high] == ["1.13", "1.03", "1.00", "1.03", "0.99", "1.37"]
     assert f"{trec8.growth().twice.sum():.0f} {trec8.growth().twice_likely.sum():.0f}" == "652 1560"
+
+
+def audited(trec8: Audit, runs: JudgedRuns) -> Audit:
+    """The same audit of other judgments, or with a run that is new; ties stay as they were."""
+    return replace(trec8, runs=runs, _known={"ties": trec8.ties()})
+
+
+def test_lost_judgments_leave_the_depth_of_the_pool_and_are_named(
+    trec8: Audit, info: dict[str, RunInfo]
+) -> None:
+    qrels = trec8.runs.qrels
+    lost = np.random.default_rng(6).choice(len(qrels.docs), 7, replace=False)
+    lost = np.append(lost, (qrels.grades > 0).nonzero()[0][[100, 2000]])  # relevant ones stand high in many
+    keep = np.ones(len(qrels.docs), np.bool_)
+    keep[lost] = False
+    found = audited(trec8, judged_runs(qrels.keep(keep), trec8.runs.retrieved, info=info))
+    assert (found.runs.pool.depth, len(found.runs.holes())) == (100, 9)
+    assert found.runs.pool.judged < 100
+    pooled, judged = found.runs.depth_by_topic()
+    assert pooled.tolist() == [100.0] * 50
+    assert np.count_nonzero(judged < 100) == len(
+        {int(row) for row in np.searchsorted(qrels.starts, lost, "right")}
+    )
+    texts = qrels.docs.texts()
+    assert {name.split()[1] for name in found.runs.named_documents(found.runs.holes())} == {
+        texts[row] for row in lost
+    }
+    told = {one.about: one for one in verdict(found)}
+    assert (told["pooled runs"].answer, told["pooled runs"].value) == ("yes", 100.0)
+    assert "it is 100 deep, with holes" in told["pooled runs"].why
+    assert told["holes"].value == 9
+    assert "and 4 more" in told["holes"].why
+    assert found.growth().depth == 100
+    assert found.leave_out().summary().most_changed == "READWARE2"
+    guessed = judged_runs(qrels.keep(keep), trec8.runs.retrieved).pool
+    assert (guessed.depth, int(guessed.contributing.sum())) == (100, 72)  # one more: all of it is judged
+
+
+def test_two_in_a_hundred_judgments_can_be_lost_and_the_depth_is_still_found(
+    trec8: Audit, info: dict[str, RunInfo]
+) -> None:
+    qrels = trec8.runs.qrels
+    keep = np.random.default_rng(2).random(len(qrels.docs)) >= 0.02
+    found = judged_runs(qrels.keep(keep), trec8.runs.retrieved, info=info)
+    assert (found.pool.depth, len(found.holes())) == (100, int(np.count_nonzero(~keep)))
+    assert (found.depth_by_topic()[0] == 100).all()
+
+
+def test_the_verdict_fits_a_screen(trec8: Audit, info: dict[str, RunInfo]) -> None:
+    text = verdict_text(trec8, verdict(trec8), 80).splitlines()
+    assert len(text) <= 40
+    assert max(map(len, text)) <= 80
+    new = np.array([run == "surffal2" for run in trec8.runs.runs])
+    found = audited(trec8, judged_runs(trec8.runs.qrels, trec8.runs.retrieved, info=info, new=new))
+    told = verdict_text(found, verdict(found), 80).splitlines()
+    assert len(told) <= 45
+    assert any(line.startswith("no         Compare surffal2 with the others") for line in told)
+
+
+def test_the_law_of_growth_ends_where_the_page_tells(trec8: Audit) -> None:
+    growth, page = trec8.growth(), " ".join(PAGE.read_text().split())
+    ended = int(np.count_nonzero(growth.last <= 1000))
+    assert f"{growth.remaining.sum():,.0f} remain down to rank 1,000" in page
+    assert f"ends above it on {ended} of the 50 topics" in page
+    found = trec8.reinforcement()
+    told = f"{found.tau:.2f} and {found.group_tau:.2f}".replace("0.", ".")
+    assert f"tau of assessment with overlap is {told}" in page
 
 
 def test_the_verdict_names_the_depth_and_the_figures(trec8: Audit) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sounding.collection.coverage import Coverage, PoolOutcomes, coverage, pool_outcomes
 from sounding.collection.growth_by_depth import Growth, growth_by_depth
-from sounding.collection.judged_runs import JudgedRuns, read_judged_runs, refuse_measures, with_new
+from sounding.collection.judged_runs import JudgedRuns, read_judged_runs, refuse_measures, without_new
 from sounding.collection.leave_out import LeftOut, Remove, leave_out
 from sounding.collection.pseudo import DRAWS, Pseudo, rankings_without_judgments
 from sounding.collection.reinforcement import Reinforcement, reinforcement
@@ -157,11 +157,12 @@ def audit(
         raise DataError(
             f"{found.qrels.source}: no relevant document at level {level:g}; the highest grade is {highest}"
         )
-    sources = with_new(runs, new)
+    names = tuple(run for run, fresh in zip(found.runs, found.new.tolist(), strict=True) if not fresh)
 
     def read_ties(progress: Progress | None) -> TiedScores:
+        old = without_new(runs, new)
         return tied_scores(
-            found.qrels, sources, found.runs, level=level, policies=policies, progress=progress, **reading
+            found.qrels, old, names, level=level, policies=policies, progress=progress, **reading
         )
 
     return Audit(

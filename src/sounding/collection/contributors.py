@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from sounding.compare.scenarios import Pool, find_pool
+from sounding.compare.scenarios import Pool, find_pool, pool_end
 from sounding.data.simulation import RunInfo
 from sounding.data.tables import Qrels
 from sounding.errors import DataError
 from sounding.policies import DEFAULT_POLICIES, Policies
-from sounding.ranking import Values
-from sounding.retrieved import NONE, Retrieved, cut_pool, read_retrieved
+from sounding.ranking import Counts, Values
+from sounding.retrieved import Retrieved, cut_pool, read_retrieved
 from sounding.workers import Progress
+
+UNPOOLED = 0.05  # share of the documents at a rank that are not judged: more of them is the pool's end
 
 
 def first_unjudged(retrieved: Retrieved, grades: Values) -> Values:
@@ -32,14 +34,30 @@ def first_unjudged(retrieved: Retrieved, grades: Values) -> Values:
 def contributing_runs(
     retrieved: Retrieved, grades: Values, info: Mapping[str, RunInfo] | None = None
 ) -> Pool:
-    """Which of the runs contributed to the judgments and how deep: as listed in `info`, or guessed."""
+    """Which of the runs contributed to the judgments and how deep: as listed in `info`, or guessed.
+
+    The pool ends where more than one in twenty of the documents that come in at a rank are not judged.
+    """
     names = [
         sorted({name, tag}, key=[name, tag].index)
         for name, tag in zip(retrieved.runs, retrieved.tags, strict=True)
     ]
-    known = (retrieved.lists != NONE).any(axis=(0, 2))  # topics that some run has
-    deepest = int(retrieved.lengths.max(initial=0))
-    return find_pool(first_unjudged(retrieved, grades)[:, known], names, info, deepest=deepest)
+    first, lengths = first_unjudged(retrieved, grades), retrieved.lengths
+    known = lengths.any(axis=0)  # topics that some run has
+    pool = find_pool(first[:, known], names, info, lengths=lengths[:, known])
+    ends = first[pool.contributing] - 1
+    if np.isnan(ends).all():  # nobody met an unjudged document, or nobody contributed
+        return pool
+    best = retrieved.pick(pool.contributing).best_ranks()
+    depth = max(pool.judged, pool_end(*judged_by_rank(best, grades), UNPOOLED))
+    return replace(pool, depth=depth, holed=int(np.count_nonzero(ends < depth)))
+
+
+def judged_by_rank(best: Counts, grades: Values) -> tuple[Counts, Counts]:
+    """(rank,) twice: documents that are judged, and that are not, by their best ranks, 0 for none."""
+    deepest, judged = int(best.max(initial=0)), np.isfinite(grades)
+    counts = [np.bincount(best[own], minlength=deepest + 1)[1:] for own in (judged, ~judged)]
+    return counts[0], counts[1]
 
 
 def judgments_at_depth(
@@ -60,31 +78,52 @@ def judgments_at_depth(
     contributed: those that `info` lists as pooled, or else those whose documents show it. `retrieved` is
     what the runs have for these topics, where that was read already.
     """
-    if qrels.pool_ranks is not None and info is None:
-        near = (qrels.pool_ranks > 0) & (qrels.pool_ranks <= depth)
-        kept = replace(qrels, highest=qrels.best_grade).keep(near)
-        return kept, _sentence(qrels, kept, depth, "by the pool ranks of the qrels")
-    reach = None if info is None else depth
+    if qrels.pool_ranks is not None:
+        return cut_judgments(qrels, None, depth)
     if retrieved is None:
         retrieved = read_retrieved(
-            runs, depth=reach, topics=qrels.topics, policies=replace(policies, depth=None),
-            run_format=run_format, jobs=jobs, progress=progress,
+            runs, topics=qrels.topics, policies=replace(policies, depth=None), run_format=run_format,
+            jobs=jobs, progress=progress,
         )  # fmt: skip
     pool = contributing_runs(retrieved, retrieved.grades(qrels, policies), info)
+    return cut_to_pool(qrels, retrieved, pool, depth, info)
+
+
+def cut_to_pool(
+    qrels: Qrels, retrieved: Retrieved, pool: Pool, depth: int, info: Mapping[str, RunInfo] | None = None
+) -> tuple[Qrels, str]:
+    """The same where the contributing runs have been found; `info` is where they were listed."""
+    if qrels.pool_ranks is not None:
+        return cut_judgments(qrels, None, depth)
     if not pool.contributing.any():
         raise DataError(
             "a pool can be cut only where it is known which runs it was made of, and none of these"
             " contributed; list them with --info"
         )
-    if pool.guessed and depth > pool.depth:
+    if 0 < pool.depth < depth:
         raise DataError(f"the pool of these runs is {pool.depth} deep; cut it to at most that, not {depth}")
-    kept = cut_pool(qrels, retrieved.pick(pool.contributing), depth)
     given = int(np.count_nonzero(pool.contributing))
     listed = given if info is None else sum(run.pooled for run in info.values())
     count = f"{given}" if given == listed else f"only {given} of the {listed}"
     how = "guessed" if pool.guessed else "listed"
-    return kept, _sentence(qrels, kept, depth, f"of {count} contributing runs, {how}")
+    return cut_judgments(
+        qrels, retrieved.pick(pool.contributing), depth, f"of {count} contributing runs, {how}"
+    )
 
 
-def _sentence(whole: Qrels, kept: Qrels, depth: int, how: str) -> str:
-    return f"pool cut to depth {depth} ({how}): {len(kept.docs)} of {len(whole.docs)} judgments kept"
+def cut_judgments(
+    qrels: Qrels, contributors: Retrieved | None, depth: int, how: str = ""
+) -> tuple[Qrels, str]:
+    """The same by the ranks that the qrels themselves hold, or else by those of the contributing runs.
+
+    `how` tells of these runs in a few words. This is the one place where --pool-depth takes judgments away.
+    """
+    if qrels.pool_ranks is not None:
+        deepest, how = int(qrels.pool_ranks.max(initial=0)), "by the pool ranks of the qrels"
+        if depth > deepest:
+            raise DataError(
+                f"the pool ranks of the qrels end at {deepest}; cut the pool to at most that, not {depth}"
+            )
+    kept = cut_pool(qrels, contributors, depth)
+    told = f"{len(kept.docs):,} of {len(qrels.docs):,} judgments kept"
+    return kept, f"pool cut to depth {depth} ({how}): {told}"

@@ -133,13 +133,6 @@ def pool_outcomes(runs: JudgedRuns, depths: tuple[int, ...]) -> PoolOutcomes:
     )  # fmt: skip
 
 
-def depth_by_topic(runs: JudgedRuns) -> Values:
-    """(topic,): how deep all contributing runs are judged on each topic; NaN: as deep as they go."""
-    first = first_unjudged(runs.retrieved.pick(runs.contributing), runs.grades())
-    reach = np.where(np.isnan(first), np.inf, first - 1).min(axis=0, initial=np.inf)
-    return np.where(np.isfinite(reach), reach, np.nan)
-
-
 def _moments(values: Values | Counts) -> tuple[float, float]:
     """Mean and standard deviation (n - 1) of what is known; NaN where too little is."""
     known = values[~np.isnan(values)].astype(np.float64)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sounding.collection.coverage import judged_shares
 from sounding.collection.depth_pool import Contributors
+from sounding.collection.holders import held_by_owner, shared_by_runs
 from sounding.collection.strategies.weights import rbp_weights
 from sounding.ranking import Counts, Values
 from sounding.retrieved import NONE, Retrieved
@@ -86,7 +87,9 @@ def foresee(
     best = np.append(pooled.best_ranks(), 0)  # however deep; the last place is what NONE points to
     chosen = (best > 0) & (best <= depth)
     sizes = _sizes(retrieved, best[:NONE], pooled.depth)
-    brings = _brought(retrieved.cut(depth), contributors)
+    given = pooled.cut(depth)
+    owners = [group for group, own in zip(contributors.groups, contributors.contributing, strict=True) if own]
+    brings = dict(held_by_owner(given, owners))
     shares = np.array([judged_shares(chosen[own], own != NONE) for own in retrieved.lists])
     near = shares[:, min(NEAR, retrieved.depth) - 1]
     poor = (near < POOR - ROUNDING).nonzero()[0]
@@ -101,7 +104,7 @@ def foresee(
             _outside(retrieved.cut(depth).lists[poor], chosen),
             _outside(retrieved.cut(NEAR).lists[poor], chosen),
         ),
-        overlap=_overlap(pooled.cut(depth)),
+        overlap=_overlap(given),
         group_documents=_by_group(brings),
         group_overlap=_group_overlap(brings),
         judged=None if judged is None else _sizes(retrieved, np.where(judged, best[:NONE], 0), pooled.depth),
@@ -138,28 +141,11 @@ def _outside(lists: Iterable[NDArray[np.int32]], chosen: NDArray[np.bool_]) -> i
 
 def _overlap(pooled: Retrieved) -> Values:
     """(run, run): documents that both have, over those of the shorter of the two."""
-    runs = len(pooled.runs)
-    shared = np.zeros((runs, runs))
-    least = np.zeros((runs, runs))
-    for topic in range(len(pooled.topics)):
-        first, last = int(pooled.starts[topic]), int(pooled.starts[topic + 1])
-        own = pooled.lists[:, topic, :]
-        has = np.zeros((runs, last - first + 1), np.float32)
-        has[np.arange(runs)[:, np.newaxis], np.where(own == NONE, last - first, own - first)] = 1
-        has = has[:, :-1]
-        shared += has @ has.T
-        lengths = has.sum(axis=1)
+    shared, least = np.zeros((2, len(pooled.runs), len(pooled.runs)))
+    for both, lengths in shared_by_runs(pooled):
+        shared += both
         least += np.minimum(lengths[:, np.newaxis], lengths)
     return np.divide(shared, least, out=np.full(shared.shape, np.nan), where=least > 0)
-
-
-def _brought(retrieved: Retrieved, contributors: Contributors) -> dict[str, NDArray[np.bool_]]:
-    """Group -> (document,) whether it brings it to the pool."""
-    brings: dict[str, NDArray[np.bool_]] = {}
-    for run in contributors.contributing.nonzero()[0].tolist():
-        has = brings.setdefault(contributors.groups[run], np.zeros(len(retrieved.docs) + 1, np.bool_))
-        has[retrieved.lists[run].ravel()] = True
-    return {group: has[:NONE] for group, has in brings.items()}
 
 
 def _by_group(brings: dict[str, NDArray[np.bool_]]) -> dict[str, tuple[int, int]]:

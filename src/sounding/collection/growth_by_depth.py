@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sounding.collection.judged_runs import JudgedRuns
-from sounding.growth import expected_beyond, found_by_depth, likely_beyond
+from sounding.growth import expected_beyond, found_by_depth, last_depth, likely_beyond
 from sounding.ranking import Counts, Values
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ class Growth:
     elsewhere: int  # judged documents that no contributing run has so deep
     twice: Values  # (topic,) relevant documents expected in a pool twice as deep, beyond those known
     twice_likely: Values  # (topic,) the same by a Poisson fit, high where Zobel's is low
+    end: int  # how deep the lists go
+    remaining: Values  # (topic,) relevant documents that Zobel's law expects at all, down to `end` at most
+    last: Values  # (topic,) depth behind which it expects none; inf: it has no end
 
     @property
     def depth(self) -> int:
@@ -55,15 +58,17 @@ class Growth:
 
 def growth_by_depth(runs: JudgedRuns) -> Growth:
     """Growth of the pool of the contributing runs."""
-    ranks = runs.pool_ranks()
+    ranks, depth, end = runs.pool_ranks(), runs.reach, runs.retrieved.depth
     judgments = replace(runs.judgments, pool_ranks=ranks, _known={})
-    judged = found_by_depth(judgments, 0)
-    relevant = found_by_depth(judgments, runs.level)
-    depth = relevant.shape[1]
+    judged = found_by_depth(judgments, 0, depth=depth)
+    relevant = found_by_depth(judgments, runs.level, depth=depth)
     unknown = np.full(len(runs.topics), np.nan)
     return Growth(
         topics=runs.topics, relevant=relevant, judged=judged,
         elsewhere=int(np.count_nonzero(ranks == 0)),
         twice=expected_beyond(relevant, 2 * depth) if depth > 1 else unknown,
         twice_likely=likely_beyond(relevant, 2 * depth) if depth > 1 else unknown,
+        end=end,
+        remaining=expected_beyond(relevant, end) if depth > 1 else unknown,
+        last=last_depth(relevant) if depth > 1 else unknown,
     )  # fmt: skip

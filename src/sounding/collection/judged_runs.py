@@ -10,9 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.collection.contributors import contributing_runs
+from sounding.collection.contributors import (
+    UNPOOLED,
+    contributing_runs,
+    cut_to_pool,
+    first_unjudged,
+    judged_by_rank,
+)
 from sounding.collection.listed_runs import Rows, groups_of, info_remarks, listed_rows
-from sounding.compare.scenarios import Pool
+from sounding.compare.scenarios import Pool, pool_end
 from sounding.data.formats import read_qrels, run_sources
 from sounding.data.simulation import RunInfo
 from sounding.data.sources import find_runs
@@ -22,7 +28,7 @@ from sounding.measures import Measure
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.ranking import Counts, Values
 from sounding.regrading import Regrading, refuse_intervals, regraded
-from sounding.retrieved import Retrieved, cut_pool, read_retrieved
+from sounding.retrieved import Retrieved, read_retrieved
 from sounding.workers import Progress
 
 UNKNOWN_KIND = "unknown"
@@ -64,6 +70,37 @@ class JudgedRuns(Regrading):
             )
         return self.retrieved.pick(self.contributing).cut(self.reach)
 
+    def holes(self) -> Counts:
+        """Documents within the depth of the pool that are not judged, ascending; none where none is known."""
+        if not (self.pool.depth and self.contributing.any()):
+            return np.empty(0, np.int64)
+        return ((self.contributions().best_ranks() > 0) & np.isnan(self.grades())).nonzero()[0]
+
+    def named_documents(self, places: Counts) -> list[str]:
+        """Topic and doc id of documents, with a blank between them."""
+        topics, docs = self.retrieved.topic[places], self.retrieved.docs[places].texts()
+        return [f"{self.topics[topic]} {doc}" for topic, doc in zip(topics.tolist(), docs, strict=True)]
+
+    def depth_by_topic(self) -> tuple[Values, Values]:
+        """(topic,) twice: to which contributing runs were pooled, and to which all are judged.
+
+        NaN: nobody retrieved an unjudged document. A topic's pool is as deep as that of all topics where no
+        more than one in twenty of its documents is unjudged; otherwise it ends where more of those that come
+        in at a rank, the best that a contributing run gives them, are not judged.
+        """
+        best, topic = self.retrieved.pick(self.contributing).best_ranks(), self.retrieved.topic
+        grades = self.grades()
+        depths = np.full((2, len(self.topics)), np.nan)
+        for number in range(len(self.topics)):
+            judged, unjudged = judged_by_rank(best[topic == number], grades[topic == number])
+            if not unjudged.any():
+                continue
+            strict = int((unjudged > 0).argmax())
+            lost, had = unjudged[: self.pool.depth].sum(), judged[: self.pool.depth].sum()
+            usual = self.pool.depth if lost <= UNPOOLED * (lost + had) else 0
+            depths[:, number] = max(strict, usual, pool_end(judged, unjudged, UNPOOLED)), strict
+        return depths[0], depths[1]
+
     def is_relevant(self) -> Flags:
         """(document,): whether it was judged relevant."""
         return np.nan_to_num(self.grades(), nan=-1.0) >= self.level
@@ -97,23 +134,39 @@ def read_judged_runs(
     judgments = read_qrels(
         qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
     )
-    sources = with_new(runs, new)
+    sources = [*without_new(runs, new), *find_runs(new)] if new else runs
     retrieved = read_retrieved(
         sources, topics=judgments.topics, judged=True, policies=policies, run_format=run_format, jobs=jobs,
         progress=progress,
     )  # fmt: skip
-    is_new = np.zeros(len(retrieved.runs), np.bool_)
-    is_new[len(is_new) - len(new) :] = True
-    grades = retrieved.grades(judgments, policies)
-    pool = _contributors(retrieved, grades, is_new, info)
+    is_new = np.arange(len(retrieved.runs)) >= len(retrieved.runs) - len(new)
+    return judged_runs(
+        judgments, retrieved, new=is_new, info=info, pool_depth=pool_depth, level=level, policies=policies
+    )
+
+
+def judged_runs(
+    qrels: Qrels,
+    retrieved: Retrieved,
+    *,
+    new: Flags | None = None,
+    info: Mapping[str, RunInfo] | None = None,
+    pool_depth: int | None = None,
+    level: float = 1,
+    policies: Policies = DEFAULT_POLICIES,
+) -> JudgedRuns:
+    """The same from runs that were read already, all of them, for the topics of the qrels; `new` by run."""
+    is_new = np.zeros(len(retrieved.runs), np.bool_) if new is None else new
+    pool = _contributors(retrieved, retrieved.grades(qrels, policies), is_new, info)
     rows = listed_rows(retrieved, info or {})
     remarks = _remarks(retrieved, rows, is_new, info)
     if pool_depth is not None:
-        judgments, pool, sentence = _cut(judgments, retrieved, pool, pool_depth)
+        qrels, sentence = cut_to_pool(qrels, retrieved, pool, pool_depth, info)
+        pool = _at_depth(pool, retrieved, retrieved.grades(qrels, policies), pool_depth)
         remarks = [sentence, *remarks]
     groups = groups_of(retrieved.runs, rows)
     kinds = tuple(row.kind if row and row.kind else UNKNOWN_KIND for row in rows)
-    base = regraded(judgments, retrieved, policies)
+    base = regraded(qrels, retrieved, policies)
     return JudgedRuns(
         **{field.name: getattr(base, field.name) for field in fields(base)},
         level=level, groups=groups, kinds=kinds, new=is_new, pool=pool, remarks=tuple(remarks),
@@ -132,18 +185,16 @@ def refuse_measures(measures: Sequence[Measure]) -> None:
             )
 
 
-def with_new(runs: Any, new: Sequence[str | Path]) -> Any:
-    """The runs to read, the new ones last; a new run that is among the others counts as new alone."""
+def without_new(runs: Any, new: Sequence[str | Path]) -> Any:
+    """The runs of the collection: a new run that is among the others counts as new alone."""
     if not new:
         return runs
-    fresh = find_runs(new)
-    names = {Path(name).resolve() for name in fresh}
-    others = [
+    names = {Path(name).resolve() for name in find_runs(new)}
+    return [
         source
         for source, _ in run_sources(runs)
         if not (isinstance(source, str | Path) and Path(source).resolve() in names)
     ]
-    return [*others, *fresh]
 
 
 def _contributors(
@@ -158,17 +209,12 @@ def _contributors(
     return replace(pool, contributing=contributing)
 
 
-def _cut(qrels: Qrels, retrieved: Retrieved, pool: Pool, depth: int) -> tuple[Qrels, Pool, str]:
-    if not pool.contributing.any():
-        raise DataError(
-            "a pool can be cut only where it is known which runs it was made of, and none of these"
-            " contributed; list them with --info"
-        )
-    if pool.depth and depth > pool.depth:
-        raise DataError(f"the pool of these runs is {pool.depth} deep; cut it to at most that, not {depth}")
-    kept = cut_pool(qrels, retrieved.pick(pool.contributing), depth)
-    sentence = f"pool cut to depth {depth}: {len(kept.docs):,} of {len(qrels.docs):,} judgments kept"
-    return kept, replace(pool, depth=depth), sentence
+def _at_depth(pool: Pool, retrieved: Retrieved, grades: Values, depth: int) -> Pool:
+    """The pool when it was cut to a depth: the same runs, and what is judged of them now."""
+    first = first_unjudged(retrieved.pick(pool.contributing), grades)
+    reach = first[np.isfinite(first)] - 1
+    judged = int(min(reach.min(initial=depth), depth))
+    return replace(pool, depth=depth, judged=judged, holed=int(np.count_nonzero(reach < depth)))
 
 
 def _remarks(retrieved: Retrieved, rows: Rows, new: Flags, info: Mapping[str, RunInfo] | None) -> list[str]:

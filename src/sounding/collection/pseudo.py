@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sounding.agreement import kendall_tau
+from sounding.collection.holders import shared_by_runs
 from sounding.collection.judged_runs import Flags, JudgedRuns
 from sounding.collection.reinforcement import assessed_at, assessment
 from sounding.measures import Measure
 from sounding.ranking import Counts, Values
-from sounding.retrieved import NONE, Numbers
+from sounding.retrieved import Retrieved
 from sounding.scores import mean_over_topics
 from sounding.workers import Progress, map_items
 
@@ -37,11 +38,11 @@ class Pseudo:
     draws: int
     performance: Values  # (run,) MAP
     assessment: Values  # (run,) A_p at k
-    random: Values  # (run,) mean MAP over random pseudo-judgments
+    random: Values  # (run,) mean MAP over random pseudo-judgments; NaN where no pool is known to draw from
     popularity: Values  # (run,) mean overlap with every other run
 
     def tau(self) -> dict[str, float]:
-        """Kendall's tau of each with MAP; NaN: not defined."""
+        """Kendall's tau of each with MAP; NaN: not defined, or one of the two is not known of some run."""
         return {
             name: kendall_tau(self.performance, getattr(self, name))
             for name in ("assessment", "random", "popularity")
@@ -74,15 +75,18 @@ def rankings_without_judgments(
         k=assessed_at(runs), draws=draws, performance=average_precision(runs)[old],
         assessment=assessment(runs)[old],
         random=_random_judgments(runs, draws, seed, progress)[old],
-        popularity=popularity(runs.retrieved.lists[old], runs.retrieved.starts),
+        popularity=popularity(runs.retrieved.pick(~runs.new)),
     )  # fmt: skip
 
 
 def _random_judgments(runs: JudgedRuns, draws: int, seed: int, progress: Progress | None) -> Values:
     """(run,): the mean over draws of MAP when documents drawn from the pool are taken for relevant.
 
-    A topic's share of the pool is normal, with the mean and the deviation that true shares have.
+    NaN where no run is known to have contributed. A topic's share of the pool is normal, with the mean and
+    the deviation that true shares have.
     """
+    if not runs.contributing.any():
+        return np.full(len(runs.runs), np.nan)
     best = runs.contributions().best_ranks() > 0
     relevant = runs.judgments.relevant(runs.level)
     shares = (relevant / np.maximum(runs.judgments.judged, 1))[runs.judgments.judged > 0]
@@ -118,20 +122,14 @@ def drawn_documents(
     return drawn
 
 
-def popularity(lists: Numbers, starts: Counts) -> Values:
+def popularity(retrieved: Retrieved) -> Values:
     """(run,): the mean over other runs, and over topics, of shared documents by all documents of both.
 
     NaN where there is no other run. Two empty lists have no overlap to speak of and are passed over.
     """
-    runs, topics, _ = lists.shape
-    overlap = np.full((topics, runs, runs), np.nan)
-    for topic in range(topics):
-        own = lists[:, topic]
-        held = np.zeros((runs, int(starts[topic + 1] - starts[topic]) + 1), np.float32)
-        held[np.arange(runs)[:, np.newaxis], np.where(own == NONE, -1, own - starts[topic])] = 1
-        held = held[:, :-1]
-        both = (held @ held.T).astype(np.float64)
-        sizes = held.sum(axis=1, dtype=np.float64)
+    runs = len(retrieved.runs)
+    overlap = np.full((len(retrieved.topics), runs, runs), np.nan)
+    for topic, (both, sizes) in enumerate(shared_by_runs(retrieved)):
         either = sizes[:, np.newaxis] + sizes - both
         np.divide(both, either, out=overlap[topic], where=either > 0)
     mean = mean_over_topics(np.moveaxis(overlap, 0, -1))

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sounding.agreement import kendall_tau
-from sounding.collection.judged_runs import JudgedRuns
+from sounding.collection.holders import holders_by_owner
+from sounding.collection.judged_runs import Flags, JudgedRuns
 from sounding.ranking import Values
-from sounding.retrieved import NONE
+from sounding.retrieved import NONE, Retrieved
 
 if TYPE_CHECKING:
     import polars
@@ -20,28 +21,34 @@ ASSESSED_AT = 1000  # where assessment is looked at, if lists are that long
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Reinforcement:
-    """How many of a run's first documents other groups pooled too, beside how much of it was judged."""
+    """How many of a run's first documents others pooled too, beside how much of it was judged."""
 
     runs: tuple[str, ...]  # (run,) those that contributed
     kinds: tuple[str, ...]
     depth: int  # of the pool, where overlap is looked at
     k: int  # where assessment is looked at
-    overlap: Values  # (run,) mean share of its first documents that another group's pooled run has too
+    overlap: Values  # (run,) mean share of its first documents that another pooled run has too
+    group_overlap: Values  # (run,) the same, of runs of other groups
     assessment: Values  # (run,) A_p at k
-    tau: float  # between the two; NaN: not defined
+
+    @property
+    def tau(self) -> float:
+        """Kendall's tau between assessment and overlap with the other runs; NaN: not defined."""
+        return kendall_tau(self.overlap, self.assessment)
+
+    @property
+    def group_tau(self) -> float:
+        """The same of overlap with runs of other groups."""
+        return kendall_tau(self.group_overlap, self.assessment)
 
     @property
     def frame(self) -> polars.DataFrame:
-        """Columns run, kind, overlap, assessment."""
+        """Columns run, kind, overlap, group_overlap, assessment."""
         import polars
 
+        numbers = ("overlap", "group_overlap", "assessment")
         return polars.DataFrame(
-            {
-                "run": self.runs,
-                "kind": self.kinds,
-                "overlap": self.overlap,
-                "assessment": self.assessment,
-            },
+            {"run": self.runs, "kind": self.kinds} | {name: getattr(self, name) for name in numbers},
             schema_overrides={"run": polars.String, "kind": polars.String},
         )
 
@@ -60,26 +67,24 @@ def assessment(runs: JudgedRuns) -> Values:
 
 
 def reinforcement(runs: JudgedRuns) -> Reinforcement:
-    """Overlap with other groups and assessment of every contributing run."""
+    """Overlap of every contributing run with the others, and with those of other groups; its assessment."""
     pooled = runs.contributions()
     places = runs.contributing.nonzero()[0]
-    groups = np.array([runs.groups[place] for place in places])
-    holders = np.zeros(len(pooled.docs) + 1, np.int64)  # groups that pooled the document
-    for group in dict.fromkeys(groups.tolist()):
-        held = np.zeros(len(holders), np.bool_)
-        held[pooled.lists[groups == group]] = True
-        holders += held
-    overlap = []
-    for own in pooled.lists:
-        listed = own != NONE
-        some = listed.any(axis=1)
-        shared = np.count_nonzero((holders[own] > 1) & listed, axis=1)[some]
-        overlap.append(
-            float((shared / np.count_nonzero(listed[some], axis=1)).mean()) if some.any() else np.nan
-        )
-    assessed = assessment(runs)[places]
+    groups = [runs.groups[place] for place in places]
     return Reinforcement(
         runs=pooled.runs, kinds=tuple(runs.kinds[place] for place in places), depth=runs.reach,
-        k=assessed_at(runs), overlap=np.array(overlap), assessment=assessed,
-        tau=kendall_tau(np.array(overlap), assessed),
+        k=assessed_at(runs), overlap=_shared(pooled, pooled.holders() > 1),
+        group_overlap=_shared(pooled, holders_by_owner(pooled, groups) > 1),
+        assessment=assessment(runs)[places],
     )  # fmt: skip
+
+
+def _shared(pooled: Retrieved, several: Flags) -> Values:
+    """(run,): the mean over topics of the share of its documents that several have; NaN: it has none."""
+    known, shares = np.append(several, False), []
+    for own in pooled.lists:
+        sizes = np.count_nonzero(own != NONE, axis=1)
+        some = sizes > 0
+        found = np.count_nonzero(known[own[some]], axis=1) / sizes[some]
+        shares.append(float(found.mean()) if len(found) else np.nan)
+    return np.array(shares)

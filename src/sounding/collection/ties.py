@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sounding.agreement import kendall_tau
-from sounding.align import align, prepare
-from sounding.data.formats import read_run, run_sources
-from sounding.data.sources import bytes_to_read
+from sounding.align import Judged, align, prepare, treat_unjudged
+from sounding.data.reading import map_runs
 from sounding.data.tables import Qrels, Run, single_precision
 from sounding.measures import Measure
 from sounding.policies import DEFAULT_POLICIES, Policies, Ties
 from sounding.ranking import Values
-from sounding.workers import Progress, map_items, processes_for
+from sounding.scores import mean_over_topics
+from sounding.workers import Progress
 
 if TYPE_CHECKING:
     import polars
@@ -80,25 +80,30 @@ def tied_scores(
     """
     judged = prepare(qrels, policies)
     measure = Measure.of("RBP", p=PERSISTENCE) if level == 1 else Measure.of("RBP", p=PERSISTENCE, rel=level)
-    sources = run_sources(runs)
 
-    def work(place: tuple[Any, str | None]) -> tuple[Values, Values]:
-        run = read_run(place[0], name=place[1], format=run_format, duplicates=policies.duplicates)
-        means = [
-            measure(align(run, judged, replace(policies, ties=rule, unjudged="nonrelevant"))).mean()
-            for rule in RULES
-        ]
-        return np.array(means), _shares(run, qrels.topics, policies)
+    def work(run: Run) -> tuple[Values, Values]:
+        values = [_values(run, judged, measure, replace(policies, ties=rule)) for rule in RULES]
+        return mean_over_topics(np.array(values)), _shares(run, qrels.topics, policies)
 
-    processes = processes_for(bytes_to_read(source for source, _ in sources), len(sources), jobs)
-    found = map_items(work, sources, processes=processes, progress=progress)
-    means = np.array([one for one, _ in found])
+    # The rank column is no rule of Table 6, and a run that has none good enough has its ties all the same.
+    plain = replace(policies, ties="trec")
+    read = map_runs(work, runs, plain, run_format=run_format, jobs=jobs, progress=progress)
+    means = np.array([one for one, _ in read.results])
     tau = [[kendall_tau(means[:, first], means[:, second]) for second in range(len(RULES))]
            for first in range(len(RULES))]  # fmt: skip
     return TiedScores(
-        runs=names, measure=measure, top=TOP, shares=np.array([share for _, share in found]),
+        runs=names, measure=measure, top=TOP, shares=np.array([share for _, share in read.results]),
         rules=RULES, means=means, tau=np.array(tau),
     )  # fmt: skip
+
+
+def _values(run: Run, judged: Judged, measure: Measure, policies: Policies) -> Values:
+    """(topic,): a run's values under one rule; NaN where a topic is skipped."""
+    ranking = align(run, judged, policies)
+    values = measure(treat_unjudged(ranking, policies)).copy()
+    if policies.missing == "skip":
+        values[ranking.missing] = np.nan
+    return values
 
 
 def _shares(run: Run, topics: tuple[str, ...], policies: Policies) -> Values:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from sounding.collection.holders import held_by_owner
 from sounding.collection.judged_runs import Flags, JudgedRuns
 from sounding.ranking import Counts
-from sounding.retrieved import NONE, Retrieved
+from sounding.retrieved import Retrieved
 
 if TYPE_CHECKING:
     import polars
@@ -78,8 +79,8 @@ def unique_documents(runs: JudgedRuns, by: By = "group") -> UniqueDocuments:
     names = tuple(dict.fromkeys(owners))
     kinds = [kind for kind, own in zip(runs.kinds, runs.contributing, strict=True) if own]
     known = tuple(sorted(set(kinds)))
-    sole = _sole_holder(pooled, [names.index(name) for name in owners])
-    single = _sole_holder(pooled, [known.index(kind) for kind in kinds])
+    sole = _sole_holder(pooled, owners, names)
+    single = _sole_holder(pooled, kinds, known)
     grades = runs.grades()
     return UniqueDocuments(
         by=by,
@@ -93,15 +94,12 @@ def unique_documents(runs: JudgedRuns, by: By = "group") -> UniqueDocuments:
     )
 
 
-def _sole_holder(pooled: Retrieved, unit_of_run: Sequence[int]) -> Counts:
-    """(document,): the unit whose runs alone have it; SEVERAL: several units, or none."""
-    unit = np.array(unit_of_run)
+def _sole_holder(pooled: Retrieved, owners: Sequence[str], names: Sequence[str]) -> Counts:
+    """(document,): the place among the names of the only one whose runs have it; SEVERAL: more, or none."""
     holders = np.zeros(len(pooled.docs), np.int64)
     sole = np.full(len(pooled.docs), SEVERAL)
-    for number in range(int(unit.max()) + 1):
-        held = np.zeros(len(pooled.docs) + 1, np.bool_)
-        held[pooled.lists[unit == number]] = True  # NONE marks the last place
-        holders += held[:NONE]
-        sole[held[:NONE]] = number
+    for owner, held in held_by_owner(pooled, owners):
+        holders += held
+        sole[held] = names.index(owner)
     sole[holders > 1] = SEVERAL
     return sole

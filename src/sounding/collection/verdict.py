@@ -17,6 +17,7 @@ from sounding.scores import FEW_TOPICS
 
 Answer = Literal["yes", "with care", "no", "not known", "note"]
 
+NAMED = 5  # topics, runs or documents in a statement
 SHALLOW = 10  # a pool that is not as deep as this tells too little of any run
 SMALL_CHANGE, LARGE_CHANGE = (
     2.0,
@@ -30,6 +31,7 @@ UNJUDGED = {
     "condensed": "what is not judged is passed over, so that what is judged moves up",
 }  # by policy
 STEADY_TIES = 0.95  # tau between two rules for tied scores
+MOST_HOLED = 0.01  # of a pool's documents: more unjudged ones are no accident
 FEW_RELEVANT = 5  # a topic with fewer moves in large steps
 ASSESSED_ALIKE = (
     0.5  # tau between MAP and assessment above which popularity is a good part of what is measured
@@ -87,8 +89,9 @@ def _pooled_runs(audit: Audit) -> Statement:
     runs = audit.runs
     depth, topics = runs.pool.depth, len(runs.topics)
     rule = (
-        f"yes: a pool of depth {SHALLOW} or more and {FEW_TOPICS} topics or more; with care: less of either;"
-        " no: nothing that all of them have judged, or one topic"
+        f"yes: a pool of depth {SHALLOW} or more, at most {_percent(MOST_HOLED)} of its documents unjudged,"
+        f" and {FEW_TOPICS} topics or more; with care: less of these; no: not even the first documents are"
+        " judged, or one topic"
     )
     why = f"{runs.describe_pool()} {plural(topics, 'topic')}."
     if not audit.has_pool:
@@ -100,7 +103,7 @@ def _pooled_runs(audit: Audit) -> Statement:
         why += " One topic proves nothing about runs: another may turn everything round."
     elif 0 < depth < SHALLOW:
         why += f" Values of the first {depth} rest on few documents each."
-    enough = depth >= SHALLOW and topics >= FEW_TOPICS
+    enough = depth >= SHALLOW and topics >= FEW_TOPICS and _holed(audit) <= MOST_HOLED
     answer: Answer = "no" if not depth or topics == 1 else "yes" if enough else "with care"
     return Statement(
         about="pooled runs", answer=answer, figure="pool depth", value=float(depth), rule=rule,
@@ -109,11 +112,15 @@ def _pooled_runs(audit: Audit) -> Statement:
     )  # fmt: skip
 
 
+def _holed(audit: Audit) -> float:
+    """The share of the documents within the pool's depth that are unjudged."""
+    holes = len(audit.runs.holes())
+    return holes / np.count_nonzero(audit.runs.contributions().best_ranks() > 0) if holes else 0.0
+
+
 def _topic_depths(audit: Audit) -> str:
     """What the topics' own depths add."""
-    from sounding.collection.coverage import depth_by_topic
-
-    depths = depth_by_topic(audit.runs)
+    depths, _ = audit.runs.depth_by_topic()
     known = depths[np.isfinite(depths)]
     if not len(known) or known.max() == known.min():
         return ""
@@ -133,9 +140,9 @@ def _below_the_pool(audit: Audit) -> Statement:
         rule=f"yes: {_percent(WELL_JUDGED)} judged or more, by the median of pooled runs; with care:"
         f" {_percent(HALF_JUDGED)}",
         claim=f"Compare pooled runs by P@{deepest} and whatever weighs all ranks alike",
-        why=f"Judged of the documents that they have down to {deepest}, mean over topics: {_percent(middle)}"
-        f" by the median run, from {_percent(shares.min(initial=np.inf))} to"
-        f" {_percent(shares.max(initial=-np.inf))}; {UNJUDGED[audit.runs.policies.unjudged]}.",
+        why=f"Judged of what they have down to {deepest}: {_percent(middle)} by the median run,"
+        f" {_percent(shares.min(initial=np.inf))} to {_percent(shares.max(initial=-np.inf))};"
+        f" {UNJUDGED[audit.runs.policies.unjudged]}.",
     )  # fmt: skip
 
 
@@ -153,17 +160,15 @@ def _recall(audit: Audit) -> Statement:
     else:
         half = (growth.depth + 1) // 2
         why = (
-            f"{known:,} relevant documents were pooled, {_percent(late / known)} of them from below rank"
-            f" {half}; twice the depth would add {more:,.0f} ({_percent(share)}) by Zobel's extrapolation,"
-            f" which came out 5 to 37% too low on TREC-8, and {likely:,.0f} ({_percent(likely / known)}) by a"
-            " Poisson fit, up to 37% too high there. This is about AP and MAP, not what is said of P@k: what"
-            " stands below the pool weighs little in them."
+            f"Twice the depth would add {more:,.0f} relevant documents ({_percent(share)}) by Zobel's"
+            f" extrapolation, {likely:,.0f} ({_percent(likely / known)}) by a Poisson fit; of the {known:,}"
+            f" pooled, {_percent(late / known)} came from below rank {half}."
         )
     return Statement(
         about="recall", figure="relevant documents to come", value=share, rule=rule,
         why=why + _doubt(audit),
         answer=_if_pooled(audit, _graded(share, SMALL_REMAINDER, LARGE_REMAINDER)),
-        claim="Compare pooled runs by AP, nDCG and whatever divides by all relevant documents",
+        claim="Compare pooled runs by AP, nDCG and other measures of recall",
     )  # fmt: skip
 
 
@@ -172,19 +177,19 @@ def _runs_like_these(audit: Audit) -> Statement:
     measure, whole = found.measures[0], found.summary()
     rule = (
         f"yes: leaving a group out changes {measure} of its runs by at most {SMALL_CHANGE:g}% on average;"
-        f" with care: {LARGE_CHANGE:g}%"
+        f" with care: {LARGE_CHANGE:g}%; never better than for pooled runs"
     )
     kinds = sorted({kind for kind, own in zip(found.kinds, found.pooled, strict=True) if own})
     parts = [
-        f"{kind} {one.mean_percent:.2f}%, most {one.max_percent:.2f}% ({one.most_changed})"
+        f"{kind} runs {one.mean_percent:.2f}%, at most {one.max_percent:.2f}% ({one.most_changed})"
         for kind in (kinds if len(kinds) > 1 else [])
         if (one := found.summary(0, found.of_kind(kind))).most_changed
     ]
-    ten = f", {whole.mean_percent_on_ten:.1f}% on the ten topics with most relevant documents"
+    ten = f" ({whole.mean_percent_on_ten:.1f}% on the ten topics with most relevant documents)"
     why = (
         f"Without what only its group found, {measure} of a pooled run changes by {whole.mean_percent:.2f}%"
         f" on average{ten if len(audit.runs.topics) > 10 else ''}, at most {whole.max_percent:.2f}%"
-        f" ({whole.most_changed}), and its rank by {whole.mean_places:.2f} places, at most {whole.max_places}"
+        f" ({whole.most_changed}), its rank by {whole.mean_places:.2f}, at most {whole.max_places}"
         + (f"; {'; '.join(parts)}." if parts else ".")
     )
     if whole.most_changed is None:
@@ -193,7 +198,8 @@ def _runs_like_these(audit: Audit) -> Statement:
         why = "Only one run or group contributed: without it there are no judgments."
     answer = _graded(whole.mean_percent, SMALL_CHANGE, LARGE_CHANGE) if len(found.units) > 1 else "not known"
     return Statement(
-        about="runs like the pooled ones", answer=_if_pooled(audit, answer), figure=f"% change in {measure}",
+        about="runs like the pooled ones", figure=f"% change in {measure}",
+        answer=_no_better(_if_pooled(audit, answer), _pooled_runs(audit).answer),
         value=whole.mean_percent if len(found.units) > 1 else np.nan, rule=rule, why=why + _doubt(audit),
         claim="Compare new runs that are like the pooled ones",
     )  # fmt: skip
@@ -248,7 +254,9 @@ def _new_run(audit: Audit, run: int) -> Statement:
 
 
 def _no_better(answer: Answer, pooled: Answer) -> Answer:
-    """The answer for a new run, no better than that for pooled ones; with none known, with care at most."""
+    """The answer for new runs, no better than that for pooled ones; with none known, with care at most."""
+    if answer == "not known":
+        return answer
     order: list[Answer] = ["no", "with care", "yes"]
     most: Answer = "with care" if pooled == "not known" else pooled
     return order[min(order.index(answer), order.index(most))]
@@ -272,6 +280,7 @@ def _notes(audit: Audit) -> Iterator[Statement]:
     """What weakens comparisons, where there is any of it."""
     runs = audit.runs
     if audit.has_pool:
+        yield from _holes(audit)
         yield from _outside(audit)
         kinds = {kind for kind, own in zip(runs.kinds, runs.contributing, strict=True) if own}
         if UNKNOWN_KIND not in kinds and "manual" not in kinds:
@@ -309,6 +318,19 @@ def _undrawn(audit: Audit) -> Iterator[Statement]:
 
 def _note(about: str, claim: str, value: float, figure: str, why: str) -> Statement:
     return Statement(about=about, answer="note", claim=claim, figure=figure, value=value, rule="", why=why)
+
+
+def _holes(audit: Audit) -> Iterator[Statement]:
+    places = audit.runs.holes()
+    if len(places):
+        named = audit.runs.named_documents(places[:NAMED])
+        depth = audit.runs.pool.depth
+        yield _note(
+            "holes", f"{plural(len(places), 'document')} within the pool's depth of {depth} unjudged",
+            float(len(places)), "unjudged documents",
+            f"Lost judgments, or pools of some topics that end above it (topic doc):"
+            f" {_listed(named, len(places))}.",
+        )  # fmt: skip
 
 
 def _outside(audit: Audit) -> Iterator[Statement]:
@@ -406,5 +428,7 @@ def plural(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+def _listed(names: list[str], count: int | None = None) -> str:
+    """The first names, and how many more there are of `count`, or of all."""
+    more = (len(names) if count is None else count) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")

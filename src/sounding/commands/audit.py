@@ -16,6 +16,8 @@ from sounding.commands.options import (
     progress_bar,
     remark,
     table_width,
+    taken_info,
+    worker_options,
     write_tables,
     write_text,
 )
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from sounding.collection.parts import PartOf
     from sounding.collection.pseudo import Pseudo
     from sounding.policies import Policies
-    from sounding.report.audit_tables import Extras, Section
+    from sounding.report.audit_section import Extras, Section
     from sounding.report.tables import Table
 
 PEOPLE = ("table", "md", "latex")  # formats that people read
@@ -79,6 +81,10 @@ def plain_policies(command: Any) -> Any:
     "--collection", "collections", nargs=3, multiple=True, metavar="NAME QRELS RUNS",
     help="Another collection, for tau with assessment side by side; may be repeated.",
 )  # fmt: skip
+@click.option(
+    "--collection-info", "collection_info", nargs=2, multiple=True, metavar="NAME FILE",
+    help="Which runs of such a collection were pooled; may be repeated.",
+)  # fmt: skip
 @click.option("--draws", type=click.IntRange(1), default=50, show_default=True, help="Pseudo-judgments.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the draws.")
 @click.option("--chart", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="All charts.")
@@ -88,9 +94,7 @@ def plain_policies(command: Any) -> Any:
 )  # fmt: skip
 @click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
 @click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
-@click.option(
-    "--jobs", type=click.IntRange(1), help="Processes; default: all cores when the files are large."
-)
+@worker_options
 @plain_policies
 @output_options()
 def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
@@ -107,19 +111,17 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     """  # noqa: D301 - click wants the control character
     from sounding.collection.audit import DEFAULT_MEASURES, audit
     from sounding.collection.parts import part_of
-    from sounding.data.run_info import read_run_info
     from sounding.data.sources import find_runs
 
     _check(options)
     part = None if options["parts"] is None else part_of(options["parts"])
     policies = names.Policies(seed=options["seed"], **{name: options[name] for name in CHOICES})
-    info = dict(row for source in options["info"] for row in read_run_info(source).items()) or None
     files = find_runs(runs)
     with progress_bar(len(files), quiet=options["quiet"], label="reading runs") as progress:
         found = audit(
             qrels, files, options["measures"] or DEFAULT_MEASURES,
-            new=find_runs(options["new"]) if options["new"] else (), info=info, policies=policies,
-            progress=progress, **{name: options[name] for name in TAKEN},
+            new=find_runs(options["new"]) if options["new"] else (), info=taken_info(options),
+            policies=policies, progress=progress, **{name: options[name] for name in TAKEN},
         )  # fmt: skip
     extras = _extras(found, part, policies, options)
     wanted = _wanted(found, extras, options)
@@ -144,6 +146,11 @@ def _check(options: Options) -> None:
         raise click.UsageError("--section titles needs --topics and --corpus")
     if "parts" in options["chosen"] and options["parts"] is None:
         raise click.UsageError("--section parts needs --parts, such as --parts prefix:2")
+    strangers = {name for name, _ in options["collection_info"]} - {one[0] for one in options["collections"]}
+    if strangers:
+        raise click.UsageError(
+            f"--collection-info {min(strangers)}: no --collection has that name; give one that does"
+        )
     _check_idle(options)
     several = len(_chosen(options)) > 1 and not options["every"]
     if several and options["format_name"] not in PEOPLE:
@@ -189,7 +196,7 @@ def _extras(found: Audit, part: PartOf | None, policies: Policies, options: Opti
     from sounding.collection.parts import parts_of_collection
     from sounding.collection.title_bias import title_bias
     from sounding.data.topics import read_topics
-    from sounding.report.audit_tables import Extras
+    from sounding.report.audit_section import Extras
 
     parts = None if part is None else parts_of_collection(found.runs, part)
     titles = None
@@ -205,10 +212,12 @@ def _other(name: str, qrels: str, runs: str, policies: Policies, options: Option
     from sounding.data.sources import find_runs
 
     files = find_runs(runs)
+    info = taken_info({"info": [file for own, file in options["collection_info"] if own == name]})
     with progress_bar(len(files), quiet=options["quiet"], label=f"reading {name}") as progress:
         judged = read_judged_runs(
-            qrels, files, level=options["level"], policies=policies, qrels_format=options["qrels_format"],
-            run_format=options["run_format"], jobs=options["jobs"], progress=progress,
+            qrels, files, info=info, level=options["level"], policies=policies,
+            qrels_format=options["qrels_format"], run_format=options["run_format"], jobs=options["jobs"],
+            progress=progress,
         )  # fmt: skip
     return name, rankings_without_judgments(judged, draws=options["draws"], seed=options["seed"])
 
@@ -243,7 +252,7 @@ def _compute(found: Audit, wanted: list[str], options: Options) -> None:
     if "leave-out" in wanted:
         with progress_bar(count, quiet=quiet, label="leaving out runs") as progress:
             found.leave_out("run", progress)
-    if found.has_pool and ("assessment" in wanted or drawn):
+    if "assessment" in wanted or drawn:
         with progress_bar(options["draws"], quiet=quiet, label="drawing judgments") as progress:
             found.pseudo(progress)
     if "ties" in wanted or verdict:
@@ -279,7 +288,8 @@ def _write(found: Audit, extras: Extras, wanted: list[str], options: Options) ->
 
 
 def _made(found: Audit, extras: Extras, wanted: list[str], options: Options) -> dict[str, Section]:
-    from sounding.report.audit_tables import SHOWN, sections
+    from sounding.report.audit_section import SHOWN
+    from sounding.report.audit_tables import sections
 
     builders = sections(found, extras)
     return {name: builders[name](found, extras, options["top"] or SHOWN) for name in wanted}

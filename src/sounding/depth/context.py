@@ -26,7 +26,8 @@ def pool_of(rankings: Rankings, info: Mapping[str, RunInfo] | None) -> Pool:
     """Which runs contributed and how deep: as listed, or guessed from what is judged."""
     first = np.array([FIRST_UNJUDGED(ranking) for ranking in rankings.plain])
     names = list(zip(rankings.runs, rankings.tags, strict=True))
-    return find_pool(first, names, info, deepest=rankings.deepest)
+    lengths = np.array([ranking.retrieved for ranking in rankings.plain])
+    return find_pool(first, names, info, lengths=lengths)
 
 
 def order_of_runs(rankings: Rankings) -> tuple[int, ...]:

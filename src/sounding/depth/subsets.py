@@ -19,7 +19,7 @@ from sounding.depth.pools import check_judgments
 from sounding.errors import DataError
 from sounding.measures import Measure, parse, parse_measures
 from sounding.policies import Policies
-from sounding.regrading import JUDGED, POOLED, Regrading
+from sounding.regrading import JUDGED, POOLED, Regrading, States
 from sounding.workers import Progress, map_items, processes_for
 
 if TYPE_CHECKING:
@@ -137,6 +137,16 @@ def judgment_subsets(
         means=means, full=full, reference=target, coefficients=tuple(coefficients),
         agreement=_agreement(means, against, coefficients), policies=regrading.policies,
     )  # fmt: skip
+
+
+def part_of_judgments(
+    regrading: Regrading, share: float, seed: Sequence[int], *, level: float = 1
+) -> States:
+    """One random part of the judgments, drawn as `judgment_subsets` draws them."""
+    _checked((), (share,), 1)
+    sizes = _Sizes.of(regrading, level)
+    stays = _random_places(regrading, level, seed) < sizes.kept(share)[sizes.group]
+    return np.where(stays, regrading.full, POOLED).astype(np.int8)
 
 
 class _Part(NamedTuple):

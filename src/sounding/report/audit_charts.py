@@ -10,7 +10,8 @@ import numpy as np
 from sounding.collection.audit import Audit
 from sounding.growth import expected_beyond
 from sounding.report import charts
-from sounding.report.audit_tables import Extras, assessment_frame
+from sounding.report.audit_run_tables import assessment_frame
+from sounding.report.audit_section import Extras
 
 if TYPE_CHECKING:
     import polars
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from sounding.report.charts.style import Chart
 
 MOST_PARTS = 24  # that have room side by side
-STEPS = 10  # depths at which the extrapolation beyond the pool is drawn
+STEPS = 20  # depths at which the extrapolation beyond the pool is drawn
 
 
 def audit_charts(audit: Audit, extras: Extras) -> Iterator[tuple[str, Callable[[], Chart]]]:
@@ -35,8 +36,19 @@ def audit_charts(audit: Audit, extras: Extras) -> Iterator[tuple[str, Callable[[
     if extras.titles is not None and extras.titles.frame.height:
         titles = extras.titles.frame
         yield "titles", lambda: charts.title_words_by_pool_rank(titles)
+    k = audit.pseudo().k
+    yield (
+        "assessment",
+        lambda: charts.performance_against_assessment(
+            assessment_frame(audit, extras), performance="MAP", assessment=f"A_p@{k}"
+        ),
+    )
+    yield "without-judgments", lambda: charts.performance_against_rankings(_rankings(audit))
+    if audit.ties().with_ties() > 0:
+        yield "ties", lambda: _ties(audit)
     if not audit.has_pool:
         return
+    yield "pool", lambda: charts.pool_outcomes_by_depth(audit.outcomes().frame)
     yield "growth", lambda: charts.growth_by_depth(_growth(audit))
     if audit.unique().counts().any():
         yield "unique-relevant", lambda: charts.unique_relevant(audit.unique().frame)
@@ -45,17 +57,44 @@ def audit_charts(audit: Audit, extras: Extras) -> Iterator[tuple[str, Callable[[
     )
     if changes.height:
         yield "leave-out", lambda: charts.leave_out_changes(changes, measure=first)
-    k = audit.pseudo().k
-    yield (
-        "assessment",
-        lambda: charts.performance_against_assessment(
-            assessment_frame(audit, extras), performance="MAP", assessment=f"A_p@{k}"
-        ),
-    )
     yield (
         "reinforcement",
         lambda: charts.reinforcement(audit.reinforcement().frame, assessment=f"A_p@{k}"),
     )
+
+
+def _rankings(audit: Audit) -> polars.DataFrame:
+    """Columns run, kind, performance, ranking, value, tau: random judgments where known, and popularity."""
+    import polars
+
+    found = audit.pseudo()
+    named = {"random": "MAP with random judgments", "popularity": "overlap with the other runs"}
+    return polars.concat(
+        found.frame.select(
+            "run", "kind", "performance", polars.lit(word).alias("ranking"), polars.col(name).alias("value"),
+            polars.lit(found.tau()[name]).alias("tau"),
+        )
+        for name, word in named.items()
+        if name != "random" or audit.has_pool
+    )  # fmt: skip
+
+
+def _ties(audit: Audit) -> Chart:
+    """What rules for ties change, beside how many scores are tied."""
+    import polars
+
+    found = audit.ties()
+    rules = found.rules[1:]
+    frame = polars.concat(
+        found.frame.select(
+            "run", "tied_share", polars.lit(rule).alias("rule"),
+            (polars.col(rule) - polars.col(found.rules[0])).alias("difference"),
+        )
+        for rule in rules
+    )  # fmt: skip
+    taus = {str(rule): float(found.tau[0, place + 1]) for place, rule in enumerate(rules)}
+    known = {rule: tau for rule, tau in taus.items() if np.isfinite(tau)}
+    return charts.ties_and_values(frame, measure=str(found.measure), taus=known)
 
 
 def _shares(audit: Audit) -> polars.DataFrame:
@@ -94,7 +133,9 @@ def _growth(audit: Audit) -> polars.DataFrame:
     )  # fmt: skip
     if growth.depth < 2:
         return seen
-    depths = np.unique(np.linspace(growth.depth, 2 * growth.depth, STEPS + 1).astype(np.int64))
+    last = growth.last[np.isfinite(growth.last)]
+    end = max(2 * growth.depth, int(min(last.max(initial=0.0), growth.end)))
+    depths = np.unique(np.geomspace(growth.depth, end, STEPS + 1).astype(np.int64))
     more = np.array([expected_beyond(growth.relevant, int(depth)).mean() for depth in depths])
     known = float(seen["relevant"][-1])
     beyond = polars.DataFrame(

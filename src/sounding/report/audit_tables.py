@@ -3,53 +3,41 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from sounding.collection.audit import Audit
-from sounding.collection.coverage import depth_by_topic
-from sounding.collection.leave_out import LeaveOutSummary, LeftOut
-from sounding.collection.parts import Parts
-from sounding.collection.pseudo import Pseudo
-from sounding.collection.title_bias import TitleBias
-from sounding.collection.unique import By
 from sounding.collection.verdict import Statement, plural
+from sounding.report.audit_pool_tables import (
+    growth_section,
+    parts_section,
+    pool_section,
+    runs_section,
+    titles_section,
+    topics_section,
+)
+from sounding.report.audit_run_tables import (
+    assessment_section,
+    leave_out_section,
+    reinforcement_section,
+    ties_section,
+    unique_section,
+)
+from sounding.report.audit_section import Builder, Extras, Section
 from sounding.report.tables import Cell, Column, Table
 
-if TYPE_CHECKING:
-    import polars
-
-SHOWN = 20  # rows that people see without asking for more
-SUMMARY = {
-    "number": "n", "percent": "%", "most_changed": "which", "most_places": "at most",
-}  # fmt: skip
-GROWTH_SHOWN = (1, 2, 3, 5, 10, 20, 30, 50, 75, 100, 200, 500, 1000)
+MARGIN = 11  # of statements: room for the longest answer
 NARROW, WIDTH = 40, 100  # longer lines are hard to read
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Extras:
-    """What was asked beside the collection itself."""
-
-    parts: Parts | None = None
-    titles: TitleBias | None = None
-    others: Sequence[tuple[str, Pseudo]] = ()  # other collections, by name
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Section:
-    """One part of an audit: a frame for programs, tables for people."""
-
-    frame: polars.DataFrame
-    tables: Sequence[Table]
-    facts: Mapping[str, Any]
-
-
-Builder = Callable[[Audit, Extras, int], Section]
-
+SECTIONS: Mapping[str, Builder] = {
+    "pool": pool_section, "runs": runs_section, "topics": topics_section, "growth": growth_section,
+    "unique": unique_section, "leave-out": leave_out_section, "reinforcement": reinforcement_section,
+    "ties": ties_section, "assessment": assessment_section, "parts": parts_section,
+    "titles": titles_section,
+}  # fmt: skip
+OF_A_POOL = ("pool", "growth", "unique", "leave-out", "reinforcement")  # need runs that contributed
 
 # -- the verdict -----------------------------------------------------------------------------------
 
@@ -63,17 +51,19 @@ def verdict_text(audit: Audit, statements: Sequence[Statement], width: int) -> s
     for title, group in (("", fit), ("Look out", notes)):
         lines += ["", title] if title and group else [""] if group else []
         for one in group:
-            answer = "-" if one.answer == "note" else one.answer
-            margin = 2 if one.answer == "note" else 11
-            lines += textwrap.wrap(
-                f"{one.claim}.", width, initial_indent=answer.ljust(margin), subsequent_indent=" " * margin
-            )
-            lines += textwrap.wrap(
-                one.why, width, initial_indent=" " * margin, subsequent_indent=" " * margin
-            )
+            if one.answer == "note":
+                lines += _hanging(f"{one.claim}. {one.why}".strip(), width, "- ")
+            else:
+                lines += _hanging(f"{one.claim}.", width, one.answer.ljust(MARGIN))
+                lines += _hanging(one.why, width, " " * MARGIN)
     lines += ["", *textwrap.wrap(f"Policies: {audit.runs.policies.describe()}.", width)]
     lines += textwrap.wrap(f"More: --section {', '.join(sections(audit, Extras()))}; or --all.", width)
     return "\n".join(lines) + "\n"
+
+
+def _hanging(text: str, width: int, first: str) -> list[str]:
+    """A paragraph whose first line begins with something, and the others with as many blanks."""
+    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=" " * len(first))
 
 
 def verdict_table(audit: Audit, statements: Sequence[Statement], *, rounded: bool = False) -> Table:
@@ -109,7 +99,8 @@ def facts(audit: Audit) -> dict[str, Any]:
             "relevant": int(runs.judgments.relevant(runs.level).sum()),
         },
         "pool": {
-            "depth": runs.pool.depth, "guessed": runs.pool.guessed,
+            "depth": runs.pool.depth, "judged_depth": runs.pool.judged, "holes": len(runs.holes()),
+            "guessed": runs.pool.guessed,
             "contributing": [run for run, own in zip(runs.runs, runs.contributing, strict=True) if own],
         },
         "measures": [str(measure) for measure in audit.measures],
@@ -123,22 +114,9 @@ def facts(audit: Audit) -> dict[str, Any]:
 
 def sections(audit: Audit, extras: Extras) -> dict[str, Builder]:
     """The sections that this audit can show, in their order."""
-    found: dict[str, Builder] = {}
-    if audit.has_pool:
-        found |= {"pool": _pool}
-    found |= {"runs": _runs, "topics": _topics}
-    if audit.has_pool:
-        found |= {
-            "growth": _growth, "unique": _unique, "leave-out": _leave_out, "reinforcement": _reinforcement,
-        }  # fmt: skip
-    found |= {"ties": _ties}
-    if audit.has_pool:
-        found |= {"assessment": _assessment}
-    if extras.parts is not None:
-        found |= {"parts": _parts}
-    if extras.titles is not None:
-        found |= {"titles": _titles}
-    return found
+    needed = {"parts": extras.parts is not None, "titles": extras.titles is not None}
+    needed |= dict.fromkeys(OF_A_POOL, audit.has_pool)
+    return {name: builder for name, builder in SECTIONS.items() if needed.get(name, True)}
 
 
 def tidy_section(section: Section, audit: Audit) -> Table:
@@ -165,409 +143,9 @@ def tidy_sections(found: Mapping[str, Section], verdict: Table) -> Table:
     )
 
 
-def _people(
-    frame: polars.DataFrame,
-    title: str,
-    *,
-    names: Mapping[str, str] | None = None,
-    digits: Mapping[str, int] | None = None,
-    percent: Sequence[str] = (),
-    top: int | None = None,
-    notes: Sequence[str] = (),
-    keys: int = 1,
-) -> Table:
-    """A frame as people read it: some columns under other names, the first rows."""
-    shown = frame if top is None else frame.head(top)
-    chosen = names or {name: name.replace("_", " ") for name in frame.columns}
-    columns = [
-        Column(text, shown[name].to_list(), digits=(digits or {}).get(name), percent=name in percent)
-        for name, text in chosen.items()
-    ]
-    if shown.height < frame.height:
-        notes = [f"{shown.height} of {frame.height} rows, the rest with --top N.", *notes]
-    return Table(columns, title=title, notes=notes, keys=keys)
-
-
-def _pool(audit: Audit, extras: Extras, top: int) -> Section:
-    outcomes = audit.outcomes()
-    frame = outcomes.frame
-    text = {
-        "depth": "depth", "relevant": "relevant", "in_pool": "in a run's depth", "in_pool_deviation": "±",
-        "past": "past it", "past_deviation": "± ", "first_unjudged": "first unjudged",
-        "first_unjudged_deviation": " ±",
-    }  # fmt: skip
-    first = audit.coverage().first_unjudged[audit.runs.contributing]
-    known = first[np.isfinite(first)]
-    all_judged = "In the lists of contributing runs every document is judged."
-    if len(known):
-        all_judged = (
-            "With all judgments, wherever they came from, the first unjudged document of a contributing run"
-            f" stands at rank {known.mean():.1f} on average."
-        )
-    notes = [
-        audit.runs.describe_pool(),
-        "Means over contributing runs and topics, with standard deviations: relevant documents of a pool so"
-        " deep are those within a run's own first documents and those past them.",
-        all_judged,
-        f"{audit.growth().elsewhere:,} judged documents are in no contributing run's first"
-        f" {audit.runs.reach}.",
-    ]
-    table = _people(
-        frame, "Pools of these depths (Lu et al. 2016, Table 4)", names=text, notes=notes,
-        digits=dict.fromkeys(text, 1),
-    )  # fmt: skip
-    return Section(frame=frame, tables=[table], facts={})
-
-
-def _runs(audit: Audit, extras: Extras, top: int) -> Section:
-    import polars
-
-    runs, found, values = audit.runs, audit.coverage(), audit.values()
-    depths = audit.depths()
-    order = np.lexsort((np.arange(len(runs.runs)), -np.nan_to_num(values[:, 0], nan=-np.inf)))
-    who: dict[str, Any] = {
-        "run": runs.runs, "group": runs.groups, "kind": runs.kinds,
-        "pooled": [
-            "new" if new else "yes" if own else "no"
-            for new, own in zip(runs.new, runs.contributing, strict=True)
-        ],
-    }  # fmt: skip
-    shares = {f"judged_{depth}": found.judged_share[:, depth - 1] for depth in depths}
-    valued = {str(measure): values[:, place] for place, measure in enumerate(audit.measures)}
-    frame = polars.concat(
-        [
-            polars.DataFrame(who | valued, schema_overrides=dict.fromkeys(who, polars.String)),
-            polars.DataFrame(shares), found.frame.drop("run"),
-        ], how="horizontal",
-    )[order]  # fmt: skip
-    first = str(audit.measures[0])
-    text = {"run": "run", "kind": "kind", "pooled": "pooled", first: first}
-    text |= {f"judged_{depth}": f"@{depth}" for depth in depths}
-    text |= {
-        "first_unjudged": "first unjudged", "relevant": "relevant", "nonrelevant": "non-rel.",
-        "unjudged": "unjudged", "relevant_missed": "missed", "length": "length",
-    }  # fmt: skip
-    percent = [f"judged_{depth}" for depth in depths] + ["relevant", "nonrelevant", "unjudged"]
-    notes = [
-        "@k: share judged of the documents that a run has down to k, mean over topics. Then: mean rank of the"
-        " first unjudged document; shares of all documents retrieved, topics taken together; relevant"
-        " documents not retrieved; documents for a topic.",
-    ]
-    table = _people(
-        frame, f"Runs by {first}", names=text, percent=percent, top=top, notes=notes,
-        digits={"first_unjudged": 1, "length": 0},
-    )  # fmt: skip
-    return Section(frame=frame, tables=[table], facts={})
-
-
-def _topics(audit: Audit, extras: Extras, top: int) -> Section:
-    import polars
-
-    runs = audit.runs
-    columns: dict[str, Any] = {
-        "topic": runs.topics, "judged": runs.judgments.judged,
-        "relevant": runs.judgments.relevant(runs.level),
-    }  # fmt: skip
-    notes = [f"Best run by {audit.measures[0]}."]
-    if audit.has_pool:
-        growth, found = audit.growth(), audit.leave_out()
-        columns |= {
-            "pool_depth": depth_by_topic(runs), "second_half": growth.second_half(), "to_come": growth.twice,
-            "likely_to_come": growth.twice_likely,
-        }  # fmt: skip
-        notes.insert(
-            0,
-            "Pool depth: to which all contributing runs are judged. Second half: relevant documents from"
-            " below half of the depth. To come: relevant documents expected at twice the depth, by Zobel's"
-            " extrapolation; likely to come: by a Poisson fit.",
-        )
-    values = runs.values(audit.measures[:1], runs.view())[~runs.new, 0]
-    names = [run for run, new in zip(runs.runs, runs.new, strict=True) if not new]
-    best = np.nan_to_num(values, nan=-np.inf).argmax(axis=0)
-    columns["best_run"] = [names[run] for run in best]
-    if audit.has_pool:
-        columns["changed_without"] = [
-            ", ".join(found.units[unit] for unit in found.winner_changes[:, topic].nonzero()[0])
-            for topic in range(len(runs.topics))
-        ]
-        notes.append("Changed without: groups without whose unique documents another run is the best.")
-    texts = dict.fromkeys(("topic", "best_run", "changed_without"), polars.String)
-    frame = polars.DataFrame(
-        columns, schema_overrides={name: kind for name, kind in texts.items() if name in columns}
-    )
-    table = _people(
-        frame, "Topics", digits={"pool_depth": 0, "to_come": 1, "likely_to_come": 1}, top=top, notes=notes
-    )
-    return Section(frame=frame, tables=[table], facts={})
-
-
-def _growth(audit: Audit, extras: Extras, top: int) -> Section:
-    import polars
-
-    growth = audit.growth()
-    frame = growth.frame
-    shown = frame.filter(polars.col("depth").is_in([*GROWTH_SHOWN, growth.depth]))
-    known, late, more = growth.relevant.sum(), growth.second_half().sum(), growth.twice.sum()
-    likely = growth.twice_likely.sum()
-    notes = [
-        "Means for a topic: relevant and judged documents of a pool so deep; new relevant ones at this depth;"
-        " their share of the documents that are new there.",
-        f"{late:,} of {known:,} relevant documents come from below half of the depth.",
-        f"A pool twice as deep would add about {more:,.0f} by Zobel's extrapolation, {likely:,.0f} by a"
-        " Poisson fit of C d^s (topic by topic: --section topics). Tried on TREC-8 from pools of depth 5 to"
-        " 50, the first came out 5 to 37% too low, the second from 1% too low to 37% too high.",
-    ]
-    table = _people(
-        shown, "Growth by pool depth (Lu et al. 2016, Fig. 1)", notes=notes, percent=["share_relevant"],
-        digits={"relevant": 1, "judged": 1, "new_relevant": 2},
-    )  # fmt: skip
-    told = {"second_half": int(late), "expected_at_twice_the_depth": _known(float(more)),
-            "likely_at_twice_the_depth": _known(float(likely))}  # fmt: skip
-    return Section(frame=frame, tables=[table], facts={"growth": told})
-
-
-def _unique(audit: Audit, extras: Extras, top: int) -> Section:
-    import polars
-
-    unique = audit.unique()
-    counts, judged = unique.counts(), unique.judged_counts()
-    total = counts.sum(axis=1)
-    order = np.argsort(-total, kind="stable")
-    kinds = [place for place in range(len(unique.kinds)) if counts[:, place].any()]
-    columns: dict[str, Any] = {"group": [unique.names[place] for place in order], "unique": total[order]}
-    columns |= {unique.kinds[place]: counts[order, place] for place in kinds}
-    columns["unique judged"] = judged.sum(axis=1)[order]
-    wide = polars.DataFrame(columns, schema_overrides={"group": polars.String})
-    relevant = int(audit.runs.judgments.relevant(audit.runs.level).sum())
-    notes = [
-        f"Relevant documents that one group alone has among the first {audit.runs.reach} of its pooled runs,"
-        f" by the kind of these: {int(total.sum()):,} of {relevant:,}.",
-        "Unique judged: all such documents, relevant or not.",
-    ]
-    title = "Unique relevant documents (Voorhees 2002, Fig. 1)"
-    table = _people(wide, title, notes=notes, top=top)
-    return Section(frame=unique.frame, tables=[table], facts={})
-
-
-def _leave_out(audit: Audit, extras: Extras, top: int) -> Section:
-    import polars
-
-    frames, rows = [], []
-    ways: tuple[By, ...] = ("run", "group")
-    for by in ways:
-        found = audit.leave_out(by)
-        frames.append(found.frame.with_columns(by=polars.lit(by)))
-        rows += _summaries(found, by)
-    summary = polars.DataFrame(rows)
-    frame = polars.concat(frames).select("by", polars.all().exclude("by"))
-    lost = "relevant documents" if audit.remove == "relevant" else "judgments"
-    notes = [
-        f"Left out: {lost} that nobody else contributed. %: mean and largest absolute change of contributing"
-        " runs, and the run that has it; loss: mean with its sign. Places: mean and largest change of rank"
-        " among contributing runs, all on the judgments that are left. On ten: % on the ten topics with most"
-        " relevant documents.",
-    ]
-    digits = {
-        "percent": 2, "most": 2, "loss": 2, "change": 4, "places": 2, "on_ten": 2, "most_on_ten": 2,
-    }  # fmt: skip
-    tables = [
-        _people(
-            summary, "Leave one out (Zobel 1998; Lu et al. 2016, Table 5)", digits=digits, notes=notes,
-            keys=3,
-            names={name: SUMMARY.get(name, name.replace("_", " ")) for name in summary.columns},
-        )
-    ]  # fmt: skip
-    found = audit.leave_out("group")
-    order = found.in_papers_order()[::-1]
-    measures = len(found.measures)
-    shown = found.frame[(order * measures).tolist()].filter(polars.col("pooled"))
-    text = {
-        "run": "run", "left_out": "left out", "kind": "kind", "unique": "unique",
-        "value": str(found.measures[0]), "without": "without", "change": "change", "percent": "%",
-        "percent_on_ten": "% on ten", "rank": "rank", "rank_without": "without ",
-    }  # fmt: skip
-    tables.append(
-        _people(
-            shown, f"{found.measures[0]} when the group is left out (Voorhees 2002, Fig. 2, from its end)",
-            names=text, digits={"percent": 2, "percent_on_ten": 2}, top=top, keys=2,
-        )
-    )  # fmt: skip
-    return Section(frame=frame, tables=tables, facts={"leave_out": rows})
-
-
-def _summaries(found: LeftOut, by: By) -> list[dict[str, Any]]:
-    """One row a measure and kind of run, all kinds first."""
-    kinds = sorted({kind for kind, own in zip(found.kinds, found.pooled, strict=True) if own})
-    chosen: list[tuple[str, Any]] = [("all", found.pooled)]
-    if len(kinds) > 1:
-        chosen += [(kind, found.of_kind(kind)) for kind in kinds]
-    return [
-        {"left out": by, "measure": str(measure), "runs": name} | _cells(found.summary(place, rows))
-        for place, measure in enumerate(found.measures)
-        for name, rows in chosen
-    ]
-
-
-def _cells(one: LeaveOutSummary) -> dict[str, Any]:
-    return {
-        "number": one.runs, "percent": _known(one.mean_percent), "most": _known(one.max_percent),
-        "most_changed": one.most_changed, "loss": _known(one.mean_loss), "change": _known(one.mean_change),
-        "places": _known(one.mean_places), "most_places": one.max_places,
-        "on_ten": _known(one.mean_percent_on_ten), "most_on_ten": _known(one.max_percent_on_ten),
-    }  # fmt: skip
-
-
-def _reinforcement(audit: Audit, extras: Extras, top: int) -> Section:
-    found = audit.reinforcement()
-    frame = found.frame.sort("overlap", "run")
-    notes = [
-        f"Overlap: mean share of a run's first {found.depth} documents that another group's pooled run has"
-        f" there too; assessment: A_p@{found.k}, judged documents down to {found.k} divided by {found.k},"
-        f" however short the list. tau between them: {_number(found.tau)}.",
-    ]
-    table = _people(
-        frame, "Contributing runs by overlap with other groups", percent=["overlap", "assessment"], top=top,
-        notes=notes,
-    )  # fmt: skip
-    return Section(frame=frame, tables=[table], facts={"tau": _known(found.tau)})
-
-
-def _ties(audit: Audit, extras: Extras, top: int) -> Section:
-    import polars
-
-    found = audit.ties()
-    frame = found.frame.sort("tied_share", "run", descending=[True, False], nulls_last=True)
-    rules = {"rule": list(found.rules)} | {
-        rule: found.tau[:, place] for place, rule in enumerate(found.rules)
-    }
-    median = found.median_share()
-    notes = [
-        f"tau of {found.measure} between the orders of runs when ties go by doc id (trec), when lines stand"
-        " as they are in the file, and when tied documents are averaged. RBP without a level counts grades.",
-        f"{100 * found.with_ties():.0f}% of lists have ties among their first {found.top} documents"
-        + (
-            "." if np.isnan(median) else f"; there the median share of tied documents is {100 * median:.0f}%."
-        ),
-    ]
-    tables = [
-        _people(
-            polars.DataFrame(rules), "Rules for tied scores (Lu et al. 2016, Table 6)", notes=notes,
-            digits=dict.fromkeys(found.rules, 3),
-        ),
-        _people(
-            frame, f"Runs by share of tied scores in the first {found.top}", percent=["tied_share"], top=top
-        ),
-    ]  # fmt: skip
-    told = {
-        "median_share_of_ties": _known(median), "share_of_lists_with_ties": _known(found.with_ties()),
-        "tau": {
-            f"{a}, {b}": _known(float(found.tau[i, j]))
-            for i, a in enumerate(found.rules)
-            for j, b in enumerate(found.rules)
-            if i < j
-        },
-    }  # fmt: skip
-    return Section(frame=frame, tables=tables, facts={"ties": told})
-
-
-def assessment_frame(audit: Audit, extras: Extras) -> polars.DataFrame:
-    """Columns collection, run, kind, performance, assessment, random, popularity, tau: this one first."""
-    import polars
-
-    return polars.concat(
-        [
-            one.frame.select(
-                polars.lit(name).alias("collection"), polars.all(),
-                polars.lit(one.tau()["assessment"]).alias("tau"),
-            )
-            for name, one in _collections(audit, extras)
-        ]
-    )  # fmt: skip
-
-
-def _collections(audit: Audit, extras: Extras) -> list[tuple[str, Pseudo]]:
-    from sounding.data.sources import plain_name
-
-    return [(plain_name(audit.runs.qrels.source), audit.pseudo()), *extras.others]
-
-
-def _assessment(audit: Audit, extras: Extras, top: int) -> Section:
-    import polars
-
-    frame = assessment_frame(audit, extras)
-    taus = [
-        {"collection": name, "runs": len(one.runs), "k": one.k}
-        | {key: _known(tau) for key, tau in one.tau().items()}
-        for name, one in _collections(audit, extras)
-    ]
-    notes = [
-        "Assessment: A_p at k, judged documents down to k divided by k, however short the list. Random: MAP"
-        " with pseudo-judgments drawn from the pool (Soboroff et al. 2001),"
-        f" mean of {audit.draws} draws, seed {audit.seed}. Popularity: overlap with the other runs (Aslam &"
-        " Savell 2003).",
-    ]
-    digits = dict.fromkeys(("assessment", "random", "popularity"), 3)
-    tables = [
-        _people(
-            polars.DataFrame(taus), "tau with MAP, without judgments (Baillie et al., Fig. 12)",
-            digits=digits, notes=notes,
-        )
-    ]  # fmt: skip
-    own = audit.pseudo().frame.sort("performance", "run", descending=[True, False])
-    text = {
-        "run": "run", "kind": "kind", "performance": "MAP", "assessment": f"A_p@{audit.pseudo().k}",
-        "random": "random", "popularity": "popularity",
-    }  # fmt: skip
-    tables.append(_people(own, "Runs by MAP", names=text, top=top))
-    return Section(frame=frame, tables=tables, facts={"tau": taus})
-
-
-def _parts(audit: Audit, extras: Extras, top: int) -> Section:
-    if extras.parts is None:
-        raise ValueError("no parts were asked for")
-    frame = extras.parts.frame
-    notes = [
-        f"Pooled: documents that the {extras.parts.contributing} contributing runs brought into the pool;"
-        f" judged share: of the documents among the first {audit.runs.reach} of any run; relevant rate: of"
-        " the judged documents; runs: contributing runs that brought at least one.",
-    ]
-    percent = ["pool_share", "judged_share", "relevant_share", "relevant_rate"]
-    table = _people(frame, "Parts of the collection", percent=percent, top=top, notes=notes)
-    return Section(frame=frame, tables=[table], facts={})
-
-
-def _titles(audit: Audit, extras: Extras, top: int) -> Section:
-    found = extras.titles
-    if found is None:
-        raise ValueError("no titles were asked for")
-    notes = [
-        "Mean share of a title's words that judged documents hold, by the best rank in a contributing run;"
-        f" all relevant documents: {100 * found.overall:.0f}%.",
-    ]
-    if found.without_text or found.without_title:
-        notes.append(
-            f"Left out: {found.without_text:,} judged documents that the corpus does not hold,"
-            f" {found.without_title} topics without a title."
-        )
-    table = _people(
-        found.frame, "Title words in judged documents by pool rank", notes=notes,
-        percent=["relevant_share", "nonrelevant_share"],
-    )  # fmt: skip
-    told = {"overall": _known(found.overall), "without_text": found.without_text}
-    return Section(frame=found.frame, tables=[table], facts={"titles": told})
-
-
 def with_policies(tables: Sequence[Table], audit: Audit) -> list[Table]:
     """The tables, with the policies and what is not known of runs below the last."""
     last = tables[-1]
     notes = [*last.notes, *(f"{text[0].upper()}{text[1:]}." for text in audit.runs.remarks)]
     notes.append(f"Policies: {audit.runs.policies.describe()}.")
     return [*tables[:-1], replace(last, notes=notes)]
-
-
-def _known(value: float) -> float | None:
-    return value if np.isfinite(value) else None
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}" if np.isfinite(value) else "not defined"

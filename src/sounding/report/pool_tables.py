@@ -9,6 +9,7 @@ import numpy as np
 
 from sounding.collection.foresight import NEAR, POOR, Foresight
 from sounding.collection.replay import Replay
+from sounding.collection.strategies.samples import judged_chances
 from sounding.collection.strategy import Pick, Sample
 from sounding.errors import DataError
 from sounding.report.tables import Cell, Column, Table
@@ -129,24 +130,43 @@ def judged_table(pool: Retrieved, found: Replay) -> Table:
 def sampled_table(pool: Retrieved, found: Replay, strategy: Sample) -> Table:
     """A judged sample with its design: judgments from which `evaluate` estimates.
 
-    With strata, what was in the pool and not drawn is listed with grade -1: estimates need its number.
-    Otherwise the chance of every document drawn stands beside it.
+    With strata, what was in the pool and not drawn, or not judged, is listed with grade -1: estimates need
+    its number. Otherwise the chance of every document of having been drawn and judged stands beside it.
     """
+    if all(pick.stratum is None for pick in found.picks):
+        return _weighted_table(pool, found)
     grades = dict(zip((pick.document for pick in found.picks), _grades(found), strict=True))
     best = pool.best_ranks()
-    every = best.nonzero()[0].tolist()
-    stratified = any(pick.stratum is not None for pick in found.picks)
-    documents = every if stratified else sorted(grades)
-    topic = pool.topic
-    designs = [strategy.design(document) for document in documents]
+    documents = best.nonzero()[0]
     return Table(
         [
-            *_named(pool, documents, topic[np.array(documents, np.int64)].tolist()),
-            Column("grade", [grades.get(document, int(NOT_JUDGED)) for document in documents]),
-            Column("pool_rank", best[np.array(documents, np.int64)].tolist()),
-            Column("stratum", [stratum for stratum, _ in designs])
-            if stratified
-            else Column("probability", [probability for _, probability in designs]),
+            *_named(pool, documents.tolist(), pool.topic[documents].tolist()),
+            Column("grade", [grades.get(document, int(NOT_JUDGED)) for document in documents.tolist()]),
+            Column("pool_rank", best[documents].tolist()),
+            Column("stratum", [strategy.design(document)[0] for document in documents.tolist()]),
+        ]
+    )
+
+
+def _weighted_table(pool: Retrieved, found: Replay) -> Table:
+    """The judged documents of a sample without strata, by topic and doc id, and the chance of each."""
+    judged = ~np.isnan(found.grades)
+    drawn = np.array([pick.probability for pick in found.picks], np.float64)
+    topic = np.array([pick.topic for pick in found.picks], np.int64)
+    chances = judged_chances(drawn, topic, judged)
+    cells = [
+        (pick, grade, float(chance))
+        for pick, grade, chance, known in zip(found.picks, _grades(found), chances, judged, strict=True)
+        if known
+    ]
+    cells.sort(key=lambda cell: cell[0].document)
+    picks = [pick for pick, _, _ in cells]
+    return Table(
+        [
+            *_named(pool, [pick.document for pick in picks], [pick.topic for pick in picks]),
+            Column("grade", [grade for _, grade, _ in cells]),
+            Column("pool_rank", [pick.pool_rank for pick in picks]),
+            Column("probability", [chance for _, _, chance in cells]),
         ]
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from sounding.collection.strategies import adaptive, orders, samples, weights  # noqa: F401
@@ -12,7 +13,15 @@ from sounding.collection.strategy import STRATEGIES, Kind, State, Strategy, fing
 from sounding.errors import DataError, UnknownNameError
 from sounding.retrieved import Retrieved
 
-__all__ = ["ALIASES", "STRATEGIES", "find_strategy", "in_batches", "make_strategy", "restore"]
+__all__ = [
+    "ALIASES",
+    "STRATEGIES",
+    "every_strategy",
+    "find_strategy",
+    "in_batches",
+    "make_strategy",
+    "restore",
+]
 
 
 # What people call strategies in papers and mail.
@@ -23,12 +32,25 @@ ALIASES = {
 }  # fmt: skip
 
 
+# Strategies that build on more than a pool; the module that registers each is loaded when it is asked for.
+ELSEWHERE = {"mtc": "sounding.mtc.strategy"}
+
+
 def find_strategy(name: str) -> Kind:
     """The strategy of that name or alias; an error with the nearest names where there is none."""
     known = ALIASES.get(name, name)
+    if known in ELSEWHERE:
+        import_module(ELSEWHERE[known])
     if known not in STRATEGIES:
-        raise UnknownNameError("strategy", name, STRATEGIES)
+        raise UnknownNameError("strategy", name, [*STRATEGIES, *ELSEWHERE])
     return STRATEGIES[known]
+
+
+def every_strategy() -> list[Kind]:
+    """All strategies, those of other modules too."""
+    for name in ELSEWHERE:
+        find_strategy(name)
+    return list(STRATEGIES.values())
 
 
 def make_strategy(name: str, pool: Retrieved, *, seed: int = 0, **parameters: Any) -> Strategy:

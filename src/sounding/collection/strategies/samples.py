@@ -71,14 +71,14 @@ def stratified_sample(
 def weighted_sample(pool: TopicPool, rng: np.random.Generator, *, rate: float = 0.1) -> SampleQueue:
     """Every document drawn by itself, with the more chance the more AP may depend on it; for statAP.
 
-    The chance is proportional to the mean over the runs of 1 + 1/(r+1) + ... + 1/depth, which is the
-    document's part in the sum of precisions if all documents were relevant; no more than 1, and in sum
-    rate x size. How many are drawn is left to chance.
+    The chance is proportional to the mean over the runs of 1 + 1/r + 1/(r+1) + ... + 1/depth: the sum of
+    precisions is one over pairs of ranks, each with 1 / the deeper of the two, and this is the part of the
+    pairs that hold r. It is no more than 1, and in sum rate x size. How many are drawn is left to chance.
     """
     check_rate(rate)
-    depth = pool.lists.shape[1]
-    inverse = 1 / np.arange(1, depth + 1)
-    chances = capped_chances(pool.sums(1 + inverse.sum() - np.cumsum(inverse)), rate * pool.size)
+    inverse = 1 / np.arange(1, pool.lists.shape[1] + 1)
+    weights = 1 + np.cumsum(inverse[::-1])[::-1]
+    chances = capped_chances(pool.sums(weights), rate * pool.size)
     drawn = (rng.random(pool.size) < chances).nonzero()[0]
     return SampleQueue(rng.permutation(drawn).tolist(), None, chances)
 
@@ -114,6 +114,15 @@ def capped_chances(weights: Values, total: float) -> Values:
         if not over.any():
             return chances
         certain |= over
+
+
+def judged_chances(drawn: Values, topic: Counts, judged: NDArray[np.bool_]) -> Values:
+    """(document,): the chance of having been drawn and judged, of documents that were drawn.
+
+    Of each topic a random part of what was drawn is taken to have been judged; 0: nothing of the topic was.
+    """
+    known = np.bincount(topic[judged], minlength=int(topic.max(initial=0)) + 1)
+    return drawn * (known[topic] / np.bincount(topic)[topic]) if len(topic) else drawn
 
 
 def _stratified(stratum: Counts, rates: Sequence[float], rng: np.random.Generator) -> SampleQueue:

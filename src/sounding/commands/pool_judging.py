@@ -1,0 +1,257 @@
+"""What `sounding pool` lists and replays: the documents to judge, and judging that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from sounding.commands.options import progress_bar, remark, write_tables, write_text
+from sounding.commands.pool_checks import LINES, QRELS, Options
+from sounding.errors import DataError
+
+if TYPE_CHECKING:
+    from sounding.collection.depth_pool import Contributors
+    from sounding.collection.replay import Replay
+    from sounding.collection.strategy import Kind, Sample, Strategy
+    from sounding.ranking import Values
+    from sounding.report.tables import Table
+    from sounding.retrieved import Retrieved
+
+PEOPLE = ("table", "md", "latex")  # formats that people read
+BATCH = 10  # documents of each topic in the first batch, where nobody says how many
+
+
+def choose(pool: Retrieved, kind: Kind, options: Options) -> None:
+    """Print what is to be judged."""
+    import numpy as np
+
+    from sounding.collection.strategies import in_batches, make_strategy
+
+    given = _given(kind, options)
+    options["facts"] |= {
+        "strategy": kind.name, "parameters": {**kind.parameters, **given}, "seed": options["seed"],
+    }  # fmt: skip
+    say_pool(pool, options)
+    grades = grades_of(pool, options)
+    known = {document: float(grades[document]) for document in (~np.isnan(grades)).nonzero()[0].tolist()}
+    if options["batches"]:
+        strategy = in_batches(
+            kind.name, pool, options["batches"], seed=options["seed"], before=known, **given
+        )
+    else:
+        strategy = make_strategy(kind.name, pool, seed=options["seed"], **given)
+        for document, grade in known.items():
+            strategy.judge(document, grade)
+    _list(pool, strategy, kind, len(known), options)
+
+
+def _given(kind: Kind, options: Options) -> dict[str, Any]:
+    """The parameters of a strategy that were given."""
+    return {name: options[name] for name in kind.parameters if options.get(name) is not None}
+
+
+def say_contributors(contributors: Contributors, options: Options) -> None:
+    """Who contributes, and what does not fit together."""
+    for text in contributors.remarks:
+        remark(text, quiet=options["quiet"])
+    count, every = int(contributors.contributing.sum()), len(contributors.contributing)
+    remark(f"{count} of {every} runs contribute ({contributors.how})", quiet=options["quiet"])
+
+
+def say_pool(pool: Retrieved, options: Options) -> None:
+    """How large the pool is, and what it costs."""
+    from sounding.report.pool_tables import count, hours
+
+    topics = int((pool.lengths.max(axis=0) > 0).sum())
+    size, depth, runs = int((pool.best_ranks() > 0).sum()), options["depth"], len(pool.runs)
+    share = size / max(depth * runs * topics, 1)
+    remark(
+        f"pool: {count(size, 'document')}, {share:.0%} of {depth} x {count(runs, 'run')}"
+        f" x {count(topics, 'topic')};"
+        f" {hours(size, options['seconds']):,.1f} hours at {options['seconds']:g} s a document",
+        quiet=options["quiet"],
+    )
+    policies = ", ".join(f"{name} {options[name]}" for name in ("ties", "compat", "duplicates"))
+    remark(f"policies: {policies}", quiet=options["quiet"])
+
+
+def grades_of(pool: Retrieved, options: Options) -> Values:
+    """(document,): its grade; NaN where it is not judged, or not in the pool."""
+    import numpy as np
+
+    from sounding.collection.contributors import cut_judgments
+    from sounding.data.formats import read_qrels
+
+    if options["qrels"] is None:
+        return np.full(len(pool.docs), np.nan)
+    qrels = read_qrels(
+        options["qrels"], format=options["qrels_format"], duplicates=options["duplicates"],
+        fractional="accept",
+    )  # fmt: skip
+    if options["pool_depth"] is not None:
+        how = f"of {len(pool.runs)} contributing runs"
+        qrels, told = cut_judgments(qrels, pool, options["pool_depth"], how)
+        remark(told, quiet=options["quiet"])
+    options["judged"] = int(np.count_nonzero(qrels.grades >= 0))
+    grades = pool.grades(qrels)
+    grades[pool.best_ranks() == 0] = np.nan
+    return grades
+
+
+def _list(pool: Retrieved, strategy: Strategy, kind: Kind, judged: int, options: Options) -> None:
+    """The next documents: all of them, or one batch where the order follows the judgments."""
+    from sounding.report import pool_tables
+
+    count = len(pool.docs)
+    if options["batches"] or kind.adaptive:
+        count = (options["batches"] or BATCH) * len(pool.topics)
+    if options["budget"]:
+        count = min(count, options["budget"] - judged)
+    picks = strategy.next(count=count) if count > 0 else []
+    if not options["batches"]:
+        picks.sort(key=lambda pick: pick.document)  # by topic and doc id
+    quiet = options["quiet"]
+    hours = pool_tables.hours(len(picks), options["seconds"])
+    if options["qrels"] is not None:
+        remark(f"judged already: {pool_tables.count(judged, 'document')} of the pool", quiet=quiet)
+    left = int((pool.best_ranks() > 0).sum()) - judged
+    if not picks and left > 0 and options["budget"]:
+        remark(
+            f"the budget of {options['budget']:,} is spent; {left:,} documents of the pool are unjudged",
+            quiet=quiet,
+        )
+    elif not picks:
+        remark("nothing is left to judge; --simulate replays the judgments of --qrels", quiet=quiet)
+    elif judged or len(picks) < int((pool.best_ranks() > 0).sum()):
+        now = pool_tables.count(len(picks), "document")
+        remark(f"to judge now: {now}, {hours:,.1f} hours", quiet=quiet)
+    if kind.adaptive and picks:
+        remark(f"{kind.name} follows the judgments: judge these, and come back with --qrels", quiet=quiet)
+    if kind.sampled and judged == 0:
+        remark(
+            "when they are judged, this command with --qrels JUDGED --simulate -o FILE.tsv makes the qrels",
+            quiet=quiet,
+        )
+    if options["format_name"] == LINES:
+        write_text(pool_tables.lines(pool, picks), options["output"])
+    elif options["format_name"] == QRELS:
+        remark("qrels to fill in: put the grade of each document in place of -1", quiet=quiet)
+        write_text(pool_tables.trec_lines(pool_tables.blank_table(pool, picks)), options["output"])
+    else:
+        write(pool_tables.pick_table(pool, picks), options)
+
+
+def simulate(pool: Retrieved, kinds: Sequence[Kind], options: Options) -> None:
+    """What strategies would have found: a table for people, the documents of one for programs."""
+    import numpy as np
+
+    from sounding.collection.strategies import in_batches, make_strategy
+    from sounding.report import pool_tables
+
+    if len(kinds) > 1 and options["format_name"] == QRELS:
+        raise click.UsageError("qrels hold what one strategy had judged; name one, or write a table")
+    say_pool(pool, options)
+    grades = grades_of(pool, options)
+    if np.isnan(grades).all():
+        raise DataError(f"{options['qrels']}: no document of the pool is judged; nothing to replay")
+    steps = int((pool.best_ranks() > 0).sum())
+    found: dict[str, Replay] = {}
+    for kind in kinds:
+        given = _given(kind, options)
+        strategy = (
+            in_batches(kind.name, pool, options["batches"], seed=options["seed"], **given)
+            if options["batches"]
+            else make_strategy(kind.name, pool, seed=options["seed"], **given)
+        )
+        found[kind.name] = _replayed(strategy, kind.name, grades, steps, options)
+    options["facts"] |= {
+        "strategy": ",".join(found), "seed": options["seed"],
+        "parameters": {**kinds[0].parameters, **_given(kinds[0], options)} if len(kinds) == 1
+        else {kind.name: {**kind.parameters, **_given(kind, options)} for kind in kinds},
+    }  # fmt: skip
+    first = found[kinds[0].name]
+    if len(kinds) == 1 and kinds[0].sampled:
+        _say_sample(first, options)
+    if len(kinds) > 1:
+        write(pool_tables.comparison_table(found, steps), options)
+    elif options["format_name"] in PEOPLE:
+        write(pool_tables.replay_table(first, steps), options)
+    else:
+        table = (
+            pool_tables.sampled_table(pool, first, cast("Sample", strategy))
+            if kinds[0].sampled
+            else pool_tables.judged_table(pool, first)
+        )
+        if options["format_name"] == QRELS:
+            write_text(pool_tables.trec_lines(table), options["output"])
+        else:
+            write(table, options)
+    if options["chart"] is not None:
+        from sounding.report.charts import relevant_by_judgments, save
+
+        save(relevant_by_judgments(pool_tables.found_frame(found)), options["chart"])
+        remark(f"chart: {options['chart']}", quiet=options["quiet"])
+
+
+def _replayed(strategy: Strategy, name: str, grades: Values, steps: int, options: Options) -> Replay:
+    """The replay of one strategy."""
+    from sounding.collection.replay import replay
+
+    with progress_bar(
+        min(steps, options["budget"] or steps), quiet=options["quiet"], label=f"judging by {name}"
+    ) as progress:
+        return replay(
+            strategy, grades, budget=options["budget"], progress=progress,
+            level=1.0 if options["level"] is None else options["level"],
+        )  # fmt: skip
+
+
+def _say_sample(found: Replay, options: Options) -> None:
+    """What a sample and the judgments do not share: judged in vain, or drawn otherwise."""
+    import numpy as np
+
+    from sounding.report.pool_tables import count
+
+    size, known = len(found.picks), int(np.count_nonzero(~np.isnan(found.grades)))
+    if known < size:
+        weighted = any(pick.stratum is None for pick in found.picks)
+        what = (
+            "left out, with the chances of the others of their topic lowered to match"
+            if weighted
+            else "counted as not drawn"
+        )
+        remark(
+            f"{size - known:,} of the {count(size, 'document')} of the sample are unjudged: they are {what};"
+            " estimates are right only if chance left them unjudged",
+            quiet=options["quiet"],
+        )
+    lost = len({pick.topic for pick in found.picks}) - len(
+        {pick.topic for pick, grade in zip(found.picks, found.grades, strict=True) if not np.isnan(grade)}
+    )
+    if lost:
+        remark(
+            f"{count(lost, 'topic')} of the sample without a judgment: no estimate for"
+            f" {'them' if lost > 1 else 'it'}",
+            quiet=options["quiet"],
+        )
+    others = options["judged"] - known
+    if others:
+        remark(
+            f"{count(others, 'judged document')} {'are' if others > 1 else 'is'} not of this sample and left"
+            " out: another seed, rate, depth or runs? (Right where more than the sample was judged.)",
+            quiet=options["quiet"],
+        )
+
+
+def write(table: Table, options: Options) -> None:
+    """Print a table or write it to a file; json says how it was made."""
+    table = replace(table, facts={**options.get("facts", {}), **table.facts})
+    if options["format_name"] == "tsv":
+        from sounding.report.pool_tables import tab_separated
+
+        write_text(tab_separated(table), options["output"])
+    else:
+        write_tables([table], options["format_name"], options["output"])

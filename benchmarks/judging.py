@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import multiprocessing
+import os
 import random
 import re
 import socket
@@ -45,6 +46,7 @@ class Outcome:
     held: Counter[tuple[str, str]] = field(default_factory=Counter)  # documents at hand now
     beyond: int = 0  # documents that came to more people than judge them
     judged: int = 0
+    begun: float = 0.0  # processor time that the server had taken when the first one asked
 
 
 def make_files(folder: Path, runs: int, topics: int, depth: int, seed: int) -> None:
@@ -155,7 +157,16 @@ def hold(outcome: Outcome, topic: str, documents: list[str], overlap: int) -> No
         outcome.beyond += outcome.held[topic, doc] > overlap
 
 
-async def load(port: int, people: list[Person], given: argparse.Namespace) -> Outcome:
+def cpu_seconds(process: int) -> float:
+    """Processor time of a process so far, which says the same on a busy machine; NaN: not known here."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return float("nan")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def load(port: int, server: int, people: list[Person], given: argparse.Namespace) -> Outcome:
     outcome = Outcome()
     limits = httpx2.Limits(max_connections=given.assessors)
     async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", limits=limits, timeout=60) as client:
@@ -166,6 +177,7 @@ async def load(port: int, people: list[Person], given: argparse.Namespace) -> Ou
             except httpx2.ConnectError:
                 await asyncio.sleep(0.1)
         await client.get("/api/next", params={"topic": people[0][2]}, headers={"Cookie": people[0][0]})
+        outcome.begun = cpu_seconds(server)
         end = time.monotonic() + given.seconds
         await asyncio.gather(*(assess(client, person, given, outcome, end) for person in people))
     return outcome
@@ -196,7 +208,8 @@ def main() -> None:
         )
         server.start()
         try:
-            outcome = asyncio.run(load(port, people, given))
+            outcome = asyncio.run(load(port, server.pid or 0, people, given))
+            spent = cpu_seconds(server.pid or 0) - outcome.begun
         finally:
             server.terminate()
             server.join()
@@ -211,6 +224,7 @@ def main() -> None:
     )
     print(f"judged                     {outcome.judged:,} ({outcome.judged / given.seconds:.0f} a second)")
     print(f"judge-and-next, p50 / p99  {middle:.1f} / {late:.1f} ms, most {times.max():.1f}")
+    print(f"processor time a judgment  {1000 * spent / max(1, outcome.judged):.1f} ms")
     print(f"answers                    {dict(sorted(outcome.codes.items()))}")
     print(f"5xx                        {failed}")
     print(f"leases beyond overlap      {outcome.beyond}")

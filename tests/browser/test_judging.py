@@ -91,7 +91,8 @@ def test_digits_in_a_comment_judge_nothing_and_go_with_the_grade(site: Site, vis
     assert "POST" not in asked
     page.keyboard.press("Escape")
     press(page, "2")
-    [event] = [event for event in site.project.store.events() if judgments(site, 1) and event.kind == "judge"]
+    judgments(site, 1)
+    [event] = [event for event in site.project.store.events() if event.kind == "judge"]
     assert (event.doc, event.grade, event.comment) == (first, 2, "1 2 0 x s u: in 1912")
     assert page.input_value("#comment") == ""
 

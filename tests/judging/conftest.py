@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from tests.judging.databases import Server, running_server
 from tests.judging.web import make_project
 
-from sounding.judging.project import Project, open_project
+from sounding.judging.project import FILE, Project, open_project
 from sounding.judging.store import Store, open_store
 
 
@@ -45,22 +46,33 @@ def sea_reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return project.folder
 
 
-@pytest.fixture
-def project(sea_reports: Path, tmp_path: Path) -> Iterator[Project]:
-    """A small project of one's own."""
-    shutil.copytree(sea_reports, tmp_path / "project")
-    with open_project(tmp_path / "project") as opened:
-        yield opened
+@pytest.fixture(scope="session")
+def sea_reports_elsewhere(
+    tmp_path_factory: pytest.TempPathFactory, postgresql: Server
+) -> Iterator[tuple[Path, str]]:
+    """The same with PostgreSQL: the folder, and the address of a database that others are copies of."""
+    url = postgresql.fresh()
+    with make_project(tmp_path_factory.mktemp("sea"), database=url) as project:
+        folder = project.folder
+    yield folder, url
+    postgresql.drop(url)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def either_project(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Project]:
+def project(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Project]:
     """A small project of one's own on each of the databases."""
+    folder = tmp_path / "project"
     if request.param == "sqlite":
-        yield request.getfixturevalue("project")
+        shutil.copytree(request.getfixturevalue("sea_reports"), folder)
+        with open_project(folder) as opened:
+            yield opened
         return
+    source, template = request.getfixturevalue("sea_reports_elsewhere")
     server: Server = request.getfixturevalue("postgresql")
-    url = server.fresh()
-    with make_project(tmp_path, database=url) as made:
-        yield made
+    shutil.copytree(source, folder)
+    url = server.fresh(template)
+    record = json.loads((folder / FILE).read_text())
+    (folder / FILE).write_text(json.dumps({**record, "database": url}))
+    with open_project(folder) as opened:
+        yield opened
     server.drop(url)

@@ -25,18 +25,18 @@ class Server:
     def url(self, name: str) -> str:
         return f"postgresql:///{name}?host={self.folder}&user={USER}"
 
-    def fresh(self) -> str:
-        """The address of a new, empty database."""
+    def fresh(self, copied: str | None = None) -> str:
+        """The address of a new database: an empty one, or a copy of another that nobody is connected to."""
         psycopg = require("psycopg")
         name = f"judging_{uuid4().hex}"
+        template = "template0" if copied is None else _name(copied)
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE template0")
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
         return self.url(name)
 
     def drop(self, url: str) -> None:
-        name = url.removeprefix("postgresql:///").partition("?")[0]
         with require("psycopg").connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+            connection.execute(f"DROP DATABASE {_name(url)} WITH (FORCE)")
 
     def control(self, *arguments: str) -> None:
         _run("pg_ctl", "-D", str(self.folder / "data"), "-w", *arguments)
@@ -54,12 +54,19 @@ def running_server() -> Iterator[Server]:
     try:
         data = str(folder / "data")
         _run("initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
-        options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c max_connections=150"
+        # What must survive here is the end of a process, and never that of the machine.
+        options = (
+            f"-c fsync=off -c listen_addresses='' -c unix_socket_directories={folder} -c max_connections=150"
+        )
         _run("pg_ctl", "-D", data, "-w", "-l", str(folder / "log"), "-o", options, "start")
         yield server
     finally:
         server.control("stop", "-m", "immediate")
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _name(url: str) -> str:
+    return url.removeprefix("postgresql:///").partition("?")[0]
 
 
 def _run(*command: str) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from contextlib import closing
 from itertools import count
 from typing import Any
 
 import pytest
+from tests.conftest import require
 from tests.judging.web import TOPICS, Browser, add_person, signed_in
 
 from sounding.judging.limits import RateLimit
-from sounding.judging.project import Project
+from sounding.judging.project import FILE, Project
 
 _numbers = count(1)
 
@@ -34,16 +37,16 @@ def ann(project: Project) -> Browser:
 
 
 def test_judging_records_the_grade_with_its_design_and_brings_the_next_document(
-    either_project: Project,
+    project: Project,
 ) -> None:
-    pseudonym = add_person(either_project, "ann", topics=("MB001",))
-    ann = signed_in(either_project, "ann")
+    pseudonym = add_person(project, "ann", topics=("MB001",))
+    ann = signed_in(project, "ann")
     first, second = docs(ann.get("/api/next?topic=MB001"))
-    lease = either_project.store.leases(assessor=pseudonym)[0]
+    lease = project.store.leases(assessor=pseudonym)[0]
     answer = ann.send("/api/judge", grading(first, 2, comment="1 2 3", active=12.5, away=3.25))
     assert answer.status_code == 200
     assert docs(answer)[0] == second  # what was loaded meanwhile is what comes
-    event = list(either_project.store.events())[-1]
+    event = list(project.store.events())[-1]
     assert (event.sequence, event.kind, event.doc, event.grade) == (
         answer.json()["sequence"],
         "judge",
@@ -57,14 +60,14 @@ def test_judging_records_the_grade_with_its_design_and_brings_the_next_document(
     assert event.selection.weight is not None
 
 
-def test_the_same_submission_twice_is_one_judgment(either_project: Project) -> None:
-    add_person(either_project, "ann", topics=("MB001",))
-    ann = signed_in(either_project, "ann")
+def test_the_same_submission_twice_is_one_judgment(project: Project) -> None:
+    add_person(project, "ann", topics=("MB001",))
+    ann = signed_in(project, "ann")
     given = grading(docs(ann.get("/api/next?topic=MB001"))[0], 1)
     first, second = ann.send("/api/judge", given), ann.send("/api/judge", given)
     assert (first.json()["sequence"], first.json()["repeated"]) == (second.json()["sequence"], False)
     assert second.json()["repeated"]
-    assert len(either_project.store.standing()) == 1
+    assert len(project.store.standing()) == 1
 
 
 def test_a_key_used_for_another_grade_is_a_conflict(ann: Browser, project: Project) -> None:
@@ -75,12 +78,11 @@ def test_a_key_used_for_another_grade_is_a_conflict(ann: Browser, project: Proje
     assert [one.grade for one in project.store.standing()] == [1]
 
 
-def test_a_document_is_handed_to_no_more_people_than_judge_it(either_project: Project) -> None:
+def test_a_document_is_handed_to_no_more_people_than_judge_it(project: Project) -> None:
     for name in ("ann", "bob", "cem"):
-        add_person(either_project, name, topics=("MB001",))
+        add_person(project, name, topics=("MB001",))
     given = [
-        docs(signed_in(either_project, name).get("/api/next?topic=MB001&count=5"))
-        for name in ("ann", "bob", "cem")
+        docs(signed_in(project, name).get("/api/next?topic=MB001&count=5")) for name in ("ann", "bob", "cem")
     ]
     every = [doc for some in given for doc in some]
     assert len(every) == len(set(every)) == 15
@@ -238,6 +240,27 @@ def test_a_sign_of_life_lengthens_the_leases(ann: Browser, project: Project) -> 
     )
 
 
+# What makes the database refuse every event.
+FAILING = {
+    "sqlite": ["CREATE TRIGGER failing BEFORE INSERT ON event BEGIN SELECT RAISE(ABORT, '{said}'); END"],
+    "postgresql": [
+        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION '{said}'; END$$",
+        "CREATE TRIGGER failing BEFORE INSERT ON event EXECUTE FUNCTION fail()",
+    ],
+}
+
+
+def elsewhere(project: Project, statement: str) -> None:
+    """Run a statement on the database of a project through a connection of its own."""
+    place = json.loads((project.folder / FILE).read_text())["database"]
+    if place.startswith("postgresql"):
+        with require("psycopg").connect(place, autocommit=True) as connection:
+            connection.execute(statement)
+        return
+    with closing(sqlite3.connect(project.folder / place, isolation_level=None)) as connection:
+        connection.execute(statement)
+
+
 @pytest.mark.parametrize(
     "said", ["database or disk is full", "attempt to write a readonly database", "database is locked"]
 )
@@ -245,17 +268,14 @@ def test_what_the_database_refuses_is_never_called_recorded(
     ann: Browser, project: Project, said: str
 ) -> None:
     given = grading(docs(ann.get("/api/next?topic=MB001"))[0], 1)
-    with sqlite3.connect(project.folder / "judging.sqlite") as other:
-        other.execute(
-            f"CREATE TRIGGER failing BEFORE INSERT ON event BEGIN SELECT RAISE(ABORT, '{said}'); END"
-        )
+    for statement in FAILING[project.store._database.dialect]:
+        elsewhere(project, statement.format(said=said))
     answer = ann.send("/api/judge", given)
     assert answer.status_code == 503
-    assert "nothing was recorded" in answer.json()["detail"]
-    assert str(project.folder) not in answer.text
-    with sqlite3.connect(project.folder / "judging.sqlite") as other:
-        other.execute("DROP TRIGGER failing")
-    other.close()
+    assert answer.json()["detail"] == "the server cannot store or read anything now; send it again later"
+    elsewhere(
+        project, "DROP TRIGGER failing" + " ON event" * (project.store._database.dialect == "postgresql")
+    )
     assert project.store.standing() == []
     assert ann.send("/api/judge", given).json()["repeated"] is False
 

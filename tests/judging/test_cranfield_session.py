@@ -59,7 +59,7 @@ def truth_of(collections: Path) -> set[tuple[str, str]]:
 
 
 def session_of(retrieved: Retrieved) -> Session:
-    return Session(retrieved, measure="AP", depth=DEPTH, prior="runs", confidence="normal", refits="asked")
+    return Session(retrieved, measure="AP", depth=DEPTH, prior="runs", refits="asked")
 
 
 def test_a_session_over_http_ends_where_the_simulation_ends(

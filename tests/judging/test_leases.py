@@ -8,12 +8,13 @@ import sys
 import threading
 import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
-from tests.judging.small import begin
+from tests.judging.small import begin, found_by, found_by_replay
 
 from sounding.judging.events import Selection
-from sounding.judging.store import Lease, Offer, Store, Submission
+from sounding.judging.store import Lease, Offer, Receipt, Store, StoreError, Submission, open_store
 
 OFFERS = [Offer(doc=f"d{n}", selection=Selection(policy="depth", step=n + 1)) for n in range(60)]
 PEOPLE = 50
@@ -146,3 +147,63 @@ def test_who_comes_back_too_late_gets_another_document(store: Store) -> None:
     time.sleep(0.1)
     assert lease(store, "b") == ["d0"]
     assert lease(store, "a") == ["d1"]
+
+
+def test_a_judgment_and_the_next_documents_are_recorded_together_or_not_at_all(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = begin(store)
+    [lease] = engine.next("ann", "MB001")
+    before = store.last_sequence()
+
+    def act() -> Receipt:
+        return engine.judge("ann", "MB001", lease.doc, 1, key="once-and-for-all")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Store, "lease", refuse)
+        with pytest.raises(StoreError):
+            engine.and_next(act, "ann", "MB001", 2)
+    assert store.last_sequence() == before
+    assert store.standing() == []
+    assert [one.doc for one in store.leases("ann")] == [lease.doc]
+    assert found_by(engine, store) == found_by_replay(store)  # it has forgotten what was not recorded
+    receipt, leases = engine.and_next(act, "ann", "MB001", 2)
+    assert receipt is not None
+    assert not receipt.repeated
+    assert receipt.event.sequence == before + 1
+    assert [one.doc for one in store.leases("ann")] == [one.doc for one in leases]
+    assert lease.doc not in [one.doc for one in leases]
+    repeated, again = engine.and_next(act, "ann", "MB001", 2)
+    assert repeated is not None
+    assert repeated.repeated
+    assert [one.doc for one in again] == [one.doc for one in leases]
+    assert found_by(engine, store) == found_by_replay(store)
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise StoreError("the disk is full")
+
+
+def test_judge_and_next_wait_for_the_disk_once(tmp_path: Path) -> None:
+    with open_store(tmp_path / "x.sqlite") as store:
+        engine = begin(store)
+        [lease] = engine.next("ann", "MB001")
+        said: list[str] = []
+        store._database._connection.set_trace_callback(said.append)  # type: ignore[attr-defined]
+        engine.and_next(lambda: engine.judge("ann", "MB001", lease.doc, 1, key="k"), "ann", "MB001", 2)
+    assert [one for one in said if one.startswith(("BEGIN", "COMMIT"))] == ["BEGIN IMMEDIATE", "COMMIT"]
+
+
+def test_whoever_does_two_things_in_one_transaction_does_both_or_none(store: Store) -> None:
+    def half() -> None:
+        with store.together():
+            store.set_setting("one", "1")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        half()
+    assert store.setting("one") is None
+    with store.together():
+        store.set_setting("one", "1")
+        store.set_setting("two", "2")
+    assert (store.setting("one"), store.setting("two")) == ("1", "2")

@@ -6,18 +6,30 @@ import asyncio
 import gzip
 import json
 import random
+import subprocess
+import threading
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.judging.web import RUNS, add_person, signed_in
 
+from sounding.compare.runs import compare_runs
+from sounding.errors import DataError
 from sounding.judging import api, live
 from sounding.judging.app import create_app
-from sounding.judging.engine import Engine
+from sounding.judging.background import Prospects, Task
+from sounding.judging.engine import Engine, coverage_of
 from sounding.judging.events import Event, Kind
+from sounding.judging.exports import EXPORTS
 from sounding.judging.live import LiveFeed, Tally, curve_of
 from sounding.judging.messages import LiveState
 from sounding.judging.project import Project, open_project
+from sounding.judging.prospects import prospects, seconds_a_judgment
+from sounding.mtc import planning
+from sounding.report.mtc_tables import forecast_note
 
 
 def judge(project: Project, who: str, count: int, topic: str = "MB001", seed: int = 0) -> None:
@@ -81,14 +93,17 @@ def test_the_page_says_what_the_engine_says(project: Project) -> None:
         assert run["above_next"] == pytest.approx(above)
         assert run["low"] <= run["value"] <= run["high"]
     assert state["runs"][-1]["above_next"] is None
-    judged = {(one.topic, one.doc) for one in project.store.standing()}
+    graded = {(one.topic, one.doc) for one in project.store.standing() if one.grade is not None}
+    assert state["depths"] == [5, 10, 20]
     for run in state["runs"]:
-        first = [
-            tuple(line.split()[0:3:2])
-            for line in gzip.decompress(project.store.run(run["name"])).decode().splitlines()
-            if int(line.split()[3]) <= 10
+        lines = [
+            line.split() for line in gzip.decompress(project.store.run(run["name"])).decode().splitlines()
         ]
-        assert run["coverage"] == pytest.approx(sum(pair in judged for pair in first) / 40)  # four topics
+        for depth, share in zip(state["depths"], run["coverage"], strict=True):
+            first = [(topic, doc) for topic, _, doc, rank, _, _ in lines if int(rank) <= depth]
+            assert share == pytest.approx(sum(pair in graded for pair in first) / (4 * depth))  # four topics
+        assert run["ungraded"] == sum((line[0], line[2]) not in graded for line in lines)
+        assert run["joined"] == 0
     [person] = state["assessors"]
     assert (person["name"], person["judged"], person["per_active_hour"]) == ("ann", 12, 360)
     assert LiveState.model_validate(state).topics[2].judged == 12
@@ -103,7 +118,12 @@ def test_the_curve_is_the_same_after_a_restart(project: Project) -> None:
         feed._made = 0.0
         watched = feed.current()["curve"]
     with open_project(project.folder) as again:
-        fresh = LiveFeed(again).current()["curve"]
+        feed = LiveFeed(again)
+        alone = feed.current()["curve"]
+        assert alone == watched[-1:]
+        *_, last = prospects(again.store, again.store.last_sequence(), curve=True)
+        feed.earlier = last["curve"]
+        fresh = feed.current()["curve"]
     assert watched[-1] == fresh[-1]
     assert [point for point in fresh if point[0]] == [point for point in watched if point[0]]
     assert [judged for judged, _ in fresh] == sorted({judged for judged, _ in fresh})
@@ -123,6 +143,135 @@ def test_what_was_taken_back_leaves_the_curve(project: Project) -> None:
     project.engine.withdraw(ann, "MB001", key="back")
     feed._made = 0.0
     assert [judged for judged, _ in feed.current()["curve"]][-1] == 2
+
+
+def test_coverage_counts_only_what_a_run_has() -> None:
+    lists = np.array([[[0, 1, 2], [3, -1, -1]], [[-1, -1, -1], [-1, -1, -1]]], np.int32)
+    found = coverage_of(lists, np.array([True, False, True, False]))
+    assert found.depths == (3,)
+    np.testing.assert_allclose(found.shares, [[2 / 4], [np.nan]])
+    assert found.ungraded.tolist() == [2, 0]
+
+
+def test_a_run_that_came_late_is_known_to_have_come_late(project: Project, tmp_path: Path) -> None:
+    ann = add_person(project, "ann", topics=("MB001",))
+    judge(project, ann, 5)
+    lines = [f"MB001 Q0 d{number:02d} {number} {100 - number} late\n" for number in range(1, 21)]
+    (tmp_path / "late.txt").write_text("".join(lines))
+    project.engine.add_runs([str(tmp_path / "late.txt")])
+    runs = {run["name"]: run for run in LiveFeed(project).current()["runs"]}
+    assert {name: run["joined"] for name, run in runs.items()} == {"late": 5, **dict.fromkeys(RUNS, 0)}
+    graded = {one.doc for one in project.store.standing() if one.grade is not None}
+    assert runs["late"]["ungraded"] == 20 - len(graded & {f"d{number:02d}" for number in range(1, 21)})
+    assert runs["late"]["low"] <= runs["late"]["value"] <= runs["late"]["high"]
+    with open_project(project.folder) as again:
+        assert {run["name"]: run for run in LiveFeed(again).current()["runs"]} == runs
+
+
+def test_prospects_say_what_compare_and_plan_say(project: Project) -> None:
+    ann = add_person(project, "ann", topics=tuple(project.engine.topics()))
+    for topic in project.engine.topics():
+        judge(project, ann, 6, topic)
+    until = project.store.last_sequence()
+    first, *others, last = prospects(project.store, until)
+    assert "forecast" not in first
+    assert [len(one["forecast"]["needed"]) for one in (*others, last)] == [1, 2, 3, 4, 5]  # as they come
+    assert last["judged"] == 24
+    qrels = project.folder / "qrels.txt"
+    qrels.write_text("".join(EXPORTS["qrels"](project.store, project.engine._replay, until)))
+    runs = []
+    for name in RUNS:
+        runs.append(project.folder / f"{name}.txt")
+        runs[-1].write_bytes(gzip.decompress(project.store.run(name)))
+    expected = compare_runs(qrels, [str(run) for run in runs], ["AP"], settled=False)
+    assert [pairs for _, pairs, _ in last["matrix"]["cases"]] == expected.counts()[0].tolist()
+    assert last["matrix"]["topics"] == len(expected.topics)
+    assert last["matrix"]["reason"] == ""
+    courses = planning.courses(project.engine._replay.session, 0.95, range(5), most=3000)
+    assert last["forecast"]["needed"] == [int(one.needed) if one.reached else None for one in courses]
+    assert last["forecast"]["note"] == forecast_note(courses, 0.95, 10)  # seconds, as `judge` says
+    assert LiveState.model_validate({**LiveFeed(project).current(), "prospects": last}).prospects is not None
+
+
+def test_prospects_say_why_there_are_none(project: Project) -> None:
+    [only_matrix, both] = prospects(project.store, project.store.last_sequence())
+    assert only_matrix["matrix"]["reason"] == "There are no pairs of runs with judgments yet."
+    assert both["forecast"]["reason"] == "After 8 judgments it can be said what it would take."
+    assert seconds_a_judgment(project.store) == 30  # nobody has judged yet
+    ann = add_person(project, "ann", topics=("MB001",))
+    judge(project, ann, 3)
+    [matrix, _] = prospects(project.store, project.store.last_sequence())
+    assert matrix["matrix"]["reason"].startswith("Nothing can be tested yet: ")  # one topic
+    [nothing] = prospects(project.store, 1)  # before the runs came
+    assert nothing == {"sequence": 1, "judged": 0}
+
+
+def test_prospects_reach_the_page_from_a_process_of_their_own(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = add_person(project, "ann", topics=("MB001",))
+    judge(project, ann, 3)
+    feed = LiveFeed(project)
+    task = Prospects(project, feed, 0.01)
+    task._work_out()
+    assert feed.prospects is None  # nobody looks
+    assert feed.current()["prospects"] is None
+    task._work_out()
+    state = feed.current()
+    assert state["prospects"]["sequence"] == project.store.last_sequence()
+    assert state["prospects"]["judged"] == 3
+    assert LiveState.model_validate(state).prospects is not None
+    begun = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *given, **options: begun.append(given))
+    task._work_out()
+    task._next = 0.0
+    task._work_out()
+    assert not begun  # it takes its rest, and nothing was judged since
+    task.start()
+    task.stop()
+
+
+def test_a_task_goes_on_after_a_refusal(caplog: pytest.LogCaptureFixture) -> None:
+    done = threading.Event()
+    times = []
+
+    def work() -> None:
+        times.append(1)
+        if len(times) > 1:
+            done.set()
+        raise DataError("the disk is full")
+
+    task = Task("something", work, 0.001)
+    task.start()
+    assert done.wait(5)
+    task.stop()
+    assert "something: not now: the disk is full" in caplog.text
+
+
+def test_agreement_is_live(project: Project) -> None:
+    ann, bob = (add_person(project, name, topics=("MB001",)) for name in ("ann", "bob"))
+    feed = LiveFeed(project)
+    for number, (one, other) in enumerate([(0, 0), (1, 1), (2, 0), (1, None)]):
+        for who, grade in ((ann, one), (bob, other)):
+            project.engine.judge(who, "MB001", f"d{number:02d}", grade, key=f"{who}-{number}")
+    [found] = feed.current()["agreement"]
+    assert (found["first"], found["second"], found["common"]) == ("ann", "bob", 3)
+    assert found["observed"] == pytest.approx(2 / 3)
+    # By chance 1/3 * 2/3 + 1/3 * 1/3 = 1/3, so kappa = (2/3 - 1/3) / (2/3)
+    assert found["kappa"] == pytest.approx(0.5)
+    assert LiveState.model_validate(feed.current()).agreement[0].kappa == pytest.approx(0.5)
+
+
+def test_another_level_counts_what_was_found_anew(project: Project) -> None:
+    ann = add_person(project, "ann", topics=("MB001",))
+    judge(project, ann, 12)
+    feed = LiveFeed(project)
+    feed.current()
+    project.engine.change_settings(replace(project.settings, level=2))
+    feed._made = feed._took = 0.0
+    [person] = feed.current()["assessors"]
+    found = sum(one.grade == 2 for one in project.store.standing())
+    assert person["relevant"] == found < sum((one.grade or 0) >= 1 for one in project.store.standing())
 
 
 def test_many_who_watch_cost_one_working_out(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,14 @@ import re
 from collections import Counter
 
 import pytest
+from tests.judging.small import found_by, found_by_replay
 from tests.judging.web import PASSWORD, TOPICS, Browser, add_person, signed_in
 
+from sounding.judging.agreement import agreements
 from sounding.judging.audit import audit_sample
 from sounding.judging.events import FREE
-from sounding.judging.organiser_pages import agreements, shared_out
-from sounding.judging.project import Project
+from sounding.judging.organiser_pages import shared_out
+from sounding.judging.project import Project, open_project
 from sounding.judging.store import Standing
 
 
@@ -48,8 +50,9 @@ def test_more_assessors_are_wanted_than_there_are() -> None:
 def test_agreement_is_that_of_the_documents_both_could_judge() -> None:
     grades = [(0, 0), (0, 0), (1, 1), (0, 1), (1, 0), (2, None)]
     several = [
-        [standing(f"d{number}", one), standing(f"d{number}", other, who="b")]
-        for number, (one, other) in enumerate(grades)
+        (who, ("1", f"d{number}"), None if grade is None else float(grade))
+        for number, both in enumerate(grades)
+        for who, grade in zip("ab", both, strict=True)
     ]
     [found] = agreements(several, [0.0, 1.0, 2.0], {"a": "ann"})
     # 3 of 5 agree; by chance 3/5 * 3/5 + 2/5 * 2/5 = 0.52, so kappa = 0.08 / 0.48
@@ -58,7 +61,7 @@ def test_agreement_is_that_of_the_documents_both_could_judge() -> None:
 
 
 def test_agreement_that_chance_alone_would_give_is_not_known() -> None:
-    [found] = agreements([[standing("d", 0), standing("d", 0, who="b")]], [0.0, 1.0], {})
+    [found] = agreements([("a", ("1", "d"), 0.0), ("b", ("1", "d"), 0.0)], [0.0, 1.0], {})
     assert (found["observed"], found["kappa"]) == (1.0, None)
 
 
@@ -160,6 +163,74 @@ def test_the_order_of_one_topic_or_of_all_can_be_changed(olga: Browser, project:
     for wrong in ({"policy": "no-such-order"}, {"batch": "0"}, {"batch": "x"}, {"topic": "no-such-topic"}):
         given = {"topic": "MB001", "policy": "depth", "batch": "1", "warm_up": "0", **wrong}
         assert olga.post("/organise/order", **given).status_code == 400
+
+
+def settings_form(project: Project, **changes: str) -> dict[str, str]:
+    """The fields of the form as the page has them, with changes."""
+    present = project.settings
+    fields = {
+        "title": present.title, "measure": present.measure, "level": str(present.level),
+        "overlap": str(present.overlap), "feed": present.feed, "lease": f"{present.lease_seconds / 60:.0f}",
+    }  # fmt: skip
+    return fields | changes
+
+
+def test_settings_can_be_changed_while_people_judge(olga: Browser, project: Project) -> None:
+    ann, bob = (user.pseudonym for user in project.store.users() if user.name in ("ann", "bob"))
+    [lease] = project.engine.next(ann, "MB001")
+    project.engine.judge(ann, "MB001", lease.doc, 1, key="one")
+    olga.post("/organise/order", topic="", policy="depth", batch="3", warm_up="0")
+    olga.post("/organise/order", topic="303", policy="rank", batch="1", warm_up="0")
+    olga.get("/organise/project")
+    changed = settings_form(
+        project, title="A new title", overlap="2", feed="majority", lease="7", level="2.0", measure="P@5"
+    )
+    assert olga.post("/organise/settings", **changed).status_code == 303
+    found = project.settings
+    assert (found.title, found.overlap, found.feed, found.lease_seconds) == (
+        "A new title",
+        2,
+        "majority",
+        420,
+    )
+    assert (found.level, found.measure) == (2, "P@5")
+    assert lease.doc in [
+        one.doc for one in project.engine.next(bob, "MB001", 2)
+    ]  # a second opinion is wanted
+    assert project.engine.order("MB001").policy == "depth"  # as it was set before
+    assert project.engine.order("303").policy == "rank"
+    assert project.engine.live().relevant == 0  # grade 1 is no longer enough
+    page = olga.get("/organise/project").text
+    assert "A new title" in page
+    assert 'value="2.0" selected' in page
+    topics = olga.get("/organise/topics").text
+    assert '<option value="depth"' in topics
+    assert 'name="batch" type="number" min="1" max="1000" value="3" class="short"' in topics
+    with open_project(project.folder) as again:
+        assert again.settings == found
+    assert found_by(project.engine, project.store) == found_by_replay(project.store)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"measure": "Nothing@5"}, "Nothing"),
+        ({"level": "0.5"}, "level 0.5 is no grade of the scale"),
+        ({"level": "x"}, "is no number"),
+        ({"overlap": "0"}, "expected a whole number"),
+        ({"feed": "loudest"}, "loudest"),
+        ({"lease": "-1"}, "expected a whole number"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_and_nothing_changes(
+    olga: Browser, project: Project, changes: dict[str, str], said: str
+) -> None:
+    before = project.settings
+    answer = olga.post("/organise/settings", **settings_form(project, **changes))
+    assert answer.status_code == 400
+    assert said in answer.text
+    project.engine.catch_up()
+    assert project.settings == before
 
 
 def test_a_topic_is_chosen_and_dropped_with_its_text_kept(olga: Browser, project: Project) -> None:

@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from tests.docs_examples import run_page
 from tests.judging.databases import Server
 from tests.judging.small import SCALE, TOPICS, Runs, draw_runs
 
@@ -261,3 +262,9 @@ def test_a_backup_takes_the_place_of_the_database(tmp_path: Path, files: Path) -
     with open_project(tmp_path / "p") as project:
         assert list(project.store.events()) == events
         assert verify(project).problems == ()
+
+
+def test_the_examples_of_the_page_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_page(Path(__file__).parents[2] / "docs" / "judge.md")
+    assert (tmp_path / "monday.sqlite").stat().st_size > 0

@@ -85,7 +85,7 @@ def test_with_one_assessor_the_order_is_that_of_a_session_of_mtc(store: Store) -
     """The oracle is a session that never saw a database."""
     engine = begin(store, level=2)
     retrieved = read_retrieved(draw_runs(1), depth=8)
-    session = Session(retrieved, seed=3, depth=8, measure="AP(rel=2)", confidence="normal", refits="asked")
+    session = Session(retrieved, seed=3, depth=8, measure="AP(rel=2)", refits="asked")
     docs = retrieved.docs.texts()
     grades = random.Random(2)
     for number in range(15):
@@ -104,6 +104,41 @@ def test_with_one_assessor_the_order_is_that_of_a_session_of_mtc(store: Store) -
             assert engine.refit_if_due()
     assert engine.live().confidence.values.tolist() == session.confidence().values.tolist()
     assert engine.live().confidence.not_above.tolist() == session.confidence().not_above.tolist()
+
+
+def test_relevant_documents_that_no_run_has_count_for_what_there_is_to_find(store: Store) -> None:
+    """The oracle is a session that was told of them from the beginning."""
+    engine = begin(store, level=2)
+    for number, (doc, grade) in enumerate(
+        [("found-1", 2.0), ("found-2", 2.0), ("found-3", 1.0), ("found-4", None)]
+    ):
+        engine.judge("a", "7", doc, grade, key=f"search-{number}")
+    engine.judge("a", "MB001", "found-1", 2, key="other-topic")
+    engine.judge("a", "7", "found-3", 2, key="changed")
+    engine.withdraw("a", "7", "found-1", key="back")
+    retrieved = read_retrieved(draw_runs(1), depth=8)
+    wanted = [{"7": 2.0, "MB001": 1.0}.get(topic, 0.0) for topic in retrieved.topics]
+    known: dict[str, Any] = {"seed": 3, "depth": 8, "measure": "AP(rel=2)", "refits": "asked"}
+    told, ignorant = (Session(retrieved, elsewhere=elsewhere, **known) for elsewhere in (wanted, None))
+    values = engine.live().confidence.values.tolist()
+    assert values == told.confidence().values.tolist()
+    assert values != ignorant.confidence().values.tolist()
+    for topic, count in (("7", 3), ("MB001", 1), ("7", -1)):
+        ignorant.find_elsewhere(retrieved.topics.index(topic), count)
+    assert ignorant.ranking() == told.ranking()
+    assert Session.restored(retrieved, ignorant.state()).ranking() == told.ranking()
+    assert [lease.doc for lease in engine.next("b", "7")] == [
+        retrieved.docs.texts()[pick.document] for pick in told.next([retrieved.topics.index("7")])
+    ]
+    assert found_by(engine, store) == found_by_replay(store)
+    engine.add_runs({"late": {"7": {"found-2": 2.0, "d01": 1.0}}})  # now a run has one of them
+    together = read_retrieved({**draw_runs(1), "late": {"7": {"found-2": 2.0, "d01": 1.0}}}, depth=8)
+    again = Session(
+        together, elsewhere=[{"7": 1.0, "MB001": 1.0}.get(one, 0.0) for one in together.topics], **known
+    )
+    again.judge(together.docs.texts().index("found-2"), 2.0)
+    assert engine.live().confidence.values.tolist() == again.confidence().values.tolist()
+    assert found_by(engine, store) == found_by_replay(store)
 
 
 def test_a_sample_records_its_design_with_every_judgment(store: Store) -> None:

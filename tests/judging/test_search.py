@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 import threading
 from pathlib import Path
 
 import pytest
+from tests.conftest import require
 
 from sounding.data.corpus import Document
-from sounding.errors import DataError, FormatError
+from sounding.errors import DataError, FormatError, MissingPartError
 from sounding.judging.corpus_files import read_documents
 from sounding.judging.database import StoreError
-from sounding.judging.search import AROUND, Corpus, build_corpus, folded, indexed, query_terms, title_of
+from sounding.judging.search import (
+    AROUND,
+    Corpus,
+    Search,
+    build_corpus,
+    folded,
+    in_fts5,
+    indexed,
+    query_terms,
+    title_of,
+)
 
 TEXTS = {
     "latin": "Café Müller: the naïve approach to wing flutter.\nSecond line",
@@ -31,10 +43,19 @@ TEXTS = {
 }
 
 
+@pytest.fixture(scope="module", params=["fts5", "tantivy"])
+def engine(request: pytest.FixtureRequest) -> Search:
+    if request.param == "tantivy":
+        require("tantivy")
+    found: Search = request.param
+    return found
+
+
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+def corpus(tmp_path_factory: pytest.TempPathFactory, engine: Search) -> Corpus:
     path = tmp_path_factory.mktemp("corpus") / "corpus.sqlite"
-    assert build_corpus(path, (Document(doc, text) for doc, text in TEXTS.items())) == len(TEXTS)
+    documents = (Document(doc, text) for doc, text in TEXTS.items())
+    assert build_corpus(path, documents, search=engine) == len(TEXTS)
     return Corpus(path)
 
 
@@ -80,9 +101,9 @@ def test_documents_with_all_words_come_before_those_with_some(corpus: Corpus) ->
     assert len(corpus.search("naive", limit=1)) == 1
 
 
-def test_a_hit_shows_what_stands_around_the_first_word(tmp_path: Path) -> None:
+def test_a_hit_shows_what_stands_around_the_first_word(tmp_path: Path, engine: Search) -> None:
     text = "word " * 100 + "needle " + "hay " * 100
-    build_corpus(tmp_path / "c", [Document("d", text)])
+    build_corpus(tmp_path / "c", [Document("d", text)], search=engine)
     hit = Corpus(tmp_path / "c").search("needle")[0]
     assert "needle" in hit.snippet
     assert hit.snippet.startswith("…")
@@ -110,9 +131,9 @@ def test_threads_search_at_once(corpus: Corpus) -> None:
 
 def test_unspaced_scripts_are_indexed_by_pairs() -> None:
     assert indexed("a検索b").split() == ["a", "検索", "索", "b"]
-    assert query_terms("検索評") == ['"検索 索評"']
-    assert query_terms("検") == ['"検"*']
-    assert query_terms('x "a b" x') == ['"x"', '"a b"']
+    assert list(map(in_fts5, query_terms("検索評"))) == ['"検索 索評"']
+    assert list(map(in_fts5, query_terms("検"))) == ['"検"*']
+    assert list(map(in_fts5, query_terms('x "a b" x'))) == ['"x"', '"a b"']
     assert folded("ÉΣ") == folded("éς")
     assert title_of("\n\n  first \nsecond") == "first"
 
@@ -163,22 +184,48 @@ def test_a_missing_file_and_a_missing_corpus_are_one_clear_error(tmp_path: Path)
         Corpus(tmp_path / "corpus.sqlite")
 
 
-def test_a_corpus_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_corpus_appears_whole_or_not_at_all(tmp_path: Path, engine: Search) -> None:
     path = tmp_path / "corpus.sqlite"
     with pytest.raises(DataError, match="document 'a' stands twice"):
-        build_corpus(path, [Document("a", "x"), Document("a", "y")])
+        build_corpus(path, [Document("a", "x"), Document("a", "y")], search=engine)
     with pytest.raises(DataError, match="the corpus has no documents"):
-        build_corpus(path, [])
+        build_corpus(path, [], search=engine)
     with pytest.raises(DataError, match="cannot be stored"):
-        build_corpus(path, [Document("a\0b", "x")])
+        build_corpus(path, [Document("a\0b", "x")], search=engine)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_corpus_is_streamed(tmp_path: Path) -> None:
+def test_both_engines_rank_as_bm25_does(tmp_path: Path, engine: Search) -> None:
+    texts = ["tide " * 4, "tide", "tide " + "other " * 30, "other"]
+    build_corpus(tmp_path / "c", [Document(f"d{n}", text) for n, text in enumerate(texts)], search=engine)
+    assert [hit.doc for hit in Corpus(tmp_path / "c").search("tide")] == ["d0", "d1", "d2"]
+
+
+def test_without_tantivy_its_index_is_asked_for_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tantivy", None)
+    with pytest.raises(MissingPartError, match=r"sounding\[tantivy\]"):
+        build_corpus(tmp_path / "c", [Document("d", "x")], search="tantivy")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_index_is_one_clear_error(tmp_path: Path) -> None:
+    require("tantivy")
+    build_corpus(tmp_path / "c", [Document("d", "x")], search="tantivy")
+    (tmp_path / "c.tantivy" / "meta.json").write_text("nothing")
+    with pytest.raises(StoreError, match="the index cannot be read"):
+        Corpus(tmp_path / "c")
+
+
+def test_a_corpus_is_streamed(tmp_path: Path, engine: Search) -> None:
     """More documents than are held at once; each is let go before the next page."""
     seen: list[int] = []
     count = build_corpus(
-        tmp_path / "c", (Document(f"d{n}", f"text number {n}") for n in range(2600)), seen.append
+        tmp_path / "c",
+        (Document(f"d{n}", f"text number {n}") for n in range(2600)),
+        seen.append,
+        search=engine,
     )
     assert (count, sum(seen), max(seen)) == (2600, 2600, 500)
     assert [hit.doc for hit in Corpus(tmp_path / "c").search("2599")] == ["d2599"]

@@ -26,7 +26,7 @@ from tests.judging.small import TOPICS, begin, draw_runs, found_by, found_by_rep
 from sounding.judging.engine import Engine
 from sounding.judging.exports import qrels_lines
 from sounding.judging.settings import Order
-from sounding.judging.store import open_store
+from sounding.judging.store import Store, StoreError, open_store
 
 PEOPLE = st.sampled_from(["assessor-1", "assessor-2", "assessor-3"])
 TOPIC = st.sampled_from(TOPICS)
@@ -44,7 +44,11 @@ class Judging(RuleBasedStateMachine):
         self.place, self.remove = self.fresh()
         self.clock = SimpleNamespace(now=1000.0)
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr("sounding.judging.store.time", SimpleNamespace(time=lambda: self.clock.now))
+        for module in ("store", "people"):
+            self.patch.setattr(
+                f"sounding.judging.{module}.time", SimpleNamespace(time=lambda: self.clock.now)
+            )
+        self.signed: dict[str, tuple[str, float]] = {}  # cookie -> who is signed in, until when
         self.model: dict[tuple[str, str], dict[str, float | None]] = {}
         self.acts: list[tuple[str, ...]] = []  # what the log should hold: kind, assessor, topic, doc
         self.keys = 0
@@ -68,6 +72,10 @@ class Judging(RuleBasedStateMachine):
         self.engine = begin(
             self.store, runs=draw_runs(seed), overlap=overlap, order=order, lease_seconds=LEASE_SECONDS
         )
+        self.users = {
+            (user := self.store.add_user(name, "assessor")).pseudonym: user.id
+            for name in ("ann", "bob", "cem")
+        }
         self.begun = self.store.last_sequence()
 
     def key(self) -> str:
@@ -111,9 +119,29 @@ class Judging(RuleBasedStateMachine):
     def judge_what_a_search_found(self, assessor: str, topic: str, doc: str, grade: float | None) -> None:
         self.submit(assessor, topic, doc, grade, False)
 
+    @rule(assessor=PEOPLE, topic=TOPIC, grade=GRADE)
+    def the_disk_fails_between_a_grade_and_the_next_document(
+        self, assessor: str, topic: str, grade: float | None
+    ) -> None:
+        leases = self.engine.next(assessor, topic)
+        if not leases:
+            return
+        key = self.key()
+        with pytest.MonkeyPatch.context() as broken:
+            broken.setattr(Store, "lease", refuse)
+            with pytest.raises(StoreError):
+                self.engine.and_next(
+                    lambda: self.engine.judge(assessor, topic, leases[0].doc, grade, key=key),
+                    assessor, topic, 1,
+                )  # fmt: skip
+
     def submit(self, assessor: str, topic: str, doc: str, grade: float | None, twice: bool) -> None:
         key = self.key()
-        first = self.engine.judge(assessor, topic, doc, grade, key=key)
+        first, following = self.engine.and_next(
+            lambda: self.engine.judge(assessor, topic, doc, grade, key=key), assessor, topic, 1
+        )
+        assert first is not None
+        assert doc not in [lease.doc for lease in following]
         if twice:
             again = self.engine.judge(assessor, topic, doc, grade, key=key)
             assert (again.event, again.repeated) == (first.event, True)
@@ -174,10 +202,27 @@ class Judging(RuleBasedStateMachine):
         self.clock.now = max([self.clock.now, *(lease.expires for lease in self.store.leases())]) + 1
         assert self.store.leases() == []
 
+    @rule(assessor=PEOPLE, seconds=st.sampled_from([30.7, 300.7]))
+    def sign_in(self, assessor: str, seconds: float) -> None:
+        now, cookie = self.clock.now, f"cookie-{self.key()}"
+        self.store.add_sign_in(self.users[assessor], cookie, now + seconds)
+        # Those that have expired are forgotten, whatever the clock says later.
+        self.signed = {name: one for name, one in self.signed.items() if one[1] > now}
+        self.signed[cookie] = (assessor, now + seconds)
+
     @rule(assessor=PEOPLE)
     def sign_out(self, assessor: str) -> None:
-        self.store.release(assessor)
+        self.store.end_sign_ins(self.users[assessor])
+        self.signed = {name: one for name, one in self.signed.items() if one[0] != assessor}
         assert self.store.leases(assessor) == []
+
+    @invariant()
+    def those_are_signed_in_whose_time_has_not_passed(self) -> None:
+        for cookie, (assessor, expires) in self.signed.items():
+            found = self.store.sign_in(cookie)
+            assert (None if found is None else found.user.pseudonym) == (
+                assessor if expires > self.clock.now else None
+            )
 
     @rule(seconds=st.floats(-50, 50))
     def the_clock_jumps(self, seconds: float) -> None:
@@ -220,6 +265,10 @@ class Judging(RuleBasedStateMachine):
             self.store.close()
         self.patch.undo()
         self.remove()
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise StoreError("the disk is full")
 
 
 def in_a_folder() -> tuple[str, Any]:

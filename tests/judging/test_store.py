@@ -523,7 +523,9 @@ def test_no_server_is_one_clear_error(tmp_path: Path) -> None:
         open_store(f"postgresql:///x?host={tmp_path}&user=postgres")
 
 
-def test_a_backup_is_a_whole_copy_and_never_overwrites(store: Store, place: str, tmp_path: Path) -> None:
+def test_a_backup_is_a_whole_copy_and_never_overwrites(
+    store: Store, place: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     judge(store, "d1", 1, "a")
     target = tmp_path / "copy"
     if place.startswith("postgresql") and shutil.which("pg_dump") is None:
@@ -532,9 +534,26 @@ def test_a_backup_is_a_whole_copy_and_never_overwrites(store: Store, place: str,
     with pytest.raises(DataError, match="there is a file already"):
         store.backup(target)
     if not place.startswith("postgresql"):
-        with open_store(target) as copy:
-            assert list(copy.events()) == list(store.events())
-    assert target.stat().st_size > 0
+        restored(str(target), store)
+        return
+    server: Server = request.getfixturevalue("postgresql")
+    url = server.fresh()
+    done = subprocess.run(
+        ["pg_restore", "--exit-on-error", f"--dbname={url}", str(target)], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    restored(url, store)
+    server.drop(url)
+
+
+def restored(place: str, original: Store) -> None:
+    """A copy has what the original has, goes on where it was, and guards its log as well."""
+    with open_store(place) as copy:
+        assert list(copy.events()) == list(original.events())
+        assert copy.damage() == []
+        assert judge(copy, "d2", 0, "b") == original.last_sequence() + 1
+        with pytest.raises(StoreError), copy._database.write() as run:
+            run("DELETE FROM event")
 
 
 # ---- several writers

@@ -145,7 +145,7 @@ class Browser:
         return answer
 
 
-def signed_in(project: Project, name: str, app: FastAPI | None = None) -> Browser:
+def signed_in(project: Project, name: str, app: FastAPI | None = None, password: str = PASSWORD) -> Browser:
     browser = Browser(project, app)
-    assert browser.sign_in(name).status_code == 303
+    assert browser.sign_in(name, password).status_code == 303
     return browser

@@ -132,6 +132,13 @@ def command() -> None:
     metavar="URL",
     help="An empty PostgreSQL database, postgresql://...; default: a SQLite file in DIR.",
 )
+@click.option(
+    "--search",
+    type=click.Choice(["fts5", "tantivy"]),
+    default="fts5",
+    show_default=True,
+    help="Search over the corpus: SQLite's, or the faster tantivy (an extra).",
+)
 @click.option("--quiet", is_flag=True, help="No progress bar, no remarks.")
 def init(folder: Path, **options: Any) -> None:
     """Make a project in DIR, which must not exist or be empty."""
@@ -151,7 +158,7 @@ def init(folder: Path, **options: Any) -> None:
         project = create_project(
             folder, corpus=options["corpus"], topics=options["topics"], runs=options["runs"],
             settings=settings, database=options["database"], run_format=options["run_format"],
-            progress=progress,
+            progress=progress, search=options["search"],
         )  # fmt: skip
     with project:
         _say_what_there_is(project, options["quiet"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Annotated, Any
 
 import anyio
@@ -33,7 +33,7 @@ from sounding.judging.messages import (
 )
 from sounding.judging.project import digest_of
 from sounding.judging.replay import Replay
-from sounding.judging.store import Receipt, Standing, Topic, User
+from sounding.judging.store import Lease, Receipt, Standing, Topic, User
 from sounding.judging.web import (
     Asking,
     Context,
@@ -171,7 +171,8 @@ def next_documents(
 ) -> Work:
     """The documents of a topic that you are to judge, the first one first."""
     asked = own_topic(here, who, topic)
-    return Work(topic=topic, documents=at_hand(here, who, asked, count, have))
+    leases = here.project.engine.next(who.pseudonym, topic, count)
+    return Work(topic=topic, documents=_texts(here, asked, leases, have))
 
 
 @judging.get("/document")
@@ -189,30 +190,31 @@ def document(
 @judging.post("/judge")
 def judge(given: Grading, here: Here, who: Assessor) -> Recorded:
     """Record a grade, or the change of one; when this answers, it is on the disk."""
-    asked = own_topic(here, who, given.topic)
-    existing(here, who, given.topic, given.doc)
-    receipt = here.project.engine.judge(
-        who.pseudonym, given.topic, given.doc, given.grade, key=given.key, comment=given.comment,
-        active=given.active, away=given.away,
+    return _recorded(
+        here, who, given, given.doc,
+        lambda: here.project.engine.judge(
+            who.pseudonym, given.topic, given.doc, given.grade, key=given.key, comment=given.comment,
+            active=given.active, away=given.away,
+        ),
     )  # fmt: skip
-    return _recorded(here, who, asked, given, receipt)
 
 
 @judging.post("/skip")
 def skip(given: Skipping, here: Here, who: Assessor) -> Recorded:
     """Put a document off: it comes again when nothing else is left."""
-    asked = own_topic(here, who, given.topic)
-    existing(here, who, given.topic, given.doc)
-    receipt = here.project.engine.skip(who.pseudonym, given.topic, given.doc, key=given.key)
-    return _recorded(here, who, asked, given, receipt)
+    return _recorded(
+        here, who, given, given.doc,
+        lambda: here.project.engine.skip(who.pseudonym, given.topic, given.doc, key=given.key),
+    )  # fmt: skip
 
 
 @judging.post("/undo")
 def undo(given: Withdrawal, here: Here, who: Assessor) -> Recorded:
     """Take a judgment back; its document is at hand again."""
-    asked = own_topic(here, who, given.topic)
-    receipt = here.project.engine.withdraw(who.pseudonym, given.topic, given.doc, key=given.key)
-    return _recorded(here, who, asked, given, receipt)
+    return _recorded(
+        here, who, given, None,
+        lambda: here.project.engine.withdraw(who.pseudonym, given.topic, given.doc, key=given.key),
+    )  # fmt: skip
 
 
 @judging.post("/at-work")
@@ -259,9 +261,7 @@ def existing(here: Context, who: User, topic: str, doc: str) -> None:
             raise RefusedError(404, "there is no such document")
 
 
-def at_hand(here: Context, who: User, topic: Topic, count: int, have: list[str]) -> list[ShownDocument]:
-    """The documents that an assessor is to judge, without the texts that the page has already."""
-    leases = here.project.engine.next(who.pseudonym, topic.id, count) if count else []
+def _texts(here: Context, topic: Topic, leases: list[Lease], have: list[str]) -> list[ShownDocument]:
     return [_shown(here, lease.doc, topic.title, None, text=lease.doc not in have) for lease in leases]
 
 
@@ -282,11 +282,20 @@ def _standing(here: Context, who: User, topic: str, doc: str) -> Standing | None
 
 
 def _recorded(
-    here: Context, who: User, topic: Topic, given: Grading | Skipping | Withdrawal, receipt: Receipt | None
+    here: Context,
+    who: User,
+    given: Grading | Skipping | Withdrawal,
+    doc: str | None,
+    act: Callable[[], Receipt | None],
 ) -> Recorded:
+    """Do something about a topic of one's own, and a document that exists where one is named."""
+    topic = own_topic(here, who, given.topic)
+    if doc is not None:
+        existing(here, who, topic.id, doc)
+    receipt, leases = here.project.engine.and_next(act, who.pseudonym, topic.id, given.count)
     return Recorded(
         topic=topic.id,
-        documents=at_hand(here, who, topic, given.count, given.have),
+        documents=_texts(here, topic, leases, given.have),
         sequence=0 if receipt is None else receipt.event.sequence,
         repeated=receipt is not None and receipt.repeated,
         doc=None if receipt is None else receipt.event.doc,
@@ -309,13 +318,15 @@ async def live_stream(here: Here, asking: Asking) -> StreamingResponse:
 
 
 async def _stream(here: Context, digest: str) -> AsyncIterator[str]:
-    last, checked = -1, time.monotonic()
+    last: Any = None
+    checked = time.monotonic()
     yield "retry: 3000\n\n"
     while True:
         state = await run_in_threadpool(here.live.current)
-        if state["sequence"] != last:
-            last = state["sequence"]
-            yield f"id: {last}\ndata: {LiveState.model_validate(state).model_dump_json()}\n\n"
+        present = (state["sequence"], state["prospects"])
+        if present != last:
+            last = present
+            yield f"id: {state['sequence']}\ndata: {LiveState.model_validate(state).model_dump_json()}\n\n"
         if time.monotonic() - checked >= BEAT_SECONDS:
             checked = time.monotonic()
             signed_in = await run_in_threadpool(here.project.store.sign_in, digest)

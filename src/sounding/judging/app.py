@@ -20,7 +20,8 @@ from starlette.exceptions import HTTPException
 from sounding.errors import DataError, SoundingError
 from sounding.judging import api, assessor_pages, organiser_pages, sign_in_pages
 from sounding.judging.auth import Door, RefusedError
-from sounding.judging.live import LiveFeed, Refits
+from sounding.judging.background import Prospects, refits
+from sounding.judging.live import LiveFeed
 from sounding.judging.project import Project
 from sounding.judging.store import ConflictError, StoreError
 from sounding.judging.web import FOLDER, Context, Shell, refusal
@@ -35,16 +36,19 @@ ROUTERS = (
 
 def create_app(project: Project) -> FastAPI:
     """The judging server of a project, as an ASGI application."""
-    refits = Refits(project.engine)
+    feed = LiveFeed(project)
+    tasks = (refits(project.engine), Prospects(project, feed))
 
     @asynccontextmanager
     async def running(_: FastAPI) -> AsyncIterator[None]:
-        refits.start()
+        for task in tasks:
+            task.start()
         yield
-        refits.stop()
+        for task in tasks:
+            task.stop()
 
     app = FastAPI(title="sounding judge", version="1", docs_url=None, redoc_url=None, lifespan=running)
-    app.state.context = Context(project=project, door=Door(project.store), live=LiveFeed(project))
+    app.state.context = Context(project=project, door=Door(project.store), live=feed)
     for router in ROUTERS:
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=FOLDER / "static"))
@@ -66,7 +70,7 @@ def _refused(request: Request, error: Exception) -> Response:
         status = 409
     elif isinstance(error, StoreError):
         log.error("%s", error)
-        return refusal(request, 503, "the server cannot store or read anything now; nothing was recorded")
+        return refusal(request, 503, "the server cannot store or read anything now; send it again later")
     else:
         status = 400
     return refusal(request, status, str(error), headers)
@@ -117,12 +121,22 @@ def serve(project: Project, host: str, port: int, **options: Any) -> None:
         uvicorn.Server(config).run(sockets=[listening])
 
 
+def can_listen(host: str, port: int) -> bool:
+    """Whether nobody else listens at an address of this machine."""
+    try:
+        _listening(host, port).close()
+    except DataError:
+        return False
+    return True
+
+
 def _listening(host: str, port: int) -> socket.socket:
     """A socket at an address; one that is taken or not this machine's is refused in one line."""
     made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host.strip("[]"), port))
+        made.listen(2048)  # whoever comes before the server is ready waits a moment
     except OSError as error:
         made.close()
         raise DataError(

@@ -50,7 +50,10 @@ class Database(Protocol):
     place: str  # as messages call it
 
     def write(self) -> AbstractContextManager[Statements]:
-        """A transaction that may change something; no other one runs meanwhile."""
+        """A transaction that may change something; no other one runs meanwhile.
+
+        One inside another is part of it.
+        """
 
     def read(self) -> AbstractContextManager[Statements]:
         """Statements that change nothing."""
@@ -99,6 +102,9 @@ class SqliteDatabase:
     def write(self) -> Iterator[Statements]:
         """A transaction that may change something; no other one runs meanwhile."""
         with self._lock, self._explained():
+            if self._connection.in_transaction:  # of this thread, which has the lock
+                yield _SqliteStatements(self._connection)
+                return
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield _SqliteStatements(self._connection)
@@ -165,6 +171,7 @@ class PostgresDatabase:
         self._url = url
         self.place = shown_url(url)
         self._lock = threading.RLock()
+        self._inside = False  # a transaction
         with self._explained():
             self._connection = self._connected()
 
@@ -172,7 +179,11 @@ class PostgresDatabase:
     def write(self) -> Iterator[Statements]:
         """A transaction that may change something; no other one runs meanwhile."""
         with self._lock, self._explained():
+            if self._inside:  # of this thread, which has the lock
+                yield _PostgresStatements(self._connection)
+                return
             self._begin()
+            self._inside = True
             try:
                 run = _PostgresStatements(self._connection)
                 run(sql.LOCK)
@@ -182,6 +193,8 @@ class PostgresDatabase:
                 if not self._connection.closed:
                     self._connection.execute("ROLLBACK")
                 raise
+            finally:
+                self._inside = False
 
     @contextmanager
     def read(self) -> Iterator[Statements]:

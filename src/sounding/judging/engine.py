@@ -7,9 +7,13 @@ all others are.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sounding.errors import DataError
 from sounding.judging.replay import Replay, run_content
@@ -20,6 +24,17 @@ from sounding.mtc import Confidence
 from sounding.policies import DEFAULT_POLICIES
 from sounding.retrieved import read_retrieved
 from sounding.workers import Progress
+
+DEPTHS = (5, 10, 20, 50, 100, 200, 500)  # down to which it is told how much of a run is graded
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Coverage:
+    """How much of what each run retrieved has a grade."""
+
+    depths: tuple[int, ...]
+    shares: NDArray[np.float64]  # (run, depth) of the documents that it has down to there; NaN: it has none
+    ungraded: NDArray[np.int64]  # (run,) documents of all its lists
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -32,6 +47,8 @@ class Live:
     cannot: int  # among them: nobody could, or not settled
     topics: dict[str, tuple[int, int, int]]  # judged, relevant, left
     confidence: Confidence
+    coverage: Coverage
+    joined: tuple[int, ...]  # (run,) documents that were judged when it came
 
 
 class Engine:
@@ -41,6 +58,7 @@ class Engine:
         self._store = store
         self._lock = threading.RLock()
         self._replay = Replay(store.run)
+        self._doubtful = False  # whether the replay may know of what the log does not have
         self._fitting = threading.Lock()
         self.catch_up()
 
@@ -57,8 +75,10 @@ class Engine:
     def catch_up(self) -> int:
         """Follow what other processes have added to the log; returns the last event's number."""
         with self._lock:
-            self._replay.follow(self._store.events(self._replay.sequence))
-            return self._replay.sequence
+            replay = Replay(self._store.run) if self._doubtful else self._replay
+            replay.follow(self._store.events(replay.sequence))
+            self._replay, self._doubtful = replay, False
+            return replay.sequence
 
     def next(self, assessor: str, topic: str, count: int = 1) -> list[Lease]:
         """The documents that an assessor has at hand, then new ones, up to `count`; fewer: no more are left.
@@ -80,6 +100,20 @@ class Engine:
                 if len(leases) == count or len(offers) < asked:
                     return leases
                 asked *= 2  # others have taken all of these since
+
+    def and_next(
+        self, act: Callable[[], Receipt | None], assessor: str, topic: str, count: int
+    ) -> tuple[Receipt | None, list[Lease]]:
+        """What an act of this engine gives, and the documents at hand after it, all in one transaction."""
+        with self._lock:
+            before = self._replay.sequence
+            try:
+                with self._store.together():
+                    return act(), self.next(assessor, topic, count) if count else []
+            except BaseException:
+                # What was followed may not have been recorded.
+                self._doubtful = self._doubtful or self._replay.sequence != before
+                raise
 
     def judge(
         self,
@@ -137,6 +171,11 @@ class Engine:
         """In which order a topic is judged."""
         with self._lock:
             return self._replay.order(topic)
+
+    def general_order(self) -> Order:
+        """In which order topics are judged that have none of their own."""
+        with self._lock:
+            return self._replay.general_order()
 
     def set_order(self, topic: str | None, order: Order, *, by: str | None = None) -> None:
         """Change the order of a topic (None: of all) from now on; what is at hand stays at hand."""
@@ -197,10 +236,11 @@ class Engine:
         ]
 
     def live(self) -> Live:
-        """How sure the ranking is now; for organisers only."""
+        """How sure the ranking is now; for organisers only. Judging goes on while it is worked out."""
         with self._lock:
             self.catch_up()
-            return live_of(self._replay)
+            work = live_work(self._replay)
+        return work()
 
     def refit_if_due(self) -> bool:
         """Fit the model of relevance anew if judgments have doubled; for a thread in the background.
@@ -226,8 +266,8 @@ class Engine:
         return True
 
 
-def live_of(replay: Replay) -> Live:
-    """How sure the ranking is where a replay stands."""
+def live_work(replay: Replay) -> Callable[[], Live]:
+    """Work that finds how sure the ranking is where a replay stands now; it may run in another thread."""
     level = replay.settings.level
     judged: dict[str, list[float | None]] = {}
     for (topic, _), verdict in replay.verdicts.items():
@@ -237,15 +277,31 @@ def live_of(replay: Replay) -> Live:
         for topic, grades in judged.items()
     }
     every = [grade for grades in judged.values() for grade in grades]
-    return Live(
-        sequence=replay.sequence, judged=len(every), relevant=sum(relevant.values()),
-        cannot=sum(grade is None for grade in every),
-        topics={
-            topic: (len(judged.get(topic, ())), relevant.get(topic, 0), replay.left(topic))
-            for topic in sorted({*replay.retrieved.topics, *judged})
-        },
-        confidence=replay.session.confidence(),
+    topics = {
+        topic: (len(judged.get(topic, ())), relevant.get(topic, 0), replay.left(topic))
+        for topic in sorted({*replay.retrieved.topics, *judged})
+    }
+    sequence, lists, graded = replay.sequence, replay.retrieved.lists, replay.graded()
+    joined = tuple(replay.joined[run] for run in replay.retrieved.runs)
+    confidence = replay.session.drawing()
+    return lambda: Live(
+        sequence=sequence, judged=len(every), relevant=sum(relevant.values()),
+        cannot=sum(grade is None for grade in every), topics=topics, confidence=confidence(),
+        coverage=coverage_of(lists, graded), joined=joined,
     )  # fmt: skip
+
+
+def coverage_of(lists: NDArray[np.int32], graded: NDArray[np.bool_]) -> Coverage:
+    """How much of the lists (run, topic, rank) of document numbers, -1 beyond their ends, is graded."""
+    longest = lists.shape[2]
+    depths = (*(depth for depth in DEPTHS if depth < longest), longest)
+    there = lists >= 0
+    known = np.where(there, graded[lists], False)
+    retrieved, found = (
+        np.cumsum(part.sum(axis=1), axis=1)[:, np.array(depths) - 1] for part in (there, known)
+    )
+    shares = np.divide(found, retrieved, out=np.full(found.shape, np.nan), where=retrieved > 0)
+    return Coverage(depths=depths, shares=shares, ungraded=retrieved[:, -1] - found[:, -1])
 
 
 def first_settings(store: Store, settings: Settings) -> None:

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import NamedTuple
 
+from sounding.judging.audit import POLICY as AUDIT
 from sounding.judging.events import Selection
 from sounding.judging.replay import Replay
 from sounding.judging.settings import Feed
@@ -51,8 +52,10 @@ def prels_lines(store: Store, feed: Feed, until: int | None = None) -> Lines:
     Only documents of a sample are there: for others no chance is known.
     """
     for judged in _judged(store, feed, until):
-        chance = None if judged.selection is None else judged.selection.probability
-        if chance is not None:
+        chosen = judged.selection
+        # An audit draws from what is judged, and not from the pool: its chance says nothing here.
+        if chosen is not None and chosen.probability is not None and chosen.policy != AUDIT:
+            chance = chosen.probability
             yield f"{judged.topic} {judged.doc} {_number(judged.grade)} {SAMPLED} {chance!r}\n"
 
 

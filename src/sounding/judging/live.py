@@ -6,25 +6,26 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from sounding.data.tables import Run
-from sounding.judging.engine import Engine, Live, live_of
+from sounding.judging.agreement import Opinion, agreements
+from sounding.judging.engine import Live, live_work
 from sounding.judging.events import Event
 from sounding.judging.project import Project
-from sounding.judging.replay import Replay, run_of
+from sounding.judging.replay import Replay
 from sounding.judging.store import Store
-from sounding.mtc import Confidence
 
 HOUR = 3600.0
 NORMAL = 1.959964  # deviations to either side that hold 95% of a normal distribution
 SURE = 0.95  # the chance from which on the order of two runs counts as settled
 POINTS = 40  # of the curve of confidence that are worked out anew after a restart
-FIRST = 10  # documents of a run that users look at: how many of them are judged is shown
-BETWEEN = 1.0  # seconds between two workings-out: judging comes first
+BETWEEN = 1.0  # seconds between two workings-out at least
+REST = 4.0  # times as long as the last one took pass before the next: judging comes first
+
+Curve = list[tuple[int, float]]  # documents judged, and how sure the ranking was then
 
 
 @dataclass(slots=True)
@@ -51,7 +52,7 @@ class Tally:
     def __init__(self, level: float) -> None:
         self.sequence = 0
         self.work: dict[str, Work] = {}
-        self._level = level
+        self.level = level
         self._stands: dict[tuple[str, str, str], float | None] = {}  # (assessor, topic, doc) -> grade
 
     def follow(self, events: Iterable[Event]) -> None:
@@ -61,9 +62,10 @@ class Tally:
             if event.assessor is not None and event.kind in ("judge", "withdraw"):
                 self._take(event, (event.assessor, event.topic or "", event.doc or ""))
 
-    def judged(self) -> set[tuple[str, str]]:
-        """(topic, document) of all that anybody has judged."""
-        return {(topic, doc) for _, topic, doc in self._stands}
+    def opinions(self) -> Iterator[Opinion]:
+        """The grades that stand, of every assessor."""
+        for (assessor, topic, doc), grade in self._stands.items():
+            yield assessor, (topic, doc), grade
 
     def _take(self, event: Event, pair: tuple[str, str, str]) -> None:
         work = self.work.setdefault(pair[0], Work())
@@ -79,7 +81,7 @@ class Tally:
     def _count(self, work: Work, grade: float | None, by: int) -> None:
         work.judged += by
         work.cannot += by * (grade is None)
-        work.relevant += by * (grade is not None and grade >= self._level)
+        work.relevant += by * (grade is not None and grade >= self.level)
 
 
 class LiveFeed:
@@ -89,43 +91,38 @@ class LiveFeed:
         self._project = project
         self._lock = threading.Lock()
         self._tally = Tally(project.settings.level)
-        self._curve: list[tuple[int, float]] | None = None
-        self._first: dict[str, list[tuple[str, str]]] = {}  # run -> (topic, document) of its first ones
+        self._curve: Curve = []  # since this process began
         self._latest: dict[str, Any] | None = None
-        self._made = 0.0
+        self._made = self._took = 0.0
+        self.prospects: dict[str, Any] | None = None  # see `sounding.judging.prospects`; None: none yet
+        self.earlier: Curve = []  # the curve of confidence before this process began
+        self.looked = -math.inf  # when somebody last asked for the page
 
     def current(self) -> dict[str, Any]:
-        """The page as it is now; not older than a second where anything was judged since."""
+        """The page as it is now; not older than a second or so where anything was judged since."""
+        self.looked = time.monotonic()
         with self._lock:
             last = self._project.store.last_sequence()
             fresh = self._latest is not None and self._latest["sequence"] == last
-            soon = time.monotonic() - self._made < BETWEEN
+            begun = time.monotonic()
+            soon = begun - self._made < max(BETWEEN, REST * self._took)
             if self._latest is None or not (fresh or soon):
                 self._latest = self._worked_out()
                 self._made = time.monotonic()
-            return self._latest
+                self._took = self._made - begun
+            curve = [[judged, number(sure)] for judged, sure in joined(self.earlier, self._curve)]
+            return {**self._latest, "curve": curve, "prospects": self.prospects}
 
     def _worked_out(self) -> dict[str, Any]:
         project, store = self._project, self._project.store
+        if self._tally.level != project.settings.level:
+            self._tally = Tally(project.settings.level)
         self._tally.follow(store.events(self._tally.sequence))
         if not project.engine.run_names():
             return self._record(None)
         live = project.engine.live()
-        if self._curve is None:
-            self._curve = curve_of(store, POINTS)
         extend(self._curve, live)
         return self._record(live)
-
-    def _coverage(self) -> dict[str, float]:
-        """Of every run, the share of its first documents that anybody has judged."""
-        store, judged = self._project.store, self._tally.judged()
-        for name in self._project.engine.run_names():
-            if name not in self._first:
-                self._first[name] = first_documents(run_of(name, store.run(name)))
-        return {
-            name: sum(pair in judged for pair in pairs) / len(pairs) if pairs else math.nan
-            for name, pairs in self._first.items()
-        }
 
     def _record(self, live: Live | None) -> dict[str, Any]:
         store = self._project.store
@@ -139,8 +136,10 @@ class LiveFeed:
             "cannot": 0 if live is None else live.cannot,
             "measure": self._project.settings.measure,
             "sure": SURE,
-            **({} if live is None else _confidence_record(live.confidence, self._coverage())),
-            "curve": [] if self._curve is None else [[judged, number(sure)] for judged, sure in self._curve],
+            **({} if live is None else _confidence_record(live)),
+            "agreement": agreements(
+                self._tally.opinions(), [grade.value for grade in self._project.settings.scale], names
+            ),
             "assessors": [
                 {
                     "name": names.get(pseudonym, pseudonym), "judged": work.judged, "relevant": work.relevant,
@@ -159,14 +158,8 @@ class LiveFeed:
         }  # fmt: skip
 
 
-def first_documents(run: Run) -> list[tuple[str, str]]:
-    """(topic, document) of the first documents that a run has for each topic; it lists them in order."""
-    docs = run.docs.texts()
-    bounds = zip(run.topics, pairwise(run.starts.tolist()), strict=True)
-    return [(topic, doc) for topic, (begin, end) in bounds for doc in docs[begin : min(end, begin + FIRST)]]
-
-
-def _confidence_record(confidence: Confidence, coverage: dict[str, float]) -> dict[str, Any]:
+def _confidence_record(live: Live) -> dict[str, Any]:
+    confidence, coverage = live.confidence, live.coverage
     order = confidence.order.tolist()
     above = [*confidence.adjacent().tolist(), math.nan]
     pairs = confidence.of_pairs()
@@ -176,12 +169,14 @@ def _confidence_record(confidence: Confidence, coverage: dict[str, float]) -> di
         "ranking": number(confidence.of_ranking()),
         "pairs": count,
         "open_pairs": len(confidence.open_pairs(SURE)),
+        "depths": list(coverage.depths),
         "runs": [
             {
                 "name": confidence.runs[run], "value": number(values[run]),
                 "low": number(max(values[run] - NORMAL * deviations[run], 0.0)),
                 "high": number(values[run] + NORMAL * deviations[run]), "above_next": number(sure),
-                "coverage": number(coverage.get(confidence.runs[run], math.nan)),
+                "coverage": [number(share) for share in coverage.shares[run].tolist()],
+                "ungraded": int(coverage.ungraded[run]), "joined": live.joined[run],
             }
             for run, sure in zip(order, above, strict=True)
         ],
@@ -189,20 +184,20 @@ def _confidence_record(confidence: Confidence, coverage: dict[str, float]) -> di
     }  # fmt: skip
 
 
-def curve_of(store: Store, points: int) -> list[tuple[int, float]]:
+def curve_of(store: Store, points: int) -> Curve:
     """Documents judged and how sure the ranking was then, at so many places of the log as it is now."""
     last = store.last_sequence()
     replay = Replay(store.run)
     places = sorted({round(last * step / points) for step in range(points + 1)})
-    curve: list[tuple[int, float]] = []
+    curve: Curve = []
     for before, place in pairwise(places):
         replay.follow(store.events(before, until=place))
         if replay.runs and (not curve or len(replay.verdicts) != curve[-1][0]):
-            extend(curve, live_of(replay))
+            extend(curve, live_work(replay)())
     return curve
 
 
-def extend(curve: list[tuple[int, float]], live: Live) -> None:
+def extend(curve: Curve, live: Live) -> None:
     """Add where judging stands to a curve; what was judged and then taken back is no longer part of it."""
     sure = live.confidence.of_ranking()
     while curve and curve[-1][0] >= live.judged:
@@ -211,36 +206,11 @@ def extend(curve: list[tuple[int, float]], live: Live) -> None:
         curve.append((live.judged, sure))
 
 
+def joined(earlier: Curve, later: Curve) -> Curve:
+    """One curve of two, the later one having the last word."""
+    return [point for point in earlier if not later or point[0] < later[0][0]] + later
+
+
 def number(value: float) -> float | None:
     """A number as JSON can hold it; None: it is not known."""
     return float(value) if math.isfinite(value) else None
-
-
-class Refits:
-    """A thread that fits the model of relevance anew when judgments have doubled."""
-
-    def __init__(self, engine: Engine, seconds: float = 2.0) -> None:
-        self._engine = engine
-        self._seconds = seconds
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="refits", daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End; a fit that is being worked out is thrown away with the process."""
-        self._ended.set()
-        self._thread.join(timeout=5)
-
-    def _work(self) -> None:
-        import logging
-
-        from sounding.errors import SoundingError
-
-        while not self._ended.wait(self._seconds):
-            try:
-                self._engine.refit_if_due()
-            except SoundingError as error:
-                logging.getLogger("sounding.judging").warning("no refit of the model now: %s", error)

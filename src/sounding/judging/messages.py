@@ -143,7 +143,11 @@ class RunStanding(Message):
     low: float | None
     high: float | None
     above_next: float | None = Field(description="how sure it is to be above the next run")
-    coverage: float | None = Field(description="share of its first 10 documents that anybody has judged")
+    coverage: list[float | None] = Field(
+        description="share of its documents down to each of `depths` that have a grade"
+    )
+    ungraded: int = Field(description="documents of its lists that have none")
+    joined: int = Field(description="documents that were judged when it came")
 
 
 class AssessorWork(Message):
@@ -158,6 +162,16 @@ class AssessorWork(Message):
     per_active_hour: float | None
 
 
+class Agreement(Message):
+    """How well two assessors agree on the documents that both could judge."""
+
+    first: str
+    second: str
+    common: int
+    observed: float
+    kappa: float | None = Field(description="Cohen's; null: chance alone would give as much")
+
+
 class TopicWork(Message):
     """How far a topic is."""
 
@@ -166,6 +180,34 @@ class TopicWork(Message):
     judged: int
     relevant: int
     left: int
+
+
+class Matrix(Message):
+    """The decision matrix by what is judged so far."""
+
+    reason: str = Field(description="why there is none; empty: there is one")
+    cases: list[tuple[int, int, str]] = Field([], description="case, pairs of runs, what it means")
+    untested: int = 0
+    topics: int = 0
+    method: str = ""
+    depth: int = Field(0, description="down to which assessment was compared")
+
+
+class Forecast(Message):
+    """What it would take until the order of the runs is as sure as `sure`."""
+
+    reason: str = Field(description="why there is none; empty: there is one")
+    needed: list[int | None] = Field(description="more judgments, in each completion; null: not reached")
+    note: str = ""
+
+
+class ProspectState(Message):
+    """What was worked out in the background, and when."""
+
+    sequence: int
+    judged: int
+    matrix: Matrix | None = None
+    forecast: Forecast | None = Field(None, description="null: still being worked out")
 
 
 class LiveState(Message):
@@ -180,10 +222,13 @@ class LiveState(Message):
     ranking: float | None = Field(None, description="mean confidence over all pairs of runs")
     pairs: int = 0
     open_pairs: int = Field(0, description="pairs whose order is less sure than `sure`")
+    depths: list[int] = Field([], description="at which coverage is told")
     runs: list[RunStanding] = []
     chances: list[list[float | None]] = Field(
         [], description="how sure the order of each pair of runs is; null where a run meets itself"
     )
     curve: list[tuple[int, float | None]]
     assessors: list[AssessorWork]
+    agreement: list[Agreement]
     topics: list[TopicWork]
+    prospects: ProspectState | None = Field(None, description="null: none yet")

@@ -5,24 +5,22 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator
-from itertools import combinations
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 from urllib.parse import quote
 from uuid import uuid4
 
-import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 from markupsafe import Markup
 
-from sounding.assessors.coefficients import cohen_kappa, confusions, observed_agreement
 from sounding.collection.strategies import STRATEGIES
 from sounding.errors import SoundingError
+from sounding.judging.agreement import Opinion, agreements
 from sounding.judging.audit import audit_sample, record_audit
 from sounding.judging.auth import RefusedError
 from sounding.judging.documents import shown
-from sounding.judging.live import number
 from sounding.judging.project import invite
 from sounding.judging.settings import MTC, Order
 from sounding.judging.store import Role, Standing, TopicStatus, User
@@ -40,6 +38,12 @@ EXPORTED = (
     ("searches", "every query, and what was opened"),
     ("topics", "every version of every topic"),
 )
+
+FEEDS = {
+    "first": "first: of whoever judged it first",
+    "majority": "majority: that most gave",
+    "adjudicated": "adjudicated: that all agree on, or an organiser settled",
+}
 
 Text = Annotated[str, Query(max_length=500)]
 
@@ -77,7 +81,7 @@ def topics_page(request: Request, here: Here) -> Response:
             for topic in project.store.topics()
         ],
         assessors=_assessors(here), names=_names(here), overlap=project.settings.overlap,
-        general=project.settings.order.policy,
+        general=project.engine.general_order(),
         policies={MTC: "the documents that tell most about the order of the runs"}
         | {name: kind.title for name, kind in STRATEGIES.items()},
     )  # fmt: skip
@@ -230,9 +234,7 @@ def differences_page(request: Request, here: Here) -> Response:
     return page(
         request, "differences.html", scale=project.settings.scale, feed=project.settings.feed,
         more=max(0, len(differing) - MOST_SHOWN),
-        agreement=agreements(
-            list(several.values()), [grade.value for grade in project.settings.scale], names
-        ),
+        agreement=agreements(map(_given, project.store.standing()), _grades(here), names),
         differences=[
             {
                 "topic": topic, "doc": doc, "text": _text(here, doc), "key": uuid4().hex,
@@ -244,32 +246,12 @@ def differences_page(request: Request, here: Here) -> Response:
     )  # fmt: skip
 
 
-def agreements(
-    several: list[list[Standing]], scale: list[float], names: dict[str, str]
-) -> list[dict[str, Any]]:
-    """How well each two assessors agree on the documents that both could judge."""
-    by_assessor: dict[str, dict[int, float]] = {}
-    for place, given in enumerate(several):
-        for one in given:
-            if one.grade is not None:
-                by_assessor.setdefault(one.assessor, {})[place] = one.grade
-    found = []
-    for first, second in combinations(sorted(by_assessor), 2):
-        common = sorted(by_assessor[first].keys() & by_assessor[second].keys())
-        if not common:
-            continue
-        left, right = (np.array([by_assessor[who][place] for place in common]) for who in (first, second))
-        table = confusions(left, right, np.array(sorted(scale)), np.zeros(len(common), np.int64), 1)
-        found.append(
-            {
-                "first": names.get(first, first),
-                "second": names.get(second, second),
-                "common": len(common),
-                "observed": float(observed_agreement(table)[0]),
-                "kappa": number(float(cohen_kappa(table)[0])),
-            }
-        )
-    return found
+def _given(one: Standing) -> Opinion:
+    return one.assessor, (one.topic, one.doc), one.grade
+
+
+def _grades(here: Context) -> list[float]:
+    return [grade.value for grade in here.project.settings.scale]
 
 
 def _settled(here: Context, wanted: set[tuple[str, str]]) -> dict[tuple[str, str], float | None]:
@@ -316,7 +298,7 @@ def audit_page(
     done = [one for one in sample if (one.topic, one.doc) in own]
     present = next((one for one in sample if (one.topic, one.doc) not in own), None)
     both = [[one, own[one.topic, one.doc]] for one in done]
-    found = agreements(both, [grade.value for grade in project.settings.scale], {})
+    found = agreements((_given(one) for pair in both for one in pair), _grades(here), {})
     topic = None if present is None else project.store.topic(present.topic)
     text = None if present is None else project.corpus.document(present.doc)
     return page(
@@ -369,7 +351,7 @@ def project_page(request: Request, here: Here) -> Response:
     return page(
         request, "project.html", instructions=project.store.setting("instructions") or "",
         exports=EXPORTED, runs=project.engine.run_names(), settings=project.settings,
-        documents=project.corpus.count,
+        documents=project.corpus.count, feeds=FEEDS,
     )  # fmt: skip
 
 
@@ -377,6 +359,28 @@ def project_page(request: Request, here: Here) -> Response:
 def set_instructions(here: Here, given: Given) -> Response:
     """Change what assessors read beside every topic."""
     here.project.store.set_setting("instructions", given.text("instructions", most=100_000).strip())
+    return went_to("/organise/project?said=saved")
+
+
+@router.post("/settings")
+def set_settings(here: Here, given: Given, asking: Asking) -> Response:
+    """Change what the project was set up with; judgments stay, and what follows is worked out anew."""
+    engine = here.project.engine
+    present = engine.settings
+    try:
+        wanted = replace(
+            present,
+            order=engine.general_order(),  # which may have been changed since the settings were
+            title=given.text("title", most=200).strip() or present.title,
+            measure=given.text("measure", most=100).strip() or present.measure,
+            level=float(given.text("level", most=30)),
+            overlap=given.whole("overlap", least=1, most=20) or present.overlap,
+            feed=given.text("feed", most=20),  # type: ignore[arg-type]  # the settings check it
+            lease_seconds=60 * (given.whole("lease", least=1, most=1440) or 1),
+        )
+    except ValueError:
+        raise RefusedError(400, "the lowest relevant grade is no number") from None
+    engine.change_settings(wanted, by=asking.signed_in().pseudonym)
     return went_to("/organise/project?said=saved")
 
 

@@ -23,7 +23,7 @@ from sounding.judging.corpus_files import read_documents
 from sounding.judging.database import POSTGRESQL
 from sounding.judging.engine import Engine, first_settings
 from sounding.judging.events import Selection
-from sounding.judging.search import Corpus, build_corpus
+from sounding.judging.search import Corpus, Search, build_corpus
 from sounding.judging.settings import Settings
 from sounding.judging.store import Store, Submission, TokenKind, User, open_store
 from sounding.workers import Progress
@@ -95,6 +95,7 @@ def create_project(
     database: str | None = None,
     run_format: str | None = None,
     progress: Progress | None = None,
+    search: Search = "fts5",
 ) -> Project:
     """A new project in a folder that does not exist or is empty; where anything fails, nothing is left of it.
 
@@ -106,7 +107,7 @@ def create_project(
     part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:
         part.mkdir(parents=True)
-        build_corpus(part / CORPUS, read_documents(corpus), progress)
+        build_corpus(part / CORPUS, read_documents(corpus), progress, search=search)
         with open_store(database or part / DATABASE) as store:
             first_settings(store, settings)
             if asked is not None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sounding.collection.strategies import find_strategy, make_strategy
 from sounding.collection.strategy import Pick, Strategy
@@ -69,6 +70,7 @@ class Replay:
             Pair, Verdict
         ] = {}  # of all that are judged, in the order in which they became so
         self.runs: list[str] = []
+        self.joined: dict[str, int] = {}  # run -> documents that were judged when it came
         self.ready_fit: tuple[int, Fit] | None = None  # made beforehand: the event that asked for it, the fit
         self._read_run = read_run
         self._changed = 0  # the last event that may change what comes next
@@ -115,6 +117,10 @@ class Replay:
         """In which order a topic is judged."""
         return self._order(topic).order
 
+    def general_order(self) -> Order:
+        """In which order topics are judged that have none of their own."""
+        return self.settings.order if self._general is None else self._general.order
+
     def offers(self, assessor: str, topic: str, count: int) -> list[Offer]:
         """Documents for an assessor, the best first: `count` or more, unless there are no more.
 
@@ -150,6 +156,17 @@ class Replay:
                 if pick.document not in ready
             ]
         return offers[:count]
+
+    def graded(self) -> NDArray[np.bool_]:
+        """(document,) whether a document of the runs has a grade that counts."""
+        pool = self._pool
+        found = np.zeros(len(pool.docs), np.bool_)
+        for (topic, doc), verdict in self.verdicts.items():
+            if verdict.grade is not None and topic in pool.topics:
+                number = pool.numbers[pool.topics[topic]].get(doc)
+                if number is not None:
+                    found[number] = True
+        return found
 
     def left(self, topic: str) -> int:
         """How many documents nobody has judged that the order would still bring."""
@@ -192,6 +209,7 @@ class Replay:
             self._reorder(event)
         elif event.kind == "run":
             self.runs.append(event.detail["name"])
+            self.joined[event.detail["name"]] = len(self.verdicts)
             self._made = self._fit = None
         elif event.kind == "project":
             self._set_up(event)
@@ -242,9 +260,12 @@ class Replay:
         if pool is not None and pair[0] in pool.topics:
             topic = pool.topics[pair[0]]
             number = pool.numbers[topic].get(pair[1])
+            more = self._is_relevant(new) - self._is_relevant(old)
             if number is not None:
                 pool.judged[topic] += (new != NOT_JUDGED) - (old != NOT_JUDGED)
                 self._feed(pool, topic, number, old, new, event)
+            elif more:
+                pool.session.find_elsewhere(topic, more)
 
     def _feed(self, pool: _Pool, topic: int, number: int, old: Verdict, new: Verdict, event: Event) -> None:
         for strategy in (pool.session, *pool.strategies.values()):
@@ -257,6 +278,9 @@ class Replay:
                 self._fill(pool, topic)
         elif event.selection is not None:
             pool.open[topic] = {number: event.selection, **pool.open[topic]}
+
+    def _is_relevant(self, verdict: Verdict) -> bool:
+        return verdict.grade is not None and verdict.grade >= self.settings.level
 
     def _note_thin(self, pair: Pair) -> None:
         """Keep account of documents that fewer assessors than wanted have judged; imports need no second."""
@@ -279,7 +303,7 @@ class Replay:
 
     def _order(self, topic: str) -> _InForce:
         own = self._orders.get(topic) or self._general
-        return _InForce(self.settings.order, 0) if own is None else own
+        return _InForce(self.general_order(), 0) if own is None else own
 
     def _built(self) -> _Pool:
         """All that follows from the runs, with all that is judged so far."""
@@ -291,16 +315,20 @@ class Replay:
         retrieved = read_retrieved(
             [run_of(name, self._read_run(name)) for name in self.runs], depth=settings.depth
         )
-        session = Session(
-            retrieved, seed=settings.seed, measure=settings.graded_measure, depth=settings.depth,
-            prior=settings.prior, confidence="normal", refits="asked",
-        )  # fmt: skip
         docs = retrieved.docs.texts()
         bounds = retrieved.starts.tolist()
         numbers = [
             {docs[number]: number for number in range(first, last)} for first, last in pairwise(bounds)
         ]
         topics = {topic: number for number, topic in enumerate(retrieved.topics)}
+        elsewhere = [0.0] * len(topics)
+        for (topic_id, doc), verdict in self.verdicts.items():
+            if topic_id in topics and doc not in numbers[topics[topic_id]]:
+                elsewhere[topics[topic_id]] += self._is_relevant(verdict)
+        session = Session(
+            retrieved, seed=settings.seed, elsewhere=elsewhere, measure=settings.graded_measure,
+            depth=settings.depth, prior=settings.prior, confidence="draws", refits="asked",
+        )  # fmt: skip
         pool = _Pool(
             retrieved, session, {}, topics, numbers, docs, [{} for _ in topics], [0] * len(topics),
             [0] * len(topics),

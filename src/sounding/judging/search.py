@@ -9,18 +9,24 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sqlite3
 import threading
 import unicodedata
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from sounding.data.corpus import Document
 from sounding.errors import DataError
 from sounding.judging import sql
 from sounding.judging.database import StoreError, readable, storable
+from sounding.judging.tantivy_index import Add, TantivyIndex, Term, new_index
 from sounding.workers import Progress
+
+Search = Literal["fts5", "tantivy"]
 
 PAGE = 500  # documents that are added at once
 AROUND = 120  # characters of a document shown before and behind the first word that was found
@@ -48,24 +54,45 @@ class Hit:
     snippet: str  # what stands around the first word that was found
 
 
-def build_corpus(path: Path, documents: Iterable[Document], progress: Progress | None = None) -> int:
+def build_corpus(
+    path: Path, documents: Iterable[Document], progress: Progress | None = None, *, search: Search = "fts5"
+) -> int:
     """Write the corpus file anew from documents, one at a time; it appears whole or not at all."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    index, part_index = index_folder(path), index_folder(part)
     try:
-        connection = sqlite3.connect(part, isolation_level=None)
-        try:
-            count = _fill(connection, documents, progress)
-        finally:
-            connection.close()
+        with _words_into(part_index, search) as add:
+            connection = sqlite3.connect(part, isolation_level=None)
+            try:
+                count = _fill(connection, documents, progress, add)
+            finally:
+                connection.close()
+        if part_index.exists():
+            part_index.replace(index)
         part.replace(path)
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"{path}: the corpus cannot be written ({error})") from error
     finally:
         part.unlink(missing_ok=True)
+        shutil.rmtree(part_index, ignore_errors=True)
     return count
 
 
-def _fill(connection: sqlite3.Connection, documents: Iterable[Document], progress: Progress | None) -> int:
+def index_folder(path: Path) -> Path:
+    """Where tantivy keeps the words of a corpus file; SQLite keeps them in the file itself."""
+    return path.with_name(f"{path.name}.tantivy")
+
+
+def _words_into(folder: Path, search: Search) -> AbstractContextManager[Add | None]:
+    return new_index(folder) if search == "tantivy" else nullcontext(None)
+
+
+def _fill(
+    connection: sqlite3.Connection,
+    documents: Iterable[Document],
+    progress: Progress | None,
+    add: Add | None,
+) -> int:
     # A file that is not in place yet may be lost: nobody has been told that it is there.
     connection.execute("PRAGMA journal_mode=OFF")
     connection.execute("PRAGMA synchronous=OFF")
@@ -76,7 +103,11 @@ def _fill(connection: sqlite3.Connection, documents: Iterable[Document], progres
     for page in _pages(documents):
         for document in page:
             count += 1
-            _add(connection, count, document)
+            text = _add(connection, count, document)
+            if add is None:
+                connection.execute(sql.ADD_WORDS, {"number": count, "terms": indexed(text)})
+            else:
+                add(count, " ".join(words_of(text)))
         if progress is not None:
             progress(len(page))
     if not count:
@@ -99,7 +130,8 @@ def _pages(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield page
 
 
-def _add(connection: sqlite3.Connection, number: int, document: Document) -> None:
+def _add(connection: sqlite3.Connection, number: int, document: Document) -> str:
+    """Add a document; returns its text as it was kept."""
     text = readable(document.text)
     try:
         connection.execute(
@@ -107,7 +139,7 @@ def _add(connection: sqlite3.Connection, number: int, document: Document) -> Non
         )
     except sqlite3.IntegrityError:
         raise DataError(f"document {document.doc!r} stands twice in the corpus; expected it once") from None
-    connection.execute(sql.ADD_WORDS, {"number": number, "terms": indexed(text)})
+    return text
 
 
 class Corpus:
@@ -119,6 +151,8 @@ class Corpus:
         self._address = f"{path.resolve().as_uri()}?mode=ro"
         self._own = threading.local()
         self.count = int(self._rows(sql.COUNT_DOCUMENTS)[0]["count"])
+        words = index_folder(path)
+        self._index = TantivyIndex(words) if words.is_dir() else None
 
     def document(self, doc: str) -> Document | None:
         """A document; None: the corpus does not have it."""
@@ -133,19 +167,24 @@ class Corpus:
         terms = query_terms(query)
         if not terms:
             return []
-        found = self._find(" AND ".join(terms), limit)
+        found = self._find(terms, limit, every=True)
         if len(found) < limit and len(terms) > 1:
-            found |= {
-                doc: text for doc, text in self._find(" OR ".join(terms), limit).items() if doc not in found
-            }
+            some = self._find(terms, limit, every=False)
+            found |= {doc: text for doc, text in some.items() if doc not in found}
         words = _WORD.findall(query)
         return [
             Hit(doc=doc, title=title_of(text), snippet=_around(text, words))
             for doc, text in list(found.items())[:limit]
         ]
 
-    def _find(self, query: str, limit: int) -> dict[str, str]:
-        return {row["doc"]: row["text"] for row in self._rows(sql.FIND, query=query, limit=limit)}
+    def _find(self, terms: list[Term], limit: int, *, every: bool) -> dict[str, str]:
+        if self._index is None:
+            query = (" AND " if every else " OR ").join(map(in_fts5, terms))
+            rows = self._rows(sql.FIND, query=query, limit=limit)
+        else:
+            numbers = self._index.find(terms, limit, every=every)
+            rows = [row for number in numbers for row in self._rows(sql.DOCUMENT_OF_NUMBER, number=number)]
+        return {row["doc"]: row["text"] for row in rows}
 
     def _rows(self, statement: str, **given: object) -> list[sqlite3.Row]:
         try:
@@ -172,25 +211,39 @@ def indexed(text: str) -> str:
     return _UNSPACED.sub(lambda run: f" {' '.join(_pairs(run.group()))} ", folded(text))
 
 
-def query_terms(query: str) -> list[str]:
-    """The parts of a query in the language of the index, whose signs and operators mean nothing here."""
-    terms = []
+def words_of(text: str) -> Iterator[str]:
+    """The words of a text one by one, as SQLite's index cuts them by itself."""
+    for part in indexed(text).split():
+        if _UNSPACED.fullmatch(part):
+            yield part
+        else:
+            yield from _WORD.findall(part)
+
+
+def query_terms(query: str) -> list[Term]:
+    """The parts of a query, each once; signs and operators of other search engines mean nothing."""
+    terms: list[Term] = []
     for phrase, word in _QUERY.findall(readable(query)):
         text = folded(phrase or word)
         unspaced = _UNSPACED.findall(text)
-        words = [*_WORD.findall(_UNSPACED.sub(" ", text))]
+        words = _WORD.findall(_UNSPACED.sub(" ", text))
         begins = word.endswith("*")
         if phrase and not unspaced and words:
-            terms.append(f'"{" ".join(words)}"')
+            terms.append(Term(tuple(words)))
         else:
-            terms += [f'"{one}"' + ("*" if begins else "") for one in words]
+            terms += [Term((one,), begins) for one in words]
         terms += [_unspaced_term(run) for run in unspaced]
     return list(dict.fromkeys(terms))
 
 
-def _unspaced_term(run: str) -> str:
+def in_fts5(term: Term) -> str:
+    """A term in the language of SQLite's index."""
+    return f'"{" ".join(term.words)}"' + ("*" if term.begins else "")
+
+
+def _unspaced_term(run: str) -> Term:
     """Pairs side by side; a lone character is the beginning of a pair, or the last of a text."""
-    return f'"{run}"*' if len(run) == 1 else f'"{" ".join(_pairs(run)[:-1])}"'
+    return Term((run,), begins=True) if len(run) == 1 else Term(tuple(_pairs(run)[:-1]))
 
 
 def _pairs(run: str) -> list[str]:

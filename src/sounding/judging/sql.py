@@ -266,6 +266,7 @@ CORPUS = (
 ADD_DOCUMENT = "INSERT INTO document (number, doc, text) VALUES (:number, :doc, :text)"
 ADD_WORDS = "INSERT INTO words (rowid, terms) VALUES (:number, :terms)"
 DOCUMENT = "SELECT doc, text FROM document WHERE doc = :doc"
+DOCUMENT_OF_NUMBER = "SELECT doc, text FROM document WHERE number = :number"
 COUNT_DOCUMENTS = "SELECT count(*) AS count FROM document"
 FIND = (
     "SELECT doc, text FROM (SELECT rowid AS number, rank FROM words WHERE words MATCH :query"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -93,6 +94,12 @@ class Store(People):
     def close(self) -> None:
         """Close the database."""
         self._database.close()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """One transaction for all that is done inside: it is recorded when this ends, or nothing of it is."""
+        with self._database.write():
+            yield
 
     def backup(self, target: Path) -> None:
         """Write a copy of the database as it stands; refuses to write over a file."""

@@ -380,6 +380,50 @@
         make("tbody", {}, ...names.map((name, number) => make("tr", {}, make("th", { scope: "row" }, `${number + 1} `, make("bdi", {}, name)), ...state.chances[number].map(cell)))));
     }
 
+    function coverage(state) {
+      const whole = (value) => right(value === null ? "–" : `${Math.floor(100 * value)}%`);
+      return table(["Run", "Came after", ...state.depths.map((depth) => `First ${depth}`), "Not judged"], state.runs.map((run) => [
+        run.name, right(run.joined ? `${run.joined} judged` : "at first"), ...run.coverage.map(whole), run.ungraded]));
+    }
+
+    function late(state) { // what is known of runs that came when others had been judged for
+      const depth = state.depths.indexOf(10) < 0 ? 0 : state.depths.indexOf(10);
+      const first = state.runs.filter((run) => !run.joined && run.coverage[depth] !== null);
+      const mean = first.length ? first.reduce((sum, run) => sum + run.coverage[depth], 0) / first.length : null;
+      return state.runs.map((run, place) => [run, place]).filter(([run]) => run.joined).map(([run, place]) => {
+        const others = state.chances[place].filter((value) => value !== null);
+        const open = others.filter((value) => value < state.sure).length;
+        const share = (value) => (value === null ? "none" : `${Math.floor(100 * value)}%`);
+        return make("p", { class: "advice" }, make("strong", {}, make("bdi", {}, run.name)),
+          ` came after ${run.joined} judgments. Of its first ${state.depths[depth]} documents ${share(run.coverage[depth])} are judged`,
+          mean === null ? "" : ` (of those of the runs that were there at first, ${share(mean)})`, `, and ${run.ungraded} of all that it retrieved are not. `,
+          `Its expected value is ${shown(run.value)}, with 95% chance between ${shown(run.low)} and ${shown(run.high)}: place ${place + 1} of ${state.runs.length}. `,
+          open ? `Against ${open} of ${others.length} runs that is not sure yet.` : "That is sure against every other run.");
+      });
+    }
+
+    function forecast(state) {
+      const found = state.prospects?.forecast;
+      if (!state.runs.length || (state.pairs && !state.open_pairs)) return "";
+      if (!found) return state.prospects ? "What it would take is being worked out …" : "";
+      return found.reason || `What it would take, as of ${state.prospects.judged} judged: ${found.note}`;
+    }
+
+    function matrix(state) {
+      const found = state.prospects?.matrix;
+      if (!found) return [make("p", { class: "faint" }, "Being worked out …")];
+      if (found.reason) return [make("p", { class: "faint" }, found.reason)];
+      const all = found.cases.reduce((sum, [, pairs]) => sum + pairs, 0) + found.untested;
+      const cell = (number) => { const [, pairs, meaning] = found.cases[number - 1]; return make("td", { title: meaning }, make("strong", {}, String(pairs)), make("br", {}), make("span", { class: "faint" }, `case ${number}, ${number % 2 ? "strong" : "weak"}`)); };
+      return [make("table", { class: "cases" },
+        make("caption", {}, `${all} pairs of runs by ${found.topics} topics with judgments, as of ${state.prospects.judged} judged`),
+        make("thead", {}, make("tr", {}, make("td"), make("th", { scope: "col" }, "Assessed alike"), make("th", { scope: "col" }, "Assessed unlike"))),
+        make("tbody", {},
+          make("tr", {}, make("th", { scope: "row" }, "No significant difference"), cell(1), cell(2)),
+          make("tr", {}, make("th", { scope: "row" }, "Significant difference"), cell(3), cell(4)))),
+      make("p", { class: "faint" }, `Performance: ${found.method}. Assessment: judged among the first ${found.depth}. Case 4: the better run is also more assessed. What is not judged counts as not relevant here; the ranking above does not do so.${found.untested ? ` ${found.untested} pairs could not be tested.` : ""}`)];
+    }
+
     function draw(state) {
       find("#judged").textContent = state.judged;
       find("#relevant").textContent = state.relevant;
@@ -392,12 +436,18 @@
           : state.ranking >= state.sure ? `The ranking as a whole is as sure as ${goal}; ${state.open_pairs} pairs are less sure by themselves.`
             : `Not sure enough yet: the ranking as a whole should reach ${goal}.`;
       const most = Math.max(...state.runs.map((run) => run.high ?? 0), 1e-9);
-      find("#runs").replaceChildren(table(["", "Run", "Value", "95% interval", "Above the next", "First 10 judged"], state.runs.map((run, number) => [
-        number + 1, run.name, right(shown(run.value)), run.value === null ? right("–") : interval(run, most), right(percent(run.above_next)), right(percent(run.coverage))])));
+      find("#runs").replaceChildren(table(["", "Run", "Value", "95% interval", "Above the next"], state.runs.map((run, number) => [
+        number + 1, run.name, right(shown(run.value)), run.value === null ? right("–") : interval(run, most), right(percent(run.above_next))])));
+      find("#coverage").replaceChildren(coverage(state));
+      find("#matrix").replaceChildren(...matrix(state));
+      find("#forecast").textContent = forecast(state);
+      find("#late").replaceChildren(...late(state));
       find("#curve").replaceChildren(curve(state.curve, state.sure));
       find("#chances").replaceChildren(chances(state));
       find("#assessors").replaceChildren(table(["Assessor", "Judged", "Relevant", "Cannot", "Changed", "Last hour", "Per hour of work"], state.assessors.map((one) => [
         one.name, one.judged, one.relevant, one.cannot, one.changed, one.last_hour, right(shown(one.per_active_hour, 0))])));
+      find("#agreement").replaceChildren(...(state.agreement.length ? [make("h3", {}, "Agreement"), table(["Assessors", "Both", "Same grade", "Kappa"], state.agreement.map((one) => [
+        `${one.first} and ${one.second}`, one.common, right(percent(one.observed)), right(shown(one.kappa, 2))]))] : []));
       find("#per-topic").replaceChildren(table(["Topic", "Title", "Judged", "Relevant", "Left"], state.topics.map((one) => [one.id, one.title, one.judged, one.relevant, one.left])));
     }
 

@@ -1,0 +1,94 @@
+"""What goes on behind the pages: refits of the model, and prospects in a process of their own."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+from sounding.errors import SoundingError
+from sounding.judging.engine import Engine
+from sounding.judging.live import LiveFeed
+from sounding.judging.project import Project
+
+log = logging.getLogger("sounding.judging")
+
+LOOKING = 5.0  # seconds after which nobody is thought to look at the live page any more
+REST = 10.0  # times as long as the last prospects took pass before the next ones: judging comes first
+
+
+class Task:
+    """A thread that does something again and again until it is stopped."""
+
+    def __init__(self, name: str, work: Callable[[], object], seconds: float) -> None:
+        self._work = work
+        self._seconds = seconds
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._go_on, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; what is being worked out is thrown away with the process."""
+        self._ended.set()
+        self._thread.join(timeout=5)
+
+    def _go_on(self) -> None:
+        while not self._ended.wait(self._seconds):
+            try:
+                self._work()
+            except SoundingError as error:
+                log.warning("%s: not now: %s", self._thread.name, error)
+
+
+def refits(engine: Engine, seconds: float = 2.0) -> Task:
+    """Fits of the model of relevance when judgments have doubled."""
+    return Task("refit of the model", engine.refit_if_due, seconds)
+
+
+class Prospects(Task):
+    """Prospects for a live page that somebody looks at, worked out anew when there are more judgments.
+
+    They take seconds or minutes, so a process of its own works them out, with what time the machine has left.
+    """
+
+    def __init__(self, project: Project, feed: LiveFeed, seconds: float = 1.0) -> None:
+        super().__init__("prospects", self._work_out, seconds)
+        self._project = project
+        self._feed = feed
+        self._child: subprocess.Popen[str] | None = None
+        self._known = 0  # the last event that the prospects know of
+        self._next = 0.0  # when they may be worked out again
+
+    def stop(self) -> None:
+        """End, and end the process."""
+        self._ended.set()
+        if self._child is not None:
+            self._child.terminate()
+        super().stop()
+
+    def _work_out(self) -> None:
+        begun = time.monotonic()
+        if begun < self._next or begun - self._feed.looked > LOOKING:
+            return
+        last = self._project.store.last_sequence()
+        if last == self._known:
+            return
+        self._known = last
+        command = [sys.executable, "-m", "sounding.judging.prospects", str(self._project.folder), str(last)]
+        command += [] if self._feed.earlier else ["curve"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:  # noqa: S603 - this program
+            self._child = child
+            assert child.stdout is not None  # noqa: S101 - it is a pipe
+            for line in child.stdout:
+                found = json.loads(line)
+                self._feed.earlier = found.pop("curve", self._feed.earlier)
+                self._feed.prospects = found
+        self._child = None
+        self._next = time.monotonic() + REST * (time.monotonic() - begun)

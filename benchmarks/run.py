@@ -33,7 +33,9 @@ DEPTHS = "129 runs, 1,000 depths, 4 measures: stability"
 QRELS = "100,003 qrels, 33 systems, 48 topics: ranges, tau, swaps"
 MINIMAL = {  # case of benchmarks.mtc -> what it is
     "step-8": "what to judge next, one step: 8 runs, 60 topics",
+    "step-8-learnt": "what to judge next, one step, default prior: 8 runs, 60 topics",
     "step-125": "what to judge next, one step: 125 runs, 50 topics",
+    "step-125-learnt": "what to judge next, one step, default prior: 125 runs, 50 topics",
     "set-up-125": "what to judge next, set-up: 125 runs, 50 topics",
     "draws-20": "confidence by 200 draws: 20 runs, 50 topics",
 }

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from sounding.errors import DataError, SoundingError
-from sounding.workers import WORTH_FORKING, map_items, processes_for
+from sounding.workers import WORTH_FORKING, map_items, map_outcomes, processes_for
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks")
 
@@ -57,7 +60,24 @@ def test_whoever_is_done_takes_the_next_item() -> None:
 
 
 @linux
-def test_a_child_that_dies_is_an_error_and_not_a_lost_result() -> None:
+def test_what_a_lost_child_had_is_done_again(tmp_path: Path) -> None:
+    parent = os.getpid()
+
+    def work(number: int) -> int:
+        if os.getpid() != parent and not list(tmp_path.iterdir()):
+            (tmp_path / str(number)).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        end = time.monotonic() + 30
+        while not list(tmp_path.iterdir()) and time.monotonic() < end:
+            time.sleep(0.005)  # leaves something for the child
+        return number * number
+
+    assert map_items(work, range(20), processes=2) == [n * n for n in range(20)]
+    assert len(list(tmp_path.iterdir())) == 1, "the child was lost"
+
+
+@linux
+def test_a_child_that_is_lost_twice_is_an_error_and_not_a_lost_result() -> None:
     parent = os.getpid()
 
     def work(number: int) -> int:
@@ -66,8 +86,78 @@ def test_a_child_that_dies_is_an_error_and_not_a_lost_result() -> None:
         time.sleep(0.05)  # leaves something for the child
         return number
 
-    with pytest.raises(SoundingError, match="a worker process ended with status"):
+    with pytest.raises(SoundingError, match=r"a worker process was lost twice at item \d+ of 20"):
         map_items(work, range(20), processes=2)
+
+
+@linux
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_fault_of_ours_is_raised_as_what_it_is(processes: int) -> None:
+    def work(number: int) -> float:
+        time.sleep(0.01)
+        return 1 / (number - 7)
+
+    with pytest.raises(ZeroDivisionError):
+        map_items(work, range(9), processes=processes)
+
+
+@linux
+@pytest.mark.parametrize("processes", [1, 2])
+def test_items_that_fail_do_not_lose_the_others(processes: int) -> None:
+    def work(number: int) -> float:
+        if number == 2:
+            raise DataError("item 2 is bad")
+        return 6 / (number - 4)
+
+    made = map_outcomes(work, range(6), processes=processes)
+    assert [made[number] for number in (0, 1, 3, 5)] == [-1.5, -2, -6, 6]
+    assert isinstance(made[2], DataError)
+    assert str(made[4]).startswith("unexpected ZeroDivisionError: ")
+
+
+@linux
+@pytest.mark.parametrize("processes", [1, 3])
+def test_every_result_is_kept_when_it_is_there_and_no_failure_is(processes: int, tmp_path: Path) -> None:
+    def work(number: int) -> int:
+        if number == 5:
+            raise DataError("bad")
+        return number * number
+
+    def keep(number: int, result: int) -> None:
+        (tmp_path / f"{number}").write_text(str(result))
+
+    map_outcomes(work, range(12), processes=processes, kept=keep)
+    found = {int(path.name): int(path.read_text()) for path in tmp_path.iterdir()}
+    assert found == {number: number * number for number in range(12) if number != 5}
+
+
+@linux
+def test_work_apart_leaves_no_trace_in_this_process_but_its_result() -> None:
+    program = """
+import sys, os
+from sounding.errors import DataError
+from sounding.workers import apart, map_items, may_use_polars
+
+def count() -> int:
+    import polars
+    return polars.DataFrame({"a": [1, 2, 3]}).height
+
+def fail() -> None:
+    raise DataError("bad")
+
+assert apart(count) == 3
+assert "polars" not in sys.modules
+try:
+    apart(fail)
+except DataError as error:
+    assert str(error) == "bad"
+assert map_items(lambda n: count() + n, range(4), processes=2) == [3, 4, 5, 6]  # would hang otherwise
+import polars
+seen = map_items(lambda n: (os.getpid(), may_use_polars()), range(400), processes=2)
+assert may_use_polars() and all(may == (process == os.getpid()) for process, may in seen)
+assert apart(count) == 3
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 def test_progress_counts_every_item_on_one_process() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -14,23 +14,26 @@ from numpy.typing import NDArray
 from sounding.align import Judged, align, matches, prepare, treat_unjudged
 from sounding.data.formats import read_qrels, run_sources
 from sounding.data.keys import PairTable, pair_keys, repeated_rows
-from sounding.data.reading import Place, check_topics, read_one
-from sounding.data.sources import bytes_to_read, run_names
+from sounding.data.reading import Place, check_topics, processes_to_read, read_one
+from sounding.data.sources import bytes_to_read, run_names, some_may_be_large
 from sounding.data.tables import Qrels, Run
-from sounding.errors import DataError
+from sounding.errors import DataError, SoundingError
 from sounding.measures import Measure, parse_measures
 from sounding.measures.sampled import has_standard_error, standard_error
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.ranking import NO_JUDGMENTS, Counts, Judgments, Ranking
 from sounding.scores import Scores
 from sounding.universe import Marks, count_distinct, counts_others, outside, unjudged_marks
-from sounding.workers import Progress, map_items, processes_for, settle_memory
+from sounding.workers import Progress, map_items, map_outcomes, settle_memory
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR", "R@1000")
 
 
+OnFailure = Callable[[str, SoundingError], None]  # told the name of a run that failed, and why
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class _RunValues:
+class RunValues:
     """What one run gives: a column of the Scores."""
 
     name: str
@@ -59,6 +62,8 @@ def evaluate(
     run_format: str | None = None,
     jobs: int | None = 1,
     progress: Progress | None = None,
+    on_failure: OnFailure | None = None,
+    results: str | Path | None = None,
 ) -> Scores:
     """The value of every measure for every run and judged topic.
 
@@ -67,7 +72,11 @@ def evaluate(
     topics that have none left with them. With `groups` a topic's value is the mean over its judgment
     groups (the second column of the qrels), as trec_eval's `-R qrels_jg`. Formats are recognised unless
     they are given. `jobs` processes share the runs; None: as many as there are cores, where the files
-    are large.
+    are large. A run larger than memory is read in parts.
+
+    A run that cannot be evaluated is an error, unless `on_failure` is to be told its name and what is
+    wrong: then the others are evaluated. With `results`, what a run gave is kept in a file of that folder
+    and taken from there the next time, as long as nothing that it came from has changed.
     """
     if not isinstance(policies, Policies):
         raise DataError(f"policies are {policies!r}; expected Policies(ties=..., unjudged=..., ...)")
@@ -95,20 +104,47 @@ def evaluate(
     sample = judgments.probabilities is not None or judgments.strata is not None
     if sample and any(m.definition.basis == "recall" and m.definition.family != "sampled" for m in wanted):
         remarks.append("the judgments are a sample, which only statAP, xinfAP and infNDCG reckon with")
-    sides = [prepare(side, policies) for side in (_by_group(judgments) if groups else [judgments])]
-    whole = prepare(_united(judgments), policies) if groups else sides[0]
+    sides, whole = _prepared(judgments, policies, groups=groups)
 
-    def read(place: Place) -> Run:
-        run = read_one(place, policies, run_format)
+    def left_of(run: Run) -> Run:
         return run if earlier is None else run.keep(~_found(run, earlier))
 
-    def work(place: Place) -> _RunValues:
+    def read(place: Place) -> Run:
+        return left_of(read_one(place, policies, run_format))
+
+    def work(place: Place) -> RunValues:
         return _evaluate_run(read(place), sides, whole, wanted, policies)
 
-    processes = processes_for(bytes_to_read(source for source, _ in sources), len(sources), jobs)
-    rows = map_items(work, sources, processes=processes, progress=progress)
+    def some(run: Run, known: Qrels) -> RunValues:
+        return _evaluate_run(left_of(run), *_prepared(known, policies, groups=groups), wanted, policies)
+
+    size = bytes_to_read(source for source, _ in sources)
+    processes = processes_to_read(sources, size, jobs)
+    uncertain = policies.unjudged in ("bounds", "expected")
+    outcomes: list[RunValues | SoundingError]
+    if results is None and (uncertain or not _some_are_large(sources, run_format)):
+        # Where nobody is to be told of failures, the first one ends it.
+        map_each: Any = map_items if on_failure is None else map_outcomes
+        outcomes = map_each(work, sources, processes=processes, progress=progress)
+    else:
+        from sounding.large_runs import Evaluation, evaluate_each
+        from sounding.results import results_folder
+
+        asked = Evaluation(
+            judgments=judgments, policies=policies, run_format=run_format, whole=work,
+            some=None if uncertain else some,
+        )  # fmt: skip
+        folder = None
+        if results is not None:
+            dropped = b"" if earlier is None else earlier.keys.tobytes()
+            choices = (str(groups), run_format or "", dropped)
+            folder = results_folder(results, judgments, wanted, policies, *choices)
+        outcomes = evaluate_each(sources, asked, folder=folder, jobs=jobs, progress=progress)
+    sources, rows, failed = _without_failures(sources, outcomes, on_failure)
+    if failed:
+        remarks.append(f"left out, for they could not be evaluated: {', '.join(failed)}")
     scores = _scores(rows, wanted, judgments, sides, policies, remarks)
-    if policies.unjudged not in ("bounds", "expected"):
+    if not uncertain:
         return scores
     from sounding.uncertainty import expected_values, value_bounds
 
@@ -120,6 +156,47 @@ def evaluate(
         lambda number: read(sources[number]), rankings, others, whole, wanted, policies, processes
     )
     return replace(scores, expected=again)
+
+
+def _prepared(qrels: Qrels, policies: Policies, *, groups: bool) -> tuple[list[Judged], Judged]:
+    """The judgments of each group, and of all together."""
+    sides = [prepare(side, policies) for side in (_by_group(qrels) if groups else [qrels])]
+    return sides, prepare(_united(qrels), policies) if groups else sides[0]
+
+
+def _without_failures(
+    sources: Sequence[Place], outcomes: Sequence[RunValues | SoundingError], on_failure: OnFailure | None
+) -> tuple[list[Place], list[RunValues], list[str]]:
+    """The runs that could be evaluated, what they gave, and the names of the others, which are told.
+
+    Where nobody is to be told, or no run is left, the first error is raised.
+    """
+    failed = [
+        (str(place[1] or place[0]), outcome)
+        for place, outcome in zip(sources, outcomes, strict=True)
+        if isinstance(outcome, SoundingError)
+    ]
+    if on_failure is not None:
+        for name, error in failed:
+            on_failure(name, error)
+    if failed and (on_failure is None or len(failed) == len(sources)):
+        raise failed[0][1]
+    good = [
+        (place, outcome)
+        for place, outcome in zip(sources, outcomes, strict=True)
+        if isinstance(outcome, RunValues)
+    ]
+    return [place for place, _ in good], [row for _, row in good], [name for name, _ in failed]
+
+
+def _some_are_large(sources: Sequence[Place], run_format: str | None) -> bool:
+    """Whether some run is to be read in parts."""
+    named = [source for source, _ in sources]
+    if not some_may_be_large(named):
+        return False
+    from sounding.data.parts import is_large
+
+    return any(is_large(source, run_format) for source in named)
 
 
 def _refuse_with_groups(measures: Sequence[Measure], policies: Policies) -> None:
@@ -154,14 +231,12 @@ def _united(qrels: Qrels) -> Qrels:
     return replace(qrels, grades=grades, groups=None).keep(keep)
 
 
-def _rankings(rows: Sequence[_RunValues], judgments: Judgments) -> list[Ranking]:
+def _rankings(rows: Sequence[RunValues], judgments: Judgments) -> list[Ranking]:
     """The rankings that were kept, with the judgments that all share."""
     return [replace(row.ranking, judgments=judgments) for row in rows if row.ranking is not None]
 
 
-def _outside_each(
-    rows: Sequence[_RunValues], rankings: Sequence[Ranking], policies: Policies
-) -> list[Counts]:
+def _outside_each(rows: Sequence[RunValues], rankings: Sequence[Ranking], policies: Policies) -> list[Counts]:
     """For every run: unjudged documents that may be relevant and that it did not retrieve, by topic."""
     marks = [row.marks for row in rows if row.marks is not None]
     topics = len(rankings[0].topics)
@@ -190,7 +265,7 @@ def _by_group(qrels: Qrels) -> list[Qrels]:
 
 def _evaluate_run(
     run: Run, sides: Sequence[Judged], whole: Judged, measures: Sequence[Measure], policies: Policies
-) -> _RunValues:
+) -> RunValues:
     """All values of one run; `sides` are the judgment groups, `whole` all of them together."""
     check_topics(run, whole.judgments.topics, policies)
     found = matches(run, whole)
@@ -209,7 +284,7 @@ def _evaluate_run(
     if policies.missing == "skip":
         values[:, ranking.missing] = errors[:, ranking.missing] = np.nan
     uncertain = policies.unjudged in ("bounds", "expected")
-    return _RunValues(
+    return RunValues(
         name=run.name, tag=run.tag, source=run.source, values=values, texts=texts,
         judged=_judged_shares(ranking, measures), errors=errors,
         lengths=treat_unjudged(ranking, policies).retrieved, missing=ranking.missing,
@@ -260,7 +335,7 @@ def _judged_shares(ranking: Ranking, measures: Sequence[Measure]) -> NDArray[np.
 
 
 def _scores(
-    rows: Sequence[_RunValues],
+    rows: Sequence[RunValues],
     measures: tuple[Measure, ...],
     qrels: Qrels,
     sides: Sequence[Judged],

@@ -3,9 +3,38 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from sounding.errors import DataError
+
+# On a worker of a cluster: the folder from which whoever sent the work counts names of files.
+sent_from: ContextVar[str | None] = ContextVar("sent_from", default=None)
+
+
+def located(name: str | Path) -> Path:
+    """Where a file is; on a worker, names count from the folder that the work was sent from."""
+    folder = sent_from.get()
+    return Path(name) if folder is None else Path(folder, name)
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A name to write a file of any size under, which takes its place when all of it is there."""
+    try:
+        target = path.resolve()
+        if not target.parent.is_dir():
+            raise DataError(f"{path} cannot be written: there is no folder {str(path.parent)!r}")
+        part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            yield part
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def write_whole(path: Path, content: bytes) -> None:

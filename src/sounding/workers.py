@@ -1,19 +1,32 @@
-"""The same work on many items, on one process or several, with the results in the items' order."""
+"""The same work on many items, on one process, several, or a cluster; results in the items' order.
+
+Where the work is done is decided here and nowhere else: on the executor that `sounding.executors` put
+in force, otherwise on forked processes, otherwise in this one.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NoReturn, TypeVar
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from sounding.errors import SoundingError
+
+if TYPE_CHECKING:
+    from sounding.executors import Elsewhere
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Progress = Callable[[int], None]  # called with how many more items are done
 
 WORTH_FORKING = 20_000_000  # bytes of input below which a second process costs more than it brings
+
+_child = False  # whether this process was forked by us
+_hindered = False  # and whether the one that forked it had used Polars
+
+in_force: ContextVar[Elsewhere | None] = ContextVar("in_force", default=None)  # see sounding.executors
 
 
 def settle_memory() -> None:
@@ -28,8 +41,10 @@ def settle_memory() -> None:
 def processes_for(size: int, items: int, jobs: int | None) -> int:
     """How many processes to use: what was asked for, or as many as there are cores where that pays.
 
-    Only Linux forks safely; elsewhere it is always one.
+    Only Linux forks safely; elsewhere it is always one. More than one where an executor is in force.
     """
+    if in_force.get() is not None:
+        return 2
     if sys.platform != "linux":
         return 1
     if jobs is None:
@@ -44,44 +59,148 @@ def map_items(
     processes: int = 1,
     progress: Progress | None = None,
 ) -> list[Result]:
-    """[work(item) for item in items]. Where several items fail, the first one's error is raised.
-
-    Children are forked: they share what is in memory, take the next item when they are done with one,
-    and hand back what they made at the end.
-    """
-    numbers: Iterable[int] = range(len(items))
-    children = []
-    if processes > 1:
-        queue = _queue_of(len(items))
-        children = [_start(work, items, _taken_from(queue, len(items))) for _ in range(1, processes)]
-        numbers = _taken_from(queue, len(items))
-    outcomes = _outcomes(work, items, numbers, progress)
-    if children:
-        os.close(queue)
-    for child in children:
-        outcomes |= _collect(*child)
+    """[work(item) for item in items]. Where several items fail, the first one's error is raised."""
+    outcomes = _outcomes(work, items, processes, progress, None, stop=True)
     # Items are taken in order, so none before the first that failed is missing.
     for _, outcome in sorted(outcomes.items()):
-        if isinstance(outcome, SoundingError):
+        if isinstance(outcome, Exception):
             raise outcome
     return [outcomes[number] for number in range(len(items))]
 
 
+def map_outcomes(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    *,
+    processes: int = 1,
+    progress: Progress | None = None,
+    kept: Callable[[Item, Result], None] | None = None,
+) -> list[Result | SoundingError]:
+    """What `work` makes of each item, or why it could not: an item that fails does not lose the others.
+
+    `kept` is called with every result as soon as it is there: by the process that made it, or by this
+    one where an executor is in force.
+    """
+    outcomes = _outcomes(work, items, processes, progress, kept, stop=False)
+    return [outcomes[number] for number in range(len(items))]
+
+
+def unexpected(error: Exception) -> SoundingError:
+    """A fault of ours as the outcome of one item."""
+    return SoundingError(
+        f"unexpected {type(error).__name__}: {error}; this is a fault of sounding, please report it"
+    )
+
+
+def apart(work: Callable[[], Result]) -> Result:
+    """What `work` gives, made by a child process that leaves no threads behind in this one.
+
+    A process that has used Polars cannot fork children that use it as well: they would wait for ever.
+    """
+    import threading
+
+    if sys.platform != "linux" or _child or "polars" in sys.modules or threading.active_count() > 1:
+        return work()
+    outcome = _collect(*_start(lambda _: work(), [None], [0], None, stop=True))
+    if not outcome:
+        return work()
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    return outcome[0]
+
+
+def may_use_polars() -> bool:
+    """Whether Polars works here: not in a child of a process that had used it."""
+    return not _hindered
+
+
 def _outcomes(
-    work: Callable[[Item], Result], items: Sequence[Item], numbers: Iterable[int], progress: Progress | None
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    processes: int,
+    progress: Progress | None,
+    kept: Callable[[Item, Result], None] | None,
+    *,
+    stop: bool,
 ) -> dict[int, Any]:
-    """Item -> what `work` made of it; where it meets an error, that is the last one."""
+    """Item -> what `work` made of it, or its error; with `stop`, not all behind the first error."""
+    elsewhere = in_force.get()
+    if elsewhere is not None:
+        return elsewhere.outcomes(work, items, progress, kept, stop=stop)
+    if processes == 1:
+        return _made(work, items, range(len(items)), progress, kept, stop=stop)
+    return _forked(work, items, processes, progress, kept, stop=stop)
+
+
+def _made(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    numbers: Iterable[int],
+    progress: Progress | None,
+    kept: Callable[[Item, Result], None] | None,
+    *,
+    stop: bool,
+) -> dict[int, Any]:
+    """Item -> outcome, in this process."""
     outcomes: dict[int, Any] = {}
     told = 0
     for number in numbers:
         try:
             outcomes[number] = work(items[number])
+            if kept:
+                kept(items[number], outcomes[number])
         except SoundingError as error:
-            return {**outcomes, number: error}
+            outcomes[number] = error
+            if stop:
+                return outcomes
+        except Exception as error:
+            if stop:
+                raise
+            outcomes[number] = unexpected(error)
         if progress:
             progress(number + 1 - told)  # those before it are done as well, or nearly
             told = number + 1
     return outcomes
+
+
+def _forked(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    processes: int,
+    progress: Progress | None,
+    kept: Callable[[Item, Result], None] | None,
+    *,
+    stop: bool,
+) -> dict[int, Any]:
+    """Item -> outcome, by this process and its children.
+
+    Children share what is in memory, take the next item when they are done with one, and hand back
+    what they made at the end. What a child had that is gone is done again, by one that is alone.
+    """
+    queue = _queue_of(len(items))
+    children = [
+        _start(work, items, _taken_from(queue, len(items)), kept, stop=stop) for _ in range(1, processes)
+    ]
+    outcomes = _made(work, items, _taken_from(queue, len(items)), progress, kept, stop=stop)
+    os.close(queue)
+    for child in children:
+        outcomes |= _collect(*child)
+    lost = _lacking(outcomes, len(items), stop=stop)
+    if lost:
+        outcomes |= _collect(*_start(work, items, lost, kept, stop=stop))
+        if again := _lacking(outcomes, len(items), stop=stop):
+            raise SoundingError(
+                f"a worker process was lost twice at item {again[0] + 1} of {len(items)} (out of memory?);"
+                " try again with --jobs 1"
+            )
+    return outcomes
+
+
+def _lacking(outcomes: dict[int, Any], count: int, *, stop: bool) -> list[int]:
+    """The items that nobody has done; with `stop`, only those before the first error."""
+    failed = (number for number, outcome in outcomes.items() if isinstance(outcome, Exception))
+    end = min(failed, default=count) if stop else count
+    return [number for number in range(end) if number not in outcomes]
 
 
 def _stretch(count: int) -> int:
@@ -105,27 +224,38 @@ def _taken_from(queue: int, count: int) -> Iterator[int]:
         yield from range(first, min(first + _stretch(count), count))
 
 
-def _start(work: Callable[[Item], Result], items: Sequence[Item], numbers: Iterable[int]) -> tuple[int, int]:
+def _start(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    numbers: Iterable[int],
+    kept: Callable[[Item, Result], None] | None,
+    *,
+    stop: bool,
+) -> tuple[int, int]:
     """A forked child at work on the items: its process id and the pipe that will hold its outcomes."""
     sys.stdout.flush()
     sys.stderr.flush()
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
-        _work_and_leave(work, items, numbers, theirs)
+        _work_and_leave(lambda: _made(work, items, numbers, None, kept, stop=stop), theirs)
     os.close(theirs)
     return child, ours
 
 
-def _work_and_leave(
-    work: Callable[[Item], Result], items: Sequence[Item], numbers: Iterable[int], pipe: int
-) -> NoReturn:
+def _work_and_leave(made: Callable[[], dict[int, Any]], pipe: int) -> NoReturn:
     import pickle
 
+    global _child, _hindered
+    _child, _hindered = True, "polars" in sys.modules
     status = 1
     try:
+        try:
+            outcomes = made()
+        except Exception as error:  # a fault of ours: raised where somebody sees it
+            outcomes = {0: error}
         # Written at the end and in one go: a full pipe would stall the work.
-        answer = pickle.dumps(_outcomes(work, items, numbers, None))
+        answer = pickle.dumps(outcomes)
         with os.fdopen(pipe, "wb") as stream:
             stream.write(answer)
         status = 0
@@ -134,11 +264,10 @@ def _work_and_leave(
 
 
 def _collect(child: int, pipe: int) -> dict[int, Any]:
+    """What a child made; nothing where it is gone."""
     import pickle
 
     with os.fdopen(pipe, "rb") as stream:
         answer = stream.read()
     _, status = os.waitpid(child, 0)
-    if status:
-        raise SoundingError(f"a worker process ended with status {status}; try again with --jobs 1")
-    return pickle.loads(answer)  # noqa: S301 - written by our own child
+    return {} if status else pickle.loads(answer)  # noqa: S301 - written by our own child

@@ -22,9 +22,10 @@ from sounding.data.delimited import read_delimited
 from sounding.data.formats import FORMATS, IRDS, TABLES, detect, read_qrels
 from sounding.data.frames import is_frame, records_of_frame
 from sounding.data.numbers import parse_numbers
+from sounding.data.parquet import read_parquet
 from sounding.data.problems import Problems
 from sounding.data.sources import Content, plain_name, read_content
-from sounding.data.structured import read_json, read_jsonl, read_parquet
+from sounding.data.structured import read_json, read_jsonl
 from sounding.data.tables import Places, Qrels, byte_order
 from sounding.data.text import split_fields
 from sounding.data.tokens import MARGIN, Tokens, Words

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,10 +18,11 @@ from sounding.commands.options import (
     taken_info,
     taken_judgments,
     taken_policies,
+    worker_options,
     write_tables,
     write_text,
 )
-from sounding.errors import DataError
+from sounding.errors import DataError, SoundingError
 
 
 @click.command("evaluate", short_help="Values of measures for runs.")
@@ -48,8 +51,10 @@ from sounding.errors import DataError
 @click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
 @click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
 @click.option(
-    "--jobs", type=click.IntRange(1), help="Processes; default: all cores when the files are large."
-)
+    "--into", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+    help="Keep what each run gives as a Parquet file there; what is there already is not done again.",
+)  # fmt: skip
+@worker_options
 @pool_options
 @policy_options
 @output_options("trec")
@@ -79,12 +84,18 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     files = find_runs(runs)
     references = None if options["z_scores"] is None else read_references(options["z_scores"])
     judgments, cut = taken_judgments(qrels, files, options, policies, taken_info(options))
-    with progress_bar(len(files), quiet=quiet, label="evaluating runs") as progress:
-        scores = evaluate(
-            judgments, files, measures, policies=policies, residual=options["residual"],
-            groups=options["groups"], qrels_format=options["qrels_format"], run_format=options["run_format"],
-            jobs=options["jobs"], progress=progress,
-        )  # fmt: skip
+    failures: list[str] = []
+    try:
+        with progress_bar(_steps(files, options), quiet=quiet, label="evaluating runs") as progress:
+            scores = evaluate(
+                judgments, files, measures, policies=policies, residual=options["residual"],
+                groups=options["groups"], qrels_format=options["qrels_format"],
+                run_format=options["run_format"], jobs=options["jobs"], progress=progress,
+                on_failure=lambda run, error: failures.append(_told(run, error)), results=options["into"],
+            )  # fmt: skip
+    except SoundingError:
+        _tell(failures[1:])  # the first is the one that is raised
+        raise
     if cut is not None:
         scores = replace(scores, remarks=(cut, *scores.remarks))
     if references is not None:
@@ -112,6 +123,31 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
             remark(warning, quiet=quiet)
     if format_name == "trec" and len(scores.runs) > 1 and "RunID" not in {m.name for m in measures}:
         remark(f"runs, in this order: {', '.join(scores.runs)}", quiet=quiet)
+    if failures:
+        _tell(failures)
+        click.get_current_context().exit(1)
+
+
+def _steps(files: Sequence[str], options: dict[str, Any]) -> int:
+    """In how many steps progress is told: a run is one, unless it is large."""
+    from sounding.data.sources import some_may_be_large
+
+    if not some_may_be_large(files):
+        return len(files)
+    from sounding.data.parts import steps_to_read
+
+    return sum(steps_to_read(file, options["run_format"]) for file in files)
+
+
+def _tell(failures: Sequence[str]) -> None:
+    for failure in failures:
+        click.echo(f"Error: {failure}", err=True)
+
+
+def _told(run: str, error: SoundingError) -> str:
+    """What is wrong with a run, with its name in front."""
+    text = " ".join(str(error).splitlines())
+    return text if text.startswith(run) else f"{run}: {text}"
 
 
 def _refuse_together(options: dict[str, Any], unjudged: str) -> None:

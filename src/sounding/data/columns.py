@@ -7,7 +7,7 @@ read, and repeated documents found, by the same functions that read TREC's own f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from sounding.data.problems import Problems
 from sounding.data.tables import Numbers, Places, Qrels, Run
-from sounding.data.tokens import Tokens
+from sounding.data.tokens import MARGIN, Tokens
 from sounding.data.trec import (
     checked_grades,
     checked_numbers,
@@ -58,6 +58,7 @@ class Records:
 
     columns: dict[str, Tokens]  # the keys are those of NAMES
     lines: Places | None = None  # the line of every row, from 1; None: row i stands in line i + 1
+    numbers: dict[str, Numbers] = field(default_factory=dict)  # columns that hold finite numbers, no texts
 
 
 def folded(name: str) -> str:
@@ -205,12 +206,12 @@ def run_of(
     """
     columns, lines = records.columns, records.lines
     ranks = None
-    if with_ranks and "rank" not in columns:
+    if with_ranks and not _has(records, "rank"):
         problems.note(1, "there is no rank column to order the documents by; add one named rank")
-    elif with_ranks or "score" not in columns:
-        ranks = checked_numbers(columns["rank"], lines, "rank", problems)
-    if "score" in columns:
-        scores = checked_numbers(columns["score"], lines, "score", problems)
+    elif with_ranks or not _has(records, "score"):
+        ranks = _numbers(records, "rank", problems)
+    if _has(records, "score"):
+        scores = _numbers(records, "score", problems)
     else:
         scores = np.zeros(0) if ranks is None else -ranks
     _note_unusable_ids(records, problems)
@@ -251,10 +252,24 @@ def qrels_of(
     )
 
 
+def _has(records: Records, role: str) -> bool:
+    return role in records.columns or role in records.numbers
+
+
+def _numbers(records: Records, role: str, problems: Problems) -> Numbers:
+    """A column of numbers, read from its texts where it holds such."""
+    if role in records.numbers:
+        return records.numbers[role]
+    return checked_numbers(records.columns[role], records.lines, role, problems)
+
+
 def _note_unusable_ids(records: Records, problems: Problems) -> None:
     """Note ids that are empty, or hold a control character: a line end would break every output."""
     for role in ("topic", "doc"):
-        ids = records.columns[role].compact()
+        ids = records.columns[role]
+        if ids.length.all() and not (ids.buffer[:-MARGIN] < 32).any():
+            continue  # a buffer of nothing but ids, as Parquet gives it
+        ids = ids.compact()
         empty = (ids.length == 0).nonzero()[0]
         problem = f"the {role} is empty; expected an id"
         problems.add(numbered(records.lines, empty), lambda _, problem=problem: problem)  # type: ignore[misc]
@@ -272,7 +287,10 @@ def _only_tag(records: Records, problems: Problems) -> str | None:
     """The tag that all records have; another one is noted, for a file holds one run."""
     if "tag" not in records.columns:
         return None
-    tags = records.columns["tag"].texts()
+    column = records.columns["tag"]
+    if len(column) and all((word == word[0]).all() for word in column.words()):
+        return column.text(0)
+    tags = column.texts()
     others = np.array([row for row, tag in enumerate(tags) if tag != tags[0]], np.int64)
     problems.add(
         numbered(records.lines, others),

@@ -13,7 +13,15 @@ from sounding.data.columns import Kind, Records, is_header, qrels_of, records_of
 from sounding.data.delimited import COMMA, SEMICOLON, TAB, first_record, read_delimited
 from sounding.data.frames import is_frame, records_of_frame
 from sounding.data.problems import Problems
-from sounding.data.sources import Content, extension, find_runs, plain_name, read_content, run_names
+from sounding.data.sources import (
+    Content,
+    extension,
+    find_runs,
+    is_remote,
+    plain_name,
+    read_content,
+    run_names,
+)
 from sounding.data.tables import Qrels, Run
 from sounding.data.tokens import Tokens
 from sounding.data.trec import read_prels, read_strata, read_trec_qrels, read_trec_run
@@ -196,14 +204,14 @@ def _read_table(content: Content, form: str, kind: Kind, problems: Problems) -> 
     if form in ("csv", "tsv"):
         return read_delimited(content, kind, problems)
     # Plain TREC text, the common case, need not wait for the JSON module.
+    if form == "parquet":
+        from sounding.data.parquet import read_parquet
+
+        return read_parquet(content, kind, problems)
     from sounding.data import structured
 
-    readers = {
-        "json": structured.read_json,
-        "jsonl": structured.read_jsonl,
-        "parquet": structured.read_parquet,
-    }
-    return readers[form](content, kind, problems)
+    reader = structured.read_json if form == "json" else structured.read_jsonl
+    return reader(content, kind, problems)
 
 
 def detect(content: Content, source: str | Path) -> str:
@@ -333,7 +341,7 @@ def _records_in_memory(source: Any, kind: Kind, problems: Problems) -> Records:
 def _collection(source: str) -> Any | None:
     """The ir_datasets collection of this id; None where it is a file's name."""
     asked = source.startswith(IRDS)
-    if not asked and (source == "-" or Path(source).suffix or Path(source).exists()):
+    if not asked and (source == "-" or is_remote(source) or Path(source).suffix or Path(source).exists()):
         return None
     try:
         package = importlib.import_module("ir_datasets")

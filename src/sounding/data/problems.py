@@ -28,17 +28,23 @@ class Problems:
 
     source: str
     found: list[Problem] = field(default_factory=list)
+    lines_before: int = 0  # where only a part of a file is read: how many lines stand before it
+    own_lines: NDArray[np.int64] | None = None  # or the line in the file of every line that is read
+
+    def line(self, number: int) -> int:
+        """The line of the file that was read as this one."""
+        return self.lines_before + number if self.own_lines is None else int(self.own_lines[number - 1])
 
     def add(self, lines: NDArray[np.integer[Any]], describe: Callable[[int], str]) -> None:
         """Note a problem of these lines (1 is the first); describe(i) words it for the i-th of them."""
         if len(lines):
             first = int(np.argmin(lines))
-            listed = tuple(int(line) for line in np.sort(lines)[:5])
-            self.found.append(Problem(int(lines[first]), describe(first), len(lines), listed))
+            listed = tuple(self.line(int(line)) for line in np.sort(lines)[:5])
+            self.found.append(Problem(listed[0], describe(first), len(lines), listed))
 
     def note(self, line: int, text: str) -> None:
         """Note a problem of one line."""
-        self.found.append(Problem(line, text, 1, (line,)))
+        self.found.append(Problem(self.line(line), text, 1, (self.line(line),)))
 
     def refuse(self) -> None:
         """Raise the problem that stands first in the file, with the number of others."""

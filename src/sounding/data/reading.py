@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from sounding.data.formats import read_run, run_sources
-from sounding.data.sources import bytes_to_read, run_names
+from sounding.data.sources import bytes_to_read, extension, run_names
 from sounding.data.tables import Run
 from sounding.errors import DataError
 from sounding.policies import Policies
@@ -51,7 +53,7 @@ def map_runs(
         run = read_one(place, policies, run_format)
         return run.source, run.name, run.tag, work(run)
 
-    processes = processes_for(bytes_to_read(source for source, _ in sources), len(sources), jobs)
+    processes = processes_to_read(sources, bytes_to_read(source for source, _ in sources), jobs)
     rows = map_items(worked, sources, processes=processes, progress=progress)
     return EachRun(
         names=tuple(run_names([row[0] for row in rows], [row[1] for row in rows])),
@@ -60,17 +62,37 @@ def map_runs(
     )
 
 
+def processes_to_read(
+    sources: Sequence[Place], size: int, jobs: int | None, pieces: int | None = None
+) -> int:
+    """How many processes are to read these runs of so many bytes; `pieces`: that the runs are cut into.
+
+    One where they are Parquet and this process has used Polars: its children could not.
+    """
+    if "polars" in sys.modules and any(_is_parquet(source) for source, _ in sources):
+        return processes_for(0, 1, 1)
+    return processes_for(size, pieces or len(sources), jobs)
+
+
+def _is_parquet(source: Any) -> bool:
+    return isinstance(source, str | Path) and extension(source) in (".parquet", ".parq", ".pq")
+
+
 def check_topics(run: Run, topics: Sequence[str], policies: Policies) -> None:
     """An error where a run has none of the judged topics, or lacks one and the policy is not to allow it."""
-    had = {topic for topic, size in zip(run.topics, run.sizes.tolist(), strict=True) if size}
-    lacking = [topic for topic in topics if topic not in had]
-    if len(lacking) == len(topics) and len(run.docs):
-        theirs, ours = ", ".join(topics[:3]), ", ".join(run.topics[:3])
-        raise DataError(
-            f"{run.source}: no topic in common: the qrels have {theirs}, ..., the run {ours}, ..."
-        )
+    had = [topic for topic, size in zip(run.topics, run.sizes.tolist(), strict=True) if size]
+    check_topics_had(run.source, had, topics, policies)
+
+
+def check_topics_had(source: str, had: Sequence[str], topics: Sequence[str], policies: Policies) -> None:
+    """As `check_topics`, for a run that has documents for these topics."""
+    having = set(had)
+    lacking = [topic for topic in topics if topic not in having]
+    if len(lacking) == len(topics) and having:
+        theirs, ours = ", ".join(topics[:3]), ", ".join(had[:3])
+        raise DataError(f"{source}: no topic in common: the qrels have {theirs}, ..., the run {ours}, ...")
     if policies.missing == "error" and lacking:
         raise DataError(
-            f"{run.source}: no documents for {len(lacking)} of {len(topics)} judged topics, first"
+            f"{source}: no documents for {len(lacking)} of {len(topics)} judged topics, first"
             f" {lacking[0]!r}; the policy `missing` may be zero or skip"
         )

@@ -1,4 +1,4 @@
-"""Opening what a user names: files, folders, globs, standard input; compressed or not.
+"""Opening what a user names: files here or elsewhere, folders, globs, standard input; compressed or not.
 
 This module alone decides which bytes the parsers see, which files a folder of runs holds, and how
 runs are called when several share a tag.
@@ -9,19 +9,22 @@ from __future__ import annotations
 import glob
 import importlib
 import os
+import re
 import stat
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from sounding.data.tokens import MARGIN, Bytes
 from sounding.errors import DataError, FormatError, MissingPartError
+from sounding.files import located, sent_from
 
 STDIN = "-"
 STDIN_NAME = "standard input"
@@ -33,9 +36,11 @@ EXTENSIONS = (
 
 Decompressor = Callable[[], Any]  # makes an object with decompress(), eof and unused_data
 
+LARGE_PACKED = 48 << 20  # bytes of compressed text or Parquet from which on a run is read in parts
 _PIECE = 1 << 20  # bytes that a decompressor is fed at once
 _NO_DATA = (".", "readme", "license")  # how names of files begin that a folder may hold beside its data
 _NOT_RUNS = (*_NO_DATA, "qrels")
+_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9+]+::")  # s3://, https://, simplecache::s3://
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,36 +75,94 @@ def read_content(source: str | Path) -> Content:
 
     Compression is recognised by the first bytes, whatever the file is called.
     """
-    raw = _read_stdin() if str(source) == STDIN else _read_file(source)
-    content = _decompress(raw)
+    content = _decompress(_read(source))
     if not content.size:
         raise FormatError(content.source, None, "the file is empty; expected at least one line")
+    return as_text(content)
+
+
+def as_text(content: Content) -> Content:
+    """The same bytes without a byte-order mark; text of two bytes a character is refused."""
     content = _without_byte_order_mark(content)
     _refuse_utf16(content)
     return content
 
 
+def is_remote(source: str | Path) -> bool:
+    """Whether this is an address and no name of a file here."""
+    return isinstance(source, str) and _REMOTE.match(source) is not None
+
+
+def _read(source: str | Path) -> Content:
+    if str(source) == STDIN:
+        return _read_stdin()
+    if is_remote(source):
+        from sounding.data.remote import read_remote
+
+        whole = read_remote(str(source))
+        return Content(str(source), np.frombuffer(whole, np.uint8), len(whole) - MARGIN)
+    return _read_file(source)
+
+
 def _read_stdin() -> Content:
+    if sent_from.get() is not None:
+        raise FormatError(STDIN_NAME, None, "the workers of a cluster cannot read it; expected a file")
     return Content.from_bytes(STDIN_NAME, sys.stdin.buffer.read())
 
 
 def _read_file(source: str | Path) -> Content:
     name = str(source)
+    with _problems_of_files(source), located(source).open("rb", buffering=0) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or not status.st_size:
+            return Content.from_bytes(name, file.readall())  # a pipe, or a file of unknown size
+        size = status.st_size
+        # Empty, not zeros: the pages are touched once, by the read itself.
+        buffer = np.empty(size + MARGIN, np.uint8)
+        filled = 0
+        while filled < size and (count := file.readinto(buffer[filled:size].data)):
+            filled += count
+        buffer[filled:] = 0
+        return Content(name, buffer, filled)
+
+
+@contextmanager
+def opened(source: str | Path) -> Iterator[BinaryIO]:
+    """A file here or elsewhere, to read from."""
+    if is_remote(source):
+        from sounding.data.remote import open_remote
+
+        with open_remote(str(source)) as remote:
+            yield remote
+        return
+    with _problems_of_files(source), located(source).open("rb") as file:
+        yield file
+
+
+def head_of(source: str | Path, size: int) -> Content:
+    """The first bytes of a file, packed as they are."""
+    with opened(source) as file:
+        return Content.from_bytes(str(source), file.read(size))
+
+
+def size_of(source: str | Path) -> int:
+    """Bytes of a file; 0 where nobody tells."""
+    if is_remote(source):
+        from sounding.data.remote import remote_size
+
+        return remote_size(str(source))
+    path = located(source)
+    return path.stat().st_size if path.is_file() else 0
+
+
+@contextmanager
+def _problems_of_files(source: str | Path) -> Iterator[None]:
+    """What the system says of a file that cannot be opened, in one line."""
+    name = str(source)
     try:
-        with Path(source).open("rb", buffering=0) as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode) or not status.st_size:
-                return Content.from_bytes(name, file.readall())  # a pipe, or a file of unknown size
-            size = status.st_size
-            # Empty, not zeros: the pages are touched once, by the read itself.
-            buffer = np.empty(size + MARGIN, np.uint8)
-            filled = 0
-            while filled < size and (count := file.readinto(buffer[filled:size].data)):
-                filled += count
-            buffer[filled:] = 0
-            return Content(name, buffer, filled)
+        yield
     except FileNotFoundError as error:
-        raise FormatError(name, None, _no_such_file(Path(source))) from error
+        raise FormatError(name, None, _no_such_file(located(source))) from error
     except IsADirectoryError as error:
         raise FormatError(name, None, "this is a folder; expected a file") from error
     except PermissionError as error:
@@ -111,6 +174,13 @@ def _read_file(source: str | Path) -> Content:
 
 
 def _no_such_file(path: Path) -> str:
+    if sent_from.get() is not None:
+        import platform
+
+        return (
+            f"no such file on the worker {platform.node()};"
+            " expected a folder that all workers share, or an address such as s3://"
+        )
     try:
         beside = [other.name for other in path.parent.iterdir()]
     except OSError:
@@ -133,6 +203,11 @@ def _zstd() -> Any:
 def compress_zstd(data: bytes) -> bytes:
     """The bytes as a zst archive."""
     return _zstd().compress(data)
+
+
+def open_zstd(file: BinaryIO) -> Any:
+    """A zst archive to write to."""
+    return _zstd().open(file, "wb")
 
 
 def _compression(content: Content) -> tuple[str, Decompressor] | None:
@@ -159,36 +234,58 @@ def _compression(content: Content) -> tuple[str, Decompressor] | None:
 
 
 def _decompress(content: Content) -> Content:
-    found = _compression(content)
-    if found is None:
+    inflate = unpacked_pieces(content)
+    if inflate is None:
         return content
+    view = content.view
+    packed = (view[place : place + _PIECE] for place in range(0, len(view), _PIECE))
+    return Content.from_bytes(content.source, *inflate(packed))
+
+
+def unpacked_pieces(head: Content) -> Callable[[Iterable[Any]], Iterator[bytes]] | None:
+    """What unpacks a file that begins like this, piece after piece; None: it is not packed."""
+    found = _compression(head)
+    if found is None:
+        return None
     kind, start = found
-    try:
-        parts, whole = _inflate(content.view, start)
-    except Exception as error:
-        # Each of the four libraries has error classes of its own; zstd's is not importable everywhere.
-        problem = f"damaged {kind} archive ({error}); expected one that unpacks"
-        raise FormatError(content.source, None, problem) from error
-    if not whole:
-        problem = f"the {kind} archive ends too early; expected a complete one (was it fully copied?)"
-        raise FormatError(content.source, None, problem)
-    return Content.from_bytes(content.source, *parts)
+
+    def unpack(pieces: Iterable[Any]) -> Iterator[bytes]:
+        inflated = _inflate(pieces, start)
+        while True:
+            try:
+                part = next(inflated, None)
+            except _EndsTooEarlyError as error:
+                problem = f"the {kind} archive ends too early; expected a complete one (was it fully copied?)"
+                raise FormatError(head.source, None, problem) from error
+            except Exception as error:
+                # Each library has error classes of its own; zstd's is not importable everywhere.
+                problem = f"damaged {kind} archive ({error}); expected one that unpacks"
+                raise FormatError(head.source, None, problem) from error
+            if part is None:
+                return
+            yield part
+
+    return unpack
 
 
-def _inflate(data: memoryview, start: Decompressor) -> tuple[list[bytes], bool]:
-    """What the archive's members hold, one after the other, and whether the last one is complete."""
-    parts: list[bytes] = []
-    place = 0
+class _EndsTooEarlyError(Exception):
+    """The last member of an archive lacks its end."""
+
+
+def _inflate(pieces: Iterable[Any], start: Decompressor) -> Iterator[bytes]:
+    """What the archive's members hold, one after the other."""
     member = start()
-    while place < len(data):
-        if member.eof:
-            if not any(data[place : place + _PIECE]):  # tape blocks are filled up with zeros
-                break
-            member = start()
-        piece = data[place : place + _PIECE]
-        parts.append(member.decompress(piece))
-        place += len(piece) - len(member.unused_data)
-    return parts, member.eof
+    for piece in pieces:
+        rest = piece
+        while len(rest):
+            if member.eof:
+                if not any(rest):  # tape blocks are filled up with zeros
+                    break
+                member = start()
+            yield member.decompress(rest)
+            rest = member.unused_data if member.eof else b""
+    if not member.eof:
+        raise _EndsTooEarlyError
 
 
 def _without_byte_order_mark(content: Content) -> Content:
@@ -225,7 +322,7 @@ def find_runs(sources: str | Path | Iterable[str | Path]) -> list[str]:
         raise DataError("no runs are given; expected files, folders or globs")
     seen: set[Path | str] = set()
     for name in found:
-        place = name if name == STDIN else Path(name).resolve()
+        place = name if name == STDIN or is_remote(name) else Path(name).resolve()
         if place in seen:
             raise DataError(f"{name!r} is given twice; every run counts once")
         seen.add(place)
@@ -243,6 +340,8 @@ def find_files(sources: Iterable[str | Path]) -> list[str]:
 
 
 def _is_missing(source: str) -> bool:
+    if is_remote(source):
+        return False
     try:
         return source != STDIN and not glob.has_magic(source) and not Path(source).exists()
     except (OSError, ValueError):  # a name that is too long, or has a zero byte
@@ -250,6 +349,10 @@ def _is_missing(source: str) -> bool:
 
 
 def _expand(source: str, skipped: tuple[str, ...] = _NOT_RUNS, what: str = "runs") -> list[str]:
+    if is_remote(source):
+        from sounding.data.remote import expand_remote
+
+        return expand_remote(source, skipped, what)
     try:
         path = Path(source)
         if source == STDIN or path.is_file():
@@ -279,20 +382,34 @@ def _files_of_folder(folder: Path, skipped: tuple[str, ...], what: str) -> list[
 
 
 def bytes_to_read(sources: Iterable[Any]) -> int:
-    """How much there is to read, as far as files tell."""
-    paths = (Path(source) for source in sources if isinstance(source, str | Path))
+    """How much there is to read, as far as files of this machine tell."""
+    paths = (located(source) for source in sources if isinstance(source, str | Path))
     return sum(path.stat().st_size for path in paths if path.is_file())
+
+
+def some_may_be_large(sources: Iterable[Any]) -> bool:
+    """Whether one of these may have to be read in parts; `sounding.data.parts` knows for certain."""
+    named = [source for source in sources if isinstance(source, str | Path) and str(source) != STDIN]
+    if any(is_remote(source) for source in named):
+        return True
+    return bytes_to_read(named) > LARGE_PACKED and any(size_of(source) > LARGE_PACKED for source in named)
 
 
 def extension(source: str | Path) -> str:
     """How a file's name ends before its compression suffix, in lower case: .csv for a.CSV.gz."""
-    path = Path(source)
+    path = Path(_without_query(source))
     return (path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path).suffix.lower()
+
+
+def _without_query(source: str | Path) -> str | Path:
+    """An address without what stands behind its path: the signature of a link is no part of a name."""
+    signed = isinstance(source, str) and source.startswith(("http://", "https://"))
+    return re.split("[?#]", str(source), maxsplit=1)[0] if signed else source
 
 
 def plain_name(source: str | Path) -> str:
     """A file's name without its compression suffix and known extension: bm25 for runs/bm25.txt.gz."""
-    name = STDIN_NAME if str(source) == STDIN else Path(source).name
+    name = STDIN_NAME if str(source) == STDIN else Path(_without_query(source)).name
     for suffixes in (COMPRESSIONS, EXTENSIONS):
         stem, suffix = os.path.splitext(name)  # noqa: PTH122 - the same rule as below, without a Path
         if stem and suffix.lower() in suffixes:

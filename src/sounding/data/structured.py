@@ -1,4 +1,4 @@
-"""JSON, JSON lines and Parquet: tables that carry their structure with them.
+"""JSON and JSON lines: tables that carry their structure with them.
 
 Numbers in JSON must be numbers: a score in quotes, true or null is refused. Ids are text, or whole
 numbers, which become text as they stand.
@@ -6,12 +6,9 @@ numbers, which become text as they stand.
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +24,6 @@ from sounding.data.columns import (
     records_of_items,
     shown,
 )  # fmt: skip
-from sounding.data.frames import records_of_frame
 from sounding.data.problems import Problems
 from sounding.data.sources import Content
 from sounding.data.tables import Places
@@ -217,32 +213,6 @@ def _row(
         return []
     known[names] = places
     return [{role: members[place][1] for role, place in places.items()}]
-
-
-def read_parquet(content: Content, kind: Kind, problems: Problems) -> Records | None:
-    """The records of a Parquet table, its columns recognised by their names."""
-    import polars
-
-    try:
-        with _silent():
-            frame = polars.read_parquet(io.BytesIO(content.view))
-    except (Exception, polars.exceptions.PanicException) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FormatError(content.source, None, f"not a readable Parquet file ({reason})") from error
-    return records_of_frame(frame, kind, problems)
-
-
-@contextmanager
-def _silent() -> Iterator[None]:
-    """Nothing on the standard error stream: Polars writes its own traces there before it raises."""
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
 
 
 def decoded(content: Content) -> str:

@@ -182,6 +182,12 @@ class Qrels:
             starts=np.concatenate([[0], self.starts[1:][full]]),
         )
 
+    def of_topics(self, topics: Iterable[str]) -> Qrels:
+        """Only the judgments of these topics, on the same scale of grades."""
+        wanted = set(topics)
+        rows = np.repeat(np.array([topic in wanted for topic in self.topics], np.bool_), self.sizes)
+        return replace(self.keep(rows).without_empty_topics(), highest=self.best_grade)
+
     def keep(self, rows: NDArray[np.bool_]) -> Qrels:
         """Only the judgments of these rows; topics that lose all of theirs stay, empty."""
         kept = np.concatenate([[0], np.cumsum(rows)])

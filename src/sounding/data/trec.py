@@ -309,7 +309,8 @@ def _without_repeats(
     if not len(later):
         return None
     if duplicates == "error":
-        problems.add(numbered(lines, later), _describe_repeat(later, earlier, docs, topics, starts, lines))
+        describe = _describe_repeat(later, earlier, docs, topics, starts, lines, problems)
+        problems.add(numbered(lines, later), describe)
         return None
     keep = np.ones(len(docs), np.bool_)
     keep[later] = False
@@ -331,11 +332,12 @@ def _describe_repeat(
     topics: tuple[str, ...],
     starts: Places,
     lines: Places | None,
+    problems: Problems,
 ) -> Callable[[int], str]:
     def describe(number: int) -> str:
         row, first = int(later[number]), int(earlier[number])
         topic = topics[int(np.searchsorted(starts, row, side="right")) - 1]
-        line = first + 1 if lines is None else int(lines[first])
+        line = problems.line(first + 1 if lines is None else int(lines[first]))
         return f"topic {topic} lists document {docs.text(row)!r} already in line {line}; expected it once"
 
     return describe

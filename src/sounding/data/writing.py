@@ -29,21 +29,27 @@ _COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
 
 
 def write_run(run: Run, path: str | Path) -> None:
-    """Write TREC's six columns: documents in the order of the run, ranks from 1, exact scores.
+    """Write TREC's six columns: documents in the order of the run, ranks from 1 unless known, exact scores.
 
     A name that ends in gz, bz2, xz or zst is compressed. The file appears whole or not at all.
     """
+    _write("".join(run_lines(run)), Path(path))
+
+
+def run_lines(run: Run) -> list[str]:
+    """The lines of a run as TREC's text has them; ranks are those of the run where it has any."""
     _refuse_unwritable([run.tag], "tag", run.source)
     topics = _column(run.topics, "topic", run.source)
     docs = _column(run.docs.texts(), "document", run.source)
-    ranks = np.arange(len(docs)) - np.repeat(run.starts[:-1], run.sizes) + 1
-    lines = [
+    ranks = (
+        np.arange(len(docs)) - np.repeat(run.starts[:-1], run.sizes) + 1 if run.ranks is None else run.ranks
+    )
+    return [
         f"{topic} Q0 {doc} {rank} {score!r} {run.tag}\n"
         for topic, doc, rank, score in zip(
-            _repeated(topics, run.sizes), docs, ranks.tolist(), run.scores.tolist(), strict=True
+            _repeated(topics, run.sizes), docs, _spelled(ranks), run.scores.tolist(), strict=True
         )
     ]
-    _write("".join(lines), Path(path))
 
 
 def write_qrels(qrels: Qrels, path: str | Path, *, format: QrelsFormat | None = None) -> None:  # noqa: A002

@@ -1,0 +1,300 @@
+"""Runs and judgments from any format to Parquet, and back to TREC's text; a run may be larger than memory."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sounding.data.columns import NAMES, Kind, folded
+from sounding.data.delimited import COMMA, SEMICOLON, TAB, first_record
+from sounding.data.formats import detect, read_qrels, read_run
+from sounding.data.parquet import check_polars, column_of, readable
+from sounding.data.parts import (
+    Part,
+    brought_together,
+    cut,
+    in_proportion,
+    is_large,
+    read_part,
+    steps_to_read,
+    topics_and_rows,
+    unpacked,
+    unpacked_head,
+)
+from sounding.data.sources import STDIN, open_zstd
+from sounding.data.tables import Places, Qrels, Run, byte_order
+from sounding.data.tokens import Tokens
+from sounding.data.writing import run_lines, write_qrels
+from sounding.errors import DataError, SoundingError, UnknownNameError
+from sounding.files import located, write_whole, written_whole
+from sounding.policies import Duplicates, Fractional
+from sounding.workers import Progress, apart
+
+if TYPE_CHECKING:
+    import polars
+
+GROUP = 1 << 20  # rows that Parquet keeps together: what is skipped, or read, at once
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What a file's beginning tells."""
+
+    form: str
+    names: frozenset[str]  # of its columns, as they are compared; of formats with such
+    fields: int  # in the first line
+
+
+def guess_kind(source: str | Path, format: str | None = None) -> Kind:  # noqa: A002 - the word that users know
+    """Whether a file holds a run or judgments: by its columns, and where these do not tell, by its name."""
+    return _kind(source, _shape(source, format))
+
+
+def _kind(source: str | Path, shape: _Shape) -> Kind:
+    if shape.form in ("trec", "prels", "strata"):
+        return "run" if shape.fields >= 6 else "qrels"
+    if not shape.names.isdisjoint(NAMES["grade"]):
+        return "qrels"
+    if not shape.names.isdisjoint((*NAMES["rank"], *NAMES["tag"])):
+        return "run"
+    return "qrels" if "qrel" in Path(source).name.lower() else "run"
+
+
+def _shape(source: str | Path, form: str | None) -> _Shape:
+    if str(source) == STDIN:
+        raise DataError("standard input can be read only once; expected a file to convert")
+    head = unpacked_head(source)
+    known = form or detect(head, source)
+    if known == "parquet":
+        return _Shape(known, frozenset(map(folded, apart(lambda: _column_names(source)))), 0)
+    line = first_record(head)
+    if known in ("csv", "tsv"):
+        separator = max((TAB, COMMA, SEMICOLON), key=line.count)
+        names = [folded(name.strip(' "')) for name in line.split(separator)]
+        return _Shape(known, frozenset(names), len(names))
+    return _Shape(known, frozenset(), len(line.split()))
+
+
+def _column_names(source: str | Path) -> list[str]:
+    import polars
+
+    check_polars(str(source))
+    with readable(str(source)), unpacked(source, "parquet") as table:
+        return polars.scan_parquet(located(table.file)).collect_schema().names()
+
+
+def convert(
+    source: str | Path,
+    target: str | Path,
+    *,
+    kind: Kind | None = None,
+    to: str | None = None,
+    format: str | None = None,  # noqa: A002 - the word that users know
+    duplicates: Duplicates = "error",
+    fractional: Fractional = "refuse",
+    ranks: bool = True,
+    progress: Progress | None = None,
+) -> None:
+    """Write a run or judgments to another file, as Parquet or TREC's text; the target's name says which.
+
+    Topics stand in byte order, documents in the order of the source. A Parquet file has typed columns
+    (topic, doc, score, rank, tag; topic, doc, grade and what else is known) and is compressed. Without
+    `ranks` the rank column is left out, and TREC's text gets ranks from 1.
+    """
+    path = located(target)
+    form = to or ("parquet" if path.suffix.lower() in (".parquet", ".parq", ".pq") else "trec")
+    if form not in ("parquet", "trec"):
+        raise UnknownNameError("format to convert to", form, ("parquet", "trec"))
+    shape = _shape(source, format)
+    if (kind or _kind(source, shape)) == "qrels":
+        grouped = shape.form == "trec" or not shape.names.isdisjoint(NAMES["group"])
+        qrels = read_qrels(
+            source, format=format, duplicates=duplicates, fractional=fractional, groups=grouped
+        )
+        _convert_qrels(_without_idle_groups(qrels), path, form)
+        return
+    with_ranks = ranks and (shape.form == "trec" or not shape.names.isdisjoint(NAMES["rank"]))
+    with _sorted_blocks(source, format, duplicates, with_ranks, progress) as (tag, blocks):
+        if form == "parquet":
+            _write_table(blocks, tag, path, with_ranks=with_ranks)
+        else:
+            _write_text(blocks, tag, path)
+
+
+def _without_idle_groups(qrels: Qrels) -> Qrels:
+    """The judgments without the column that says who judged, where it is 0 for all, as TREC has it."""
+    if qrels.groups is None or set(qrels.groups.texts()) - {"0"}:
+        return qrels
+    return replace(qrels, groups=None)
+
+
+def _convert_qrels(qrels: Qrels, path: Path, form: str) -> None:
+    if form == "trec":
+        write_qrels(qrels, path)
+        return
+    write_whole(path, apart(lambda: _qrels_table(qrels)))
+
+
+def _qrels_table(qrels: Qrels) -> bytes:
+    import io
+
+    import polars
+
+    columns: dict[str, Any] = {
+        "topic": column_of(_repeated(qrels.topics, qrels.sizes), qrels.source),
+        "doc": column_of(qrels.docs, qrels.source),
+        "grade": _whole(qrels.grades),
+    }
+    if qrels.groups is not None:
+        columns["group"] = column_of(qrels.groups, qrels.source)
+    for name, column in (
+        ("pool_rank", qrels.pool_ranks), ("probability", qrels.probabilities), ("method", qrels.methods),
+        ("stratum", qrels.strata),
+    ):  # fmt: skip
+        if column is not None:
+            columns[name] = column
+    stream = io.BytesIO()
+    polars.DataFrame(columns).write_parquet(stream, row_group_size=GROUP, statistics=True)
+    return stream.getvalue()
+
+
+def _whole(values: Any) -> Any:
+    """Numbers as whole ones where they all are."""
+    return values.astype(np.int64) if (values == np.floor(values)).all() else values
+
+
+@contextmanager
+def _sorted_blocks(
+    source: str | Path, form: str | None, duplicates: Duplicates, with_ranks: bool, progress: Progress | None
+) -> Iterator[tuple[str, Iterator[Run]]]:
+    """A run's tag, and the run in blocks of whole topics, topics in byte order."""
+    if not is_large(source, form):
+        run = read_run(source, format=form, duplicates=duplicates, with_ranks=with_ranks)
+        yield run.tag, iter([_in_byte_order(run)])
+        if progress:
+            progress(1)
+        return
+
+    def blocks(parts: Sequence[Part]) -> Iterator[Run]:
+        tell = in_proportion(progress, steps_to_read(source, form), len(parts))
+        for part in parts:
+            yield _in_byte_order(read_part(part, duplicates=duplicates, with_ranks=with_ranks))
+            if tell:
+                tell(1)
+
+    with unpacked(source, form) as large:
+        parts = cut(large)
+        tag = read_part(parts[-1], duplicates="first").tag
+        counted = [topics_and_rows(part) for part in parts]
+        rows: Counter[str] = Counter()
+        for one in counted:
+            rows.update(one)
+        edges = [(min(map(byte_order, one)), max(map(byte_order, one))) for one in counted if one]
+        if all(before[1] < after[0] for before, after in pairwise(edges)):
+            yield tag, blocks(parts)
+            return
+        with brought_together(parts, rows) as again:
+            yield tag, blocks(again)
+
+
+def _in_byte_order(run: Run) -> Run:
+    """The same run, its topics in byte order."""
+    order = sorted(range(len(run.topics)), key=lambda topic: byte_order(run.topics[topic]))
+    if order == list(range(len(order))):
+        return run
+    sizes = run.sizes[order]
+    rows = np.repeat(run.starts[:-1][order] - (np.cumsum(sizes) - sizes), sizes) + np.arange(len(run.docs))
+    return replace(
+        run,
+        topics=tuple(run.topics[topic] for topic in order),
+        starts=np.concatenate([[0], np.cumsum(sizes)]),
+        docs=run.docs[rows],
+        scores=run.scores[rows],
+        ranks=None if run.ranks is None else run.ranks[rows],
+        lines=None,
+        keys=None,
+    )
+
+
+def _repeated(topics: Sequence[str], sizes: Places) -> Tokens:
+    """The topic of every row."""
+    names = Tokens.from_strings(topics)
+    return Tokens(names.buffer, np.repeat(names.start, sizes), np.repeat(names.length, sizes))
+
+
+def _write_table(blocks: Iterator[Run], tag: str, path: Path, *, with_ranks: bool) -> None:
+    """Write the blocks to one Parquet file, one after the other."""
+    import polars
+    from polars.io.plugins import register_io_source
+
+    schema = {"topic": polars.String, "doc": polars.String, "score": polars.Float64}
+    schema |= {"rank": polars.Int64} if with_ranks else {}
+    schema |= {"tag": polars.String}
+    failure: list[SoundingError] = []
+
+    def frames(*_: Any) -> Iterator[polars.DataFrame]:
+        try:
+            for block in blocks:
+                yield _frame(block, tag, with_ranks=with_ranks)
+        except SoundingError as error:  # Polars would make another error of it
+            failure.append(error)
+
+    with written_whole(path) as part:
+        register_io_source(frames, schema=schema).sink_parquet(part, row_group_size=GROUP, statistics=True)
+        if failure:
+            raise failure[0]
+
+
+def _frame(run: Run, tag: str, *, with_ranks: bool) -> polars.DataFrame:
+    import polars
+
+    columns: dict[str, Any] = {
+        "topic": column_of(_repeated(run.topics, run.sizes), run.source),
+        "doc": column_of(run.docs, run.source),
+        "score": run.scores,
+    }
+    if with_ranks and run.ranks is not None:
+        ranks = _whole(run.ranks)
+        if ranks.dtype != np.int64:
+            row = int((run.ranks != np.floor(run.ranks)).nonzero()[0][0])
+            raise DataError(
+                f"{run.source}: document {run.docs.text(row)!r} has rank {run.ranks[row]:g}; expected whole"
+                " ranks, or leave them out"
+            )
+        columns["rank"] = ranks
+    return polars.DataFrame(columns).with_columns(polars.lit(tag).alias("tag"))
+
+
+def _write_text(blocks: Iterator[Run], tag: str, path: Path) -> None:
+    """Write the blocks as TREC's text, compressed where the name says so."""
+    with written_whole(path) as part, _packing(part, path.suffix.lower()) as out:
+        for block in blocks:
+            lines = run_lines(replace(block, tag=tag))
+            out.write("".join(lines).encode("utf-8", "surrogateescape"))
+
+
+@contextmanager
+def _packing(path: Path, suffix: str) -> Iterator[Any]:
+    """A file that packs what is written to it as a suffix says."""
+    with path.open("wb") as plain:
+        if suffix == ".gz":
+            with gzip.GzipFile("", "wb", 6, plain, mtime=0) as packed:  # the same bytes every time
+                yield packed
+        elif suffix == ".zst":
+            with open_zstd(plain) as packed:
+                yield packed
+        elif suffix in (".bz2", ".xz"):
+            with (bz2.open if suffix == ".bz2" else lzma.open)(plain, "wb") as packed:
+                yield packed
+        else:
+            yield plain

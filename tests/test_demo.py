@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import shlex
 from pathlib import Path
@@ -13,14 +15,17 @@ from tests.conftest import require
 from sounding.cli import cli
 from sounding.commands.demo import (
     DEFAULT_SEED,
+    LOOKS,
     MEASURES,
     Evidence,
     against_truth,
+    anew_sentence,
     conclusions,
     depth,
     examined,
     gather,
     hidden_worth,
+    judged_anew,
     last_lines,
     observations,
     small_collection,
@@ -188,7 +193,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def test_the_demo_shows_a_table_and_what_to_notice_and_what_to_try(shown: tuple[Path, str]) -> None:
     folder, output = shown
     before, notice = output.split("\nWhat to notice\n\n")
-    observed, commands = notice.split("\nWhat to try next\n\n")
+    observed, rest = notice.split("\nJudged anew\n\n")
+    anew, commands = rest.split("\nWhat to try next\n\n")
     collection = small_collection(DEFAULT_SEED)
     rows = {
         line.split()[0]: line.split()[1:] for line in before.splitlines() if re.match(r"[a-z]+-\d ", line)
@@ -204,6 +210,36 @@ def test_the_demo_shows_a_table_and_what_to_notice_and_what_to_try(shown: tuple[
     )
     assert observed.count("\n- ") + 1 == 4
     assert "'a folder/qrels.txt'" in commands
+    looks = [line.split() for line in anew.splitlines() if re.match(r" +\d+ ", line)]
+    assert [int(cells[0]) for cells in looks] == list(LOOKS)
+
+
+def test_what_is_judged_anew_is_what_the_command_simulates(
+    shown: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shown[0])
+    at = ",".join(map(str, LOOKS))
+    line = (
+        f"simulate 'a folder/truth.txt' 'a folder/runs' --depth 10 --at {at} --judgments {LOOKS[-1]}"
+        " --strategy mtc,rank --format csv"
+    )
+    done = CliRunner().invoke(cli, [*shlex.split(line), "--quiet"], catch_exceptions=False)
+    theirs = list(csv.DictReader(io.StringIO(done.stdout)))
+    rows = judged_anew(Path("a folder"))
+    for name in ("mtc", "rank"):
+        told = [row for row in theirs if row["strategy"] == name]
+        assert [int(row["judgments"]) for row in told] == [row.judgments for row in rows[name]] == list(LOOKS)
+        assert [float(row["claimed"]) for row in told] == pytest.approx([row.claimed for row in rows[name]])
+        assert [float(row["right"]) for row in told] == pytest.approx([row.right for row in rows[name]])
+    sentence, last = anew_sentence(rows), rows["mtc"][-1]
+    documents = {
+        (fields[0], fields[2])
+        for path in Path("a folder/runs").iterdir()
+        for fields in map(str.split, path.read_text().splitlines())
+        if int(fields[3]) <= 10
+    }
+    assert f"are {len(documents):,} documents" in sentence
+    assert f"has {last.accuracy:.0%} of the pairs in the right order" in sentence
 
 
 def test_the_last_five_lines_say_what_was_found_and_what_the_truth_says_of_it(

@@ -6,11 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.conftest import require
 from tests.properties.strategies import Label, Topic, ranking_of
 
 from sounding.errors import FormatError
 from sounding.measures import definitions, parse, parse_measures
-from sounding.measures.catalogue import BEGIN, END, main, updated
+from sounding.measures.catalogue import BEGIN, DIFFERENT, END, IR_MEASURES, main, updated
 
 DOCS = Path(__file__).parents[1] / "docs"
 MEASURES = (DOCS / "measures.md").read_text("utf-8")
@@ -38,6 +39,17 @@ def test_the_tables_of_measures_are_up_to_date() -> None:
 def test_every_measure_has_a_row() -> None:
     named = {re.match(r"\w+", quoted(cells[0])[0])[0] for cells in rows(MEASURES, 6) if quoted(cells[0])}  # type: ignore[index]
     assert named == {known.name for known in definitions()}
+
+
+def test_measures_of_ir_measures_are_those_of_the_package() -> None:
+    package = require("ir_measures")
+    assert {known.name for known in definitions() if hasattr(package, known.name)} == IR_MEASURES
+
+
+def test_measures_that_tools_compute_differently_have_several_rows_on_the_page_of_tools() -> None:
+    named = [re.match(r"\w+", quoted(here)[0])[0] for _, here in VALUES]  # type: ignore[index]
+    ours = {known.name for known in definitions()}
+    assert {name for name in named if named.count(name) > 1 and name in ours} == DIFFERENT
 
 
 def test_a_page_is_made_anew_between_its_markers_only(tmp_path: Path) -> None:

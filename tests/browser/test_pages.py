@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -95,6 +96,40 @@ def test_the_live_page_follows_the_judging(site: Site, visit: Visit) -> None:
     assert page.text_content("#assessors tbody tr td") == "ann"
     assert page.locator("#curve polyline").count() == 1
     assert page.locator("#chances td.sure").count() == 6
+
+
+def test_the_live_page_tells_what_is_left_and_what_is_known_of_a_late_run(
+    site: Site, visit: Visit, tmp_path: Path
+) -> None:
+    engine = site.project.engine
+    for topic in engine.topics():
+        for number, lease in enumerate(engine.next("assessor-1", topic, 3)):
+            engine.judge("assessor-1", topic, lease.doc, number % 2, key=f"{topic}-{lease.doc}", active=5)
+    (tmp_path / "late.txt").write_text(
+        "".join(f"MB001 Q0 d{number} {number} {100 - number} late\n" for number in range(10, 30))
+    )
+    engine.add_runs([str(tmp_path / "late.txt")])
+    page = visit("olga", "/organise")
+    until(page, "document.querySelectorAll('#coverage tbody tr').length === 4")
+    late = page.text_content("#late")
+    assert "late came after 12 judgments. Of its first 10 documents" in late
+    graded = {one.doc for one in site.project.store.standing(topic="MB001")}
+    assert (
+        f"and {20 - len(graded & {f'd{n}' for n in range(10, 30)})} of all that it retrieved are not" in late
+    )
+    assert [one.strip() for one in page.locator("#coverage thead th").all_text_contents()] == [
+        "Run", "Came after", "First 5", "First 10", "First 20", "Not judged",
+    ]  # fmt: skip
+    until(page, "document.querySelector('#matrix').textContent.includes('pairs of runs by')", seconds=30)
+    cells = page.locator("#matrix tbody strong").all_text_contents()
+    assert len(cells) == 4
+    assert sum(map(int, cells)) == 6  # pairs of four runs
+    until(
+        page,
+        "document.querySelector('#forecast').textContent.startsWith('What it would take, as of 12')",
+        seconds=60,
+    )
+    assert page.locator("#curve polyline").count() == 1  # the part before this page was opened
 
 
 def test_the_live_page_comes_back_after_the_server_was_away(site: Site, visit: Visit) -> None:

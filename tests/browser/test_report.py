@@ -14,6 +14,7 @@ from sounding.cli import main
 
 AXE = "SOUNDING_AXE"  # the file axe.min.js of the npm package axe-core
 HOSTILE = "</script><b>"
+MANY = 129  # runs, as TREC-8 has
 
 require("vl_convert")
 
@@ -34,6 +35,41 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return page
 
 
+@pytest.fixture(scope="module")
+def many_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on as many runs as TREC-8 has, with short lists and few topics: 8,256 pairs by one measure."""
+    folder = tmp_path_factory.mktemp("many")
+    sizes = ["--topics", "5", "--groups", str(MANY), "--systems", "1", "--documents", "40", "--length", "12"]
+    _run("sample", str(folder / "trial"), *sizes, "--pool-depth", "3", "--quiet")
+    trial, page = folder / "trial", folder / "report.html"
+    sections = ["--sections", "summary,scoreboard,pairs,assessment,audit"]
+    _run("report", str(trial / "qrels.txt"), str(trial / "runs"), "-m", "P@5", "--draws", "2", "--test", "t", *sections, "--quiet", "-o", str(page))  # fmt: skip
+    return page
+
+
+@pytest.fixture(scope="module")
+def few_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Reports without an info file: one run, two runs, one topic; names in other scripts."""
+    folder = tmp_path_factory.mktemp("few")
+    made = {}
+    for name, runs, topics in (("one run", 1, 4), ("two runs", 2, 4), ("one topic", 2, 1)):
+        place = folder / name
+        place.mkdir()
+        for number in range(runs):
+            lines = [
+                f"тема-{topic} Q0 文書{(rank + number) % 4} {rank} {-rank} løp-{number}-漢字"
+                for topic in range(topics)
+                for rank in range(4)
+            ]
+            (place / f"{number}.txt").write_text("\n".join(lines) + "\n", "utf-8")
+        judged = [f"тема-{topic} 0 文書{doc} {doc % 2}" for topic in range(topics) for doc in range(3)]
+        (folder / f"{name}.qrels").write_text("\n".join(judged) + "\n", "utf-8")
+        page = folder / f"{name}.html"
+        _run("report", str(folder / f"{name}.qrels"), str(place), "-m", "P@2", "-m", "AP", "--draws", "2", "--quiet", "-o", str(page))  # fmt: skip
+        made[name] = page
+    return made
+
+
 def _run(*arguments: str) -> None:
     with pytest.raises(SystemExit) as left:
         main(list(arguments))
@@ -45,7 +81,10 @@ def opened(chromium: Any, page_file: Path, *, width: int = 1280, scheme: str = "
     context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     page.said, page.asked = [], []
-    page.on("console", lambda message: page.said.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda said: page.said.append(said.text) if said.type in ("error", "warning") else None,
+    )
     page.on("pageerror", lambda error: page.said.append(str(error)))
     page.on("request", lambda request: page.asked.append(request.url))
     page.goto(page_file.as_uri())
@@ -63,6 +102,54 @@ def test_every_chart_is_drawn_without_an_error_or_a_request(page: Any, page_file
     assert [url for url in page.asked if not url.startswith(("data:", "blob:"))] == [page_file.as_uri()]
     assert page.locator("[data-chart]").count() == page.locator("[data-chart] svg.marks").count() > 8
     assert page.locator(".listed .missing, .chart .missing").count() == 0
+
+
+@pytest.mark.parametrize("name", ["one run", "two runs", "one topic"])
+def test_few_runs_and_topics_with_names_of_other_scripts_make_a_quiet_page(
+    chromium: Any, few_files: dict[str, Path], name: str
+) -> None:
+    for width in (1280, 390):
+        page = opened(chromium, few_files[name], width=width)
+        assert page.said == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.locator("[data-chart]").count() == page.locator("[data-chart] svg.marks").count() > 1
+        assert page.locator("#scoreboard tbody th", has_text="løp-0-漢字").count() == 1
+        page.context.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_129_runs_are_drawn_searched_and_paged_at_a_desk_and_on_a_phone(
+    chromium: Any, many_file: Path, width: int
+) -> None:
+    page = opened(chromium, many_file, width=width)
+    assert page.said == []
+    assert [url for url in page.asked if not url.startswith(("data:", "blob:"))] == [many_file.as_uri()]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("#scoreboard tbody tr").count() == MANY
+    assert page.locator("#scoreboard figure svg.marks path[aria-roledescription=point]").count() == MANY
+    block = page.locator("#pairs .listed")
+    assert block.get_by_role("status").inner_text() == "8,256 of 8,256 rows, page 1 of 166"
+    block.get_by_role("button", name="Next").click()
+    assert block.get_by_role("status").inner_text() == "8,256 of 8,256 rows, page 2 of 166"
+    # The name of a row stays where it is while its numbers pass.
+    row = page.locator("#pairs tbody tr").first.locator("th")
+    before = row.bounding_box()
+    page.locator("#pairs .scroll").evaluate("(place) => { place.scrollLeft = 200; }")
+    after = row.bounding_box()
+    assert before["x"] == pytest.approx(after["x"], abs=1)
+    page.context.close()
+
+
+def test_what_is_wider_than_a_phone_says_so(chromium: Any, page_file: Path) -> None:
+    page = opened(chromium, page_file, width=390)
+    wide = page.locator("#scoreboard .scroll.wide")
+    assert wide.count() == 1
+    said = wide.evaluate("(place) => getComputedStyle(place, '::before').content")
+    assert "swipe for more" in said
+    page.context.close()
+    desk = opened(chromium, page_file)
+    assert desk.locator("#scoreboard .scroll.wide").count() == 0
+    desk.context.close()
 
 
 def test_a_hostile_name_is_text(page: Any) -> None:
@@ -90,7 +177,7 @@ def test_pairs_are_searched_and_filtered(page: Any) -> None:
 
 def test_a_column_is_put_in_order_with_the_keyboard_and_says_so(page: Any) -> None:
     block = page.locator("#pairs .listed")
-    heading = block.locator("th[data-column]", has_text="value")
+    heading = block.locator("th[data-column]", has_text="value").first
     heading.locator("button").focus()
     assert page.locator("#tip").is_visible()
     page.keyboard.press("Enter")

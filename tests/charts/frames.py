@@ -66,6 +66,12 @@ def agreement(column: str, places: tuple[float, ...]) -> polars.DataFrame:
 
 
 EXAMPLES: dict[str, tuple[polars.DataFrame, set[str], dict[str, Any]]] = {  # frame, optional columns, options
+    "values_with_bounds": (
+        polars.DataFrame(
+            {"run": ["a", "b"] * 2, "measure": ["P@10"] * 2 + ["AP"] * 2, "value": [0.5, 0.4, 0.3, 0.2],
+             "lower": [0.5, 0.4, 0.1, NAN], "upper": [0.6, 0.4, 0.9, NAN]}
+        ), set(), {},
+    ),
     "values_over_k": (over_k("value").with_columns(form=polars.lit("plain")), {"form"}, {}),
     "residuals_over_k": (over_k("residual"), set(), {}),
     "stability_over_k": (stability(), set(), {"reference": "AP@100"}),
@@ -111,8 +117,51 @@ EXAMPLES: dict[str, tuple[polars.DataFrame, set[str], dict[str, Any]]] = {  # fr
              "kind": ["manual", "automatic"], "collection": ["x", "x"], "tau": [0.464, 0.464]}
         ), {"kind", "collection", "tau"}, {},
     ),
+    "performance_against_rankings": (
+        polars.DataFrame(
+            {
+                "run": list(RUNS) * 2, "performance": np.arange(14) / 20, "value": np.arange(14)[::-1] / 30,
+                "ranking": ["MAP with random judgments"] * 7 + ["overlap with the other runs"] * 7,
+                "kind": ["automatic", "manual"] * 7, "tau": [0.5] * 14,
+            }
+        ),
+        {"kind", "tau"},
+        {},
+    ),
+    "pool_outcomes_by_depth": (
+        polars.DataFrame(
+            {
+                "depth": [5, 10, 100], "in_pool": [2.0, 3.0, 9.0], "in_pool_deviation": [1.0, 4.0, 5.0],
+                "past": [9.0, 12.0, 30.0], "past_deviation": [3.0, 5.0, 9.0],
+                "first_unjudged": [7.0, 13.0, 110.0], "first_unjudged_deviation": [1.0, 2.0, 30.0],
+            }
+        ),
+        set(),
+        {},
+    ),
+    "ties_and_values": (
+        polars.DataFrame(
+            {
+                "run": list(RUNS) * 2, "rule": ["file"] * 7 + ["average"] * 7,
+                "tied_share": np.arange(14) % 7 / 10, "difference": np.arange(-7, 7) / 100,
+            }
+        ),
+        set(),
+        {"taus": {"file": 0.99}},
+    ),
     "pool_size_by_depth": (
         polars.DataFrame({"depth": [1, 2], "size": [7, 12], "share": [0.7, 0.6]}), {"share"}, {},
+    ),
+    "reliability_diagram": (
+        polars.DataFrame(
+            [
+                {"scenario": scenario, "claim": claim, "pairs": 10 * place, "chance": place / 10,
+                 "right": place / 11, "lower": place / 12, "upper": place / 10}
+                for scenario in ("pool:10", "pool:5") for claim in ("holds", "sign") for place in range(1, 10)
+            ]
+        ),
+        {"lower", "upper"},
+        {},
     ),
     "relevant_by_judgments": (
         polars.DataFrame({"strategy": ["rank"] * 2 + ["rrf"] * 2, "judgments": [1, 2] * 2,
@@ -160,6 +209,18 @@ EXAMPLES: dict[str, tuple[polars.DataFrame, set[str], dict[str, Any]]] = {  # fr
             {"strategy": ["MTC"] * 3, "judgments": [0, 1, 10], "confidence": [0.5, 0.6, 0.9],
              "lower": [0.5, 0.4, 0.8], "upper": [0.5, 0.7, 1.0]}
         ), {"lower", "upper"}, {},
+    ),
+    "confidence_forecast": (
+        polars.DataFrame(
+            {"judgments": [0, 8, 20], "confidence": [0.8, 0.9, 0.96], "lower": [0.8, 0.85, 0.9],
+             "upper": [0.8, 0.95, 0.99]}
+        ), set(), {"wanted": 0.95, "completions": 8},
+    ),
+    "expected_values": (
+        polars.DataFrame(
+            {"run": ["b", "a", "c"], "expected": [0.4, 0.3, 0.1], "lower": [0.3, 0.2, 0.05],
+             "upper": [0.5, 0.35, 0.15], "true": [0.35, 0.36, 0.08]}
+        ), {"true"}, {"measure": "AP"},
     ),
     "agreement_by_judgments": (
         polars.DataFrame({"strategy": ["MTC"] * 3, "judgments": [0, 1, 10], "agreement": [0.1, 0.6, 0.9]}), set(), {},

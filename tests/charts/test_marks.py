@@ -238,10 +238,9 @@ def test_agreement_by_pool_depth_has_a_shape_for_each_measure_and_a_line_at_nine
 def test_a_legend_shows_points_where_a_line_has_a_few_and_dashes_where_it_has_many() -> None:
     few = layer_of(panes(drawn("agreement_by_pool_depth"))[0], "point")["encoding"]
     assert few["shape"]["legend"]["symbolSize"] == few["color"]["legend"]["symbolSize"] == 80
-    assert (
-        layer_of(panes(drawn("agreement_by_pool_depth"))[0], "line")["encoding"]["strokeDash"]["legend"]
-        is None
-    )
+    # Vega warns of legends of one column that do not say the same.
+    line = layer_of(panes(drawn("agreement_by_pool_depth"))[0], "line")["encoding"]
+    assert line["strokeDash"]["legend"] == line["color"]["legend"] == few["color"]["legend"]
     (pane,) = panes(drawn("agreement_by_pool_depth", agreement("depth", tuple(range(1, 31)))))
     assert marks(pane) == ["area", "line", "rule"]
     assert layer_of(pane, "line")["encoding"]["strokeDash"]["legend"]["symbolSize"] == 400
@@ -470,6 +469,29 @@ def test_judging_starts_with_the_first_judgment_and_marks_what_is_wanted() -> No
         drawn("confidence_by_judgments", none)
 
 
+def test_a_forecast_has_a_band_and_says_how_many_completions_it_is_of() -> None:
+    specification = drawn("confidence_forecast")
+    (pane,) = panes(specification)
+    assert [row["judgments"] for row in rows(specification, layer_of(pane, "line"))] == [8, 20]
+    assert [row["lower"] for row in rows(specification, layer_of(pane, "area"))] == [0.85, 0.9]
+    assert any("median of 8 completions" in text for text in texts(specification))
+
+
+def test_expected_values_stand_in_the_order_of_the_frame_beside_the_true_ones() -> None:
+    specification = drawn("expected_values")
+    (pane,) = panes(specification)
+    points = rows(specification, layer_of(pane, "point"))
+    assert [(row["run"], row["value"], row["height"]) for row in points][::3] == [
+        ("b", "expected", 0.4), ("b", "true", 0.35),
+    ]  # fmt: skip
+    assert layer_of(pane, "rule")["encoding"]["y"]["sort"] == ["b", "a", "c"]
+    many = polars.DataFrame(
+        {"run": [f"r{n}" for n in range(61)], "expected": 0.2, "lower": 0.1, "upper": 0.3}
+    )
+    (pane,) = panes(drawn("expected_values", many))
+    assert layer_of(pane, "rule")["encoding"]["y"]["title"] == "place in the order"
+
+
 def test_a_point_for_each_pair_of_lists_told_apart() -> None:
     specification = drawn("judgments_by_difference")
     (pane,) = panes(specification)
@@ -527,12 +549,14 @@ def test_differences_stand_between_their_limits_in_the_order_given_and_cases_dif
     assert [(row["lower"], row["upper"]) for row in rows(specification, bars)] == [(0.02, 0.2), (-0.1, 0.01)]
     assert points["encoding"]["y"]["sort"] == ["a – b", "a – c"]
     shape = points["encoding"]["shape"]["scale"]
-    assert dict(zip(shape["domain"], shape["range"], strict=True)) == {"strong": "circle", "weak": "square"}
+    assert dict(zip(shape["domain"], shape["range"], strict=True)) == {
+        "strong": "circle", "weak": "square", "not known": "diamond",
+    }  # fmt: skip
     low, high = points["encoding"]["x"]["scale"]["domain"]
     assert low < -0.1
     assert high > 0.2
-    unknown = layer_of(second, "point")["encoding"]["shape"]["scale"]["domain"]
-    assert unknown == ["weak", "not known"]
+    # The second pane has no strong pair, and its colours and shapes mean what they mean in the first.
+    assert layer_of(second, "point")["encoding"]["shape"]["scale"] == shape
 
 
 def test_topics_stand_from_the_largest_difference_to_the_least_with_their_mean() -> None:
@@ -543,3 +567,29 @@ def test_topics_stand_from_the_largest_difference_to_the_least_with_their_mean()
     assert [row["better"] for row in rows(specification, bars)] == ["bm25", "bm25", "dense"]
     (mean,) = rows(specification, layer_of(pane, "rule"))
     assert mean["difference"] == pytest.approx((0.3 - 0.1) / 3)
+
+
+def test_a_value_stands_on_the_bar_between_its_bounds_and_runs_keep_the_order_of_the_frame() -> None:
+    specification = drawn("values_with_bounds")
+    first, second = panes(specification)
+    points, bars = layer_of(first, "point"), layer_of(first, "rule")
+    assert [row["value"] for row in rows(specification, points)] == [0.5, 0.4]
+    assert [(row["lower"], row["upper"]) for row in rows(specification, bars)] == [(0.5, 0.6), (0.4, 0.4)]
+    assert (bars["encoding"]["x"]["field"], bars["encoding"]["x2"]["field"]) == ("lower", "upper")
+    assert points["encoding"]["y"]["scale"]["domain"] == ["a", "b"]
+    assert points["encoding"]["y"]["axis"]["labels"] is True
+    assert layer_of(second, "point")["encoding"]["y"]["axis"]["labels"] is False
+    low, high = layer_of(second, "point")["encoding"]["x"]["scale"]["domain"]
+    assert (low, high >= 0.9) == (0, True)
+
+
+def test_more_runs_than_there_is_room_for_are_numbered_from_the_top() -> None:
+    runs = [f"run{number}" for number in range(61)]
+    values = [1 - number / 100 for number in range(61)]
+    frame = polars.DataFrame(
+        {"run": runs, "measure": ["AP"] * 61, "value": values, "lower": values, "upper": values}
+    )
+    (pane,) = panes(drawn("values_with_bounds", frame))
+    y = layer_of(pane, "point")["encoding"]["y"]
+    assert (y["field"], y["scale"]["domain"], y["scale"]["reverse"]) == ("place", [0.5, 61.5], True)
+    assert y["title"] == "place of the run in the order"

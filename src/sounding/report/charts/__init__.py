@@ -8,6 +8,7 @@ from sounding.report.charts.assessment import (
     judged_share_by_depth,
     judged_shares,
     performance_against_assessment,
+    performance_against_rankings,
     reinforcement,
 )
 from sounding.report.charts.assessors import (
@@ -17,6 +18,8 @@ from sounding.report.charts.assessors import (
     swaps_over_qrels,
     values_over_qrels,
 )
+from sounding.report.charts.audit import pool_outcomes_by_depth, ties_and_values
+from sounding.report.charts.calibration import reliability_diagram
 from sounding.report.charts.collection import (
     group_overlap,
     growth_by_depth,
@@ -33,10 +36,13 @@ from sounding.report.charts.intervals import means_with_intervals, pair_over_dep
 from sounding.report.charts.judging import (
     agreement_by_judgments,
     confidence_by_judgments,
+    confidence_forecast,
     difference_histogram,
+    expected_values,
     judgments_by_difference,
 )
 from sounding.report.charts.save import require_suffix, save, together
+from sounding.report.charts.scoreboard import values_with_bounds
 
 __all__ = [
     "agreement_by_judgments",
@@ -45,8 +51,10 @@ __all__ = [
     "agreement_of_assessors",
     "agreement_over_qrels",
     "confidence_by_judgments",
+    "confidence_forecast",
     "difference_histogram",
     "difference_intervals",
+    "expected_values",
     "group_overlap",
     "growth_by_depth",
     "judged_share_by_depth",
@@ -57,21 +65,26 @@ __all__ = [
     "overlap_by_topic",
     "pair_over_depth",
     "performance_against_assessment",
+    "performance_against_rankings",
+    "pool_outcomes_by_depth",
     "pool_size_by_depth",
     "rank_weights",
     "reinforcement",
     "relevant_by_judgments",
+    "reliability_diagram",
     "require_suffix",
     "residuals_over_k",
     "save",
     "shares_by_part",
     "stability_over_k",
     "swaps_over_qrels",
+    "ties_and_values",
     "title_words_by_pool_rank",
     "together",
     "topic_differences",
     "unique_relevant",
     "values_over_k",
     "values_over_qrels",
+    "values_with_bounds",
     "volatility",
 ]

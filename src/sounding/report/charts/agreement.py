@@ -90,7 +90,7 @@ def _volatility_pane(cells: polars.DataFrame, measure: str, other: str, marked: 
             alt.X("left:Q", **x), alt.Y("bottom:Q", **y), alt.X2("right:Q"), alt.Y2("top:Q"),
             alt.Color("agreement:Q", title=marked.coefficient, scale=colours, legend=legend),
             # Cells would show hair lines between them without an edge of their own colour.
-            alt.Stroke("agreement:Q", scale=colours, legend=None),
+            alt.Stroke("agreement:Q", title=marked.coefficient, scale=colours, legend=legend),
             tooltip=[alt.Tooltip("k1:Q"), alt.Tooltip("k2:Q"), alt.Tooltip("agreement:Q", format=".3f")],
         )
     )  # fmt: skip

@@ -131,6 +131,33 @@ def performance_against_assessment(
     )
 
 
+@needs("run", "performance", "ranking", "value")
+def performance_against_rankings(frame: polars.DataFrame, *, performance: str = "MAP") -> Chart:
+    """Performance of every run against what needs no judgments, a pane for each of these.
+
+    Columns: `run`, `performance`, `ranking` (what it is called), `value`; optional `kind` (a colour and
+    shape each) and `tau`, the same in all rows of a ranking.
+    """
+    import altair as alt
+    import polars
+
+    kinds = names(frame, "kind") if "kind" in frame.columns else []
+    panes = []
+    for ranking in names(frame, "ranking"):
+        shown = frame.filter(polars.col("ranking") == ranking)
+        tau = shown["tau"].fill_nan(None)[0] if "tau" in shown.columns else None
+        pane = _scatter(
+            shown, ("value", ranking), ("performance", f"{performance}, mean over topics"), kinds,
+            percent=False,
+        )  # fmt: skip
+        panes.append(pane.properties(title=pane_title(ranking + ("" if tau is None else f", τ = {tau:.3f}"))))
+    return titled(
+        alt.concat(*panes, columns=2, spacing=30),
+        f"{performance} against rankings that need no judgments",
+        ["τ: Kendall's, between the two orders of the runs." if "tau" in frame.columns else ""],
+    )
+
+
 @needs("run", "overlap", "assessment")
 def reinforcement(frame: polars.DataFrame, *, assessment: str = "A@1000") -> Chart:
     """How far every run was judged against its overlap with the other pooled runs.
@@ -138,14 +165,19 @@ def reinforcement(frame: polars.DataFrame, *, assessment: str = "A@1000") -> Cha
     Columns: `run`, `overlap` (0 to 1), `assessment` (0 to 1); optional `kind` (a colour and shape each).
     """
     kinds = names(frame, "kind") if "kind" in frame.columns else []
-    x = ("overlap", "share of its pooled documents that another group pooled too")
+    x = ("overlap", "share of its pooled documents that another run pooled too")
     y = ("assessment", f"{assessment}: share judged")
     title = f"How far {plural(frame.height, 'run')} were judged, against what they share with others"
     return titled(_scatter(frame, x, y, kinds), title)
 
 
 def _scatter(
-    frame: polars.DataFrame, across: tuple[str, str], up: tuple[str, str], kinds: list[str]
+    frame: polars.DataFrame,
+    across: tuple[str, str],
+    up: tuple[str, str],
+    kinds: list[str],
+    *,
+    percent: bool = True,
 ) -> alt.Chart:
     """A point for each run; kinds of run differ in colour and shape."""
     import altair as alt
@@ -154,7 +186,8 @@ def _scatter(
     # What stands across is a share, and no share is above 1.
     low, high = value_domain(frame[across[0]], room=ROOM)
     scale = alt.Scale(domain=[low, min(high, 1.0)], nice=False)
-    x = alt.X(f"{across[0]}:Q", title=across[1], axis=alt.Axis(format=PERCENT), scale=scale)
+    look = alt.Axis(format=PERCENT) if percent else alt.Axis()
+    x = alt.X(f"{across[0]}:Q", title=across[1], axis=look, scale=scale)
     values = Values(
         column=up[0], title=up[1], domain=value_domain(frame[up[0]], room=ROOM),
         format=PERCENT if up[0] == "assessment" else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sounding.report.charts.axes import value_domain
@@ -36,8 +37,10 @@ def difference_intervals(frame: polars.DataFrame) -> Chart:
     if "strength" not in frame.columns:
         frame = frame.with_columns(strength=polars.lit(None, polars.String))
     drawn = frame.with_columns(polars.col("strength").fill_null("not known"))
+    # One scale for all panes: a colour means the same in each, whichever of them occur there.
+    seen = [name for name in STRENGTHS if name in set(names(drawn, "strength"))]
     panes = [
-        _interval_pane(drawn.filter(polars.col("measure") == measure), measure)
+        _interval_pane(drawn.filter(polars.col("measure") == measure), measure, seen)
         for measure in names(frame, "measure")
     ]
     return titled(
@@ -47,7 +50,7 @@ def difference_intervals(frame: polars.DataFrame) -> Chart:
     )
 
 
-def _interval_pane(frame: polars.DataFrame, measure: str) -> alt.LayerChart:
+def _interval_pane(frame: polars.DataFrame, measure: str, seen: Sequence[str]) -> alt.LayerChart:
     import altair as alt
     import polars
 
@@ -58,7 +61,6 @@ def _interval_pane(frame: polars.DataFrame, measure: str) -> alt.LayerChart:
     scale = alt.Scale(domain=[low, high], nice=False)
     title = f"difference in {measure}, mean over topics"
     x = alt.X("difference:Q", scale=scale, title=title)
-    seen = [name for name in STRENGTHS if name in set(frame["strength"].to_list())]
     legend = alt.Legend(title="case") if len(seen) > 1 else None
     colours, shapes = (
         alt.Scale(domain=seen, range=[STRENGTHS[name][side] for name in seen]) for side in (0, 1)

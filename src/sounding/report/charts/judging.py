@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sounding.errors import DataError
@@ -9,7 +10,7 @@ from sounding.report.charts.agreement import TAU, VERY_CLOSE
 from sounding.report.charts.axes import depth_x, level_rule, value_domain
 from sounding.report.charts.frames import MOST_POINTS, data, names, needs, plural, span, thinned
 from sounding.report.charts.series import Values, series_pane, series_signs
-from sounding.report.charts.style import COLOURS, INK, titled
+from sounding.report.charts.style import COLOURS, FAINT, INK, titled
 
 if TYPE_CHECKING:
     import altair as alt
@@ -19,29 +20,96 @@ if TYPE_CHECKING:
 
 
 HISTOGRAM_BARS = 40
+NAMED_RUNS = 60  # more names than this run into each other: runs are numbered
 ROOM = 0.03  # beyond the outermost points
 
 
 @needs("strategy", "judgments", "confidence")
-def confidence_by_judgments(frame: polars.DataFrame, *, wanted: float = 0.95) -> Chart:
+def confidence_by_judgments(
+    frame: polars.DataFrame, *, wanted: float = 0.95, title: str = "Confidence by number of judgments"
+) -> Chart:
     """Confidence in the order of the runs as judgments are made (Carterette et al. 2006, Figs. 2, 5 and 6).
 
     Columns: `strategy`, `judgments`, `confidence` (0 to 1); optional `lower` and `upper`, drawn as a band. A
     level line marks the confidence wanted.
     """
     pane = _over_judgments(frame, "confidence", "confidence in the order of runs", wanted)
-    return titled(pane, "Confidence by number of judgments", [f"The dotted line marks {wanted:g}."])
+    return titled(pane, title, [f"The dotted line marks {wanted:g}."])
 
 
 @needs("strategy", "judgments", "agreement")
-def agreement_by_judgments(frame: polars.DataFrame, *, coefficient: str = TAU) -> Chart:
+def agreement_by_judgments(
+    frame: polars.DataFrame,
+    *,
+    coefficient: str = TAU,
+    title: str = "Agreement with the true order by number of judgments",
+) -> Chart:
     """Agreement of the order of the runs with the true one as judgments are made (Carterette et al., Fig. 3).
 
     Columns: `strategy`, `judgments`, `agreement`.
     """
     pane = _over_judgments(frame, "agreement", f"{coefficient} with the true order", VERY_CLOSE)
-    title = "Agreement with the true order by number of judgments"
     return titled(pane, title, [f"The dotted line marks {VERY_CLOSE:g}."])
+
+
+@needs("judgments", "confidence", "lower", "upper")
+def confidence_forecast(frame: polars.DataFrame, *, wanted: float = 0.95, completions: int) -> Chart:
+    """Confidence that judging is expected to bring, with its range over completions of the judgments.
+
+    Columns: `judgments` still to be made, `confidence` (the median over completions), `lower`, `upper` (the
+    least and the most); `completions` says how many there are. A level line marks the confidence wanted.
+    """
+    import polars
+
+    named = frame.with_columns(strategy=polars.lit("median"))
+    pane = _over_judgments(named, "confidence", "confidence in the order of runs", wanted)
+    note = f"Line: the median of {plural(completions, 'completion')} drawn from what is believed now."
+    notes = [note, f"Band: from the least to the most of them. The dotted line marks {wanted:g}."]
+    return titled(pane, "Confidence that more judgments are expected to bring", notes)
+
+
+@needs("run", "expected", "lower", "upper")
+def expected_values(frame: polars.DataFrame, *, measure: str = "AP") -> Chart:
+    """Every run's expected value with its interval, runs in the order of the frame, the first on top.
+
+    Columns: `run`, `expected`, `lower`, `upper`; optional `true`, what all judgments give. (Carterette et
+    al., Table 1.) Up to 60 runs are named, more are numbered.
+    """
+    import altair as alt
+    import polars
+
+    runs = names(frame, "run")
+    drawn = frame.with_columns(place=polars.int_range(1, polars.len() + 1))
+    kinds = [name for name in ("expected", "true") if name in frame.columns]
+    ends = polars.concat([frame[name].cast(polars.Float64).rename("") for name in (*kinds, "lower", "upper")])
+    scale = alt.Scale(domain=value_domain(ends, room=ROOM), nice=False)
+    y = _places_of_runs(runs)
+    title = f"{measure}, mean over topics"
+    bars = alt.Chart(data(drawn)).mark_rule(color=FAINT, strokeWidth=4, opacity=0.75)
+    tooltip = [
+        alt.Tooltip("run:N"),
+        *(alt.Tooltip(f"{name}:Q", format=".4f") for name in (*kinds, "lower", "upper")),
+    ]
+    long = drawn.unpivot(kinds, index=["run", "place"], variable_name="value", value_name="height")
+    signs = series_signs("value", kinds, points=True, title=None, top=True)
+    points = alt.Chart(data(long)).mark_point(filled=True, size=45, opacity=1)
+    layers = [
+        bars.encode(alt.X("lower:Q", scale=scale, title=title), alt.X2("upper:Q"), y, tooltip=tooltip),
+        points.encode(alt.X("height:Q", scale=scale, title=title), y, signs.colour, signs.shape),
+    ]
+    pane = alt.LayerChart(layer=layers).properties(width=460, height=max(60, 17 * min(len(runs), NAMED_RUNS)))
+    return titled(pane, f"Expected values of {plural(len(runs), 'run')}", ["Bar: 95% of what they may be."])
+
+
+def _places_of_runs(runs: Sequence[str]) -> alt.Y:
+    """Runs from the top down, named as far as names fit."""
+    import altair as alt
+
+    if len(runs) <= NAMED_RUNS:
+        axis = alt.Axis(labelLimit=220, labelOverlap=False, grid=False)
+        return alt.Y("run:N", sort=list(runs), scale=alt.Scale(domain=list(runs)), title=None, axis=axis)
+    down = alt.Scale(domain=[len(runs) + 0.5, 0.5], nice=False)
+    return alt.Y("place:Q", title="place in the order", scale=down, axis=alt.Axis(tickMinStep=1, grid=False))
 
 
 @needs("difference", "judgments")

@@ -54,6 +54,12 @@ def save(chart: Chart, path: str | Path) -> None:
     write_whole(target, _encoded(chart.to_dict(), target.suffix.lower()))
 
 
+def svg_of(chart: Chart) -> str:
+    """A chart as a drawing that stands by itself in a page."""
+    require_charts("vl_convert", "drawing a chart")
+    return _encoded(chart.to_dict(), ".svg").decode()
+
+
 def require_suffix(path: Path) -> None:
     """Nothing where a chart can be written to the path, else the line that names the formats."""
     if path.suffix.lower() not in SUFFIXES:

@@ -60,11 +60,7 @@ def series_signs(series: str, order: Sequence[str], *, points: bool, title: str 
     shown = look if count > 1 else None
     return Signs(
         alt.Color(field, scale=alt.Scale(domain=names, range=series_colours(count)), legend=shown),
-        alt.StrokeDash(
-            field,
-            scale=alt.Scale(domain=names, range=series_dashes(count)),
-            legend=None if points else shown,
-        ),
+        alt.StrokeDash(field, scale=alt.Scale(domain=names, range=series_dashes(count)), legend=shown),
         alt.Shape(field, scale=alt.Scale(domain=names, range=series_shapes(count)), legend=shown),
     )
 

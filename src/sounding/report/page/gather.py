@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sounding.calibration.holding import DEFAULT_UNTIL, holds
 from sounding.compare.procedure import Procedure
 from sounding.compare.runs import Reading, compare_runs, scores_to_compare
-from sounding.data.formats import read_qrels, read_run
+from sounding.data.formats import read_qrels
+from sounding.data.reading import read_one
 from sounding.data.simulation import RunInfo
 from sounding.data.sources import STDIN, bytes_to_read, run_names
 from sounding.depth.curves import name_of
@@ -51,6 +53,8 @@ class Request:
     info: Mapping[str, RunInfo] | None = None
     policies: Policies = DEFAULT_POLICIES
     procedure: Procedure = field(default_factory=Procedure)
+    pool_depth: int | None = None  # to which the judgments are cut
+    until: str = DEFAULT_UNTIL  # what full judging means, which chances of holding are about
     draws: int = 50  # of pseudo-judgments
     qrels_format: str | None = None
     run_format: str | None = None
@@ -104,12 +108,13 @@ def gather(request: Request, bars: Bars, parts: Collection[str] = PARTS) -> Foun
             fractional=policies.fractional,
         )  # fmt: skip
         runs = _held(request, progress)
+        cut, remarks = _cut(request, qrels, runs)
     with bars(count, "evaluating") as progress:
         reading = Reading(run_format=request.run_format, jobs=request.jobs, progress=progress)
-        whole = scores_to_compare(qrels, runs, request.measures, policies=policies, reading=reading)
-    scores = whole.of_measures(request.measures)
-    comparison = _wanted("comparison", parts, lambda: _compared(request, qrels, runs, whole, bars))
-    over_depth = _wanted("stability", parts, lambda: _over_depth(request, qrels, runs, bars))
+        whole = scores_to_compare(cut, runs, request.measures, policies=policies, reading=reading)
+    scores = replace(whole.of_measures(request.measures), remarks=(*remarks, *whole.remarks))
+    comparison = _wanted("comparison", parts, lambda: _compared(request, cut, runs, whole, bars))
+    over_depth = _wanted("stability", parts, lambda: _over_depth(request, cut, runs, bars))
     audited = _wanted("audit", parts, lambda: _audited(request, qrels, runs, bars))
     findings: tuple[Finding, ...] = ()
     leaders: tuple[PairOverDepth, ...] = ()
@@ -139,14 +144,24 @@ def _wanted(name: str, parts: Collection[str], compute: Callable[[], Part]) -> P
         return Missing(f"{text[:1].upper()}{text[1:]}.")
 
 
+def _cut(request: Request, qrels: Qrels, runs: Sequence[Any]) -> tuple[Qrels, tuple[str, ...]]:
+    """The judgments of the pool that was asked for, and what was cut in a sentence."""
+    if request.pool_depth is None:
+        return qrels, ()
+    from sounding.collection.contributors import judgments_at_depth
+
+    kept, told = judgments_at_depth(
+        qrels, runs, request.pool_depth, info=request.info, policies=request.policies,
+        run_format=request.run_format, jobs=request.jobs,
+    )  # fmt: skip
+    return kept, (told,)
+
+
 def _held(request: Request, progress: Progress | None) -> list[Any]:
     """The runs in memory, each by a name of its own; the files themselves where they are very large."""
 
     def read(file: str) -> Any:
-        return read_run(
-            file, format=request.run_format, duplicates=request.policies.duplicates,
-            with_ranks=request.policies.ties == "rank",
-        )  # fmt: skip
+        return read_one((file, None), request.policies, request.run_format)
 
     if bytes_to_read(request.runs) > MOST_BYTES:
         return [read(file) if file == STDIN else file for file in request.runs]
@@ -164,11 +179,28 @@ def _compared(request: Request, qrels: Qrels, runs: Sequence[Any], scores: Score
         raise DataError("there is one run, and a comparison needs two")
     pairs = count * (count - 1) // 2
     with bars(0, f"comparing {'runs with the baseline' if request.baselines else f'{pairs:,} pairs'}"):
-        return compare_runs(
+        found = compare_runs(
             qrels, runs, request.measures, baselines=request.baselines, info=request.info,
             policies=request.policies, procedure=request.procedure, scores=scores,
             reading=Reading(run_format=request.run_format, jobs=request.jobs),
         )  # fmt: skip
+    return _with_holds(found, request, qrels, runs, bars)
+
+
+def _with_holds(
+    found: Comparison, request: Request, qrels: Qrels, runs: Sequence[Any], bars: Bars
+) -> Comparison:
+    """The comparison with the chances that conclusions hold; without, where these cannot be had."""
+    with bars(len(runs), "drawing full judgments") as progress:
+        try:
+            held = holds(
+                qrels, runs, found.measures, until=request.until, info=request.info, pairs=found.pairs,
+                alpha=found.alpha, policies=request.policies, run_format=request.run_format,
+                jobs=request.jobs, progress=progress,
+            )  # fmt: skip
+        except DataError as error:
+            return replace(found, notes=(*found.notes, f"Whether conclusions hold is not known: {error}."))
+    return replace(found, holds=held) if held.open_documents else found
 
 
 def _over_depth(request: Request, qrels: Qrels, runs: Sequence[Any], bars: Bars) -> Stability:
@@ -198,16 +230,17 @@ def _audited(request: Request, qrels: Qrels, runs: Sequence[Any], bars: Bars) ->
 
     with bars(len(runs), "auditing the collection") as progress:
         found = audit(
-            qrels, runs, request.measures, info=request.info, policies=request.policies, draws=request.draws,
-            run_format=request.run_format, jobs=request.jobs, progress=progress,
+            qrels, runs, request.measures, info=request.info, pool_depth=request.pool_depth,
+            policies=request.policies, draws=request.draws, run_format=request.run_format, jobs=request.jobs,
+            progress=progress,
         )  # fmt: skip
     if found.has_pool:
         with bars(len(found.unique("group").names), "leaving out groups") as progress:
             found.leave_out("group", progress)
         with bars(len(runs), "leaving out runs") as progress:
             found.leave_out("run", progress)
-        with bars(request.draws, "drawing judgments") as progress:
-            found.pseudo(progress)
+    with bars(request.draws, "drawing judgments") as progress:
+        found.pseudo(progress)
     with bars(len(runs), "looking for ties") as progress:
         found.ties(progress)
     return found

@@ -16,7 +16,7 @@ from sounding.depth.stability import Stability
 from sounding.errors import UnknownNameError
 from sounding.report import audit_tables, charts, comparison_tables, score_tables, stability_tables
 from sounding.report.audit_charts import audit_charts
-from sounding.report.audit_tables import Extras
+from sounding.report.audit_section import Extras
 from sounding.report.html_tables import ungrouped
 from sounding.report.page.gather import PARTS, Found, Missing
 from sounding.report.page.summary import Sentence, counted, summary
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars
 
     from sounding.report.charts.style import Chart
+    from sounding.scores import Scores
 
 SECTIONS: Mapping[str, str] = {
     "summary": "Summary",
@@ -155,12 +156,20 @@ def _scoreboard(found: Found) -> Section:
     table = replace(
         score_tables.wide_table(found.scores, layout), title=f"Every run, the best by {first} first"
     )
+    shown = Shown(name="scoreboard", table=table, data=score_tables.tidy_table(found.scores, layout))
     return Section(
         name="scoreboard",
         lead="The mean of every measure over the topics, between the least and the most that it could be if"
         " the unjudged documents were judged, and the share of the documents it looks at that were.",
-        blocks=[Shown(name="scoreboard", table=table, data=score_tables.tidy_table(found.scores, layout))],
+        blocks=[shown, *_board_chart(found.scores)],
     )
+
+
+def _board_chart(scores: Scores) -> Iterator[Drawn]:
+    """Every run's value between its bounds, in the order of the table; nothing where none is a mean."""
+    frame = score_tables.board_frame(scores)
+    if frame.height:
+        yield Drawn(name="bounds", data=table_of(frame), make=lambda: charts.values_with_bounds(frame))
 
 
 def _pairs(found: Found) -> Section:
@@ -247,7 +256,7 @@ def _depth_charts(stable: Stability) -> Iterator[Drawn]:
         name="values", data=table_of(values),
         make=lambda: charts.values_over_k(values, reference_k=reference, pool_depth=pool),
     )  # fmt: skip
-    named = ", ".join(dict.fromkeys(str(one.reference) for one in stable.measures))
+    named = ", ".join(dict.fromkeys(one.reference_name for one in stable.measures))
     steady = stable.frame
     yield Drawn(
         name="stability", data=table_of(steady.filter(at_depths)),

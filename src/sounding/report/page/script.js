@@ -249,8 +249,18 @@ async function start() {
     await draw(place).catch((problem) => told(place, problem));
     await new Promise((later) => setTimeout(later)); // others may act between two charts
   }
+  markWide();
   document.documentElement.dataset.ready = "yes";
 }
+
+// -- what is wider than the screen ----------------------------------------------------------------
+
+function markWide() {
+  for (const place of document.querySelectorAll(".scroll, .chart")) {
+    place.classList.toggle("wide", place.scrollWidth > place.clientWidth + 1);
+  }
+}
+addEventListener("resize", markWide);
 
 addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details.terms")) details.open = true;

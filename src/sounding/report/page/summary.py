@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sounding.calibration.scoring import SURE
 from sounding.collection.verdict import Statement
 from sounding.compare.advice import Advice, Situation, advise
 from sounding.compare.comparison import Comparison
@@ -100,11 +101,15 @@ def _limits(scores: Scores, run: int) -> Iterator[str]:
         return
     bounds = scores.bounds.over_topics(scores.measures)
     low, high = float(bounds.lower[run, 0]), float(bounds.upper[run, 0])
-    if np.isfinite([low, high]).all():
-        yield (
-            f"Whatever the unjudged documents are, {scores.measures[0]} of {scores.runs[run]} lies between"
-            f" {decimal(low)} and {decimal(high)}."
-        )
+    if not np.isfinite([low, high]).all():
+        return
+    if decimal(low) == decimal(high):
+        yield f"Whatever the unjudged documents are, that value of {scores.runs[run]} stays what it is."
+        return
+    yield (
+        f"Whatever the unjudged documents are, {scores.measures[0]} of {scores.runs[run]} lies between"
+        f" {decimal(low)} and {decimal(high)}."
+    )
 
 
 def _by_others(scores: Scores, first: int) -> Iterator[str]:
@@ -116,7 +121,7 @@ def _by_others(scores: Scores, first: int) -> Iterator[str]:
             same.append(str(measure))
         else:
             mean = decimal(float(scores.mean()[leader, number]))
-            other.append(f"by {measure} it is {scores.runs[leader]} ({mean})")
+            other.append(f"by {measure} {scores.runs[leader]} is best ({mean})")
     if same:
         yield f"The same run is best by {listed(same, len(same))}."
     if other:
@@ -152,6 +157,9 @@ def _lead(comparison: Comparison, first: str, second: str) -> Iterator[str]:
             yield f"That lead is significant ({p}; {kind}), and {settled}."
         else:
             yield f"That lead is not significant ({p}; {kind}), and {settled}."
+        if comparison.holds is not None:
+            told = comparison.holds.tell(0, pair, comparison.names(pair)[0])
+            yield f"{told[0].upper()}{told[1:]}."
     runs = comparison.runs
     place = runs.index(first)
     alike = [
@@ -192,6 +200,14 @@ def _trusted(comparison: Comparison | Missing) -> Iterator[str]:
             both = int(np.count_nonzero(bounds.settled & (comparison.cases[number] == 3)))
             text += f", {both:,} {_be(both)} strong and settled"
         yield f"{text}."
+        if comparison.holds is not None:
+            chances = comparison.holds.conclusion[number]
+            sure = int(np.count_nonzero(chances >= SURE))
+            told = counted(int(np.isfinite(chances).sum()), "conclusion")
+            yield (
+                f"Of paired t tests by {measure}, of two runs alone each, {sure:,} of {told} would hold with"
+                f" a chance of {SURE:g} or more were {comparison.holds.until_in_words} judged."
+            )
 
 
 def _doubtful(comparison: Comparison | Missing) -> Iterator[str]:

@@ -42,6 +42,9 @@ TERMS: Mapping[str, str] = {
     "case": "Where the pair stands in the decision matrix of Baillie et al.: 1 and 3 are strong; 2 and 4 are"
     " weak, for there one run was judged significantly more.",
     "settled": "Yes: no judgment of the unjudged documents could turn the order of the two runs.",
+    "holds": "The chance that a paired t test of the two alone says the same once more documents are judged:"
+    " which, is named below.",
+    "sign": "The chance that the same run of the two is ahead once these documents are judged.",
     "equivalence p": "Small: the two differ by less than the margin.",
     "non-inferiority p": "Small: the first run is worse by less than the margin, if at all.",
     "advice": "What would make the conclusion firmer, for this pair by itself.",
@@ -99,7 +102,11 @@ TERMS: Mapping[str, str] = {
     "%": "The change of the value in percent.",
     "% on ten": "The change in percent on the ten topics with most relevant documents.",
     "rank": "The run's place among the contributing runs.",
-    "overlap": "The share of the run's pooled documents that another group's runs have as well.",
+    "overlap": "The share of the run's pooled documents that another run pooled as well.",
+    "group overlap": "The share of the run's pooled documents that a run of another group pooled as well.",
+    "remaining": "Relevant documents that Zobel's law lets expect in all, down to the end of the lists.",
+    "last depth": "The depth below which Zobel's law expects no further relevant document.",
+    "judged depth": "The depth to which every document of the contributing runs was judged on this topic.",
     "tied share": "The share of the first documents whose scores are tied with a neighbour's.",
     "trec": "Ties are broken by document id, as trec_eval does.",
     "file": "Ties are left in the order of the file's lines.",

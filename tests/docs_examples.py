@@ -1,0 +1,45 @@
+"""The examples of a page, run as a reader would run them: in one folder, from top to bottom."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from click.testing import CliRunner
+
+from sounding.cli import cli
+
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def run_page(page: Path, given: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+    """Run every block in the folder that one is in; what a block shows must come out. Gives Python's names.
+
+    `given` are names that a page speaks of as the reader's own.
+    """
+    names: dict[str, Any] = dict(given)
+    blocks = BLOCK.findall(page.read_text("utf-8"))
+    assert blocks, f"{page.name} has no examples"
+    for language, text in blocks:
+        if language == "python":
+            exec(compile(text, page.name, "exec"), names)
+        else:
+            _run_console(text, page.name)
+    return names
+
+
+def _run_console(text: str, page: str) -> None:
+    """Commands stand behind a dollar sign; lines below one are lines of its output, perhaps not all of them."""
+    printed: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("$ sounding "):
+            done = CliRunner().invoke(cli, shlex.split(line)[2:], catch_exceptions=False)
+            assert done.exit_code == 0, f"{page}: {line}: {done.output}"
+            printed = done.stdout.splitlines()
+        elif line.strip():
+            assert not line.startswith("$"), f"{page}: only commands of this package: {line}"
+            assert line in printed, f"{page}: not printed: {line!r}; printed:\n" + "\n".join(printed)

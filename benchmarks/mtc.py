@@ -21,6 +21,7 @@ from sounding.retrieved import Retrieved
 
 DEPTH, DOCUMENTS, STEPS = 100, 3000, 400
 PAPER: dict[str, Any] = {"prior": "0.5", "selection": "faithful", "confidence": "normal"}
+LEARNT: dict[str, Any] = {"confidence": "normal", "refits": "asked"}  # the default prior and selection
 
 
 def draw_retrieved(runs: int, topics: int) -> tuple[Retrieved, NDArray[np.float64]]:
@@ -43,10 +44,10 @@ def draw_retrieved(runs: int, topics: int) -> tuple[Retrieved, NDArray[np.float6
     return retrieved, relevant.ravel().astype(np.float64)
 
 
-def step(runs: int, topics: int) -> float:
+def step(runs: int, topics: int, way: dict[str, Any] = PAPER) -> float:
     """The mean over many steps."""
     retrieved, grades = draw_retrieved(runs, topics)
-    session = Session(retrieved, **PAPER)
+    session = Session(retrieved, **way)
     session.confidence()  # SciPy is loaded
     begin = time.process_time()
     for _ in range(STEPS):
@@ -60,7 +61,35 @@ def set_up(runs: int, topics: int) -> float:
     """A session with all that a step needs, from what the runs retrieved."""
     retrieved, _ = draw_retrieved(runs, topics)
     begin = time.process_time()
-    Session(retrieved, **PAPER)
+    session = Session(retrieved, **PAPER)
+    session.next()
+    session.confidence()
+    return time.process_time() - begin
+
+
+def replay(runs: int, topics: int, judgments: int) -> float:
+    """So many judgments with the default prior, its fits included, and the confidence in the end."""
+    retrieved, grades = draw_retrieved(runs, topics)
+    begin = time.process_time()
+    session = Session(retrieved)
+    for _ in range(judgments):
+        document = session.next()[0].document
+        session.judge(document, float(grades[document]))
+    session.confidence()
+    return time.process_time() - begin
+
+
+def adopting(runs: int, topics: int) -> float:
+    """A new fit put in force, and the next document of one topic."""
+    retrieved, grades = draw_retrieved(runs, topics)
+    session = Session(retrieved, refits="asked")
+    for _ in range(64):
+        document = session.next()[0].document
+        session.judge(document, float(grades[document]))
+    fit = session.fitting()()
+    begin = time.process_time()
+    session.adopt(fit)
+    session.next(topics=[3])
     return time.process_time() - begin
 
 
@@ -80,6 +109,10 @@ def by_draws(runs: int, topics: int) -> float:
 CASES: dict[str, Callable[[], float]] = {
     "step-8": lambda: step(8, 60),
     "step-125": lambda: step(125, 50),
+    "step-8-learnt": lambda: step(8, 60, LEARNT),
+    "step-125-learnt": lambda: step(125, 50, LEARNT),
+    "replay-8": lambda: replay(8, 60, 16_000),
+    "adopt-60": lambda: adopting(60, 50),
     "set-up-125": lambda: set_up(125, 50),
     "draws-20": lambda: by_draws(20, 50),
 }

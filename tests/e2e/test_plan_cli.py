@@ -10,11 +10,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.conftest import require
 from tests.e2e.calling import Call, caller
 
 from sounding.cli import main
+from sounding.collection.contributors import judgments_at_depth
 from sounding.data.formats import read_qrels
+from sounding.data.run_info import read_run_info
 from sounding.mtc import Session, known_judgments
+from sounding.mtc.planning import Course
+from sounding.report.mtc_tables import course_rows
 from sounding.retrieved import Retrieved, read_retrieved
 
 ROOT = Path(__file__).parents[2]
@@ -174,6 +179,52 @@ def test_nothing_judged_is_a_beginning(call: Call) -> None:
     assert "after 0 judgments" in words(out)
 
 
+def test_judgments_are_those_that_a_shallower_pool_would_have_had(call: Call, trial: Path) -> None:
+    cut = ("qrels.txt", "runs", *QUICK, "--pool-depth", "2", "--info", "info.tsv")
+    _, out, err = call(*cut, "--view", "ranking", "--format", "json")
+    body = json.loads(out)
+    files, info = sorted((trial / "runs").iterdir()), read_run_info(trial / "info.tsv")
+    qrels, said = judgments_at_depth(read_qrels(trial / "qrels.txt"), files, 2, info=info)
+    given, elsewhere = known_judgments(session_of(trial)[1], qrels)
+    assert body["judgments"] == len(given) < session_of(trial)[0].judgments
+    expected = Session(session_of(trial)[1], depth=20, given=given, elsewhere=elsewhere).ranking()
+    assert body["rows"][0]["run"] == expected[0][0]
+    assert body["pool"] == said
+    assert said in err
+    assert said in words(call(*cut)[1])
+
+
+def test_only_open_pairs_are_judged_for_and_all_of_them_are_shown(call: Call) -> None:
+    argument = ("qrels.txt", "runs", *QUICK, "--format", "csv")
+    sure = read(call(*argument, "--open", "0.8", "--view", "pairs")[1])
+    assert len(sure) == 15
+    assert (
+        min(float(row["confidence"]) for row in sure) < 0.8 <= max(float(row["confidence"]) for row in sure)
+    )
+    assert read(call(*argument, "--open", "0.8")[1]) != read(call(*argument)[1])
+
+
+@pytest.mark.parametrize("suffix", ["html", "png"])
+def test_a_chart_is_drawn_of_the_ranking_and_of_the_forecast(call: Call, tmp_path: Path, suffix: str) -> None:
+    require("vl_convert")
+    target = tmp_path / f"plan.{suffix}"
+    status, _, err = call("qrels.txt", "runs", *QUICK, "--to", "0.9", "--chart", str(target))
+    assert status == 0
+    assert f"chart: {target}" in err
+    content = target.read_bytes()
+    assert content[:4] == b"\x89PNG" if suffix == "png" else b"Confidence that more judgments" in content
+
+
+def test_a_forecast_holds_what_each_completion_had_come_to() -> None:
+    first = Course((0, 8, 20), (0.5, 0.7, 0.96), True, False)
+    second = Course((0, 8), (0.6, 0.95), True, False)
+    assert course_rows([first, second]) == [
+        {"judgments": 0, "confidence": pytest.approx(0.55), "lower": 0.5, "upper": 0.6},
+        {"judgments": 8, "confidence": pytest.approx(0.825), "lower": 0.7, "upper": 0.95},
+        {"judgments": 20, "confidence": pytest.approx(0.955), "lower": 0.95, "upper": 0.96},
+    ]
+
+
 @pytest.mark.parametrize("measure", ["P@5", "nDCG@10", "RBP", "AP(rel=2)"])
 def test_other_measures_are_planned_for_as_well(call: Call, measure: str) -> None:
     status, out, _ = call("qrels.txt", "runs", *QUICK, "-m", measure, "--prior", "0.5", "--next", "1")
@@ -232,6 +283,10 @@ def test_equal_runs_are_called_equal_and_no_confidence_is_promised(call: Call) -
         (("some", "one", "two", "-m", "P@200"), 2, "P@200 looks deeper than the 100 documents"),
         (("some", "one", "two", "--to", "1"), 2, "--to 1: expected a confidence between 0.5 and 1"),
         (("some", "one", "two", "--sure", "0.3"), 2, "--sure 0.3: expected a confidence above 0.5"),
+        (("some", "one", "two", "--open", "0.3"), 2, "--open 0.3: expected a confidence above 0.5, at most 1"),
+        (("some", "one", "two", "--open", "0.9", "--top", "2"), 2, "--top and --open say what matters"),
+        (("none", "one", "two", "--pool-depth", "2"), 2, "--pool-depth cuts judgments, and with none there"),
+        (("some", "one", "two", "--chart", "x.txt"), 2, "x.txt: no chart format has the suffix '.txt'"),
         (("some", "one", "two", "--seconds", "0"), 2, "--seconds 0: expected more than 0"),
         (("some", "one", "two", "--view", "forecast"), 2, "--view forecast needs to know for what"),
         (("absent", "one", "two"), 1, "absent"),

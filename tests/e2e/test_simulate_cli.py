@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import shlex
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,10 @@ from tests.e2e.calling import Call, caller
 from tests.e2e.test_plan_cli import words, write_small
 
 from sounding.cli import main
+from sounding.collection.contributors import judgments_at_depth
 from sounding.data.formats import read_qrels
 from sounding.evaluation import evaluate
+from sounding.executors import run_on
 from sounding.mtc import Session
 from sounding.mtc.simulate import Truth, simulate
 from sounding.retrieved import read_retrieved
@@ -164,6 +167,47 @@ def test_each_run_is_left_out_and_lands_somewhere(call: Call) -> None:
     assert line.split()[4] == f"{100 * right:.0f}%"
 
 
+def test_every_seed_leaves_out_each_run_and_draws_pairs_of_its_own(call: Call) -> None:
+    argument = ("qrels.txt", "runs", *QUICK, "--prior", "0.5", "--seeds", "3,4")
+    rows = read(call(*argument, "--view", "leave-out", "--format", "csv")[1])
+    assert [row["seed"] for row in rows[:8]] == ["3"] * 4 + ["4"] * 4
+    last = [row for row in rows if row["judgments"] == "24" and row["run"] == "auk-1"]
+    said = call(*argument, "--view", "leave-out")[1]
+    line = next(line for line in said.splitlines() if line.startswith("auk-1"))
+    assert line.split()[2] == f"{np.mean([int(row['place']) for row in last]):.1f}"
+    assert "means over 6 runs left out and 2 seeds." in words(said)
+    alone = [
+        read(call(*argument[:-1], seed, "--pairs", "6", "--view", "pairs", "--format", "csv")[1])
+        for seed in ("3", "4")
+    ]
+    both = read(call(*argument, "--pairs", "6", "--view", "pairs", "--format", "csv")[1])
+    assert both == alone[0] + alone[1]
+    drawn = call(*argument, "--histogram", "auk-1", "bittern-2", "--view", "histogram", "--format", "csv")
+    assert read(drawn[1])[0]["draws"] == "10000"
+
+
+def test_judgments_beyond_a_shallower_pool_are_not_known(call: Call, trial: Path) -> None:
+    argument = ("qrels.txt", "runs", *QUICK, "--pool-depth", "2", "--format", "csv")
+    _, out, err = call(*argument)
+    qrels, said = judgments_at_depth(read_qrels(trial / "qrels.txt"), sorted((trial / "runs").iterdir()), 2)
+    retrieved = read_retrieved(sorted((trial / "runs").iterdir()), depth=20, topics=qrels.topics)
+    session = Session(retrieved, depth=20)
+    rows = simulate(session, Truth.of(retrieved, qrels, session.form), [16])
+    found = next(row for row in read(out) if (row["strategy"], row["judgments"]) == ("mtc", "16"))
+    assert (int(found["relevant"]), float(found["confidence"])) == (rows[0].relevant, rows[0].confidence)
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    "asked", [("--seeds", "1,2"), ("--view", "leave-out"), ("--view", "pairs", "--pairs", "6")]
+)
+def test_work_that_is_sent_away_gives_the_same(call: Call, asked: tuple[str, ...]) -> None:
+    argument = ("qrels.txt", "runs", *QUICK[:4], *asked, "--format", "csv")
+    here = call(*argument, "--jobs", "1")[1]
+    with ThreadPoolExecutor(2) as pool, run_on(pool):
+        assert call(*argument)[1] == here
+
+
 def test_a_histogram_is_of_one_topic_or_of_all(call: Call) -> None:
     argument = ("qrels.txt", "runs", *QUICK, "--prior", "0.5", "--histogram", "auk-1", "bittern-2")
     every = read(call(*argument, "--view", "histogram", "--format", "csv")[1])[0]
@@ -179,7 +223,7 @@ def test_a_chart_is_drawn_of_all_that_was_asked_for(call: Call, tmp_path: Path, 
     target = tmp_path / f"chart.{suffix}"
     status, _, err = call(
         "qrels.txt", "runs", *QUICK, "--pairs", "5", "--histogram", "auk-1", "bittern-2", "--seeds", "1,2",
-        "--chart", str(target),
+        "--tables", "--leave-out", "--chart", str(target),
     )  # fmt: skip
     assert status == 0
     assert f"chart: {target}" in err
@@ -207,7 +251,7 @@ def test_one_topic_two_runs_and_short_lists_are_enough(call: Call) -> None:
     said = words(out)
     assert status == 0
     assert "One topic tells no runs apart, so there are no bins." in said
-    assert "100.0% of a pool of 4" in said
+    assert "50.0% of a pool of 4" in said
     assert "difference and judgments –" in said
     assert "nan" not in said
 

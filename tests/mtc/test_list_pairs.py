@@ -37,7 +37,7 @@ def test_every_pair_of_different_lists_comes_once() -> None:
     }
     assert {(pair.topic, pair.run, pair.other) for pair in found} == wanted
     assert len(found) == len(wanted)
-    few = list_pairs(retrieved, truth_of(retrieved, 3), PAPER, most=4, seed=2)
+    few = list_pairs(retrieved, truth_of(retrieved, 3), PAPER, most=4, seeds=[2])
     assert len(few) == 4
     assert set(few) <= set(found)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from tests.mtc.small import draw_grades, draw_runs
 
+from sounding.executors import run_on
 from sounding.mtc import Session
 from sounding.mtc.planning import courses, outlook
 from sounding.retrieved import Retrieved, read_retrieved
@@ -22,6 +24,20 @@ def some_judged(retrieved: Retrieved, number: int, seed: int = 1, **parameters: 
         document = session.next()[0].document
         session.judge(document, grades[document])
     return session
+
+
+def test_worlds_that_are_sent_away_give_the_same() -> None:
+    retrieved = draw_runs(4, topics=6)
+    session = Session(retrieved, depth=6, draws=30)
+    documents = [pick.document for pick in session.next(count=4)]
+    here = outlook(session, documents, [1, 2]), courses(session, 0.9, [1, 2], most=20)
+    with ThreadPoolExecutor(2) as pool, run_on(pool):
+        away = (
+            outlook(session, documents, [1, 2], processes=2),
+            courses(session, 0.9, [1, 2], most=20, processes=2),
+        )
+    np.testing.assert_array_equal(away[0].after, here[0].after)
+    assert away[1] == here[1]
 
 
 def test_a_completion_keeps_what_is_judged_and_draws_the_rest_with_its_chance() -> None:

@@ -17,7 +17,7 @@ def test_judgments_are_collected_without_the_run_and_all_are_ranked_with_them(pr
     retrieved = draw_runs(4, topics=6)
     truth = truth_of(retrieved, 4)
     grades = draw_grades(4, retrieved)
-    rows = reuse(retrieved, truth, Parameters(prior=prior, depth=6), [5, 12], seed=3)
+    rows = reuse(retrieved, truth, Parameters(prior=prior, depth=6), [5, 12], seeds=[3])
     assert [(row.run, row.judgments) for row in rows] == [
         (run, number) for run in retrieved.runs for number in (5, 12)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sounding.data.formats import read_qrels
 from sounding.errors import DataError, UnknownNameError
 from sounding.mtc import Session, known_judgments
 from sounding.mtc.session import Fit
+from sounding.mtc.topic_state import TopicState
 from sounding.retrieved import Retrieved, read_retrieved
 
 SEEDS = st.integers(0, 10**6)
@@ -262,6 +264,20 @@ def test_draws_agree_with_the_exact_moments_where_chances_are_known() -> None:
     np.testing.assert_allclose(drawn.deviations, exact.deviations, rtol=0.06)
 
 
+@pytest.mark.parametrize(("prior", "wider"), [("runs", (1 + 20 / 320) ** 0.5), ("0.4", 1.0), ("rate", 1.0)])
+def test_the_draws_of_a_model_are_spread_further_than_they_fall(prior: str, wider: float) -> None:
+    retrieved = draw_runs(13, topics=8)
+    session = begin(retrieved, {"prior": prior}, draws=50)
+    judge_some(session, draw_grades(13, retrieved), 20)
+    values = session.drawn_values().mean(axis=0, dtype=np.float64)
+    sure = session.confidence()
+    np.testing.assert_allclose(sure.values, values.mean(axis=1))
+    np.testing.assert_allclose(sure.deviations, wider * values.std(axis=1, ddof=1))
+    gap = values[0] - values[1]
+    spread = gap.mean() + wider * (gap - gap.mean())
+    assert sure.not_above[0, 1] == pytest.approx((spread < 0).mean() + (spread == 0).mean() / 2)
+
+
 def test_the_prior_is_fitted_anew_when_judgments_have_doubled() -> None:
     retrieved = draw_runs(14, topics=8)
     grades = draw_grades(14, retrieved)
@@ -293,6 +309,94 @@ def test_a_refit_may_run_beside_the_judging() -> None:
     judge_some(session, grades, 3)
     other = Session.restored(retrieved, session.state())
     assert_alike(snapshot(session), snapshot(other))
+
+
+def test_a_fit_changes_a_topic_only_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    retrieved = draw_runs(15, topics=8)
+    session = begin(retrieved, {"confidence": "normal"}, refits="asked")
+    judge_some(session, draw_grades(15, retrieved), 20)
+    fit = session.fitting()()
+    session.confidence()
+    worked_on: list[int] = []
+    for name in ("believe", "add_up", "due", "moments"):
+        monkeypatch.setattr(TopicState, name, _noting(worked_on, getattr(TopicState, name)))
+    assert session.adopt(fit)
+    assert worked_on == []
+    pick = session.next(topics=[3])[0]
+    session.judge(pick.document, 1.0)
+    session.next(topics=[3])
+    assert set(worked_on) == {3}
+    session.next()
+    assert set(worked_on) == set(range(8))
+    worked_on.clear()
+    session.next(topics=[5])
+    assert worked_on == []
+
+
+def _noting(numbers: list[int], method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method, which notes the topics that it is called for."""
+
+    def noted(topic: TopicState, *arguments: Any) -> Any:
+        numbers.append(topic.number)
+        return method(topic, *arguments)
+
+    return noted
+
+
+@every_way
+@settings(max_examples=5)
+@given(seed=SEEDS)
+def test_numbers_do_not_depend_on_when_they_are_asked_for(way: dict[str, Any], seed: int) -> None:
+    retrieved = draw_runs(seed, topics=6)
+    grades = draw_grades(seed, retrieved)
+    curious, quiet = (begin(retrieved, way, refits="asked") for _ in range(2))
+    order = np.random.default_rng(seed).permutation(sorted(counted(retrieved)))[:24].tolist()
+    for place, document in enumerate(order):
+        for session in (curious, quiet):
+            session.judge(document, grades[document])
+            if place % 9 == 4:
+                session.undo(order[place - 3])
+            if place % 7 == 5:
+                session.refit()
+        snapshot(curious)
+    assert curious.state() == quiet.state()
+    assert_alike(snapshot(curious), snapshot(quiet))
+
+
+def test_confidence_may_be_found_beside_the_judging() -> None:
+    retrieved = draw_runs(15, topics=8)
+    grades = draw_grades(15, retrieved)
+    session, other = (begin(retrieved, {}) for _ in range(2))
+    for one in (session, other):
+        judge_some(one, grades, 12)
+    work, found = session.drawing(), []
+    judge_some(session, grades, 1)
+    thread = threading.Thread(target=lambda: found.append(work()))
+    thread.start()
+    judge_some(session, grades, 8)
+    thread.join()
+    expected = other.confidence()
+    assert (found[0].judgments, found[0].version) == (12, 8)
+    np.testing.assert_array_equal(found[0].not_above, expected.not_above)
+    judge_some(other, grades, 9)
+    assert_alike(snapshot(session), snapshot(other))
+
+
+def test_only_topics_that_have_changed_are_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    retrieved = draw_runs(15, topics=8)
+    session = begin(retrieved, {}, refits="asked")
+    session.confidence()
+    drawn: list[int] = []
+    monkeypatch.setattr(TopicState, "drawn_values", _noting(drawn, TopicState.drawn_values))
+    pick = session.next(topics=[2])[0]
+    session.judge(pick.document, 1.0)
+    session.confidence()
+    assert drawn == [2]
+    session.undo(pick.document)
+    session.confidence()
+    assert drawn == [2, 2]
+    session.confidence()
+    assert drawn == [2, 2]
 
 
 def test_a_fit_that_knows_what_was_taken_back_is_not_used() -> None:

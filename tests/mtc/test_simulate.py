@@ -91,7 +91,10 @@ def test_rows_say_how_things_stood() -> None:
         document = other.next()[0].document
         other.judge(document, grades[document])
         found += grades[document] >= 1
-    sure = other.confidence()
+    assert session.state() == other.state()
+    given = [(document, grade) for document, grade in other.state()["judgments"]]
+    sure = Session(retrieved, depth=DEPTH, seed=4, given=given).confidence()
+    assert (other.version, sure.version) == (16, 25)
     last = rows[-1]
     assert last.relevant == found
     assert last.confidence == sure.of_ranking()
@@ -162,7 +165,7 @@ def test_rows_say_how_many_runs_are_in_their_bin(number: int) -> None:
     assert truth.bins is not None
     assert truth.bins.tolist() == [0, 1, 1, 0, 2]
     (row,) = simulate(session, truth, [number])
-    places = sorted(range(5), key=lambda run: -session.confidence().values[run])
+    places = sorted(range(5), key=lambda run: -session.up_to_date().confidence().values[run])
     right = sum(truth.bins[run] == wanted for run, wanted in zip(places, [0, 0, 1, 1, 2], strict=True))
     assert row.bins == pytest.approx(right / 5)
 

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import subprocess
+import sys
 
 import pytest
 from tests.mtc.small import draw_grades, draw_runs
 
-from sounding.collection.strategies import STRATEGIES, find_strategy, in_batches, make_strategy, restore
+from sounding.collection.strategies import (
+    every_strategy,
+    find_strategy,
+    in_batches,
+    make_strategy,
+    restore,
+)
+from sounding.errors import UnknownNameError
 from sounding.mtc import Session
-from sounding.mtc.strategy import register_strategy
 
 
-@pytest.fixture(autouse=True)
-def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Known here and not in other tests, whose laws it does not follow: order matters to it."""
-    monkeypatch.delitem(STRATEGIES, "mtc", raising=False)
-    register_strategy()
-    register_strategy()
-    yield
-    STRATEGIES.pop("mtc", None)
+@pytest.mark.parametrize(
+    "asked", ["find_strategy('mtc').name", "[kind.name for kind in every_strategy()][-1]"]
+)
+def test_it_is_known_whatever_was_imported(asked: str) -> None:
+    code = f"from sounding.collection.strategies import every_strategy, find_strategy; print({asked})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "mtc\n"
+
+
+def test_it_is_among_the_names_that_are_offered() -> None:
+    with pytest.raises(UnknownNameError, match="mtc"):
+        find_strategy("mtx")
+    assert [kind.name for kind in every_strategy()].count("mtc") == 1
 
 
 def test_it_chooses_what_a_session_chooses() -> None:

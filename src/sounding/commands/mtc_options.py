@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from sounding import policies as names
-from sounding.commands.options import progress_bar
+from sounding.commands.options import (
+    dask_option,
+    pool_options,
+    progress_bar,
+    taken_info,
+    taken_judgments,
+)
 from sounding.errors import DataError, UnknownNameError
 
 if TYPE_CHECKING:
     from sounding.data.tables import Qrels
     from sounding.mtc.parameters import Parameters
+    from sounding.policies import Policies
     from sounding.retrieved import Retrieved
 
 Options = dict[str, Any]
@@ -40,8 +48,8 @@ def session_options(command: Command) -> Command:
                 help="Chance of relevance of the unjudged: a number, rate, rank, runs (or model), a file.",
             ),
             click.option(
-                "--selection", default="variance", show_default=True, metavar="S",
-                help="How documents are weighed: variance, faithful (the paper's), scaled.",
+                "--selection", default="informed", show_default=True, metavar="S",
+                help="How documents are weighed: informed, variance, scaled, faithful (the paper's).",
             ),
             click.option(
                 "--confidence", metavar="C",
@@ -75,6 +83,8 @@ def session_options(command: Command) -> Command:
             click.option(
                 "--jobs", type=click.IntRange(1), help="Processes; default: all cores where that pays."
             ),
+            dask_option,
+            pool_options,
         )
     ):  # fmt: skip
         command = option(command)
@@ -101,30 +111,53 @@ def taken_parameters(options: Options, **more: Any) -> Parameters:
         raise click.UsageError(str(error)) from error
 
 
-def read_judgments(source: str, options: Options) -> Qrels:
-    """The judgments of a file."""
-    from sounding.data.formats import read_qrels
+def require_chart(path: Path) -> None:
+    """Refuse a file that no chart can be written to."""
+    from sounding.report.charts import require_suffix
 
-    return read_qrels(
+    try:
+        require_suffix(path)
+    except DataError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def read_judgments(source: str, runs: tuple[str, ...], options: Options) -> tuple[Qrels, str | None]:
+    """The judgments of a file, and where --pool-depth cuts them a sentence that says so."""
+    from sounding.data.formats import read_qrels
+    from sounding.data.sources import find_runs
+
+    policies, info = _policies(options), taken_info(options)
+    if options["pool_depth"] is not None:
+        cut: tuple[Qrels, str | None] = taken_judgments(source, find_runs(runs), options, policies, info)
+        return cut
+    judgments = read_qrels(
         source, format=options["qrels_format"], duplicates=options["duplicates"], fractional="accept"
     )
+    return judgments, None
 
 
 def read_lists(runs: tuple[str, ...], topics: Any, options: Options) -> Retrieved:
     """The lists of two runs or more, on these topics (None: on all)."""
     from sounding.data.sources import find_runs
-    from sounding.policies import Policies
     from sounding.retrieved import read_retrieved
 
     files = find_runs(runs)
     if len(files) < 2:
         raise click.UsageError(f"{files[0]} alone makes no pair; give two runs or more to compare")
-    policies = Policies(ties=options["ties"], compat=options["compat"], duplicates=options["duplicates"])
     with progress_bar(len(files), quiet=options["quiet"], label="reading runs") as progress:
         return read_retrieved(
-            files, depth=options["depth"], topics=topics, judged=topics is not None, policies=policies,
-            run_format=options["run_format"], jobs=options["jobs"], progress=progress,
+            files, depth=options["depth"], topics=topics, judged=topics is not None,
+            policies=_policies(options), run_format=options["run_format"], jobs=options["jobs"],
+            progress=progress,
         )  # fmt: skip
+
+
+def _policies(options: Options) -> Policies:
+    from sounding.policies import Policies
+
+    return Policies(
+        ties=options["ties"], compat=options["compat"], duplicates=options["duplicates"], fractional="accept"
+    )
 
 
 def worth_sharing(items: int, jobs: int | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,6 +10,7 @@ import click
 from sounding.commands.mtc_options import (
     read_judgments,
     read_lists,
+    require_chart,
     session_options,
     taken_parameters,
     worth_sharing,
@@ -44,6 +46,9 @@ Options = dict[str, Any]
 @click.option("--pair", nargs=2, metavar="A B", help="Only the order of these two runs matters.")
 @click.option("--baseline", metavar="RUN", help="Only how this run compares with the others matters.")
 @click.option("--top", type=click.IntRange(2), metavar="N", help="Only the first N runs matter.")
+@click.option(
+    "--open", "open_below", type=float, metavar="C", help="Judge only for pairs less sure than C by now."
+)
 @click.option("--to", "wanted", type=float, metavar="C", help="How many judgments a confidence of C takes.")
 @click.option(
     "--worlds", type=click.IntRange(1), default=8, show_default=True,
@@ -55,6 +60,10 @@ Options = dict[str, Any]
 )  # fmt: skip
 @click.option("--seconds", type=float, default=30, show_default=True, help="Time to judge a document.")
 @click.option("--view", type=click.Choice(VIEWS), help="One table alone; files hold documents by default.")
+@click.option(
+    "--chart", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    help="Draw the ranking, and with --to the forecast: .html, .svg, .png or .pdf.",
+)  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is drawn.")
 @session_options
 @output_options()
@@ -69,8 +78,8 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     sounding plan qrels.txt runs/ --pair bm25 dense --to 0.95
     sounding plan none runs/ --next 10 -o to-judge.csv
     """  # noqa: D301 - click wants the control character
-    parameters = _checked(options)
-    judgments = None if qrels == NOTHING else read_judgments(qrels, options)
+    parameters = _checked(qrels, options)
+    judgments, cut = (None, None) if qrels == NOTHING else read_judgments(qrels, runs, options)
     retrieved = read_lists(runs, None, options)
     session = _session(retrieved, judgments, parameters, options["seed"])
     picks = _next(session, options)
@@ -78,15 +87,20 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     proven = _proven(session, confidence, options)
     outlook = _outlook(session, picks, options) if "documents" in _shown(options) else None
     courses = None if options["wanted"] is None else _courses(session, options)
-    tables = _tables(session, confidence, proven, picks, outlook, courses, options)
+    held = _held(session, judgments) if "pairs" in _shown(options) else None
+    tables = _tables(session, confidence, proven, picks, outlook, courses, cut, held, options)
     write_tables(tables, options["format_name"], options["output"])
+    if options["chart"] is not None:
+        _draw(session, confidence, courses, options)
+        remark(f"chart: {options['chart']}", quiet=options["quiet"])
     if options["format_name"] not in PEOPLE:
         from sounding.report.mtc_tables import truth_note
 
-        remark(truth_note(session), quiet=options["quiet"])
+        for note in (truth_note(session), *([] if cut is None else [cut])):
+            remark(note, quiet=options["quiet"])
 
 
-def _checked(options: Options) -> Parameters:
+def _checked(qrels: str, options: Options) -> Parameters:
     """What the session is asked for; options that cannot be are refused before files are read."""
     if options["wanted"] is not None and not 0.5 < options["wanted"] < 1:
         raise click.UsageError(f"--to {options['wanted']:g}: expected a confidence between 0.5 and 1")
@@ -94,14 +108,24 @@ def _checked(options: Options) -> Parameters:
         raise click.UsageError(f"--seconds {options['seconds']:g}: expected more than 0")
     if options["view"] == "forecast" and options["wanted"] is None:
         raise click.UsageError("--view forecast needs to know for what: give --to, such as --to 0.95")
-    given = [name for name in ("pair", "baseline", "top") if options[name]]
+    if options["open_below"] is not None and not 0.5 < options["open_below"] <= 1:
+        raise click.UsageError(
+            f"--open {options['open_below']:g}: expected a confidence above 0.5, at most 1"
+        )
+    if options["pool_depth"] is not None and qrels == NOTHING:
+        raise click.UsageError(f"--pool-depth cuts judgments, and with {NOTHING} there are none to cut")
+    given = [name for name in ("pair", "baseline", "top", "open_below") if options[name]]
     if len(given) > 1:
-        raise click.UsageError(f"--{given[0]} and --{given[1]} say what matters in different ways; give one")
+        first, second = (name.removesuffix("_below") for name in given[:2])
+        raise click.UsageError(f"--{first} and --{second} say what matters in different ways; give one")
     if options["pair"] and options["pair"][0] == options["pair"][1]:
         raise click.UsageError(f"--pair names {options['pair'][0]} twice; give two different runs")
+    if options["chart"] is not None:
+        require_chart(options["chart"])
     return taken_parameters(
-        options, pair=options["pair"] or None, baseline=options["baseline"], top=options["top"]
-    )
+        options, pair=options["pair"] or None, baseline=options["baseline"], top=options["top"],
+        open_below=options["open_below"],
+    )  # fmt: skip
 
 
 def _session(retrieved: Retrieved, judgments: Any, parameters: Parameters, seed: int) -> Session:
@@ -148,6 +172,17 @@ def _proven(session: Session, confidence: Confidence, options: Options) -> NDArr
         return session.proven(pairs, progress)
 
 
+def _held(session: Session, judgments: Any) -> dict[tuple[int, int], tuple[str, float]] | None:
+    """What is concluded of pairs by now, and the chance that it holds; None: nothing is drawn, or judged."""
+    from sounding.calibration.holding import session_chances
+    from sounding.mtc import known_judgments
+
+    if judgments is None or session.parameters.confidence != "draws":
+        return None
+    _, elsewhere = known_judgments(session.retrieved, judgments, session.form.level)
+    return session_chances(session, session.retrieved.grades(judgments), elsewhere)
+
+
 def _outlook(session: Session, picks: list[Pick], options: Options) -> Outlook | None:
     from sounding.mtc.planning import outlook
 
@@ -184,6 +219,8 @@ def _tables(
     picks: list[Pick],
     outlook: Outlook | None,
     courses: list[Course] | None,
+    cut: str | None,
+    held: dict[tuple[int, int], tuple[str, float]] | None,
     options: Options,
 ) -> list[Table]:
     """All tables for people, one for programs."""
@@ -197,13 +234,37 @@ def _tables(
     facts["seed"] = options["seed"]
     every = {
         "ranking": lambda: made.ranking_table(session, confidence, proven, options["sure"]),
-        "pairs": lambda: made.pairs_table(session, confidence, proven, options["sure"], brief=brief),
+        "pairs": lambda: made.pairs_table(
+            session, confidence, proven, options["sure"], brief=brief, held=held
+        ),
         "documents": lambda: made.documents_table(session, picks, outlook, options["seconds"], brief=brief),
         "forecast": lambda: made.forecast_table(
             session, courses or [], options["wanted"], options["seconds"], options["most"]
         ),
     }
-    return [replace(every[name](), facts=facts) for name in _shown(options)]
+    tables = [replace(every[name](), facts=facts) for name in _shown(options)]
+    if cut is not None:
+        facts["pool"] = cut
+        tables[0] = replace(tables[0], notes=[*tables[0].notes, cut])
+    return tables
+
+
+def _draw(session: Session, confidence: Confidence, courses: list[Course] | None, options: Options) -> None:
+    """The ranking, and under it the forecast where one was asked for."""
+    import polars
+
+    from sounding.report import charts
+    from sounding.report.mtc_tables import course_rows, ranking_rows
+
+    frame = polars.DataFrame(ranking_rows(session, confidence))
+    drawn: list[Any] = [charts.expected_values(frame, measure=session.form.name)]
+    if courses is not None:
+        rows = course_rows(courses)
+        if rows[-1]["judgments"] == 0:
+            raise DataError(f"the confidence is {options['wanted']:g} already: there is no forecast to draw")
+        frame = polars.DataFrame(rows)
+        drawn.append(charts.confidence_forecast(frame, wanted=options["wanted"], completions=len(courses)))
+    charts.save(charts.together(drawn), options["chart"])
 
 
 def _shown(options: Options) -> list[str]:

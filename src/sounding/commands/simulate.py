@@ -11,6 +11,7 @@ import click
 from sounding.commands.mtc_options import (
     read_judgments,
     read_lists,
+    require_chart,
     session_options,
     taken_parameters,
     worth_sharing,
@@ -61,7 +62,11 @@ class Replayed:
 )  # fmt: skip
 @click.option("--at", metavar="N,N...", help="When to look; default: 1, 2, 4, ... and at the end.")
 @click.option(
-    "--seeds", default="0", show_default=True, metavar="S,S...", help="Each is a replay of its own."
+    "--seeds",
+    default="0",
+    show_default=True,
+    metavar="S,S...",
+    help="Each is a replay of its own, and a draw of its own for --pairs, --leave-out and --histogram.",
 )
 @click.option("--tables", is_flag=True, help="Values, topics and pairs at the end of the first replay.")
 @click.option("--sets", type=click.IntRange(1), metavar="N", help="True values on N sets of topics as well.")
@@ -91,10 +96,10 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     sounding simulate qrels.txt runs/ --judgments 2000 --leave-out
     """  # noqa: D301 - click wants the control character
     parameters = _checked(options)
-    judgments = read_judgments(qrels, options)
+    judgments, cut = read_judgments(qrels, runs, options)
     retrieved = read_lists(runs, judgments.topics, options)
     truth = _truth(retrieved, judgments, parameters)
-    found = _Found(retrieved, truth, parameters, options)
+    found = _Found(retrieved, truth, parameters, cut, options)
     write_tables(_tables(found), options["format_name"], options["output"])
     if options["chart"] is not None:
         _draw(found)
@@ -102,7 +107,8 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     if options["format_name"] not in PEOPLE:
         from sounding.report.simulate_tables import replayed_truth_note
 
-        remark(replayed_truth_note(parameters, retrieved), quiet=options["quiet"])
+        for note in (replayed_truth_note(parameters, retrieved), *found.cut):
+            remark(note, quiet=options["quiet"])
 
 
 # -- what is asked for -----------------------------------------------------------------------------
@@ -119,7 +125,7 @@ def _checked(options: Options) -> Parameters:
             try:
                 find_strategy(ALSO_CALLED.get(name, name))
             except UnknownNameError as error:
-                raise click.UsageError(f"{error}; mtc is one as well") from error
+                raise click.UsageError(str(error)) from error
     options["seeds"] = _numbers("seeds", options["seeds"], least=0)
     options["at"] = _checkpoints(options)
     if options["sets"] is not None and not options["tables"] and view != "values":
@@ -133,12 +139,7 @@ def _checked(options: Options) -> Parameters:
     if options["topic"] is not None and not options["histogram"]:
         raise click.UsageError("--topic belongs to --histogram A B")
     if options["chart"] is not None:
-        from sounding.report.charts import require_suffix
-
-        try:
-            require_suffix(options["chart"])
-        except DataError as error:
-            raise click.UsageError(str(error)) from error
+        require_chart(options["chart"])
     options["leave_out"] = options["leave_out"] or view == "leave-out"
     return taken_parameters(options)
 
@@ -184,8 +185,11 @@ def _truth(retrieved: Retrieved, judgments: Any, parameters: Parameters) -> Trut
 class _Found:
     """All that was asked for, each part worked out when it is first used."""
 
-    def __init__(self, retrieved: Retrieved, truth: Truth, parameters: Parameters, options: Options) -> None:
+    def __init__(
+        self, retrieved: Retrieved, truth: Truth, parameters: Parameters, cut: str | None, options: Options
+    ) -> None:
         self.retrieved, self.truth, self.parameters, self.options = retrieved, truth, parameters, options
+        self.cut = [] if cut is None else [cut]  # how the pool was cut
         self._kept: dict[str, Any] = {}
 
     @property
@@ -228,8 +232,9 @@ def _replays(found: _Found) -> list[Replayed]:
     alone = processes == 1
     total = len(items) * (min(options["judgments"], len(found.truth.pool)) if alone else 1)
     with progress_bar(total, quiet=options["quiet"], label="judging") as progress:
+        each = progress if alone else None  # a bar cannot be sent to another process
         return map_items(
-            lambda item: _replayed(found, *item, progress if alone else None),
+            lambda item: _replayed(found, *item, each),
             items, processes=processes, progress=None if alone else progress,
         )  # fmt: skip
 
@@ -250,17 +255,19 @@ def _replayed(found: _Found, name: str, seed: int, progress: Any) -> Replayed:
         strategy=strategy, sure=found.options["sure"], progress=progress,
     )  # fmt: skip
     documents = [document for document, _ in session.state()["judgments"]]
-    return Replayed(rows, documents, session.confidence())
+    return Replayed(rows, documents, session.up_to_date().confidence())
 
 
 def _list_pairs(found: _Found) -> list[ListPair]:
     from sounding.mtc.list_pairs import list_pairs
 
     options = found.options
-    with progress_bar(options["pairs"], quiet=options["quiet"], label="pairs of lists") as progress:
+    with progress_bar(
+        options["pairs"] * len(options["seeds"]), quiet=options["quiet"], label="pairs of lists"
+    ) as progress:
         return list_pairs(
             found.retrieved, found.truth, found.parameters, sure=options["sure"], most=options["pairs"],
-            seed=options["seeds"][0], processes=worth_sharing(options["pairs"], options["jobs"]),
+            seeds=options["seeds"], processes=worth_sharing(options["pairs"], options["jobs"]),
             progress=progress,
         )  # fmt: skip
 
@@ -273,9 +280,9 @@ def _reused(found: _Found) -> list[Reuse]:
         raise DataError("--leave-out needs three runs or more: one alone is no ranking")
     last = options["judgments"]
     quarters = sorted({max(1, last * quarter // 4) for quarter in range(1, 5)})
-    with progress_bar(runs, quiet=options["quiet"], label="leaving out") as progress:
+    with progress_bar(runs * len(options["seeds"]), quiet=options["quiet"], label="leaving out") as progress:
         rows = reuse(
-            found.retrieved, found.truth, found.parameters, quarters, seed=options["seeds"][0],
+            found.retrieved, found.truth, found.parameters, quarters, seeds=options["seeds"],
             processes=worth_sharing(runs, options["jobs"]), progress=progress,
         )  # fmt: skip
     if not rows:
@@ -284,6 +291,8 @@ def _reused(found: _Found) -> list[Reuse]:
 
 
 def _normality(found: _Found) -> Normality:
+    import numpy as np
+
     from sounding.mtc import Session
     from sounding.mtc.normality import normality
 
@@ -295,13 +304,13 @@ def _normality(found: _Found) -> Normality:
     if options["topic"] is not None and options["topic"] not in topics:
         raise UnknownNameError("topic", options["topic"], topics)
     two = found.retrieved.pick([found.retrieved.runs.index(name) for name in names])
-    session = Session(
-        two, seed=options["seeds"][0], **asdict(replace(found.parameters, draws=HISTOGRAM_DRAWS))
-    )
-    values = session.drawn_values()
-    chosen = values if options["topic"] is None else values[[topics.index(options["topic"])]]
-    gaps = (chosen[:, 0] - chosen[:, 1]).mean(axis=0, dtype=float)
-    result = normality(gaps)
+    asked = asdict(replace(found.parameters, draws=HISTOGRAM_DRAWS))
+    chosen = slice(None) if options["topic"] is None else [topics.index(options["topic"])]
+    gaps = []
+    for seed in options["seeds"]:
+        values = Session(two, seed=seed, **asked).drawn_values()[chosen]
+        gaps.append((values[:, 0] - values[:, 1]).mean(axis=0, dtype=float))
+    result = normality(np.concatenate(gaps))
     if result is None:
         raise DataError(f"{names[0]} and {names[1]} differ by the same in every completion: nothing varies")
     return result
@@ -369,6 +378,7 @@ def _curves(found: _Found, for_people: bool) -> Table:
     notes = [
         *made.cost_notes(rows, len(found.truth.pool), options["sure"]),
         made.replayed_truth_note(found.parameters, found.retrieved),
+        *found.cut,
         *made.topic_notes(found.retrieved, found.truth),
         *mtc_tables.missing_notes(found.retrieved),
         mtc_tables.how_note(found.parameters),
@@ -400,7 +410,7 @@ def _draw(found: _Found) -> None:
     import polars
 
     from sounding.report import charts
-    from sounding.report.simulate_tables import agreement_rows, mean_rows
+    from sounding.report.simulate_tables import agreement_rows, mean_rows, true_rows
 
     options = found.options
     drawn: list[Any] = []
@@ -410,6 +420,12 @@ def _draw(found: _Found) -> None:
             means = means.rename({"lowest": "lower", "highest": "upper"})
         drawn.append(charts.confidence_by_judgments(means, wanted=options["sure"]))
         drawn.append(charts.agreement_by_judgments(polars.DataFrame(agreement_rows(found.rows))))
+    if options["tables"] or options["view"] == "values":
+        first = found.replays[0].confidence
+        frame = polars.DataFrame(true_rows(first, found.truth))
+        drawn.append(charts.expected_values(frame, measure=found.parameters.measure))
+    if options["leave_out"]:
+        drawn += _reuse_charts(found)
     if options["pairs"] is not None:
         drawn.append(charts.judgments_by_difference(polars.DataFrame(found.pairs)))
     if options["histogram"]:
@@ -418,3 +434,19 @@ def _draw(found: _Found) -> None:
     if not drawn:
         raise DataError(f"--view {options['view']} has no chart; leave --chart out, or --view")
     charts.save(charts.together(drawn), options["chart"])
+
+
+def _reuse_charts(found: _Found) -> list[Any]:
+    import polars
+
+    from sounding.report import charts
+    from sounding.report.simulate_tables import reuse_rows
+
+    confidence, agreement = (polars.DataFrame(rows) for rows in reuse_rows(found.reused))
+    title = "{0} when each run is left out and put back"
+    return [
+        charts.confidence_by_judgments(
+            confidence, wanted=found.options["sure"], title=title.format("Confidence")
+        ),
+        charts.agreement_by_judgments(agreement, title=title.format("Agreement with the true order")),
+    ]

@@ -44,11 +44,11 @@ def list_pairs(
     *,
     sure: float = 0.95,
     most: int | None = None,
-    seed: int = 0,
+    seeds: Sequence[int] = (0,),
     processes: int = 1,
     progress: Progress | None = None,
 ) -> list[ListPair]:
-    """Every pair of lists of every topic, or `most` of them drawn at random, judged by itself.
+    """Every pair of lists of every topic, or `most` of them drawn at random by each seed, judged by itself.
 
     Pairs of which one run lacks the topic, and pairs of equal lists, are left out: nothing tells these apart.
     """
@@ -60,13 +60,19 @@ def list_pairs(
         for second in range(first + 1, len(cut.runs))
         if _can_differ(cut, topic, first, second)
     ]
-    if most is not None and len(every) > most:
-        chosen = np.sort(np.random.default_rng(seed).choice(len(every), most, replace=False))
-        every = [every[place] for place in chosen]
+    items = [(seed, *every[place]) for seed in seeds for place in _drawn(len(every), most, seed)]
     return map_items(
-        lambda item: _told_apart(cut, truth, parameters, sure, seed, *item),
-        every, processes=processes, progress=progress,
+        lambda item: _told_apart(cut, truth, parameters, sure, *item),
+        items, processes=processes, progress=progress,
     )  # fmt: skip
+
+
+def _drawn(number: int, most: int | None, seed: int) -> list[int]:
+    """The places of so many items at most, in their order."""
+    if most is None or number <= most:
+        return list(range(number))
+    chosen = np.random.default_rng(seed).choice(number, most, replace=False)
+    return [int(place) for place in np.sort(chosen)]
 
 
 def correlations(found: Sequence[ListPair]) -> Correlations:

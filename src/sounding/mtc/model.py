@@ -9,6 +9,7 @@ the same run, or of the same topic, go together, which independent chances miss.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -29,6 +30,9 @@ FLAT = 30.0  # a run's say is the log of 30 + rank: its first ranks are nearly a
 # deviation of the fused rank adds, what a run adds, and how far each of these may be off.
 LEVEL, FUSED, RUN = (-2.5, 1.5), (1.0, 0.75), (0.1, 0.6)
 TOPIC_SPREAD = 1.5  # how far topics differ in their level
+# Draws shrink with every judgment, the errors of the model itself do not: in real and simulated collections
+# both were alike after about so many judgments a topic. Draws are spread as far as both together.
+AS_WRONG_AS_UNSURE = 40
 STEPS = 50
 ENOUGH = 1e-10  # what one more step would add to the log likelihood, relative to it
 _BLOCK = 1 << 13  # documents looked at in one go
@@ -51,6 +55,12 @@ class Belief(Protocol):
 
     def drawn(self, draws: int, seed: Sequence[int]) -> DrawnOdds:
         """So many draws of the chances themselves, as log odds: the same seed gives the same draws."""
+
+    def wider(self, judgments: int) -> float:
+        """How much further values are spread than draws tell after so many judgments; 1: draws tell all."""
+
+    def level_precision(self, topic: int) -> float:
+        """One over the variance of what is not known of a topic's level; infinite: chances are known."""
 
 
 class DrawnOdds(Protocol):
@@ -224,6 +234,14 @@ class RunWeightedBelief:
         left = rows - (self.cross / self.own[:, np.newaxis])[topic]
         spread = np.square(np.linalg.solve(factor, left.T)).sum(axis=0) + 1 / self.own[topic]
         return logistic(middle / np.sqrt(1 + np.pi / 8 * spread))
+
+    def wider(self, judgments: int) -> float:
+        """The more is judged, the more of the error is the model's own."""
+        return math.sqrt(1 + judgments / (AS_WRONG_AS_UNSURE * self.features.topics))
+
+    def level_precision(self, topic: int) -> float:
+        """That of the posterior, whatever the weights are."""
+        return float(self.own[topic])
 
     def drawn(self, draws: int, seed: Sequence[int]) -> DrawnOdds:
         """Weights drawn from their posterior, and for every topic a level that goes with them."""

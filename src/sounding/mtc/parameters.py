@@ -20,7 +20,7 @@ class Parameters:
     measure: str = "AP"
     depth: int = 100  # documents of each list that count
     prior: str = DEFAULT  # a number, rate, rank, runs, or a file
-    selection: str = "variance"  # how documents are weighed
+    selection: str = "informed"  # how documents are weighed
     confidence: Method = "draws"  # of relevance; the others: a normal distribution
     draws: int = 200
     refits: Refits = "doubling"  # the judgments; asked: by `fitting` and `adopt` alone

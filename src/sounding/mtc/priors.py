@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,14 @@ class Independent:
         with np.errstate(divide="ignore"):
             odds = np.log(self.probability) - np.log1p(-self.probability)
         return _SameOdds(odds.astype(np.float32), draws)
+
+    def wider(self, judgments: int) -> float:
+        """Chances are what they are said to be."""
+        return 1.0
+
+    def level_precision(self, topic: int) -> float:
+        """Nothing is left to learn of a level."""
+        return math.inf
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,6 +24,7 @@ class Reuse(NamedTuple):
     """How things stood after so many judgments that a run had no part in."""
 
     run: str  # that was left out
+    seed: int
     judgments: int
     without: float  # confidence in the order of the other runs
     confidence: float  # confidence in the order of all runs, with that one put back
@@ -47,14 +48,15 @@ def reuse(
     parameters: Parameters,
     checkpoints: Sequence[int],
     *,
-    seed: int = 0,
+    seeds: Sequence[int] = (0,),
     processes: int = 1,
     progress: Progress | None = None,
 ) -> list[Reuse]:
-    """One row for every run left out and every number of judgments, as far as there is something to judge."""
+    """One row for every run left out, seed and number of judgments, as far as there is something to judge."""
+    items = [(seed, run) for run in range(len(retrieved.runs)) for seed in seeds]
     found = map_items(
-        lambda run: _without(retrieved, truth, parameters, checkpoints, seed, run),
-        range(len(retrieved.runs)), processes=processes, progress=progress,
+        lambda item: _without(retrieved, truth, parameters, checkpoints, *item),
+        items, processes=processes, progress=progress,
     )  # fmt: skip
     return [row for rows in found for row in rows]
 
@@ -81,7 +83,7 @@ def _without(
         if number in checkpoints:
             every = Session(retrieved, seed=seed, given=judged, **asdict(back)).confidence()
             row = Reuse(
-                run=retrieved.runs[left_out], judgments=number,
+                run=retrieved.runs[left_out], seed=seed, judgments=number,
                 without=session.knowing([], seed).confidence().of_ranking(),
                 confidence=every.of_ranking(), tau=kendall_tau(every.values, truth.values),
                 place=_place(every.values, left_out), true_place=_place(truth.values, left_out),

@@ -21,7 +21,7 @@ from sounding.mtc.completions import drawn_relevance
 from sounding.mtc.confidence import Confidence, drawn_chances, normal_chances
 from sounding.mtc.forms import Form, form_of
 from sounding.mtc.lists import TopicLists, topic_lists
-from sounding.mtc.model import Belief, DocumentPrior, DrawnOdds, Evidence
+from sounding.mtc.model import Belief, DrawnOdds, Evidence
 from sounding.mtc.moments import Matrix
 from sounding.mtc.parameters import Method, Parameters
 from sounding.mtc.priors import document_prior
@@ -46,10 +46,20 @@ class Fit:
     judged: tuple[Judged, ...]  # in the order of the log
     belief: Belief
     probability: Values  # (document that counts,)
+    by_topic: Counts  # (topic,) how many of the judgments each has
 
     def begins(self, judged: Sequence[Judged]) -> bool:
         """Whether these judgments begin with those of the fit."""
         return self.judged == tuple(judged[: len(self.judged)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Drawn:
+    """The values that were drawn for a topic, and what they were drawn from."""
+
+    fit: Fit
+    changes: int
+    values: NDArray[np.floating]  # (run, draw)
 
 
 class Session:
@@ -87,16 +97,18 @@ class Session:
         self._judged: list[Judged] = []  # as in the log
         self._topics = self._fresh_topics(lists)
         self._scope = self._fixed_scope()
+        self._stale: set[int] = set()  # topics that do not have the chances of the fit in force yet
         self._due = [NOTHING_DUE] * len(lists)
         self._means = np.zeros((len(lists), len(retrieved.runs)))
         self._covariances = np.zeros((len(lists), *(len(retrieved.runs),) * 2) if self._keeps else 0)
-        self._odds: DrawnOdds | None = None  # of the fit in force
-        self._drawn: dict[int, NDArray[np.floating]] = {}  # topic -> (run, draw) values
+        self._moved: set[int] = set()  # topics whose covariances are those of before
+        self._odds: tuple[Fit, DrawnOdds] | None = None
+        self._drawn: dict[int, _Drawn] = {}
         for document, grade in self._given:
             self._note(self._checked(int(document)), grade)
         self._beforehand = frozenset(self._grades)
         self._fits = [self._fitted(len(self._judged) if self._prior.learns else 0)]
-        self._use(self._fits[-1])
+        self._use()
         self._follow_scope()
 
     @staticmethod
@@ -116,6 +128,8 @@ class Session:
                 session.judge(*details)
             elif event == "undo":
                 session.undo(*details)
+            elif event == "elsewhere":
+                session.find_elsewhere(*details)
             elif session.parameters.refits == "asked":
                 session.adopt(session._fitted(*details))
         return session
@@ -145,16 +159,18 @@ class Session:
         Several at once are what would follow if none of them were relevant, the prior staying as it is.
         """
         chosen = list(range(len(self._topics)) if topics is None else topics)
+        for topic in chosen:
+            self._bring_up(self._topics[topic])
         due = [self._due[topic] for topic in chosen]
         ahead: dict[int, Beliefs] = {}
         picks: list[Pick] = []
         while any(one.weight != NOTHING_LEFT for one in due) and len(picks) < count:
             at = heaviest(np.array([one.weight for one in due]), np.array([one.turn for one in due]))
-            topic = self._topics[chosen[at]]
-            picks.append(self._pick(topic, due[at].place, due[at].weight, len(picks)))
+            own = self._topics[chosen[at]]
+            picks.append(self._pick(own, due[at].place, due[at].weight, len(picks)))
             if len(picks) < count:
-                ahead[at] = if_not_relevant(ahead.get(at, topic.beliefs), due[at].place)
-                due[at] = topic.due(self._scope, ahead[at])
+                ahead[at] = if_not_relevant(ahead.get(at, own.beliefs), due[at].place)
+                due[at] = own.due(self._scope, ahead[at])
         return picks
 
     def judge(self, document: int, grade: float | None) -> None:
@@ -178,8 +194,16 @@ class Session:
         if self._fits[-1] is present:
             self._update(topic)
         else:
-            self._use(self._fits[-1])
+            self._use()
         self._refit_when_due()
+        self._follow_scope()
+
+    def find_elsewhere(self, topic: int, count: int) -> None:
+        """Take in that so many more documents that no run has are relevant to a topic; below 0: fewer."""
+        self._log.append(["elsewhere", topic, count])
+        own = self._topics[topic]
+        own.add_elsewhere(float(count))
+        self._update(own)
         self._follow_scope()
 
     def refit_due(self) -> bool:
@@ -196,27 +220,29 @@ class Session:
 
         `adopt` takes its result, whatever has been judged in between.
         """
-        prior, evidence, judged = self._prior, self._evidence(len(self._judged)), tuple(self._judged)
-        return lambda: _fit(prior, evidence, judged)
+        return self._fitting(len(self._judged))
 
     def adopt(self, fit: Fit) -> bool:
-        """Use a fit from now on; False: it is older than the one in force, or knows what was taken back."""
+        """Use a fit from now on; False: it is older than the one in force, or knows what was taken back.
+
+        This takes no time: a topic gets its new chances when it is next asked for.
+        """
         if not fit.begins(self._judged) or len(fit.judged) <= self.version:
             return False
         self._log.append(["refit", len(fit.judged)])
         self._fits.append(fit)
-        self._use(fit)
+        self._use()
         self._follow_scope()
         return True
 
     def ranking(self) -> list[tuple[str, float]]:
         """The runs with their expected values over all topics, best first; of equal ones the first given."""
-        values = self._means.mean(axis=0)
+        values = self._expected().mean(axis=0)
         return [(self.retrieved.runs[run], float(values[run])) for run in np.argsort(-values, kind="stable")]
 
     def drawn_values(self) -> NDArray[np.floating]:
         """(topic, run, draw) values when the relevance of all unjudged documents is drawn."""
-        return np.stack([self._values_of_draws(topic) for topic in self._topics])
+        return self._drawing()()
 
     def completion(self, seed: int) -> NDArray[np.bool_]:
         """(document,) what is relevant in one draw of all that is not judged; what does not count is not."""
@@ -237,26 +263,50 @@ class Session:
             **asdict(self.parameters),
         )  # fmt: skip
 
+    def up_to_date(self) -> Session:
+        """The session itself where its prior knows all judgments, else another that was given all at once."""
+        known = not self._prior.learns or self.version == len(self._judged)
+        return self if known else self.knowing([], self.seed)
+
     def pairs(self) -> Counts:
-        """(pair, 2) the pairs of runs that matter by now, first by number."""
-        return self._scope.listed(len(self.retrieved.runs))
+        """(pair, 2) the pairs of runs that matter by now, first by number.
+
+        With `open_below` all of them do: those that are sure are only not judged for any more.
+        """
+        scope = self._scope if self.parameters.open_below is None else EVERY_PAIR
+        return scope.listed(len(self.retrieved.runs))
 
     def confidence(self, method: Method | None = None) -> Confidence:
         """How sure the order of the runs is; by another method than the session's own if one is named."""
         way = self.parameters.confidence if method is None else method
         if way == "draws":
-            mean_values = self.drawn_values().mean(axis=0, dtype=np.float64)
-            mean, deviation = mean_values.mean(axis=1), mean_values.std(axis=1, ddof=1)
-            not_above = drawn_chances(mean_values.T)
-        else:
-            mean, covariance = self._moments(way)
-            # Where all is judged, rounding may leave a variance on either side of 0.
-            deviation = np.sqrt(np.maximum(np.diagonal(covariance), 0))
-            not_above = normal_chances(mean, covariance)
+            return self.drawing()()
+        mean, covariance = self._moments(way)
+        # Where all is judged, rounding may leave a variance on either side of 0.
+        deviation = np.sqrt(np.maximum(np.diagonal(covariance), 0))
         return Confidence(
             runs=self.retrieved.runs, judgments=self.judgments, version=self.version,
-            values=mean, deviations=deviation, not_above=not_above, method=way,
+            values=mean, deviations=deviation, not_above=normal_chances(mean, covariance), method=way,
         )  # fmt: skip
+
+    def drawing(self) -> Callable[[], Confidence]:
+        """Work that finds the confidence by draws as things stand now; it may run in another thread.
+
+        Judging may go on meanwhile. Topics that do not change until the next time are not drawn again.
+        """
+        runs, judgments, version, drawn = self.retrieved.runs, self.judgments, self.version, self._drawing()
+        wider = self._fits[-1].belief.wider(judgments)
+
+        def work() -> Confidence:
+            values = drawn().mean(axis=0, dtype=np.float64)
+            middle = values.mean(axis=1)
+            values = middle[:, np.newaxis] + wider * (values - middle[:, np.newaxis])
+            return Confidence(
+                runs=runs, judgments=judgments, version=version, values=middle,
+                deviations=values.std(axis=1, ddof=1), not_above=drawn_chances(values.T), method="draws",
+            )  # fmt: skip
+
+        return work
 
     def proven(self, pairs: Counts | None = None, progress: Progress | None = None) -> NDArray[np.bool_]:
         """(run, other) whether the run is above the other whatever the unjudged documents are.
@@ -272,16 +322,17 @@ class Session:
 
     def chance(self, document: int) -> float | None:
         """How likely a document is to be relevant, 0 or 1 where it is judged; None: it does not count."""
-        place = self._place[document]
-        return None if place < 0 else float(self._topic_with(document).probability[place])
+        place, topic = self._place[document], self._topic_with(document)
+        self._bring_up(topic)
+        return None if place < 0 else float(topic.probability[place])
 
     @property
     def _keeps(self) -> bool:
-        """Whether covariances are kept up to date with every judgment."""
+        """Whether covariances are kept from one question to the next."""
         return self.parameters.confidence in ("normal", "paper")
 
     def _fresh_topics(self, lists: Sequence[TopicLists]) -> list[TopicState]:
-        setting = Setting(self.form, weighing(self.parameters.selection), self._keeps)
+        setting = Setting(self.form, weighing(self.parameters.selection))
         ends = np.cumsum([topic.size for topic in lists]).tolist()
         order = generator("order", self.seed).permutation(ends[-1])
         places = [slice(end - topic.size, end) for topic, end in zip(lists, ends, strict=True)]
@@ -305,7 +356,7 @@ class Session:
         """Weigh all documents anew where other runs matter now."""
         runs = len(self.retrieved.runs)
         if self.parameters.top is not None:
-            best = np.argsort(-self._means.mean(axis=0), kind="stable")[: self.parameters.top]
+            best = np.argsort(-self._expected().mean(axis=0), kind="stable")[: self.parameters.top]
             scope = Scope(runs=np.sort(best))
         elif self.parameters.open_below is not None:
             pairs = self.confidence().open_pairs(self.parameters.open_below)
@@ -314,6 +365,7 @@ class Session:
             return
         if not scope.same_as(self._scope):
             self._scope = scope
+            self._expected()
             self._due = [topic.due(scope) for topic in self._topics]
 
     def _checked(self, document: int) -> int:
@@ -333,8 +385,9 @@ class Session:
         """Put a judgment where it belongs."""
         topic, place, relevant = self._topic_with(document), self._place[document], self._is_relevant(grade)
         self._grades[document] = grade
+        self._give_chances(topic)
         if place < 0:
-            topic.elsewhere += relevant
+            topic.add_elsewhere(relevant)
         elif grade is None:
             topic.refused[place] = True
         else:
@@ -347,7 +400,7 @@ class Session:
         grade = self._grades.pop(document)
         topic, place, relevant = self._topic_with(document), self._place[document], self._is_relevant(grade)
         if place < 0:
-            topic.elsewhere -= relevant
+            topic.add_elsewhere(-float(relevant))
         elif grade is None:
             topic.refused[place] = False
         else:
@@ -366,31 +419,62 @@ class Session:
         if self.parameters.refits == "doubling" and self.refit_due():
             self._fits.append(self._fitted(self._due_size()))
             self._log.append(["refit", self.version])
-            self._use(self._fits[-1])
+            self._use()
 
     def _evidence(self, size: int) -> Evidence:
         first = self._judged[:size]
         places = [self._topic_with(document).places.start + self._place[document] for document, _ in first]
         return Evidence(np.array(places, np.int64), np.array([relevant for _, relevant in first], np.bool_))
 
+    def _fitting(self, size: int) -> Callable[[], Fit]:
+        prior, evidence, judged = self._prior, self._evidence(size), tuple(self._judged[:size])
+        topics = (
+            np.searchsorted(self.retrieved.starts, [document for document, _ in judged], side="right") - 1
+        )
+        by_topic = np.bincount(topics, minlength=len(self._topics))
+
+        def work() -> Fit:
+            belief = prior.fitted(evidence)
+            return Fit(judged, belief, belief.probability, by_topic)
+
+        return work
+
     def _fitted(self, size: int) -> Fit:
         """The prior with the first so many judgments."""
-        return _fit(self._prior, self._evidence(size), tuple(self._judged[:size]))
+        return self._fitting(size)()
 
-    def _use(self, fit: Fit) -> None:
-        """Give all unjudged documents the chances of a fit."""
-        self._odds = None
-        for topic in self._topics:
-            topic.believe(fit.probability[topic.places])
+    def _use(self) -> None:
+        """All topics are to have the chances of the fit in force, each when it is next asked for."""
+        self._stale.update(range(len(self._topics)))
+
+    def _give_chances(self, topic: TopicState) -> bool:
+        """Give the unjudged documents of a topic the chances of the fit in force; False: they have them."""
+        if topic.number not in self._stale:
+            return False
+        self._stale.remove(topic.number)
+        fit = self._fits[-1]
+        topic.believe(
+            fit.probability[topic.places], fit.belief.level_precision(topic.number),
+            int(fit.by_topic[topic.number]),
+        )  # fmt: skip
+        return True
+
+    def _bring_up(self, topic: TopicState) -> None:
+        """Bring a topic up to the fit in force."""
+        if self._give_chances(topic):
             self._update(topic)
 
+    def _expected(self) -> NDArray[np.float64]:
+        """(topic, run) expected values, all topics brought up to the fit in force."""
+        for number in sorted(self._stale):
+            self._bring_up(self._topics[number])
+        return self._means
+
     def _update(self, topic: TopicState) -> None:
-        """Bring all that depends on the judgments of a topic up to date."""
+        """Bring what depends on the judgments of a topic up to date."""
+        self._give_chances(topic)
         self._means[topic.number] = topic.add_up()
-        if self._keeps:
-            way: Moments = "paper" if self.parameters.confidence == "paper" else "normal"
-            self._covariances[topic.number] = topic.moments(way).covariance
-        self._drawn.pop(topic.number, None)
+        self._moved.add(topic.number)
         self._due[topic.number] = topic.due(self._scope)
 
     def _pick(self, topic: TopicState, place: int, weight: float, before: int) -> Pick:
@@ -400,22 +484,43 @@ class Session:
             pool_rank=int(self._best_rank[document]), weight=weight,
         )  # fmt: skip
 
-    def _values_of_draws(self, topic: TopicState) -> NDArray[np.floating]:
-        """(run, draw) values on a topic, kept until something about the topic changes."""
-        if topic.number not in self._drawn:
-            draws, seed = self.parameters.draws, (self.seed, self.version)
-            if self._odds is None:
-                self._odds = self._fits[-1].belief.drawn(draws, seed)
-            self._drawn[topic.number] = topic.drawn_values(self._odds, draws, seed)
-        return self._drawn[topic.number]
+    def _drawing(self) -> Callable[[], NDArray[np.floating]]:
+        """Work that draws values (topic, run, draw) as things stand now; what it draws is kept."""
+        fit, draws, seed = self._fits[-1], self.parameters.draws, (self.seed, self.version)
+        kept = {
+            number: one.values
+            for number, one in self._drawn.items()
+            if one.fit is fit and one.changes == self._topics[number].changes
+        }
+        others = [topic.as_it_stands() for topic in self._topics if topic.number not in kept]
+
+        def work() -> NDArray[np.floating]:
+            if others:
+                odds = self._odds_of(fit, draws, seed)
+                for topic in others:
+                    kept[topic.number] = topic.drawn_values(odds, draws, seed)
+                    self._drawn[topic.number] = _Drawn(fit, topic.changes, kept[topic.number])
+            return np.stack([kept[number] for number in range(len(kept))])
+
+        return work
+
+    def _odds_of(self, fit: Fit, draws: int, seed: tuple[int, int]) -> DrawnOdds:
+        known = self._odds
+        if known is None or known[0] is not fit:
+            known = self._odds = (fit, fit.belief.drawn(draws, seed))
+        return known[1]
 
     def _moments(self, method: Moments) -> tuple[Values, Matrix]:
         """Mean and covariance of all runs' values over topics, which are independent of each other."""
-        means, covariances = self._means, self._covariances
+        means, covariances = self._expected(), self._covariances
         if method != self.parameters.confidence or not self._keeps:
             every = [topic.moments(method) for topic in self._topics]
             means = np.stack([one.mean for one in every])
             covariances = np.stack([one.covariance for one in every])
+        else:
+            for number in self._moved:
+                covariances[number] = self._topics[number].moments(method).covariance
+            self._moved.clear()
         return means.mean(axis=0), covariances.sum(axis=0) / len(means) ** 2
 
 
@@ -438,11 +543,6 @@ def fitting_form(parameters: Parameters, lists: Sequence[TopicLists]) -> Form:
     """The form of the measure, no longer than the longest list."""
     form = form_of(parameters.measure, parameters.depth)
     return replace(form, weights=form.weights[: lists[0].places.shape[1]])
-
-
-def _fit(prior: DocumentPrior, evidence: Evidence, judged: tuple[Judged, ...]) -> Fit:
-    belief = prior.fitted(evidence)
-    return Fit(judged, belief, belief.probability)
 
 
 def _places(lists: Sequence[TopicLists], documents: int) -> list[int]:

@@ -94,7 +94,8 @@ def simulate(
     """One row a checkpoint, a number of judgments; the last where nothing is left to judge.
 
     Documents are those that `strategy` chooses, None: the session itself. Either way the session is told
-    all judgments, and its expected values and confidence are what is reported.
+    all judgments, and its expected values and confidence are what is reported, with the prior fitted to all
+    judgments so far; what is chosen next does not depend on when it was looked at.
     """
     chooser: Strategy = session if strategy is None else strategy
     wanted, last = set(checkpoints), max(checkpoints, default=0)
@@ -119,7 +120,7 @@ def simulate(
 
 
 def _row(session: Session, truth: Truth, judged: Values, name: str, number: int, sure: float) -> Row:
-    confidence = session.confidence()
+    confidence = session.up_to_date().confidence()
     plain, bpref = values_so_far(session, judged)
     accuracy, claimed, right = _scored(confidence, truth.values, sure)
     return Row(

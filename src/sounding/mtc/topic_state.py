@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -30,7 +31,6 @@ class Setting:
 
     form: Form
     weigh: Weighing
-    with_terms: bool  # whether the terms of pairs of documents are kept up to date
 
 
 class Due(NamedTuple):
@@ -58,7 +58,16 @@ class TopicState:
     refused: NDArray[np.bool_]  # (document,) could not be judged
     elsewhere: float  # relevant documents that do not count and add to R
     sums: Sums
-    terms: Matrix | None = None
+    judged: list[int] = field(default_factory=list)  # in their order
+    known: int = 0  # how many of them the fit in force knows
+    chances: Values = field(default_factory=lambda: np.zeros(0))  # (document,) of that fit, judged or not
+    precision: float = math.inf  # of the topic's level, by that fit
+    changes: int = 0  # how often something was judged, or taken back
+    # For the terms of pairs of documents: the variances that they stand for, themselves (None: they are to
+    # be set up), and the documents judged since.
+    _spread: Values = field(default_factory=lambda: np.zeros(0))
+    _terms: Matrix | None = None
+    _certain: list[int] = field(default_factory=list)
 
     @staticmethod
     def fresh(
@@ -76,28 +85,38 @@ class TopicState:
     @property
     def beliefs(self) -> Beliefs:
         """What is known of the documents."""
-        return Beliefs(self.probability, self.unjudged)
+        since: tuple[float, ...] = ()
+        if self.precision < math.inf:
+            chance = self.chances[self.judged[self.known :]]
+            since = tuple((chance * (1 - chance)).tolist())
+        return Beliefs(self.probability, self.unjudged, self.precision, since)
 
     def judge(self, place: int, relevant: bool) -> None:
         """A document is relevant, or it is not."""
-        if self.terms is not None:
-            spread = self.probability * (1 - self.probability)
-            self.terms = without_document(self.terms, self.lists, self.setting.form.weights, spread, place)
+        self.changes += 1
         self.probability[place] = relevant
         self.unjudged[place] = False
+        self.judged.append(place)
+        self._certain.append(place)
 
     def undo(self, place: int, chance: float) -> None:
         """A document is unjudged again, and relevant with this chance."""
+        self.changes += 1
+        self.judged.remove(place)
         self.probability[place] = chance
         self.unjudged[place] = True
-        if self.terms is not None:
-            self.terms = self._fresh_terms()
+        self._begin_terms()
 
-    def believe(self, chances: Values) -> None:
-        """Other chances for all unjudged documents."""
+    def add_elsewhere(self, count: float) -> None:
+        """So many more relevant documents that do not count."""
+        self.changes += 1
+        self.elsewhere += count
+
+    def believe(self, chances: Values, precision: float, known: int) -> None:
+        """Other chances for all unjudged documents, by a fit that knows the first so many judgments."""
+        self.chances, self.precision, self.known = chances, precision, known
         self.probability[:-1] = np.where(self.unjudged[:-1], chances, self.probability[:-1])
-        if self.setting.with_terms and self.setting.form.pairs:
-            self.terms = self._fresh_terms()
+        self._begin_terms()
 
     def add_up(self) -> Values:
         """(run,) the expected values, after a change."""
@@ -111,7 +130,7 @@ class TopicState:
         form, lists = self.setting.form, self.lists
         if method == "exact":
             return exact_moments(form, lists, self.probability, self.elsewhere)
-        terms = self._fresh_terms() if self.terms is None and form.pairs else self.terms
+        terms = self._terms_of_pairs() if form.pairs else None
         way: Literal["paper", "ratio"] = "paper" if method == "paper" else "ratio"
         return approximate_moments(form, lists, self.probability, self.sums, terms, way)
 
@@ -128,6 +147,10 @@ class TopicState:
         place = heaviest(weights, self.order)
         return Due(float(weights[place]), place, int(self.order[place]))
 
+    def as_it_stands(self) -> TopicState:
+        """The same, whatever is judged later."""
+        return replace(self, probability=self.probability.copy(), unjudged=self.unjudged.copy())
+
     def drawn_values(self, odds: DrawnOdds, draws: int, seed: Sequence[int]) -> NDArray[np.floating]:
         """(run, draw) values when the relevance of all unjudged documents is drawn."""
         relevant = np.zeros((self.lists.size + 1, draws), np.float32)
@@ -136,13 +159,30 @@ class TopicState:
         relevant[known] = self.probability[known, np.newaxis]
         return values_of_draws(self.setting.form, self.lists, relevant, self.elsewhere)
 
-    def _fresh_terms(self) -> Matrix:
-        spread = self.probability * (1 - self.probability)
-        return pair_terms(self.lists, self.setting.form.weights, spread)
+    def _begin_terms(self) -> None:
+        """Chances have changed: terms of pairs of documents are set up anew when they are asked for."""
+        self._spread = self.probability * (1 - self.probability)
+        self._terms = None
+        self._certain.clear()
+
+    def _terms_of_pairs(self) -> Matrix:
+        """The terms of pairs of documents, set up as chances last changed and brought up to date since.
+
+        So they are the same to the last bit whenever they are asked for.
+        """
+        weights = self.setting.form.weights
+        if self._terms is None:
+            self._terms = pair_terms(self.lists, weights, self._spread)
+        for place in self._certain:
+            self._terms = without_document(self._terms, self.lists, weights, self._spread, place)
+            self._spread[place] = 0
+        self._certain.clear()
+        return self._terms
 
 
 def if_not_relevant(beliefs: Beliefs, place: int) -> Beliefs:
     """The same with one more document judged and not relevant."""
     probability, unjudged = beliefs.probability.copy(), beliefs.unjudged.copy()
     probability[place], unjudged[place] = 0, False
-    return Beliefs(probability, unjudged)
+    chance = float(beliefs.probability[place])
+    return Beliefs(probability, unjudged, beliefs.precision, (*beliefs.since, chance * (1 - chance)))

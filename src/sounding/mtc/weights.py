@@ -1,11 +1,12 @@
 """What judging a document may tell about the order of the runs: one weight a document, in one pass.
 
-The weight of a document for two runs is a difference of one number a run, so the largest over all pairs is
-the largest number less the smallest.
+The weight of a document for two runs is a difference of one number a run. So the largest over all pairs is
+the largest number less the smallest, and the mean square over all pairs is a variance.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -41,6 +42,20 @@ class Scope:
             return np.maximum(table.max(axis=0) - own, own - table.min(axis=0))
         chosen = table[self.runs]
         return chosen.max(axis=0, initial=0) - chosen.min(axis=0, initial=np.inf)
+
+    def mean_square(self, lists: TopicLists, values: ByRank, shift: Values) -> Values:
+        """(document,) the mean square of the difference between two runs, over all pairs that matter.
+
+        A run has its value of the document, 0 where it lacks it, and its own shift (run,) beside.
+        """
+        if self.runs is None and self.baseline is None and self.pairs is None:
+            return _mean_square_of_all(lists, values, shift - shift.mean())
+        table = lists.by_document(values) + shift[:, np.newaxis]
+        if self.pairs is not None:
+            return np.square(table[self.pairs[:, 0]] - table[self.pairs[:, 1]]).mean(axis=0)
+        if self.baseline is not None:
+            return np.square(table - table[self.baseline]).sum(axis=0) / max(len(table) - 1, 1)
+        return 2 * table[self.runs].var(axis=0, ddof=1)
 
     def listed(self, runs: int) -> Counts:
         """(pair, 2) every pair that matters among so many runs, the run that was given first in front."""
@@ -83,12 +98,30 @@ def _largest_of_pairs(table: NDArray[np.float64], pairs: Counts) -> Values:
     return most
 
 
+def _mean_square_of_all(lists: TopicLists, values: ByRank, shift: Values) -> Values:
+    """That of all pairs, from sums over the runs that have a document: S sum of x^2 - (sum of x)^2."""
+    runs = len(shift)
+    if not lists.size or runs < 2:
+        return np.zeros(lists.size)
+    listed = values.reshape(-1).take(lists.entries)
+    own = shift[lists.entries // lists.places.shape[1]]
+    total = np.add.reduceat(listed, lists.starts[:-1])
+    squares = np.add.reduceat(listed * (listed + 2 * own), lists.starts[:-1]) + shift @ shift
+    return np.maximum(runs * squares - total**2, 0) / (runs * (runs - 1) / 2)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Beliefs:
     """What is known of the documents of a topic; every array has one more place at its end, for none."""
 
     probability: Values  # 0 or 1 where judged; the last is 0
     unjudged: NDArray[np.bool_]  # the last is False
+    precision: float = math.inf  # of the topic's level, by the fit in force; infinite: it is known
+    since: tuple[float, ...] = ()  # what each judgment since the fit has added to it
+
+    def level_variance(self) -> float:
+        """What is not known of the topic's level by now."""
+        return 1 / (self.precision + math.fsum(self.since))
 
 
 Weighing = Callable[[Form, TopicLists, Beliefs, Sums, Scope], Values]
@@ -126,6 +159,23 @@ def variance(form: Form, lists: TopicLists, beliefs: Beliefs, sums: Sums, scope:
     return p * (1 - p) * apart**2
 
 
+def informed(form: Form, lists: TopicLists, beliefs: Beliefs, sums: Sums, scope: Scope) -> Values:
+    """What the judgment takes from the variance of all differences, by itself and through its topic's level.
+
+    A value is expected to gain h_i = (l_i - value) / N once document i turns out relevant. The judgment tells
+    of the level as well, on which all chances of the topic hang: to first order cov(value, x_i) is v_i times
+    h_i + s sum of v_j h_j, where s is the variance of the level. Its square, over v_i, is what goes.
+    """
+    # Where less than one relevant document is expected, one is all that there will be if this one is.
+    divisor, slope = form.divisor(max(sums.relevant, 1.0))
+    slope = slope if sums.relevant > 1 else 0.0
+    spread = beliefs.probability * (1 - beliefs.probability)
+    tilt = slope * sums.total / divisor
+    level = np.einsum("ij,ij->i", sums.growth, spread[lists.places]) - tilt * spread.sum()
+    apart = scope.mean_square(lists, sums.growth, beliefs.level_variance() * level - tilt)
+    return spread[:-1] * apart / divisor**2
+
+
 def _sums_with(form: Form, lists: TopicLists, weight: Values) -> ByRank:
     """For every document the sum over all documents j of a_ij weight_j, itself included."""
     own = weight[lists.places]
@@ -137,7 +187,12 @@ def _sums_with(form: Form, lists: TopicLists, weight: Values) -> ByRank:
     return result
 
 
-WEIGHINGS: Mapping[str, Weighing] = {"faithful": faithful, "scaled": scaled, "variance": variance}
+WEIGHINGS: Mapping[str, Weighing] = {
+    "faithful": faithful,
+    "scaled": scaled,
+    "variance": variance,
+    "informed": informed,
+}
 
 
 def weighing(name: str) -> Weighing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sounding.compare.holds import shown_chance
 from sounding.ranking import Values
 from sounding.report.pool_tables import count, hours
 from sounding.report.tables import Column, Table
@@ -26,6 +27,10 @@ SHOWN = 20  # rows of a long table that people see
 SAME = 1e-12  # values that differ by less differ by rounding
 
 Flags = NDArray[np.bool_]
+HELD = (
+    "Conclusion: of a paired t test (0.05) of the two runs alone by what is judged so far; holds: the chance"
+    " that it is the same once all documents that count are judged."
+)
 PROVEN, PROBABLE, EQUAL, OPEN = "proven", "probable", "equal", "open"
 
 
@@ -79,6 +84,17 @@ def _most(form: Form) -> float:
     return max(1.0, float(form.weights.sum())) if form.divided_by == "nothing" else 1.0
 
 
+def ranking_rows(session: Session, confidence: Confidence) -> list[dict[str, Any]]:
+    """For a chart: one row a run, best first, with its expected value and interval."""
+    order = confidence.order
+    value, half = confidence.values[order], NORMAL_95 * confidence.deviations[order]
+    ends = np.maximum(value - half, 0), np.minimum(value + half, _most(session.form))
+    return [
+        {"run": confidence.runs[run], "expected": one, "lower": low, "upper": high}
+        for run, one, low, high in zip(order, value.tolist(), *(end.tolist() for end in ends), strict=True)
+    ]
+
+
 def missing_notes(retrieved: Retrieved) -> list[str]:
     """Which runs lack topics, so that their value is 0 there."""
     lacking = {
@@ -99,9 +115,18 @@ def missing_notes(retrieved: Retrieved) -> list[str]:
 
 
 def pairs_table(
-    session: Session, confidence: Confidence, proven: Flags, sure: float, *, brief: bool
+    session: Session,
+    confidence: Confidence,
+    proven: Flags,
+    sure: float,
+    *,
+    brief: bool,
+    held: Mapping[tuple[int, int], tuple[str, float]] | None = None,
 ) -> Table:
-    """One row for each pair that matters, the better run first, the least sure pairs on top."""
+    """One row for each pair that matters, the better run first, the least sure pairs on top.
+
+    `held`: what a test concludes of a pair by now, and the chance that it holds; None: not known.
+    """
     place = np.argsort(confidence.order)
     pairs = [
         (run, other) if place[run] < place[other] else (other, run) for run, other in session.pairs().tolist()
@@ -110,6 +135,8 @@ def pairs_table(
     pairs.sort(key=lambda pair: (chance[pair], place[pair[0]], place[pair[1]]))
     words = _words(session, confidence, proven, pairs, sure)
     notes = [_stopping(words, sure), _mean_sure(session, confidence)]
+    if held is not None:
+        notes.append(HELD)
     shown = pairs[:SHOWN] if brief else pairs
     if len(shown) < len(pairs):
         notes.insert(0, f"The {len(shown)} least sure of {count(len(pairs), 'pair')}; --view pairs has all.")
@@ -124,11 +151,29 @@ def pairs_table(
             ),
             Column("confidence", [float(chance[pair]) for pair in shown], digits=3),
             Column("order", words[: len(shown)]),
+            *_held_columns(held, shown, brief=brief),
         ],
         title="Pairs of runs",
         notes=notes,
         keys=2,
     )
+
+
+def _held_columns(
+    held: Mapping[tuple[int, int], tuple[str, float]] | None,
+    pairs: Sequence[tuple[int, int]],
+    *,
+    brief: bool,
+) -> list[Column]:
+    """What is concluded of the first run by now, and how likely that is to hold."""
+    if held is None:
+        return []
+    chances = [held[pair][1] for pair in pairs]
+    shown: list[Any] = list(map(shown_chance, chances)) if brief else chances
+    return [
+        Column("conclusion", [held[pair][0] for pair in pairs]),
+        Column("holds", shown, digits=None if brief else 3, right=brief, joined=True),
+    ]
 
 
 def documents_table(
@@ -187,6 +232,10 @@ def forecast_table(
     elif any(not course.reached for course in courses):
         notes.append(f"Given up after {most:,} judgments; --most goes further.")
     notes.append("Confidence is the mean over the pairs of runs that matter.")
+    if any(course.reached and course.needed > 0 for course in courses):
+        notes.append(
+            "In trials three of four forecasts were within a factor of four: read the order of magnitude."
+        )
     return Table(
         [
             Column("completion", list(range(1, len(courses) + 1))),
@@ -202,6 +251,23 @@ def forecast_table(
         title=f"Judgments to a confidence of {wanted:g}",
         notes=notes,
     )
+
+
+def course_rows(courses: Sequence[Course]) -> list[dict[str, Any]]:
+    """For a chart: median, least and most confidence over completions; one that has ended stays as it was."""
+    looks = sorted({look for course in courses for look in course.judgments})
+    held = np.array(
+        [
+            np.array(course.confidence)[np.searchsorted(course.judgments, looks, side="right") - 1]
+            for course in courses
+        ]
+    )
+    return [
+        {"judgments": look, "confidence": float(middle), "lower": float(low), "upper": float(high)}
+        for look, middle, low, high in zip(
+            looks, np.median(held, axis=0), held.min(axis=0), held.max(axis=0), strict=True
+        )
+    ]
 
 
 def forecast_note(courses: Sequence[Course], wanted: float, seconds: float) -> str:

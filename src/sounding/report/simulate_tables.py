@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sounding.mtc.reuse import Reuse
 from sounding.report.mtc_tables import EQUAL, NORMAL_95, OPEN, SHOWN
 from sounding.report.pool_tables import count
 from sounding.report.tables import UNKNOWN, Column, Table, decimal
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from sounding.mtc import Confidence, Parameters
     from sounding.mtc.list_pairs import Correlations, ListPair
     from sounding.mtc.normality import Normality
-    from sounding.mtc.reuse import Reuse
     from sounding.mtc.simulate import Row, Truth
     from sounding.retrieved import Retrieved
 
@@ -298,16 +298,13 @@ def reuse_tables(rows: Sequence[Reuse], prior: str, *, brief: bool) -> list[Tabl
     if not brief:
         return [
             Table(
-                [
-                    Column(name, [getattr(row, name) for row in rows], digits=4)
-                    for name in ("run", "judgments", "without", "confidence", "tau", "place", "true_place")
-                ],
-                keys=2,
+                [Column(name, [getattr(row, name) for row in rows], digits=4) for name in Reuse._fields],
+                keys=3,
             )
         ]
     numbers = sorted({row.judgments for row in rows})
     parts = [[row for row in rows if row.judgments == number] for number in numbers]
-    runs = len(parts[0])
+    runs, seeds = len({row.run for row in rows}), len({row.seed for row in rows})
     means = Table(
         [
             Column("judgments", numbers),
@@ -320,20 +317,58 @@ def reuse_tables(rows: Sequence[Reuse], prior: str, *, brief: bool) -> list[Tabl
         title="Each run left out, and put back when the others' documents are judged",
         notes=[
             f"Confidence in the order of the other runs, and of all with the prior {prior} once the run is"
-            f" back; means over {count(runs, 'run')} left out."
+            f" back; means over {count(runs, 'run')} left out"
+            + (f" and {seeds} seeds." if seeds > 1 else ".")
         ],
     )  # fmt: skip
-    last = list({row.run: row for row in rows}.values())
-    places = Table(
+    return [means, _landing_table(parts[-1], seeds)]
+
+
+def _landing_table(rows: Sequence[Reuse], seeds: int) -> Table:
+    """One row a run: the place it should have, and that which it has in the mean."""
+    by_run = [[row for row in rows if row.run == run] for run in dict.fromkeys(row.run for row in rows)]
+    return Table(
         [
-            Column("left out", [row.run for row in last]),
-            Column("true place", [row.true_place for row in last]),
-            Column("place", [row.place for row in last]),
-            Column("tau", [row.tau for row in last], digits=3),
+            Column("left out", [same[0].run for same in by_run]),
+            Column("true place", [same[0].true_place for same in by_run]),
+            Column("place", _means(by_run, "place"), digits=0 if seeds == 1 else 1),
+            Column("tau", _means(by_run, "tau"), digits=3),
         ],
-        title=f"Where each landed after {count(numbers[-1], 'judgment')}",
+        title=f"Where each landed after {count(rows[0].judgments, 'judgment')}",
+        notes=[f"Means over {seeds} seeds."] if seeds > 1 else [],
     )
-    return [means, places]
+
+
+def reuse_rows(rows: Sequence[Reuse]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """For charts: confidence without and with the run left out, and tau with it; means over all of them."""
+    numbers = sorted({row.judgments for row in rows})
+    parts = [[row for row in rows if row.judgments == number] for number in numbers]
+    kinds = {"without": "without the run left out", "confidence": "all, when it is back"}
+    confidence = [
+        {"strategy": word, "judgments": number, "confidence": mean, "lower": min(ends), "upper": max(ends)}
+        for name, word in kinds.items()
+        for number, mean, part in zip(numbers, _means(parts, name), parts, strict=True)
+        for ends in [[getattr(row, name) for row in part]]
+    ]
+    agreement = [
+        {"strategy": kinds["confidence"], "judgments": number, "agreement": mean}
+        for number, mean in zip(numbers, _means(parts, "tau"), strict=True)
+    ]
+    return confidence, agreement
+
+
+def true_rows(confidence: Confidence, truth: Truth) -> list[dict[str, Any]]:
+    """For a chart: one row a run, best in truth first, with its true and expected value and the interval."""
+    half = NORMAL_95 * confidence.deviations
+    return [
+        {
+            "run": confidence.runs[run], "true": float(truth.values[run]),
+            "expected": float(confidence.values[run]),
+            "lower": float(max(confidence.values[run] - half[run], 0)),
+            "upper": float(confidence.values[run] + half[run]),
+        }
+        for run in np.argsort(-truth.values, kind="stable").tolist()
+    ]  # fmt: skip
 
 
 def _means(parts: Sequence[Sequence[Reuse]], name: str) -> list[float]:

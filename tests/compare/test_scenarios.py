@@ -47,6 +47,17 @@ def test_without_a_list_the_depth_that_most_runs_share_is_the_pools() -> None:
     assert (pool.depth, pool.guessed) == (100, True)
 
 
+def test_the_end_of_a_pool_is_told_by_lists_and_not_by_runs() -> None:
+    """Three runs pooled to 20 whose luck differs behind it; of two of them nine topics of ten reach 22."""
+    first = np.full((4, 20), 21.0)
+    first[0, 6:] = [23, 24, 30, 26, 27, 35, 29, 28, 33, 31, 25, 22, 40, 37]
+    first[1:3, :18] = np.arange(23, 41)
+    first[3] = np.arange(1, 21)
+    pool = find_pool(first, [(name,) for name in "abcd"])
+    assert pool.contributing.tolist() == [True, True, True, False]
+    assert pool.depth == 20
+
+
 def test_without_a_list_and_without_agreement_ten_judged_documents_are_enough() -> None:
     pool = find_pool(np.array([[31.0], [12.0], [10.0]]), NAMES)
     assert (pool.contributing.tolist(), pool.depth) == ([True, True, False], 11)

@@ -94,6 +94,20 @@ def test_the_pool_of_71_runs_and_depth_100_is_found_and_guessed_nearly(
     assert (int(np.count_nonzero(guessed.contributing)), guessed.depth) == (72, 100)
 
 
+@pytest.mark.parametrize("count", [7, 20, 40])
+def test_contributors_are_guessed_among_few_runs_too(one_way: Comparison, scores: Scores, count: int) -> None:
+    assert one_way.pool is not None
+    judged_by_luck = "Dm8TFidf"  # every document of its top 100 was judged, though it was not pooled
+    generator = np.random.default_rng(count)
+    for _ in range(5):
+        chosen = np.sort(generator.choice(len(scores.runs), count, replace=False))
+        some = scores.of_runs(chosen.tolist())
+        guessed = compare(some, measures=["P@10"], procedure=ANOVA).pool
+        assert guessed is not None
+        differ = guessed.contributing != one_way.pool.contributing[chosen]
+        assert {some.runs[place] for place in differ.nonzero()[0]} <= {judged_by_luck}
+
+
 def test_assessment_falls_behind_after_the_pool_depth_more_often_than_anywhere_else(
     one_way: Comparison,
 ) -> None:

@@ -78,7 +78,7 @@ def find_pool(
     judged = np.where(np.isnan(first_unjudged), np.inf, first_unjudged - 1)
     if listed is None:
         reach = _usual_reach(judged)
-        contributing = reach >= _common_reach(reach)
+        contributing = reach >= _common_end(judged, reach)
     else:
         known = [next((listed[name] for name in own if name in listed), None) for own in names]
         if not any(known):
@@ -134,13 +134,15 @@ def _usual_reach(judged: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.sort(judged, axis=1)[:, int(HOLED * topics)] if topics else np.full(len(judged), np.inf)
 
 
-def _common_reach(reach: NDArray[np.float64]) -> float:
-    """The depth to which most runs are judged, from ten: where a pool of runs was cut.
+def _common_end(judged: NDArray[np.float64], reach: NDArray[np.float64]) -> float:
+    """The rank, from ten, behind which the most lists stop being judged: where a pool of runs was cut.
 
-    Where no two runs agree it is ten: a pool cannot be told from luck.
+    Behind the end of a pool the next document is unjudged in many lists at once; elsewhere lists end one
+    here and one there. Where no two end at one rank it is ten: a pool cannot be told from luck.
     """
+    ends = judged[reach >= GUESSED_FROM]
     depths, counts = np.unique(
-        reach[(reach >= GUESSED_FROM) & np.isfinite(reach)].astype(np.int64), return_counts=True
+        ends[(ends >= GUESSED_FROM) & np.isfinite(ends)].astype(np.int64), return_counts=True
     )
     if counts.max(initial=0) < 2:
         return GUESSED_FROM

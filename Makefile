@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-long check bench docs clean
+.PHONY: demo test test-long torture check bench docs clean
 
 demo: $(VENV)/installed
 	$(BIN)/sounding demo demo
@@ -14,6 +14,11 @@ test: $(VENV)/developed
 test-long: $(VENV)/developed
 	$(BIN)/python -m pytest -n auto
 
+# kill -9 while people judge: 1,000 rounds on each database; CRASHES=100 for fewer.
+CRASHES ?= 1000
+torture: $(VENV)/developed
+	SOUNDING_CRASHES=$(CRASHES) $(BIN)/python -m pytest -n 2 -rP tests/judging/test_crash.py tests/judging/test_torn.py
+
 check: $(VENV)/developed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -21,9 +26,11 @@ check: $(VENV)/developed
 
 bench: $(VENV)/benched
 	$(BIN)/python -m benchmarks.run $(BENCH)
+	$(BIN)/python -m benchmarks.scale $(SCALE)
 
 docs: $(VENV)/developed
 	$(BIN)/python -m sounding.measures.catalogue docs/measures.md
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 clean:
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

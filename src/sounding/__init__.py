@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         swaps,
         tau_ap,
     )
+    from sounding.calibration.calibrate import Calibration, calibrate
+    from sounding.calibration.holding import holds
     from sounding.compare.cases import with_assessment
     from sounding.compare.comparison import Comparison, compare
     from sounding.compare.procedure import Procedure
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from sounding.data.writing import write_qrels, write_run
     from sounding.errors import DataError, FormatError, SoundingError, UnknownNameError
     from sounding.evaluation import evaluate
+    from sounding.executors import run_on
     from sounding.measures import Measure, parse, parse_measures
     from sounding.policies import Policies
     from sounding.scores import Scores
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Calibration": "calibration.calibrate",
     "Comparison": "compare.comparison",
     "DataError": "errors",
     "FormatError": "errors",
@@ -52,9 +56,11 @@ _HOME = {
     "SoundingError": "errors",
     "UnknownNameError": "errors",
     "agreement_matrix": "agreement",
+    "calibrate": "calibration.calibrate",
     "compare": "compare",
     "compare_runs": "compare.runs",
     "evaluate": "evaluation",
+    "holds": "calibration.holding",
     "kendall_tau": "agreement",
     "most_places": "agreement",
     "parse": "measures",
@@ -68,6 +74,7 @@ _HOME = {
     "read_runs": "data.formats",
     "read_topics": "data.topics",
     "rmse": "agreement",
+    "run_on": "executors",
     "simulate_collection": "data.simulation",
     "spearman": "agreement",
     "swaps": "agreement",
@@ -78,6 +85,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Calibration",
     "Comparison",
     "DataError",
     "FormatError",
@@ -90,9 +98,11 @@ __all__ = [
     "SoundingError",
     "UnknownNameError",
     "agreement_matrix",
+    "calibrate",
     "compare",
     "compare_runs",
     "evaluate",
+    "holds",
     "kendall_tau",
     "most_places",
     "parse",
@@ -106,6 +116,7 @@ __all__ = [
     "read_runs",
     "read_topics",
     "rmse",
+    "run_on",
     "simulate_collection",
     "spearman",
     "swaps",

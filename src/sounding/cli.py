@@ -22,15 +22,18 @@ COMMANDS = {
     "pool": "What to judge: pools, budgets and samples, and what they will cost and cover.",
     "plan": "What to judge next, how sure the order of runs is, and how much is left to do.",
     "simulate": "Judging replayed from known judgments: how soon which strategy is right.",
+    "calibrate": "How often what is said for certain is right, where judgments are hidden.",
     "judge": "The judging server: people judge what tells most, and the ranking becomes certain.",
     "agree": "How far several assessors agree, and what that does to the ranking of runs.",
     "depth": "Whether the outcome depends on how deep one looks, and on how deep the pool was.",
     "report": "All of it as one page, with a summary in plain sentences first.",
     "check": "Every problem of a run, qrels or topics file at once, with lines.",
+    "convert": "Runs and judgments to Parquet, which is small and typed, and back.",
     "measures": "What can be measured: names, parameters, definitions.",
     "sample": "A simulated collection with complete truth.",
     "demo": "A complete example on a small simulated collection.",
 }
+COMPLETING = "_SOUNDING_COMPLETE"  # set by a shell that wants to know what may come next
 
 
 class Commands(click.Group):
@@ -46,6 +49,10 @@ class Commands(click.Group):
             return None
         module = importlib.import_module(f"sounding.commands.{cmd_name}")
         command: click.Command = module.command
+        if COMPLETING in os.environ:
+            from sounding.commands.completion import completing
+
+            return completing(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

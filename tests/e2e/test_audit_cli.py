@@ -151,9 +151,49 @@ def test_all_sections_follow_the_verdict(call: Call) -> None:
     rows = list(csv.DictReader(io.StringIO(out)))
     assert list(dict.fromkeys(row["section"] for row in rows)) == ["verdict", *FREE]
     _, out, _ = call("--all", "--format", "json")
-    assert list(json.loads(out)["sections"]) == FREE
+    body = json.loads(out)
+    assert list(body["sections"]) == FREE
+    assert set(body["reinforcement"]) == {"tau", "group_tau"}
+    assert [row["collection"] for row in body["assessment"]] == ["qrels"]
     _, out, _ = call("--all", "--format", "md")
     assert out.count("|--") > 10 or out.count("|:--") > 10
+
+
+@pytest.mark.parametrize("name", ["growth", "leave-out", "reinforcement", "ties", "assessment"])
+def test_all_of_them_in_json_say_what_each_says_alone(call: Call, name: str) -> None:
+    alone = json.loads(call("--section", name, "--format", "json")[1])
+    every = json.loads(call("--all", "--format", "json")[1])
+    own = {key: value for key, value in alone.items() if key not in every or key == name.replace("-", "_")}
+    assert set(own) - {"rows"} == {name.replace("-", "_")}
+    assert every[name.replace("-", "_")] == alone[name.replace("-", "_")]
+
+
+def test_a_suffix_that_nobody_knows_is_told(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "audit.foo"
+    assert call("-o", str(path))[2] == f"{path}: no format has the suffix .foo; written as a table\n"
+    assert call("-o", str(path.with_suffix(".txt")))[2] == ""
+    assert path.read_text() == path.with_suffix(".txt").read_text()
+
+
+def test_relevant_judgments_alone_are_not_taken_for_a_pool(
+    call: Call, trial: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (trial / "qrels.txt").read_text().splitlines()
+    (tmp_path / "relevant.txt").write_text("\n".join(line for line in lines if line.split()[3] != "0"))
+    asked = [str(tmp_path / "relevant.txt"), "runs", "--info", "info.tsv"]
+    audit = caller(capsys, "audit")
+    said = " ".join(audit(*asked)[1].split())
+    assert "only relevant documents seem to be listed" in said
+    assert "not pooled as listed" not in said
+    assert "would add" not in said
+    assert "judged more come out better" not in said
+    for section in ("growth", "topics", "assessment"):
+        said = " ".join(audit(*asked, "--section", section)[1].split())
+        assert "Nearly all judgments are relevant: only relevant documents seem to be listed." in said
+        assert "would add" not in said
+    told = json.loads(audit(*asked, "--section", "growth", "--format", "json")[1])["growth"]
+    assert told["expected_at_twice_the_depth"] is None
+    assert told["remaining"] is None
 
 
 def test_parquet_and_files_by_suffix(call: Call, tmp_path: Path) -> None:
@@ -199,14 +239,14 @@ def test_a_collection_without_a_known_pool_stands_beside_one_with_it(call: Call,
     shallow.write_text("\n".join(lines))
     status, out, err = call("--collection", "thin", str(shallow), "runs", "--format", "json")
     assert (status, err) == (0, "")
-    own, other = json.loads(out)["tau"]
+    own, other = json.loads(out)["assessment"]
     assert None not in own.values()
     assert other["random"] is None  # no pool is known to draw from
     assert -1 <= other["assessment"] <= 1
     assert -1 <= other["popularity"] <= 1
     told = ["--collection", "thin", str(shallow), "runs", "--collection-info", "thin", "info.tsv"]
     _, out, _ = call(*told, "--format", "json")
-    assert json.loads(out)["tau"][1]["random"] is not None
+    assert json.loads(out)["assessment"][1]["random"] is not None
     status, _, err = call("--collection-info", "thick", "info.tsv")
     assert (status, err.count("\n")) == (2, 4)
     assert "--collection-info thick: no --collection has that name" in err
@@ -238,8 +278,8 @@ def test_holes_are_counted_and_named(trial: Path, tmp_path: Path, capsys: pytest
 def test_collections_stand_side_by_side(call: Call) -> None:
     _, out, _ = call("--collection", "again", "qrels.txt", "runs", "--format", "json")
     body = json.loads(out)
-    assert [row["collection"] for row in body["tau"]] == ["qrels", "again"]
-    assert body["tau"][0]["assessment"] == body["tau"][1]["assessment"]
+    assert [row["collection"] for row in body["assessment"]] == ["qrels", "again"]
+    assert body["assessment"][0]["assessment"] == body["assessment"][1]["assessment"]
 
 
 def test_charts_are_written_to_a_folder(call: Call, tmp_path: Path) -> None:
@@ -278,6 +318,18 @@ def test_charts_are_written_to_a_folder(call: Call, tmp_path: Path) -> None:
         (("--draws", "3"), 2, "--draws changes nothing without --section assessment, --all or --chart"),
         (("--seed", "3"), 2, "--seed changes nothing without --section assessment"),
         (("--top", "3"), 2, "--top changes nothing without a section: --section or --all"),
+        (
+            ("--section", "growth", "-m", "P@5"),
+            2,
+            "--measure changes nothing in section growth; it is for the verdict and --section runs, topics,",
+        ),
+        (
+            ("--section", "runs", "--remove", "judgments"),
+            2,
+            "--remove changes nothing in section runs; it is",
+        ),
+        (("--section", "pool", "--unjudged", "condensed"), 2, "--unjudged changes nothing in section pool;"),
+        (("--parts", "prefix:2", "--missing", "skip"), 2, "--missing changes nothing in section parts;"),
         (("--chart-format", "svg"), 2, "--chart-format changes nothing without --chart DIR"),
         (("--chart", "x.png"), 2, "expected a folder, for there are several charts; the format is"),
         (("-l", "7"), 1, "qrels.txt: no relevant document at level 7; the highest grade is"),
@@ -305,10 +357,23 @@ def test_an_info_file_of_other_runs_is_refused(call: Call, tmp_path: Path) -> No
     assert err.startswith("Error: none of the 8 runs is listed")
 
 
-def test_without_a_pool_the_verdict_says_so_and_sections_that_need_one_are_refused(
+def test_runs_that_share_no_document_with_the_qrels_are_told_so(
     call: Call, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "qrels.txt").write_text("51 0 nobody-has-this 1\n52 0 nor-this 0\n")
+    with pytest.raises(SystemExit):
+        main(["audit", str(tmp_path / "qrels.txt"), "runs"])
+    out, _ = capsys.readouterr()
+    assert "no         Compare these runs by these judgments." in out
+    assert "No document is in common" in out
+    assert "tied" not in out
+
+
+def test_without_a_pool_the_verdict_says_so_and_sections_that_need_one_are_refused(
+    call: Call, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    doc = next(Path("runs").iterdir()).read_text().split()[2]
+    (tmp_path / "qrels.txt").write_text(f"51 0 nobody-has-this 1\n51 0 {doc} 0\n52 0 nor-this 0\n")
     for arguments, status in ((("--section", "growth"), 1), ((), 0), (("--all",), 0)):
         with pytest.raises(SystemExit) as left:
             main(["audit", str(tmp_path / "qrels.txt"), "runs", *arguments])

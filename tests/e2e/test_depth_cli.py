@@ -200,7 +200,7 @@ def test_a_pool_of_depth_10_has_the_figures_of_the_docs(
     assert found.pool.depth == 10
     assert [one.reference_name for one in found.measures] == [f"{name}@10" for name in IN_DOCS]
     assert found.notes[0] == (
-        "Pool cut to depth 10 (of 71 contributing runs, listed): 10134 of 86830 judgments kept."
+        "Pool cut to depth 10 (of 71 contributing runs, listed): 10,134 of 86,830 judgments kept."
     )
     table = numbers_below("depth.md", "The same with the pool cut to depth 10")
     for column, name in enumerate(IN_DOCS):

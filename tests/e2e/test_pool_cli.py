@@ -219,7 +219,20 @@ def test_judgments_can_be_cut_to_a_shallower_pool(call: Call) -> None:
     near = set(call("runs", "--info", "info.tsv", "--depth", "4")[1].splitlines())
     assert set(out.splitlines()) == set(judged()) - near
     told = f"{len(near):,} of {len(judged()):,} judgments kept"
-    assert f"pool cut to depth 4 (of 8 contributing runs): {told}" in err
+    assert f"pool cut to depth 4 (of 8 contributing runs, listed): {told}" in err
+
+
+@pytest.mark.parametrize("more", [(), ("--summary",), ("--simulate",)])
+def test_the_cut_is_that_of_the_judged_pool_however_shallow_the_one_asked_for(
+    call: Call, more: tuple[str, ...]
+) -> None:
+    near = call("runs", "--info", "info.tsv", "--depth", "4")[1].splitlines()
+    asked = ("runs", "--info", "info.tsv", "--depth", "2", "--qrels", "qrels.txt", *more)
+    told = f"{len(near):,} of {len(judged()):,} judgments kept"
+    assert told in call(*asked, "--pool-depth", "4")[2]
+    status, _, err = call(*asked, "--pool-depth", "11")
+    assert status == 1
+    assert "Error: the pool of these runs is 10 deep; cut it to at most that, not 11" in err
 
 
 def test_pool_ranks_of_the_judgments_say_what_a_shallower_pool_had(call: Call, tmp_path: Path) -> None:
@@ -386,9 +399,23 @@ def test_what_is_to_be_judged_can_be_had_as_qrels_to_fill_in(call: Call, tmp_pat
 
 def test_a_suffix_that_nobody_knows_is_told(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "pool.xyz"
-    assert f"{path}: no format has the suffix .xyz" in call(*HEAD, "-o", str(path))[2]
+    told = f"{path}: no format has the suffix .xyz; written as"
+    assert f"{told} lines of topic and doc\n" in call(*HEAD, "-o", str(path))[2]
     assert sorted(path.read_text().splitlines()) == judged()
     assert "suffix" not in call(*HEAD, "-o", str(tmp_path / "pool.txt"))[2]
+    replay = (*HEAD, "--qrels", "qrels.txt", "--simulate", "-o", str(path))
+    assert f"{told} TREC's qrels\n" in call(*replay)[2]
+    assert f"{told} a table\n" in call(*HEAD, "--summary", "-o", str(path))[2]
+
+
+def test_a_dash_is_standard_output(call: Call) -> None:
+    assert call(*HEAD, "-o", "-")[:2] == call(*HEAD)[:2]
+    assert not Path("-").exists()
+
+
+def test_a_depth_below_the_end_of_all_lists_is_told(call: Call) -> None:
+    assert "the longest list ends at 60: a depth of 61 brings no more" in call("runs", "--depth", "61")[2]
+    assert "brings no more" not in call("runs", "--depth", "60")[2]
 
 
 def test_several_strategies_stand_side_by_side(call: Call) -> None:
@@ -449,7 +476,12 @@ def test_documents_that_a_replay_does_not_know_are_counted(call: Call, tmp_path:
     (tmp_path / "part.txt").write_text("".join(lines[10:]))
     asked = (*HEAD, "--strategy", "rank", "--qrels", str(tmp_path / "part.txt"), "--simulate")
     assert "Not in the judgments, and counted as not relevant: 10 documents." in call(*asked)[1]
-    call(*asked, "-o", str(tmp_path / "found.csv"))
+    size = len(judged())
+    told = f"10 of {size} documents not in the judgments: counted as not relevant"
+    assert f"{told}; they have grade -1\n" in call(*asked, "-o", str(tmp_path / "found.csv"))[2]
+    assert "not in the judgments" not in call(*asked)[2]  # the table has it
+    several = [word if word != "rank" else "rank,rrf" for word in asked]
+    assert f"{told}\n" in call(*several, "--format", "csv")[2]
     assert sum(row["grade"] == "-1" for row in table(str(tmp_path / "found.csv"))) == 10
 
 

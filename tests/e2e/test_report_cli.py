@@ -90,6 +90,21 @@ def test_only_the_chosen_sections_are_there_and_computed(call: Call) -> None:
     assert "comparing" not in err
 
 
+def test_a_shallower_pool_is_said_and_everything_goes_by_it(
+    call: Call, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, _ = call("--info", "info.tsv", "--pool-depth", "2", "--format", "md", "--quiet")
+    assert status == 0
+    told = r"Pool cut to depth 2 \(of 4 contributing runs, listed\): \d+ of \d+ judgments kept"
+    assert len(re.findall(told, out)) >= 2  # beside the values, and in the audit
+    assert "Compare pooled runs at k of at most 2" in out
+    with pytest.raises(SystemExit):
+        main(["evaluate", "qrels.txt", "runs", "--info", "info.tsv", "--pool-depth", "2", "-m", "AP", "--format",
+              "json"])  # fmt: skip
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert all(f"{row['value']:.4f}" in out for row in rows)
+
+
 def test_the_command_in_a_report_gives_the_same_report_again(call: Call, trial: Path) -> None:
     _, _, _ = call("--sections", "scoreboard,pairs", "-m", "RBP(p=0.8)", "-o", "a.json")
     first = (trial / "a.json").read_text()

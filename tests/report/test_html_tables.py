@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 from sounding.compare.comparison import Comparison
-from sounding.report.html_tables import ROWS, html_of, html_table, ungrouped
+from sounding.evaluation import evaluate
+from sounding.policies import Policies
+from sounding.report.html_tables import html_table, ungrouped
+from sounding.report.notebook import ROWS, html_of
 from sounding.report.page.gather import Found
+from sounding.report.score_tables import board_frame
 from sounding.report.tables import Column, Table
 
 
@@ -95,6 +100,36 @@ def test_every_result_shows_itself_as_a_table_in_a_notebook(found: Found, name: 
     assert shown.startswith("<table>")
     assert "Policies: " in shown or name == "audit"
     assert len(Cells(shown).rows) > 2
+    assert shown.count("<svg") == 1
+    assert "<script" not in shown
+
+
+def test_without_the_packages_for_charts_a_notebook_shows_the_tables_alone(
+    found: Found, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = html_of(found.scores)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    shown = html_of(found.scores)
+    assert "<svg" not in shown
+    assert whole.startswith(shown.rstrip())
+
+
+def test_values_without_bounds_are_drawn_as_points_alone() -> None:
+    runs = {"a": {"1": ["r", "n"], "2": ["r"]}, "b": {"1": ["n", "r"], "2": ["n"]}}
+    judged = {topic: {"r": 1, "n": 0} for topic in "12"}
+    for unjudged, known in (("nonrelevant", False), ("bounds", True)):
+        scores = evaluate(judged, {name: _scored(topics) for name, topics in runs.items()}, ["P@1", "NumRet"],
+                          policies=Policies(unjudged=unjudged))  # type: ignore[arg-type]  # fmt: skip
+        frame = board_frame(scores)
+        # A count has no place beside a mean.
+        assert frame["measure"].unique().to_list() == ["P@1"]
+        assert frame["run"].to_list() == ["a", "b"]
+        assert frame["value"].to_list() == [1.0, 0.0]
+        assert frame["lower"].to_list() == ([1.0, 0.0] if known else [None, None])
+
+
+def _scored(topics: dict[str, list[str]]) -> dict[str, dict[str, float]]:
+    return {topic: {doc: -float(rank) for rank, doc in enumerate(docs)} for topic, docs in topics.items()}
 
 
 def test_a_notebook_sees_the_first_rows_of_a_long_table(found: Found) -> None:

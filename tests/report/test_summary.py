@@ -44,7 +44,14 @@ def test_the_best_run_is_named_with_its_mean_and_the_next(two: Found) -> None:
     # both documents of good were judged and one of three of bad.
     assert "significant" in best[1]
     # P@10 is 0.1 for both, and of equal ones the first by name is named.
-    assert "By P@10 it is bad (0.1000)." in best
+    assert "By P@10 bad is best (0.1000)." in best
+
+
+def test_a_value_that_no_judgment_can_change_is_said_to_stay(gather_files: Gather) -> None:
+    judged = {topic: {"rel": 1, "non": 0} for topic in TOPICS}
+    known = {topic: ["rel", "non"] for topic in TOPICS}
+    found = gather_files({"a": known, "b": {topic: ["new"] for topic in TOPICS}}, judged, measures=("P@1",))
+    assert "Whatever the unjudged documents are, that value of a stays what it is." in told(found, "best")
 
 
 def test_runs_that_share_the_best_mean_are_all_named(gather_files: Gather) -> None:
@@ -124,3 +131,25 @@ def test_long_lists_of_names_are_cut() -> None:
     assert listed([*"abcdef"]) == "a, b, c, d and 2 more"
     assert counted(1, "pair") == "1 pair"
     assert counted(8256, "pair") == "8,256 pairs"
+
+
+def test_chances_that_conclusions_hold_are_counted(found: Found) -> None:
+    comparison = found.comparison
+    assert isinstance(comparison, Comparison)
+    assert comparison.holds is not None
+    for number, measure in enumerate(comparison.measures):
+        start = f"Of paired t tests by {measure},"
+        (sentence,) = [text for text in told(found, "trusted") if text.startswith(start)]
+        sure = np.count_nonzero(comparison.holds.conclusion[number] >= 0.95)
+        pairs = len(comparison.pairs)
+        assert f" {sure:,} of {pairs:,} conclusions would hold with a chance of 0.95 or more" in sentence
+        assert sentence.endswith("were the first 100 documents of every run judged.")
+
+
+def test_the_chance_that_a_lead_holds_is_told(gather_files: Gather) -> None:
+    first = {topic: ["rel", "non"] for topic in TOPICS}
+    second = {topic: ["u1", "rel"] if number % 3 else ["rel", "u1"] for number, topic in enumerate(TOPICS)}
+    qrels = {topic: {"rel": 1, "non": 0} for topic in TOPICS}
+    found = gather_files({"first": first, "second": second}, qrels, measures=("AP",))
+    (lead,) = [text for text in told(found, "best") if text.startswith("A paired t test of the two alone")]
+    assert "the chance that it still does once the first 100 documents of every run are judged is" in lead

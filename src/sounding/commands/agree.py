@@ -15,6 +15,7 @@ from sounding.commands.options import (
     progress_bar,
     remark,
     taken_policies,
+    worker_options,
     write_tables,
 )
 
@@ -168,9 +169,7 @@ class SeveralRuns(click.Command):
 @click.option("--chart", type=FILE, metavar="FILE", help="Draw: .html, .svg, .png or .pdf.")
 @click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
 @click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
-@click.option(
-    "--jobs", type=click.IntRange(1), help="Processes; default: all cores when the files are large."
-)
+@worker_options
 @policy_options
 @output_options()
 def command(qrels: tuple[str, ...], **options: Any) -> None:

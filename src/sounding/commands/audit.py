@@ -43,6 +43,11 @@ CHOICES = {
     "fractional": get_args(names.Fractional), "duplicates": get_args(names.Duplicates),
     "compat": get_args(names.Compat),
 }  # fmt: skip
+IDLE_ELSEWHERE = {
+    "measures": ("runs", "topics", "leave-out"), "remove": ("topics", "leave-out"),
+    "unjudged": ("runs", "topics", "leave-out", "ties", "assessment"),
+    "missing": ("runs", "topics", "leave-out", "ties", "assessment"),
+}  # the sections that an option changes  # fmt: skip
 
 TAKEN = ("pool_depth", "level", "remove", "draws", "qrels_format", "run_format", "jobs")  # as they are given
 
@@ -129,6 +134,7 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     _write(found, extras, wanted, options)
     if options["format_name"] in NO_NOTES:
         _say(found, options)
+    _say_layout(options)
     if options["chart"] is not None:
         _draw(found, extras, options)
 
@@ -165,6 +171,14 @@ def _check_idle(options: Options) -> None:
     context = click.get_current_context()
     shown, drawn = options["every"] or bool(_chosen(options)), options["chart"] is not None
     assessed = options["every"] or drawn or "assessment" in _chosen(options)
+    chosen = () if options["every"] or drawn else _chosen(options)
+    for name, concerned in IDLE_ELSEWHERE.items():
+        typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if typed and chosen and not set(chosen) & set(concerned):
+            raise click.UsageError(
+                f"--{name.removesuffix('s')} changes nothing in section {', '.join(chosen)}; it is for the"
+                f" verdict and --section {', '.join(concerned)}"
+            )
     for name, used, needed in (
         ("top", shown, "a section: --section or --all"),
         ("draws", assessed, "--section assessment, --all or --chart"),
@@ -317,6 +331,13 @@ def _say(found: Audit, options: Options) -> None:
     """What is not known of runs, and the policies, beside formats that have no room for them."""
     for text in (*found.runs.remarks, f"policies: {found.runs.policies.describe()}"):
         remark(text, quiet=options["quiet"])
+
+
+def _say_layout(options: Options) -> None:
+    """What a file holds whose suffix names no format."""
+    output: Path | None = options["output"]
+    if output is not None and options["format_name"] == "table" and output.suffix.lower() not in ("", ".txt"):
+        remark(f"{output}: no format has the suffix {output.suffix}; written as a table", quiet=options["quiet"])
 
 
 def _draw(found: Audit, extras: Extras, options: Options) -> None:

@@ -22,6 +22,7 @@ from sounding.commands.options import (
     taken_info,
     taken_judgments,
     taken_policies,
+    worker_options,
     write_tables,
     write_text,
 )
@@ -45,8 +46,8 @@ DEFAULT_FAMILIES = ("P", "AP")  # with --depths
 
 # Views, and the options that each has no use for.
 VIEWS = {
-    "matrix": ("pair", "design", "each_pair", "top", "baselines", "margin", "info", "chart"),
-    "design": ("each_pair", "top", "margin", "permutations", "fail_on", "info", "chart", "notes"),
+    "matrix": ("pair", "design", "each_pair", "top", "baselines", "margin", "info", "chart", "holds"),
+    "design": ("each_pair", "top", "margin", "permutations", "fail_on", "info", "chart", "notes", "holds"),
     "pair": ("each_pair", "baselines"),
 }
 SPELLINGS = {"baselines": "--baseline", "measures": "--measure", "collections": "--collection"}
@@ -124,6 +125,17 @@ Echo = tuple["Plan", "Choices"]  # what was planned, and what was done
     metavar="FILE",
     help="Draw the differences with their intervals, or of a pair by topic: .html, .svg, .png or .pdf.",
 )
+@click.option(
+    "--holds",
+    is_flag=True,
+    help="The chance that each conclusion, and its sign, is what full judging would give.",
+)
+@click.option(
+    "--until",
+    metavar="U",
+    help="With --holds, what full judging means: the first D documents of every run (runs:D; default:"
+    " runs:100) or of those that contribute to the pool (pool:D).",
+)
 @click.option("--notes", is_flag=True, help="Under a table all notes, not only those nobody should miss.")
 @click.option("--matrix", is_flag=True, help="All runs against all, one sign a pair.")
 @click.option("--each-pair", is_flag=True, help="With --depths: a row for every pair, not the counts.")
@@ -138,9 +150,7 @@ Echo = tuple["Plan", "Choices"]  # what was planned, and what was done
 )
 @click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
 @click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
-@click.option(
-    "--jobs", type=click.IntRange(1), help="Processes; default: all cores when the files are large."
-)
+@worker_options
 @policy_options
 @output_options()
 @click.pass_context
@@ -250,6 +260,10 @@ def _check_view(context: click.Context, options: Options) -> None:
             f"--permutations changes nothing with --test {options['test']}, which makes no draws"
         )
     counts = _counts(options)
+    if options["until"] is not None and not options["holds"]:
+        raise click.UsageError("--until says what --holds is about; give --holds as well")
+    if counts and options["holds"]:
+        raise click.UsageError("--holds is about pairs, and --depths counts them; give --each-pair as well")
     if counts and options["top"] and options["format_name"] in NO_NOTES:
         raise click.UsageError(
             f"--top shortens the list of pairs that move, which {options['format_name']} does not have;"
@@ -402,7 +416,25 @@ def _compared(
     if _counts(options) and procedure.margin is not None and not options["fail_on"]:
         notes = (*notes, f"The margin {procedure.margin:g} changes no case: --each-pair shows what it tells.")
     # Bounds were computed beside the values; what is repeated is what was chosen.
-    return replace(found, policies=policies, notes=notes)
+    told = replace(found, policies=policies, notes=notes)
+    return _with_holds(told, judgments, files, options) if options["holds"] else told
+
+
+def _with_holds(found: Comparison, judgments: Any, files: Sequence[str], options: Options) -> Comparison:
+    """The comparison with the chances that conclusions hold."""
+    from sounding.calibration.holding import DEFAULT_UNTIL, holds
+    from sounding.data.sources import STDIN
+
+    if STDIN in files:
+        raise click.UsageError("--holds reads the runs once more, and standard input comes once; give files")
+    with progress_bar(len(files), quiet=options["quiet"], label="drawing judgments") as progress:
+        held = holds(
+            judgments, files, found.measures, until=options["until"] or DEFAULT_UNTIL, info=options["info"],
+            pairs=found.pairs, alpha=found.alpha, policies=found.policies,
+            qrels_format=options["qrels_format"], run_format=options["run_format"], jobs=options["jobs"],
+            progress=progress,
+        )  # fmt: skip
+    return replace(found, holds=held)
 
 
 def _design(

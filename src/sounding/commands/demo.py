@@ -1,4 +1,4 @@
-"""`sounding demo`: a complete example on a small simulated collection, from nothing to a report."""
+"""`sounding demo`: a complete example from nothing to a report, or a judging server with work to do."""
 
 from __future__ import annotations
 
@@ -14,15 +14,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sounding.commands.options import write_tables
+from sounding.commands.options import progress_bar, write_tables
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from sounding.compare.comparison import Comparison
+    from sounding.data.corpus import Document
     from sounding.data.simulation import Collection, RunInfo
+    from sounding.judging.demo.project import Person
+    from sounding.judging.project import Project
+    from sounding.mtc.simulate import Row
     from sounding.report.page.gather import Found
+    from sounding.report.tables import Table
     from sounding.scores import Scores
 
 LEADING = "P@10"  # orders the table, and is what the sentences below it speak of
@@ -30,6 +35,9 @@ DEEPEST = "AP"  # looks at everything that a run retrieved
 MEASURES = (LEADING, "nDCG@10", "RR@10", DEEPEST)
 REPORTED = (LEADING, "nDCG@10", DEEPEST)  # in the report
 DEFAULT_SEED = 1
+JUDGED_DEPTH = 10  # documents of a list that are judged anew
+LOOKS = (64, 128, 256, 512)  # judgments after which the demo looks at what is known
+LOOPBACK, PORT = "127.0.0.1", 8000  # of the judging server
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -56,15 +64,31 @@ class Evidence:
 
 
 @click.command("demo", short_help="A complete example on a small simulated collection.")
-@click.argument("folder", metavar="[DIR]", default="demo", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
 @click.option("--seed", type=click.IntRange(0), default=DEFAULT_SEED, show_default=True,
               help="Another seed gives another collection.")  # fmt: skip
-def command(folder: Path, seed: int) -> None:
+@click.option("--judge", is_flag=True, help="A judging server with documents, topics, runs and people.")
+@click.option("--port", type=click.IntRange(0, 65535),
+              help="Where the judging server listens.  [default: 8000, or a free one]")  # fmt: skip
+def command(folder: Path | None, seed: int, judge: bool, port: int | None) -> None:
     """Write a small simulated collection into DIR (default: demo), and a report on it: DIR/report.html.
 
     The truth about the collection is known: the end says which conclusions it confirms. A collection that
     an earlier demo left in DIR is replaced.
+
+    With --judge: a judging project in DIR (default: demo-judging) over the documentation of Python's standard
+    library, which is served until it is stopped. Nothing is downloaded; what was judged there before stays.
     """
+    if judge:
+        judging_demo(folder or Path("demo-judging"), port)
+    elif port is not None:
+        raise click.UsageError("--port is for the judging server; give --judge as well")
+    else:
+        report_demo(folder or Path("demo"), seed)
+
+
+def report_demo(folder: Path, seed: int) -> None:
+    """From nothing to a report."""
     from sounding.commands.sample import write_collection
     from sounding.report.score_tables import Layout, wide_table
 
@@ -76,6 +100,10 @@ def command(folder: Path, seed: int) -> None:
     click.echo("\nWhat to notice\n")
     for sentence in observations(evidence):
         click.echo(_paragraph(sentence, bullet="- "))
+    click.echo("\nJudged anew\n")
+    rows = judged_anew(folder)
+    write_tables([anew_table(rows)], "table", None)
+    click.echo("\n" + _paragraph(anew_sentence(rows)))
     click.echo("\nWhat to try next\n")
     if activation := activate_first():
         click.echo(f"  # first, so that the shell finds the command sounding\n  {activation}")
@@ -86,6 +114,124 @@ def command(folder: Path, seed: int) -> None:
     click.echo()
     for line in last_lines(found, by_truth, written, folder):
         click.echo(line)
+
+
+# -- the judging server ------------------------------------------------------------------------------
+
+
+def judging_demo(folder: Path, port: int | None) -> None:
+    """Make a judging project, or open the one an earlier demo left, say who can sign in, and serve it."""
+    from sounding.errors import MissingPartError
+
+    try:
+        from sounding.judging.app import can_listen, serve
+        from sounding.judging.demo.project import create_demo, is_demo, open_demo
+    except ModuleNotFoundError as error:
+        raise MissingPartError(str(error.name), "the judging server", "judge") from None
+
+    if is_demo(folder):
+        project, people = open_demo(folder)
+    else:
+        project, people = create_demo(folder, _library())
+    with project:
+        for line in judging_lines(project, people):
+            click.echo(line)
+        sys.stdout.flush()
+        usual = PORT if can_listen(LOOPBACK, PORT) else 0
+        serve(project, LOOPBACK, usual if port is None else port)
+
+
+def _library() -> list[Document]:
+    import sysconfig
+
+    from sounding.judging.demo.docstrings import library_documents, library_sources
+
+    sources = library_sources(Path(sysconfig.get_path("stdlib")))
+    with progress_bar(len(sources), quiet=False, label="reading Python's library") as progress:
+        return library_documents(progress=progress)
+
+
+def judging_lines(project: Project, people: Sequence[Person]) -> list[str]:
+    """What there is, who can sign in, and what to do with it."""
+    from sounding.judging.demo.project import LATER, SOURCE
+
+    folder = project.folder
+    width = max(len(person.name) for person in people)
+    told = (
+        f"{folder} holds a judging project: {project.corpus.count:,} documentation strings of Python's"
+        f" standard library, {len(project.store.topics())} topics and {len(project.engine.run_names())} runs."
+    )
+    later = folder / SOURCE / f"{LATER}.txt"
+    steps = (
+        "Open the address below and sign in as ann: choose a topic, read, press 0, 1 or 2; the page names"
+        " the other keys.",
+        "In another browser, or a private window, sign in as olga: Live shows how sure the order of the runs"
+        " is after every judgment, and what is left to do.",
+        f"As olga add {later} on the page Project, and see on Live what is known about a run that came late.",
+        f"What was judged: sounding judge export {shlex.quote(str(folder))} qrels",
+        "Ctrl+C stops the server; the same command goes on where it stopped.",
+    )
+    return [
+        _paragraph(told), "",
+        *(
+            f"  {person.name:{width}}  password {person.password}  {person.role}"
+            + (f", {len(person.topics)} topics" if person.topics else "")
+            for person in people
+        ),
+        "", *(_paragraph(step, bullet=f"{number}. ") for number, step in enumerate(steps, 1)), "",
+    ]  # fmt: skip
+
+
+# -- judging with a plan -----------------------------------------------------------------------------
+
+
+def judged_anew(folder: Path) -> dict[str, list[Row]]:
+    """The runs judged again from nothing with the truth for answers, by either choice of documents."""
+    from sounding.collection.strategies import make_strategy
+    from sounding.data.formats import read_qrels
+    from sounding.data.sources import find_runs
+    from sounding.mtc import Session
+    from sounding.mtc.simulate import Truth, simulate
+    from sounding.retrieved import read_retrieved
+
+    truth = read_qrels(folder / "truth.txt")
+    retrieved = read_retrieved(find_runs([folder / "runs"]), depth=JUDGED_DEPTH, topics=truth.topics)
+    rows = {}
+    for name, strategy in {"mtc": None, "rank": make_strategy("rank", retrieved)}.items():
+        session = Session(retrieved, measure=DEEPEST, depth=JUDGED_DEPTH)
+        answers = Truth.of(retrieved, truth, session.form)
+        rows[name] = simulate(session, answers, LOOKS, name=name, strategy=strategy)
+    return rows
+
+
+def anew_table(rows: dict[str, list[Row]]) -> Table:
+    """By judgments: the share of pairs claimed with 95% confidence, and of these claims the share right."""
+    from sounding.report.tables import Column, Table
+
+    mtc, rank = rows["mtc"], rows["rank"]
+    return Table(
+        [
+            Column("judgments", [row.judgments for row in mtc]),
+            Column("chosen to tell: claimed", [row.claimed for row in mtc], percent=True),
+            Column("right", [row.right for row in mtc], percent=True, joined=True),
+            Column("by rank: claimed", [row.claimed for row in rank], percent=True),
+            Column("right", [row.right for row in rank], percent=True, joined=True),
+        ]
+    )
+
+
+def anew_sentence(rows: dict[str, list[Row]]) -> str:
+    """What the table shows, in words."""
+    last = rows["mtc"][-1]
+    whole = round(last.judgments / last.cost)
+    return (
+        "The same systems judged from nothing, with the truth for answers: documents are either chosen"
+        f" because they tell most about the order of the systems by {DEEPEST} (minimal test collections), or"
+        " taken rank by rank. Claimed are pairs whose order is said to be 95% sure; 'right' shows how far to"
+        f" believe it. The first {JUDGED_DEPTH} of all lists are {whole:,} documents; after"
+        f" {last.judgments:,} of them the first way has {last.accuracy:.0%} of the pairs in the right order,"
+        f" the second {rows['rank'][-1].accuracy:.0%}."
+    )
 
 
 # -- the report ------------------------------------------------------------------------------------
@@ -321,6 +467,10 @@ def next_commands(evidence: Evidence, folder: Path) -> list[tuple[str, str]]:
             f"sounding compare {qrels} {runs} -m {LEADING} --pair {best} {second}",
         ),
         (f"every topic of {best}, for a spreadsheet", f"sounding evaluate {qrels} {one} -q --format csv"),
+        (
+            "what to judge next, and how sure the order of the systems is",
+            f"sounding plan {qrels} {runs} --depth {JUDGED_DEPTH}",
+        ),
         ("all problems of a file at once", f"sounding check {one}"),
         ("a larger collection of the same kind", "sounding sample larger --groups 10 --length 200"),
     ]

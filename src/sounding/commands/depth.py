@@ -21,6 +21,7 @@ from sounding.commands.options import (
     remark,
     taken_policies,
     typed_command,
+    worker_options,
     write_tables,
 )
 from sounding.errors import DataError, FormatError, UnknownNameError
@@ -135,9 +136,7 @@ class _Asked:
 )
 @click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
 @click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
-@click.option(
-    "--jobs", type=click.IntRange(1), help="Processes; default: all cores when the files are large."
-)
+@worker_options
 @partial(policy_options, without=("universe", "at_most", "prior", "moments", "draws"))
 @output_options()
 @click.pass_context

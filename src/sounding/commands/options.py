@@ -105,6 +105,36 @@ def pool_options(command: Command) -> Command:
     return depth(info(command))
 
 
+def worker_options(command: Command) -> Command:
+    """Add --jobs and --dask; with the latter, all that the command maps is done by a cluster."""
+    jobs = click.option(
+        "--jobs", type=click.IntRange(1), help="Processes; default: all cores when the files are large."
+    )
+    return jobs(dask_option(command))
+
+
+def dask_option(command: Command) -> Command:
+    """Add --dask, for commands with a --jobs of their own."""
+    option = click.option(
+        "--dask", metavar="ADDRESS", expose_value=False, callback=_sent_to_cluster,
+        help="Share the work over a Dask cluster, as tcp://host:8786.",
+    )  # fmt: skip
+    return option(command)
+
+
+def _sent_to_cluster(context: click.Context, _: click.Parameter, address: str | None) -> None:
+    """Put the cluster in force until the command is done."""
+    if address is None or context.resilient_parsing:
+        return
+    import logging
+
+    from sounding.executors import run_on
+
+    # What the cluster has to say of lost workers is said by us, in one line, where it matters.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    context.with_resource(run_on(address))
+
+
 def taken_info(options: dict[str, Any]) -> dict[str, RunInfo] | None:
     """What --info lists of the runs; None: nothing was given."""
     if not options["info"]:
@@ -143,7 +173,7 @@ def typed_command(context: click.Context, most_runs: int | None = None) -> str:
     for parameter in context.command.params:
         name = parameter.name or ""
         value: Any = context.params.get(name)
-        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+        if value is None or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             continue
         if isinstance(parameter, click.Argument):
             runs = [value] if parameter.nargs == 1 else list(value or ())
@@ -177,6 +207,11 @@ def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) ->
     return value or by_suffix(context.params.get("output"), "table")
 
 
+def _unless_dash(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
+    """The file to write; None: standard output, which a dash means as well."""
+    return None if value == Path("-") else value
+
+
 def output_options(*more_formats: str, otherwise: str = "a table") -> Callable[[Command], Command]:
     """Add --format, --output and --quiet; `otherwise` is what comes where nothing names a format."""
 
@@ -184,8 +219,8 @@ def output_options(*more_formats: str, otherwise: str = "a table") -> Callable[[
         formats = [*FORMATS, "parquet", *more_formats]
         quiet = click.option("--quiet", is_flag=True, help="No progress bar, no remarks.")
         output = click.option(
-            "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), is_eager=True,
-            help="Write to this file.",
+            "-o", "--output", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+            is_eager=True, callback=_unless_dash, help="Write to this file; -: to the screen.",
         )  # fmt: skip
         layout = click.option(
             "--format", "format_name", type=click.Choice(formats), callback=_by_suffix,

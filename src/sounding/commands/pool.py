@@ -122,6 +122,7 @@ def command(context: click.Context, /, runs: tuple[str, ...], **options: Any) ->
     info = None if options["info"] is None else read_run_info(options["info"])
     policies = Policies(ties=options["ties"], compat=options["compat"], duplicates=options["duplicates"])
     files = find_runs(runs)
+    options |= {"files": files, "policies": policies, "listed": info}
     ahead = options["summary"] or options["residual"] is not None
     with progress_bar(len(files), quiet=options["quiet"], label="reading runs") as progress:
         retrieved = read_retrieved(

@@ -17,6 +17,7 @@ LINES = "lines"  # topic doc
 QRELS = "qrels"  # topic 0 doc grade
 SUFFIXES = {".tsv": "tsv", ".qrels": QRELS}  # beside those that all commands know
 PLAIN = ("", ".txt", ".lines")  # suffixes of plain lines; a replay writes qrels there
+WRITTEN = {LINES: "lines of topic and doc", QRELS: "TREC's qrels", "table": "a table"}  # by format
 
 Options = dict[str, Any]
 
@@ -118,11 +119,12 @@ def format_of(context: click.Context, options: Options) -> str:
     chosen: str = options["format_name"]
     if context.get_parameter_source("format_name") is not ParameterSource.COMMANDLINE and chosen == "table":
         suffix = "" if options["output"] is None else options["output"].suffix.lower()
-        if suffix not in (*SUFFIXES, *PLAIN):
-            remark(f"{options['output']}: no format has the suffix {suffix}", quiet=options["quiet"])
         chosen = SUFFIXES.get(suffix, QRELS if replayed else LINES)
         if chosen == LINES and (ahead or options["simulate"]):
-            return "table"
+            chosen = "table"
+        if suffix not in (*SUFFIXES, *PLAIN):
+            told = f"{options['output']}: no format has the suffix {suffix}; written as {WRITTEN[chosen]}"
+            remark(told, quiet=options["quiet"])
     if chosen == LINES and (ahead or options["simulate"]):
         raise click.UsageError("only what is to be judged is printed as lines; use another --format")
     if chosen == QRELS and ahead:

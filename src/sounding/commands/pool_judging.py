@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from sounding.commands.options import progress_bar, remark, write_tables, write_text
+from sounding.commands.options import progress_bar, remark, taken_judgments, write_tables, write_text
 from sounding.commands.pool_checks import LINES, QRELS, Options
 from sounding.errors import DataError
 
@@ -74,6 +74,12 @@ def say_pool(pool: Retrieved, options: Options) -> None:
         f" {hours(size, options['seconds']):,.1f} hours at {options['seconds']:g} s a document",
         quiet=options["quiet"],
     )
+    longest = int(pool.lengths.max(initial=0))
+    if 0 < longest < depth:
+        remark(
+            f"the longest list ends at {longest:,}: a depth of {depth:,} brings no more",
+            quiet=options["quiet"],
+        )
     policies = ", ".join(f"{name} {options[name]}" for name in ("ties", "compat", "duplicates"))
     remark(f"policies: {policies}", quiet=options["quiet"])
 
@@ -82,19 +88,18 @@ def grades_of(pool: Retrieved, options: Options) -> Values:
     """(document,): its grade; NaN where it is not judged, or not in the pool."""
     import numpy as np
 
-    from sounding.collection.contributors import cut_judgments
     from sounding.data.formats import read_qrels
 
     if options["qrels"] is None:
         return np.full(len(pool.docs), np.nan)
-    qrels = read_qrels(
-        options["qrels"], format=options["qrels_format"], duplicates=options["duplicates"],
-        fractional="accept",
-    )  # fmt: skip
-    if options["pool_depth"] is not None:
-        how = f"of {len(pool.runs)} contributing runs"
-        qrels, told = cut_judgments(qrels, pool, options["pool_depth"], how)
+    policies = replace(options["policies"], fractional="accept")
+    # Cut by the runs that made the judgments, as deep as those go: not by the pool that is asked for.
+    whole, told = taken_judgments(options["qrels"], options["files"], options, policies, options["listed"])
+    if told is not None:
         remark(told, quiet=options["quiet"])
+    qrels = read_qrels(
+        whole, format=options["qrels_format"], duplicates=options["duplicates"], fractional="accept"
+    )
     options["judged"] = int(np.count_nonzero(qrels.grades >= 0))
     grades = pool.grades(qrels)
     grades[pool.best_ranks() == 0] = np.nan
@@ -175,6 +180,8 @@ def simulate(pool: Retrieved, kinds: Sequence[Kind], options: Options) -> None:
     first = found[kinds[0].name]
     if len(kinds) == 1 and kinds[0].sampled:
         _say_sample(first, options)
+    elif options["format_name"] not in PEOPLE:  # tables for people have it in a note
+        _say_unknown(found, options)
     if len(kinds) > 1:
         write(pool_tables.comparison_table(found, steps), options)
     elif options["format_name"] in PEOPLE:
@@ -207,6 +214,20 @@ def _replayed(strategy: Strategy, name: str, grades: Values, steps: int, options
             strategy, grades, budget=options["budget"], progress=progress,
             level=1.0 if options["level"] is None else options["level"],
         )  # fmt: skip
+
+
+def _say_unknown(found: Mapping[str, Replay], options: Options) -> None:
+    """How many documents were judged by nobody, and what they count for."""
+    from sounding.report.pool_tables import count, unknown
+
+    lacking, judged = unknown(found), max(len(one.picks) for one in found.values())
+    if lacking:
+        grade = f"; {'it has' if lacking == 1 else 'they have'} grade -1" if len(found) == 1 else ""
+        remark(
+            f"{lacking:,} of {count(judged, 'document')} not in the judgments: counted as not"
+            f" relevant{grade}",
+            quiet=options["quiet"],
+        )
 
 
 def _say_sample(found: Replay, options: Options) -> None:

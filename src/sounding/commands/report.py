@@ -12,7 +12,15 @@ import click
 
 from sounding import policies as names
 from sounding.commands.audit import CHOICES, plain_policies
-from sounding.commands.options import progress_bar, remark, taken_info, typed_command, write_bytes
+from sounding.commands.options import (
+    pool_options,
+    progress_bar,
+    remark,
+    taken_info,
+    typed_command,
+    worker_options,
+    write_bytes,
+)
 from sounding.errors import DataError, FormatError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -43,11 +51,13 @@ def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) ->
 @click.option(
     "--baseline", "baselines", multiple=True, metavar="RUN", help="Only pairs with this run; may be repeated."
 )
+@pool_options
 @click.option(
-    "--info",
-    multiple=True,
-    metavar="FILE",
-    help="Which runs were pooled: run group kind priority pooled; may be repeated.",
+    "--until",
+    default="runs:100",
+    show_default=True,
+    metavar="U",
+    help="What full judging means, for chances that a conclusion holds: runs:D, or pool:D of pooled runs.",
 )
 @click.option(
     "--sections",
@@ -71,9 +81,7 @@ def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) ->
 )
 @click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
 @click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
-@click.option(
-    "--jobs", type=click.IntRange(1), help="Processes; default: all cores when the files are large."
-)
+@worker_options
 @plain_policies
 @click.option("--quiet", is_flag=True, help="No progress, no remarks.")
 @click.option(
@@ -134,6 +142,7 @@ def command(context: click.Context, /, qrels: str, runs: tuple[str, ...], **opti
 
 def _request(context: click.Context, qrels: str, runs: tuple[str, ...], options: Options) -> Request:
     """What is asked, with everything checked that can be before files are read."""
+    from sounding.calibration.until import parse_until
     from sounding.compare.procedure import Procedure
     from sounding.compare.requests import check_choices
     from sounding.data.sources import find_runs
@@ -145,7 +154,9 @@ def _request(context: click.Context, qrels: str, runs: tuple[str, ...], options:
     check_choices(measures, policies)
     return Request(
         qrels=qrels, runs=tuple(find_runs(runs)), measures=measures, baselines=options["baselines"],
-        info_files=options["info"], info=taken_info(options), policies=policies,
+        info_files=options["info"], info=taken_info(options), pool_depth=options["pool_depth"],
+        until=str(parse_until(options["until"])),
+        policies=policies,
         procedure=Procedure(
             test=options["test"], correction=options["correction"], alpha=options["alpha"],
             seed=options["seed"],

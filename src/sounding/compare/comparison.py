@@ -22,13 +22,13 @@ from sounding.compare.cases import (
     compared_measures,
     count_cases,
     decide,
-    deepest,
     strength,
     values_of,
 )
 from sounding.compare.claims import PairTests
 from sounding.compare.design import topics_needed
 from sounding.compare.documents import Settling
+from sounding.compare.holds import Holds
 from sounding.compare.notes import short_lists, test_notes, topic_notes
 from sounding.compare.pairs import Pairs
 from sounding.compare.procedure import Procedure
@@ -60,6 +60,7 @@ COLUMNS = (
     "mean_a", "mean_b", "difference_least", "difference_most", "case_alone",
 )  # fmt: skip
 MARGIN_COLUMNS = ("equivalence_p", "noninferiority_p")
+HOLDS_COLUMNS = ("conclusion", "holds", "sign_holds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +105,7 @@ class Comparison(Displayed):
     left_out: tuple[str, ...]  # measures by which nothing could be compared, and why
     procedure: Procedure
     policies: Policies
+    holds: Holds | None = None  # None: not asked for
 
     @property
     def alpha(self) -> float:
@@ -254,6 +256,19 @@ class Comparison(Displayed):
         if margins:
             for name, field in zip(MARGIN_COLUMNS, ("p_adjusted", "noninferior_p_adjusted"), strict=True):
                 found[name] = [float(getattr(margins[number], field)[pair]) for number, pair in rows]
+        if self.holds is not None:
+            held = self.holds
+            found |= dict(
+                zip(
+                    HOLDS_COLUMNS,
+                    (
+                        [held.in_words(*row) for row in rows],
+                        [float(held.conclusion[row]) for row in rows],
+                        [float(held.sign[row]) for row in rows],
+                    ),
+                    strict=True,
+                )
+            )
         return found
 
     def _limits(self, measure: int) -> NDArray[np.float64]:
@@ -519,4 +534,5 @@ def _pool(scores: Scores, info: Mapping[str, RunInfo] | None) -> Pool | None:
     if FIRST_UNJUDGED not in scores.measures:
         return None
     names = list(zip(scores.runs, scores.tags, strict=True))
-    return find_pool(values_of(scores, FIRST_UNJUDGED), names, info, deepest=deepest(scores))
+    lengths = np.nan_to_num(values_of(scores, RETRIEVED))
+    return find_pool(values_of(scores, FIRST_UNJUDGED), names, info, lengths=lengths)

@@ -16,6 +16,7 @@ from sounding.expectation.completions import COUNT_NONRELEVANT
 from sounding.measures import Measure
 from sounding.ranking import Counts, Ranking, Values
 
+SIDES = (1, -1)  # towards run_a, towards run_b
 LARGEST_BATCH = 1 << 21  # judgments of all copies of topics that are held at once
 
 
@@ -37,20 +38,36 @@ class Settling:
     difference: float  # of the means, as judged: run_a - run_b
     documents: tuple[OpenDocument, ...]  # those of the largest weight, first
     open: int  # how many unjudged documents have any weight
-    needed: int | None  # judgments that settle the order in the best case; None: all together do not
+    needed_a: int | None  # judgments that settle it for run_a, all in its favour; None: all together do not
+    needed_b: int | None  # the same for run_b
     least: bool  # no fewer can; otherwise so many suffice, and fewer might
-    unknown: str = ""  # why `needed` is not known, where it is not
+    unknown: str = ""  # why these numbers are not known, where they are not
+
+    @property
+    def needed(self) -> int | None:
+        """Judgments that settle the order in the best case, for either run; None: all together do not."""
+        return min((one for one in (self.needed_a, self.needed_b) if one is not None), default=None)
 
     def __str__(self) -> str:
+        return self.tell("run_a", "run_b")
+
+    def tell(self, run_a: str, run_b: str) -> str:
+        """How few judgments could settle it for each of two runs, in a sentence."""
         if self.unknown:
             return f"How few judgments would settle it is not known: {self.unknown}."
-        if self.needed is None:
+        numbers = ((self.needed_a, run_a), (self.needed_b, run_b))
+        sides = sorted((one for one in numbers if one[0] is not None), key=lambda one: one[0] or 0)
+        if not sides:
             return "Cannot be settled by judging documents of these two runs."
-        if self.needed == 0:
+        (number, run), *others = sides
+        if number == 0:
             return "Settled: no judgment can change the order."
-        documents = f"{self.needed:,} judgment{'s' * (self.needed > 1)}"
-        fewer = "no fewer can" if self.least else "fewer might do"
-        return f"Open: {documents} would settle it if all turn out for the run that is ahead; {fewer}."
+        told = f"Open: {number:,} judgment{'s' * (number != 1)} would settle it if all turn out for {run}"
+        if others:
+            told += f", {others[0][0]:,} if for {others[0][1]}"
+        elif self.least:
+            told += f", and nothing would for {run_b if run == run_a else run_a}"
+        return f"{told}; {'no fewer can' if self.least else 'fewer might do'}."
 
 
 def what_would_settle(
@@ -58,11 +75,12 @@ def what_would_settle(
 ) -> Settling:
     """The unjudged documents that matter most for a pair of runs, and how few judgments could settle it.
 
-    In the best case every judgment turns out in favour of the run that is ahead. Documents are judged in
-    the order of their weights. For sums over documents that gives the least number; for other measures
+    In the best case every judgment turns out in favour of the same run, be it ahead or behind. Documents
+    are judged in the order of their weights. For sums over documents that gives the least number; for other measures
     the weight is that of a document which turns relevant alone, and fewer might do. Under a cap on new
     relevant documents the weights are the same, and the number is not known; for a measure without bounds
-    neither is known. `limit` None: as many documents as are needed, or all where that is not known.
+    neither is known. `limit` None: as many documents as are needed for either run, or all where that is
+    not known.
     """
     if limit is not None and limit < 0:
         raise DataError(f"{limit} documents cannot be shown; give a number from 0")
@@ -74,23 +92,24 @@ def what_would_settle(
     nothing = Unknowns(np.zeros(len(counted), np.int64))
     if bounds(measure, two.rankings[0], nothing).kind == "none":
         return Settling(
-            difference=difference, documents=(), open=0, needed=None, least=False,
+            difference=difference, documents=(), open=0, needed_a=None, needed_b=None, least=False,
             unknown=f"{measure} has no bounds",
         )  # fmt: skip
     open_docs = _OpenDocuments.of(measure, two)
     unknown = "" if two.policies.at_most is None else "only so many documents may be relevant"
-    needed: int | None = None
+    needed: list[int | None] = [None, None]
     least = False
     if not unknown and is_additive(measure, two):
         size = max(float(np.abs(values).max(initial=0.0)), 1.0)
-        needed, least = _least_number(difference, open_docs.weight, CLOSE * size), True
+        needed = [_least_number(side * difference, side * open_docs.weight, CLOSE * size) for side in SIDES]
+        least = True
     elif not unknown:
-        needed = _greedy_number(measure, two, open_docs, difference)
+        needed = [_greedy_number(measure, two, open_docs, side) for side in SIDES]
     if limit is None:
-        limit = len(open_docs.doc) if needed is None else needed
+        limit = max((one for one in needed if one is not None), default=len(open_docs.doc))
     return Settling(
         difference=difference, documents=tuple(open_docs.named(two, limit)),
-        open=len(open_docs.doc), needed=needed, least=least, unknown=unknown,
+        open=len(open_docs.doc), needed_a=needed[0], needed_b=needed[1], least=least, unknown=unknown,
     )  # fmt: skip
 
 
@@ -159,48 +178,36 @@ def _counted(two: Listings) -> NDArray[np.bool_]:
 
 
 def _least_number(difference: float, weight: Values, margin: float) -> int | None:
-    """How many judgments bring the nearer bound past 0: each moves it by the weight of its document.
+    """How many judgments bring the least that a run's lead can be past 0; None: all together do not.
 
-    A document that would help the run ahead is found relevant, and any other not: either way what the
-    bound allowed for is gone.
+    `difference` and `weight` are the run's less the other's. A document that would help the run is found
+    relevant, and any other not: either way the least grows by the weight that it allowed for.
     """
-    numbers = []
-    for side in (1, -1):
-        if side * difference >= -margin:
-            least = side * difference + np.minimum(side * weight, 0).sum()
-            reached = np.append(least, least + np.cumsum(np.abs(weight))) > margin
-            if reached.any():
-                numbers.append(int(reached.argmax()))
-    return min(numbers, default=None)
+    least = difference + np.minimum(weight, 0).sum()
+    reached = np.append(least, least + np.cumsum(np.abs(weight))) > margin
+    return int(reached.argmax()) if reached.any() else None
 
 
-def _greedy_number(
-    measure: Measure, two: Listings, open_docs: _OpenDocuments, difference: float
-) -> int | None:
-    """How many judgments, in the order of weights, bring the bounds to one side of 0.
+def _greedy_number(measure: Measure, two: Listings, open_docs: _OpenDocuments, side: int) -> int | None:
+    """How many judgments, in the order of weights, bring the bounds to this side of 0.
 
     Judging more documents never widens the bounds, so the number is found by bisection.
     """
     pair = np.array([[0, 1]])
-    numbers = []
-    for side in (1, -1):
-        if side * difference < -CLOSE:
-            continue
-        outcome = np.where(side * open_docs.weight > 0, open_docs.grade, 0.0)
+    outcome = np.where(side * open_docs.weight > 0, open_docs.grade, 0.0)
 
-        def settles(number: int, outcome: Values = outcome, side: int = side) -> bool:
-            judged = two.judge(open_docs.doc[:number], outcome[:number])
-            found = bounds_of_pairs(measure, judged, pair)
-            return bool(found.settled[0]) and bool(found.lower[0] * side > 0)
+    def settles(number: int) -> bool:
+        judged = two.judge(open_docs.doc[:number], outcome[:number])
+        found = bounds_of_pairs(measure, judged, pair)
+        return bool(found.settled[0]) and bool(found.lower[0] * side > 0)
 
-        low, high = 0, len(open_docs.doc)
-        if not settles(high):
-            continue
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if settles(middle) else (middle + 1, high)
-        numbers.append(low)
-    return min(numbers, default=None)
+    low, high = 0, len(open_docs.doc)
+    if not settles(high):
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if settles(middle) else (middle + 1, high)
+    return low
 
 
 def _changes(measure: Measure, ranking: Ranking, topic: Numbers, rank: Numbers, grade: float) -> Values:

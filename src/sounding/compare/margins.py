@@ -32,7 +32,7 @@ def margins(listings: Listings, pairs: Pairs, *, k: int | None, level: float) ->
     runs = np.unique(pairs).tolist()
     hidden = {run: depths.within(listings.unjudged(run)) for run in runs}
     found = {run: depths.within(listings.relevant(run, level)) for run in runs}
-    sums, rises = np.zeros((2, len(listings.runs), depths.topics))
+    sums, rises = np.zeros((2, len(listings.rankings), depths.topics))
     for run in runs:
         relevant = depths.above(found[run].topic, found[run].rank)
         sums[run] = depths.total(relevant * (relevant + 1) / 2)

@@ -63,5 +63,9 @@ def test_notes(performance: Sequence[PairTests]) -> Iterator[str]:
     reasons = [reason for tests in performance for reason in tests.reasons if reason]
     if reasons:
         yield f"{len(reasons):,} of {rows:,} pairs without a test: {reasons[0]}."
-    told = dict.fromkeys(note for tests in performance for note in tests.notes)
-    yield from (note[0].upper() + note[1:] + "." for note in told)
+    told: dict[str, list[str]] = {}
+    for note in dict.fromkeys(note for tests in performance for note in tests.notes):
+        told.setdefault(note.partition(":")[0], []).append(note)
+    for first, *others in told.values():
+        more = f"; by {len(others)} more measure{'s' * (len(others) > 1)} it is much the same" * bool(others)
+        yield f"{first[0].upper()}{first[1:]}{more}."

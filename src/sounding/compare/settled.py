@@ -179,7 +179,7 @@ def _rises(
     negligible document is taken to be nobody else's, which can only widen the bounds.
     """
     topics = len(listings.judgments.topics)
-    alone = np.zeros((len(listings.runs), topics))
+    alone = np.zeros((len(listings.rankings), topics))
     near = {}
     reach = int((worth > NEGLIGIBLE * worth.sum()).nonzero()[0].max(initial=0))
     for run, listed in lists.items():
@@ -262,7 +262,7 @@ class _OwnBounds:
 def _own_bounds(measure: Measure, listings: Listings, given: ValueBounds | None) -> _OwnBounds:
     if given is None:
         given = bounds_of_values(listings.rankings, listings.outside(), [measure], listings.policies)
-    expected = (len(listings.runs), 1, len(listings.judgments.topics))
+    expected = (len(listings.rankings), 1, len(listings.judgments.topics))
     if given.lower.shape != expected:
         raise DataError(
             f"{measure}: bounds of shape {given.lower.shape} (run, measure, topic); expected {expected},"

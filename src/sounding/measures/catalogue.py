@@ -10,13 +10,32 @@ from math import isinf
 from pathlib import Path
 
 from sounding.errors import FormatError
+from sounding.measures.grammar import RANX
 from sounding.measures.registry import Definition, definitions, has_expectation
 from sounding.measures.trec import trec_names_of
 
 BEGIN = "<!-- made by python -m sounding.measures.catalogue: begin -->"
 END = "<!-- end -->"
+# Measures that ir_measures has under the same name; a test holds the list against the package.
+IR_MEASURES = frozenset(
+    {
+        "P", "R", "Success", "RR", "AP", "Rprec", "Bpref", "Accuracy", "Judged", "IPrec", "SetP",
+        "SetRelP", "SetR", "SetF", "SetAP", "NumQ", "NumRet", "NumRel", "NumRelRet", "nDCG", "RBP",
+        "ERR", "SDCG", "INSQ", "INST", "BPM", "NERR8", "NERR9", "NERR10", "NERR11", "Compat", "infAP",
+    }
+)  # fmt: skip
+# Measures that tools compute differently; a test holds the list against the page that says how.
+DIFFERENT = frozenset(
+    {
+        "AP",
+        "ERR",
+        "RBP",
+        "SetF",
+        "nDCG",
+    }
+)
 _HEADER = (
-    "| measure | parameters | what it gives | basis | claims | trec_eval |",
+    "| measure | parameters | what it gives | basis | claims | who else computes it |",
     "|---|---|---|---|---|---|",
 )
 
@@ -54,9 +73,23 @@ def _row(known: Definition) -> str:
         known.summary,
         known.basis,
         ", ".join(claims(known)),
-        ", ".join(f"`{name}`" for name in trec_names_of(known.name)),
+        "; ".join(elsewhere(known)),
     )
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def elsewhere(known: Definition) -> Iterator[str]:
+    """The tools that compute the measure, by their names for it, and whether they agree."""
+    trec = ", ".join(f"`{name}`" for name in trec_names_of(known.name))
+    if trec:
+        yield f"trec_eval {trec}"
+    if known.name in IR_MEASURES:
+        yield "ir_measures"
+    ranx = [name for name, (bare, cut, _) in RANX.items() if known.name in (bare, cut)]
+    if ranx:
+        yield "ranx " + ", ".join(f"`{name}`" for name in ranx)
+    if known.name in DIFFERENT:
+        yield "[they differ](peers.md)"
 
 
 def spelling(known: Definition) -> str:

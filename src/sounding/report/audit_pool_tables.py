@@ -9,7 +9,7 @@ import numpy as np
 from sounding.collection.audit import Audit
 from sounding.collection.growth_by_depth import Growth
 from sounding.collection.verdict import plural
-from sounding.report.audit_section import Extras, Section, known, people
+from sounding.report.audit_section import LISTED_ALONE, Extras, Section, known, people
 
 MOST_HOLES = 20  # unjudged documents of the pool that are named
 GROWTH_SHOWN = (1, 2, 3, 5, 10, 20, 30, 50, 75, 100, 200, 500, 1000)
@@ -118,6 +118,10 @@ def topics_section(audit: Audit, extras: Extras, top: int) -> Section:
             "to_come": growth.twice, "likely_to_come": growth.twice_likely, "remaining": growth.remaining,
             "last_depth": np.where(np.isfinite(growth.last), growth.last, np.nan),
         }  # fmt: skip
+        if audit.only_relevant:
+            extrapolated = ("to_come", "likely_to_come", "remaining", "last_depth")
+            columns |= {name: np.full(len(runs.topics), np.nan) for name in extrapolated}
+            notes.append(f"{LISTED_ALONE} Without a judged pool to grow there is nothing to extrapolate.")
         notes.insert(
             0,
             "Pool depth: to which contributing runs were pooled, single holes apart; judged depth: to which"
@@ -159,23 +163,29 @@ def growth_section(audit: Audit, extras: Extras, top: int) -> Section:
     frame = growth.frame
     shown = frame.filter(polars.col("depth").is_in([*GROWTH_SHOWN, growth.depth]))
     every, late, more = growth.relevant.sum(), growth.second_half().sum(), growth.twice.sum()
-    likely = growth.twice_likely.sum()
+    likely, remaining = growth.twice_likely.sum(), growth.remaining.sum()
     notes = [
         "Means for a topic: relevant and judged documents of a pool so deep; new relevant ones at this depth;"
         " their share of the documents that are new there.",
         f"{late:,} of {every:,} relevant documents come from below half of the depth.",
-        f"A pool twice as deep would add about {more:,.0f} by Zobel's extrapolation, {likely:,.0f} by a"
-        " Poisson fit of C d^s (topic by topic: --section topics). Tried on TREC-8 from pools of depth 5 to"
-        " 50, the first came out 5 to 37% too low, the second from 1% too low to 37% too high.",
-        *_remaining(growth),
     ]
+    if audit.only_relevant:
+        notes.append(f"{LISTED_ALONE} Without a judged pool to grow there is nothing to extrapolate.")
+        more = likely = remaining = np.nan
+    else:
+        notes += [
+            f"A pool twice as deep would add about {more:,.0f} by Zobel's extrapolation, {likely:,.0f} by a"
+            " Poisson fit of C d^s (topic by topic: --section topics). Tried on TREC-8 from pools of depth 5"
+            " to 50, the first came out 5 to 37% too low, the second from 1% too low to 37% too high.",
+            *_remaining(growth),
+        ]
     table = people(
         shown, "Growth by pool depth (Lu et al. 2016, Fig. 1)", notes=notes, percent=["share_relevant"],
         digits={"relevant": 1, "judged": 1, "new_relevant": 2},
     )  # fmt: skip
     told = {"second_half": int(late), "expected_at_twice_the_depth": known(float(more)),
             "likely_at_twice_the_depth": known(float(likely)),
-            "remaining": known(float(growth.remaining.sum())), "lists_end_at": growth.end}  # fmt: skip
+            "remaining": known(float(remaining)), "lists_end_at": growth.end}  # fmt: skip
     return Section(frame=frame, tables=[table], facts={"growth": told})
 
 
@@ -186,7 +196,7 @@ def _remaining(growth: Growth) -> list[str]:
     more, within = growth.remaining.sum(), int(np.count_nonzero(growth.last <= growth.end))
     return [
         "Zobel's law has a last depth, behind which it gives no more relevant documents; it lies within the"
-        f" lists, which end at {growth.end:,}, on {within} of {plural(len(growth.topics), 'topic')}. Down to"
+        f" lists, the longest of which ends at {growth.end:,}, on {within} of {plural(len(growth.topics), 'topic')}. Down to"
         f" there, or to the end of the lists, {more:,.0f} remain. So far out neither law was ever tried, and"
         " the Poisson fit has no end.",
     ]

@@ -10,7 +10,7 @@ from sounding.collection.audit import Audit
 from sounding.collection.leave_out import LeaveOutSummary, LeftOut
 from sounding.collection.pseudo import Pseudo
 from sounding.collection.unique import By
-from sounding.report.audit_section import Extras, Section, known, number_text, people
+from sounding.report.audit_section import LISTED_ALONE, Extras, Section, known, number_text, people
 
 if TYPE_CHECKING:
     import polars
@@ -58,13 +58,14 @@ def leave_out_section(audit: Audit, extras: Extras, top: int) -> Section:
     frame = polars.concat(frames).select("by", polars.all().exclude("by"))
     lost = "relevant documents" if audit.remove == "relevant" else "judgments"
     notes = [
-        f"Left out: {lost} that nobody else contributed. %: mean and largest absolute change of contributing"
-        " runs, and the run that has it; loss: mean with its sign. Places: mean and largest change of rank"
-        " among contributing runs, all on the judgments that are left. On ten: % on the ten topics with most"
-        " relevant documents.",
+        f"Left out: {lost} that nobody else contributed. Changes are the value without them less the value"
+        " with them: a run that loses has a minus. %: mean and largest size of the changes of contributing"
+        " runs, whatever their signs, and the run that has it; signed: mean with the signs; change: mean size"
+        " in the measure itself. Places: mean and largest change of rank among contributing runs, all on the"
+        " judgments that are left. On ten: % on the ten topics with most relevant documents.",
     ]
     digits = {
-        "percent": 2, "most": 2, "loss": 2, "change": 4, "places": 2, "on_ten": 2, "most_on_ten": 2,
+        "percent": 2, "most": 2, "signed": 2, "change": 4, "places": 2, "on_ten": 2, "most_on_ten": 2,
     }  # fmt: skip
     tables = [
         people(
@@ -107,7 +108,7 @@ def _summaries(found: LeftOut, by: By) -> list[dict[str, Any]]:
 def _cells(one: LeaveOutSummary) -> dict[str, Any]:
     return {
         "number": one.runs, "percent": known(one.mean_percent), "most": known(one.max_percent),
-        "most_changed": one.most_changed, "loss": known(one.mean_loss), "change": known(one.mean_change),
+        "most_changed": one.most_changed, "signed": known(one.mean_signed), "change": known(one.mean_change),
         "places": known(one.mean_places), "most_places": one.max_places,
         "on_ten": known(one.mean_percent_on_ten), "most_on_ten": known(one.max_percent_on_ten),
     }  # fmt: skip
@@ -129,7 +130,7 @@ def reinforcement_section(audit: Audit, extras: Extras, top: int) -> Section:
         percent=["overlap", "group_overlap", "assessment"],
     )  # fmt: skip
     told = {"tau": known(found.tau), "group_tau": known(found.group_tau)}
-    return Section(frame=frame, tables=[table], facts=told)
+    return Section(frame=frame, tables=[table], facts={"reinforcement": told})
 
 
 def ties_section(audit: Audit, extras: Extras, top: int) -> Section:
@@ -208,6 +209,8 @@ def assessment_section(audit: Audit, extras: Extras, top: int) -> Section:
         f" mean of {audit.draws} draws, seed {audit.seed}. Popularity: overlap with the other runs (Aslam &"
         " Savell 2003).",
     ]
+    if audit.only_relevant:
+        notes.append(f"{LISTED_ALONE} Judged means relevant here, so that assessment is a form of recall.")
     poolless = [name for name, one in _collections(audit, extras) if np.isnan(one.random).all()]
     if poolless:
         notes.append(
@@ -227,4 +230,4 @@ def assessment_section(audit: Audit, extras: Extras, top: int) -> Section:
         "random": "random", "popularity": "popularity",
     }  # fmt: skip
     tables.append(people(own, "Runs by MAP", names=text, top=top))
-    return Section(frame=frame, tables=tables, facts={"tau": taus})
+    return Section(frame=frame, tables=tables, facts={"assessment": taus})

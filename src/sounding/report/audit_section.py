@@ -17,6 +17,7 @@ from sounding.report.tables import Column, Table
 if TYPE_CHECKING:
     import polars
 
+LISTED_ALONE = "Nearly all judgments are relevant: only relevant documents seem to be listed."
 SHOWN = 20  # rows that people see without asking for more
 
 

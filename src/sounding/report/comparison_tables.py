@@ -13,6 +13,7 @@ from sounding.compare.cases import CASES, MEANING, strength
 from sounding.compare.claims import OWN, PairTests
 from sounding.compare.comparison import MARGIN_COLUMNS, Comparison
 from sounding.compare.documents import OpenDocument, Settling
+from sounding.compare.holds import shown_chance
 from sounding.compare.p_values import SMALL, p_is, shown_p
 from sounding.compare.runs import TOPICS
 from sounding.compare.settled import which_completions
@@ -151,6 +152,11 @@ def people_pairs(
         Column("case", list(map(shown_case, found["case"], found["strength"]))),
         Column("settled", [_yes(cell) for cell in found["settled"]]),
     ]
+    if comparison.holds is not None:
+        columns += [
+            Column("holds", list(map(shown_chance, found["holds"])), right=True),
+            Column("sign", list(map(shown_chance, found["sign_holds"])), right=True, joined=True),
+        ]
     for name, shown_name in zip(MARGIN_COLUMNS, ("equivalence p", "non-inferiority p"), strict=True):
         if name in found:
             columns.append(Column(shown_name, [shown_p(p) for p in found[name]]))
@@ -306,6 +312,8 @@ def how_valued(comparison: Comparison) -> list[str]:
             f"Settled: no judgments of the unjudged documents that any of these runs retrieved{more}"
             f" could turn the order{f', {limited}' if limited else ''}."
         )
+    if comparison.holds is not None:
+        told.append(comparison.holds.describe())
     return told
 
 
@@ -489,8 +497,9 @@ def _named_facts(comparison: Comparison, number: int, pair: int) -> Iterator[tup
         yield "case", f"{case}, {strength(case)}: {better}{MEANING[case]}"
     yield "settled", _settled(comparison, number, pair)
     if comparison.accounts and comparison.settled(number, pair) is False:
-        ahead = a if tests.difference[pair] > 0 else b
-        yield "to settle it", _to_settle(comparison.accounts[number].settling, ahead)
+        yield "to settle it", _to_settle(comparison.accounts[number].settling, a, b)
+    if comparison.holds is not None:
+        yield "holds", comparison.holds.tell(number, pair, a)
     if tests.equivalence is not None:
         margin = tests.equivalence
         for name, who, what, found in (
@@ -511,9 +520,9 @@ def _effect(effect: float) -> str:
     return f"{effect:+.2f}" if np.isfinite(effect) else UNKNOWN
 
 
-def _to_settle(found: Settling, ahead: str) -> str:
+def _to_settle(found: Settling, run_a: str, run_b: str) -> str:
     """How few judgments would do, as a fact of one pair."""
-    text = str(found).removeprefix("Open: ").removesuffix(".").replace("the run that is ahead", ahead)
+    text = found.tell(run_a, run_b).removeprefix("Open: ").removesuffix(".")
     return text[0].lower() + text[1:]
 
 

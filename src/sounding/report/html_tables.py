@@ -5,54 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from html import escape
-from typing import Any
 
-from sounding.collection.audit import Audit
-from sounding.compare.comparison import Comparison
-from sounding.depth.stability import Stability
 from sounding.report.tables import Column, Table, shown_cell, stands_left
-from sounding.scores import Scores
-
-ROWS = 20  # of each table that a notebook shows
 
 Explain = Callable[[str], str | None]
-
-
-def html_of(result: Any) -> str:
-    """The tables of a result, as its command prints them, for a notebook."""
-    return "\n".join(
-        f"{html_table(table)}\n{_notes(table.notes)}" for table in map(_first_rows, _tables(result))
-    )
-
-
-def _tables(result: Any) -> Iterator[Table]:
-    from sounding.collection.verdict import verdict
-    from sounding.report import audit_tables, comparison_tables, score_tables, stability_tables
-
-    if isinstance(result, Scores):
-        yield score_tables.wide_table(result, score_tables.Layout())
-    elif isinstance(result, Comparison):
-        yield comparison_tables.people_pairs(result)
-    elif isinstance(result, Stability):
-        yield ungrouped(stability_tables.people_table(result, result.findings()))
-    elif isinstance(result, Audit):
-        yield audit_tables.verdict_table(result, verdict(result))
 
 
 def ungrouped(table: Table) -> Table:
     """The table with a heading for every column, where some only keep together in a narrow terminal."""
     return replace(table, columns=[replace(column, joined=False) for column in table.columns])
-
-
-def _first_rows(table: Table) -> Table:
-    if table.height <= ROWS:
-        return table
-    columns = [replace(column, cells=column.cells[:ROWS]) for column in table.columns]
-    return replace(table, columns=columns, notes=[f"{ROWS} of {table.height:,} rows.", *table.notes])
-
-
-def _notes(notes: Sequence[str]) -> str:
-    return "".join(f"<p>{escape(note)}</p>" for note in notes if note)
 
 
 def html_table(table: Table, *, explain: Explain | None = None, values: bool = False) -> str:

@@ -187,8 +187,8 @@ def replay_table(found: Replay, size: int) -> Table:
     judged = list(dict.fromkeys(max(1, round(share * size)) for share in SHARES if size))
     judged = [n for n in judged if n < len(found.picks)] + [len(found.picks)]
     totals = [int(np.count_nonzero(found.grades[:n] >= found.level)) for n in judged]
-    unknown = int(np.count_nonzero(np.isnan(found.grades)))
-    told = f"Not in the judgments, and counted as not relevant: {count(unknown, 'document')}."
+    lacking = unknown({"": found})
+    told = f"Not in the judgments, and counted as not relevant: {count(lacking, 'document')}."
     return Table(
         [
             Column("judged", judged),
@@ -196,8 +196,13 @@ def replay_table(found: Replay, size: int) -> Table:
             Column("relevant found", totals),
             Column("share of relevant", [found.found_at(n) for n in judged], digits=3),
         ],
-        notes=[told] if unknown else [],
+        notes=[told] if lacking else [],
     )
+
+
+def unknown(found: Mapping[str, Replay]) -> int:
+    """How many documents of the replays are not in the judgments: of the one that has most of them."""
+    return max(int(np.count_nonzero(np.isnan(one.grades))) for one in found.values())
 
 
 def comparison_table(found: Mapping[str, Replay], size: int) -> Table:
@@ -205,12 +210,12 @@ def comparison_table(found: Mapping[str, Replay], size: int) -> Table:
     longest = max(len(one.picks) for one in found.values())
     judged = list(dict.fromkeys(max(1, round(share * size)) for share in SHARES if size))
     judged = [n for n in judged if n < longest] + [longest]
-    unknown = max(int(np.count_nonzero(np.isnan(one.grades))) for one in found.values())
+    lacking = unknown(found)
     notes = ["Share of the relevant documents of the pool that were found."]
     if any(len(one.picks) < longest for one in found.values()):
         notes.append("A dash: all that the strategy chose was judged before.")
-    if unknown:
-        notes.append(f"Not in the judgments, and counted as not relevant: {count(unknown, 'document')}.")
+    if lacking:
+        notes.append(f"Not in the judgments, and counted as not relevant: {count(lacking, 'document')}.")
     return Table(
         [
             Column("judged", judged),
@@ -294,6 +299,7 @@ def _size_table(found: Foresight, seconds: float, p: float) -> Table:
     known = [] if found.judged is None else [
         Column("judged", [found.judged_at(depth) for depth in depths]), Column("to judge", left),
     ]  # fmt: skip
+    residuals: list[Cell] = [float(means[min(d, len(means) - 1)]) for d in depths]
     return Table(
         [
             Column("depth", depths),
@@ -304,7 +310,7 @@ def _size_table(found: Foresight, seconds: float, p: float) -> Table:
             Column("most", topics.max(axis=0).tolist()),
             *known,
             Column("hours", [hours(size, seconds) for size in left], digits=1),
-            Column("mean RBP residual", [float(means[min(d, len(means) - 1)]) for d in depths], digits=4),
+            Column("mean RBP residual", residuals, digits=_digits(residuals)),
         ],
         title=f"pools by depth, {seconds:g} s a document; residual of {of_runs}, p = {p:g}",
         notes=["Hours: for what is not judged yet."] if known else [],
@@ -344,20 +350,27 @@ def residual_table(found: Foresight, most: float, seconds: float, p: float) -> T
     depth = found.depth_for_residual(most)
     means = found.residuals.mean(axis=0)
     size = None if depth is None else found.documents_at(depth)
+    reached: list[Cell] = [None if depth is None else float(means[depth])]
     notes = [f"Mean over {count(len(found.runs), 'run')} and {count(found.topics, 'topic')}, p = {p:g}."]
     if depth is None:
         notes.append(f"No depth is enough: with all that these runs retrieved judged it is {means[-1]:.3g}.")
     return Table(
         [
-            Column("residual wanted", [most], digits=max(4, 1 - int(np.floor(np.log10(most))))),
+            Column("residual wanted", [most], digits=_digits([most])),
             Column("depth", [depth]),
-            Column("mean residual", [None if depth is None else float(means[depth])], digits=4),
+            Column("mean residual", reached, digits=_digits(reached)),
             Column("documents", [size]),
             Column("hours", [None if size is None else hours(size, seconds)], digits=1),
         ],
         notes=notes,
         facts={"p": p, "runs": len(found.runs), "topics": found.topics, "least_residual": float(means[-1])},
     )
+
+
+def _digits(values: Sequence[Cell]) -> int:
+    """Decimal places, 4 or more, such that two figures of the least value above 0 are seen."""
+    above = [value for value in values if isinstance(value, float) and value > 0]
+    return max(4, 1 - int(np.floor(np.log10(min(above))))) if above else 4
 
 
 def run_table(found: Foresight, p: float) -> Table:
@@ -372,7 +385,7 @@ def run_table(found: Foresight, p: float) -> Table:
             Column("kind", [kind or None for kind in contributors.kinds]),
             Column("pooled", ["yes" if own else "no" for own in contributors.contributing.tolist()]),
             *(Column(f"in pool@{k}", found.share_at(k).tolist(), digits=3) for k in depths),
-            Column(f"RBP(p={p:g}) residual", residual, digits=4),
+            Column(f"RBP(p={p:g}) residual", residual, digits=_digits(residual)),
             Column("would add", found.to_add.tolist()),
         ],
         facts=summary_facts(found, p),

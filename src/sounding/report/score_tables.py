@@ -134,31 +134,34 @@ def leading_order(scores: Scores) -> list[int]:
     return sorted(range(len(scores.measures)), key=lambda number: number in silent)
 
 
-def bounds_frame(scores: Scores) -> polars.DataFrame | None:
-    """Run, measure, value, lower and upper, in the order of the table; None where no bounds are known.
+def board_frame(scores: Scores) -> polars.DataFrame:
+    """Run, measure, value, lower and upper of all means, in the order of the table.
 
-    Measures without bounds of their own are left out, and so are counts, which share no axis with a mean.
+    The bounds are null where none are known. Counts and texts are left out: they share no axis with a mean.
     """
     import polars
 
-    if scores.bounds is None:
-        return None
-    rows, bounds, means = scores.order(leading_order(scores)), scores.bounds, scores.mean()
-    within = bounds.over_topics(scores.measures)
-    kept = [
-        number
-        for number in leading_order(scores)
-        if bounds.kinds[number] != "none" and scores.measures[number].definition.aggregate == "mean"
-    ]
-    if not kept:
-        return None
-    tables = {"value": means, "lower": within.lower, "upper": within.upper}
-    places = [(run, number) for number in kept for run in rows]
-    return polars.DataFrame(
-        {"run": [scores.runs[run] for run, _ in places]}
-        | {"measure": [str(scores.measures[number]) for _, number in places]}
-        | {name: [float(table[place]) for place in places] for name, table in tables.items()}
+    rows, measures, means = scores.order(leading_order(scores)), scores.measures, scores.mean()
+    bounds = scores.bounds
+    within = None if bounds is None else bounds.over_topics(measures)
+    known = [bounds is not None and bounds.kinds[number] != "none" for number in range(len(measures))]
+    shown = [n for n in leading_order(scores) if measures[n].definition.aggregate == "mean"]
+    places = [(run, number) for number in shown for run in rows]
+    lower, upper = (
+        [
+            None if within is None or not known[n] else float(getattr(within, side)[run, n])
+            for run, n in places
+        ]
+        for side in ("lower", "upper")
     )
+    return polars.DataFrame(
+        {
+            "run": [scores.runs[run] for run, _ in places],
+            "measure": [str(measures[number]) for _, number in places],
+            "value": [float(means[place]) for place in places], "lower": lower, "upper": upper,
+        },
+        schema_overrides=dict.fromkeys(("value", "lower", "upper"), polars.Float64),
+    )  # fmt: skip
 
 
 def silent_bounds(scores: Scores) -> list[tuple[int, float, float]]:

@@ -92,7 +92,7 @@ TERMS: Mapping[str, str] = {
     "percent": "The mean absolute change of the value, in percent.",
     "most": "The largest absolute change of the value, in percent.",
     "which": "The run whose value changes most.",
-    "loss": "The mean change of the value in percent, with its sign: positive where runs lose.",
+    "signed": "The mean change of the value in percent, with its sign: negative where runs lose.",
     "change": "The value without the left-out documents less the value with them.",
     "places": "The mean number of places by which a run moves in the order.",
     "at most": "The largest number of places by which a run moves.",

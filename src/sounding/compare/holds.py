@@ -1,0 +1,60 @@
+"""Whether a conclusion holds: how likely it is to be the same once more documents are judged."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+CONCLUSIONS = {1: "better", -1: "worse", 0: "not distinguished"}  # run_a of the pair is ...
+FOUND = {1: "finds {run} better", -1: "finds {run} worse", 0: "finds no difference"}
+
+
+def shown_chance(chance: float) -> str:
+    """A chance with two decimals as people read it: never 0 or 1, a dash where it is not known."""
+    if math.isnan(chance):
+        return "–"
+    return ">0.99" if chance > 0.99 else "<0.01" if chance < 0.01 else f"{chance:.2f}"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Holds:
+    """The chance that what is concluded of each pair, and its sign, is what full judging would give.
+
+    A conclusion is that of a paired t test of the pair by itself.
+    """
+
+    until: str  # which documents would be judged: pool:100, runs:100
+    until_in_words: str  # as a sentence goes on
+    open_documents: int  # how many of them nobody has judged
+    alpha: float
+    draws: int
+    seed: int
+    concluded: NDArray[np.int8]  # (measure, pair) 1: run_a is better, -1: worse, 0: not distinguished
+    conclusion: NDArray[np.float64]  # (measure, pair) the chance; NaN: the pair could not be tested
+    sign: NDArray[np.float64]  # (measure, pair) that of the run that is ahead; NaN: no common topic
+
+    def in_words(self, measure: int, pair: int) -> str:
+        """What is concluded of run_a: `better`, `worse` or `not distinguished`."""
+        return CONCLUSIONS[int(self.concluded[measure, pair])]
+
+    def tell(self, measure: int, pair: int, run_a: str) -> str:
+        """What is concluded of one pair by itself, and the chances that it holds, as a sentence goes on."""
+        if math.isnan(self.conclusion[measure, pair]):
+            return "not known: the pair could not be tested"
+        found = FOUND[int(self.concluded[measure, pair])].format(run=run_a)
+        return (
+            f"a paired t test of the two alone {found}; the chance that it still does once"
+            f" {self.until_in_words} are judged is {shown_chance(self.conclusion[measure, pair])}, that the"
+            f" same run is ahead {shown_chance(self.sign[measure, pair])}"
+        )
+
+    def describe(self) -> str:
+        """What the chances are of, in a sentence."""
+        return (
+            f"Holds: the chance that a paired t test of the pair alone ({self.alpha:g}) concludes the same"
+            f" once {self.until_in_words} are judged ({self.open_documents:,} are not yet); sign: that the"
+            f" same run is ahead. {self.draws} draws, seed {self.seed}."
+        )

@@ -145,3 +145,15 @@ def test_the_pool_of_a_simulated_collection_is_found_with_and_without_its_list()
     assert told.depth == guessed.depth == 20
     assert told.contributing.tolist() == [row.pooled for row in collection.info]
     assert guessed.contributing[told.contributing].all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("depth", [10, 30])
+def test_contributors_of_simulated_pools_are_guessed_right(depth: int, seed: int) -> None:
+    collection = simulate_collection(
+        topics=12, groups=5, systems=2, documents=400, length=60, pool_depth=depth, seed=seed
+    )
+    pool = compare_runs(collection.qrels, collection.runs, ["P@5"]).pool
+    assert pool is not None
+    assert pool.depth == depth
+    assert pool.contributing.tolist() == [row.pooled for row in collection.info]

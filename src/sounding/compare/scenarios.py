@@ -135,18 +135,18 @@ def _usual_reach(judged: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _common_end(judged: NDArray[np.float64], reach: NDArray[np.float64]) -> float:
-    """The rank, from ten, behind which the most lists stop being judged: where a pool of runs was cut.
+    """The rank, from ten, behind which lists begin to stop being judged: where a pool of runs was cut.
 
-    Behind the end of a pool the next document is unjudged in many lists at once; elsewhere lists end one
-    here and one there. Where no two end at one rank it is ten: a pool cannot be told from luck.
+    Within a pool lists go on; behind its end the next document is unjudged in many of them at once. So
+    it is the rank at which the most lists end beyond those that end one rank above. Where no two do, it
+    is ten: a pool cannot be told from luck.
     """
     ends = judged[reach >= GUESSED_FROM]
-    depths, counts = np.unique(
-        ends[(ends >= GUESSED_FROM) & np.isfinite(ends)].astype(np.int64), return_counts=True
-    )
-    if counts.max(initial=0) < 2:
+    ends = ends[(ends >= GUESSED_FROM - 1) & np.isfinite(ends)].astype(np.int64)
+    rises = np.diff(np.bincount(ends, minlength=GUESSED_FROM + 1))[GUESSED_FROM - 1 :]
+    if rises.max() < 2:
         return GUESSED_FROM
-    return float(depths[counts == counts.max()].max())
+    return float(GUESSED_FROM + (rises == rises.max()).nonzero()[0][-1])
 
 
 def scenarios(pool: Pool, pairs: Pairs, k: int) -> NDArray[np.int8]:

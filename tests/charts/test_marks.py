@@ -371,6 +371,19 @@ def test_the_extrapolation_is_dashed_and_starts_where_the_judged_depths_end() ->
         assert pane["encoding"]["y"]["field"] == column
 
 
+def test_beyond_the_pool_the_law_is_named_and_only_there() -> None:
+    told = "Beyond the pool nobody judged: extrapolated by Zobel's law, n = C d^s - 1, topic by topic."
+    assert told in texts(drawn("growth_by_depth"))
+    judged = EXAMPLES["growth_by_depth"][0].filter(~polars.col("extrapolated"))
+    assert told not in texts(drawn("growth_by_depth", judged))
+
+
+def test_tau_of_reinforcement_stands_below_the_title_where_it_is_known() -> None:
+    frame = EXAMPLES["reinforcement"][0]
+    assert "Kendall's τ between the two 0.571." in texts(drawn("reinforcement", frame, tau=0.5714))
+    assert not any("τ" in text for text in texts(drawn("reinforcement", frame)))
+
+
 def test_groups_are_ordered_by_what_they_alone_found_and_those_without_are_counted() -> None:
     specification = drawn("unique_relevant")
     (pane,) = panes(specification)

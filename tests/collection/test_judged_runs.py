@@ -132,6 +132,12 @@ def test_what_the_info_file_leaves_open_is_said_in_a_line_each() -> None:
         "1 run (run2) without a group in the info file: each counts as its own",
         "1 row (gone) of the info file without a run here, 1 of them pooled: what only these found counts"
         " as found by nobody",
+        "1 run (run1) not in the info file, yet judged to depth 3 on every topic, as pooled runs are: the file"
+        " may have them under other names",
+    )
+    made.judged["9"].pop(made.order("run1", "9")[0])
+    assert not any(
+        "other names" in text for text in read_judged_runs(made.qrels, made.runs, info=info).remarks
     )
     assert found.groups[:4] == ("group0", "run1", "run2", "group1")
     assert found.kinds[1] == "unknown"

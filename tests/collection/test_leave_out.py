@@ -103,7 +103,7 @@ def test_summaries_are_over_contributing_runs_and_say_who_changed_most() -> None
     one = found.summary()
     assert one.runs == 5
     assert one.mean_percent == pytest.approx(np.abs(percent).mean())
-    assert one.mean_loss == pytest.approx(-percent.mean())
+    assert one.mean_signed == pytest.approx(percent.mean())
     assert one.max_percent == pytest.approx(np.abs(percent).max())
     names = [run for run, own in zip(found.runs, found.pooled, strict=True) if own]
     assert one.most_changed == names[int(np.abs(percent).argmax())]

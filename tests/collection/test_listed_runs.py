@@ -34,6 +34,9 @@ def test_what_does_not_fit_is_said_in_a_line_each() -> None:
         "2 rows (gone, too) of the info file without a run here, 1 of them pooled!",
     ]
     assert info_remarks(["a"], rows[:1], {"a": ROWS["a"]}) == []
+    none_pooled = {name: replace(row, pooled=False) for name, row in ROWS.items()}
+    last = info_remarks(["a", "x"], rows[:2], none_pooled, consequence="!")[-1]
+    assert last == "2 rows (gone, too) of the info file without a run here, 0 of them pooled"
 
 
 def test_many_names_are_cut_short() -> None:

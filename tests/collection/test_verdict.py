@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sounding.collection.audit import Audit, audit
 from sounding.collection.growth_by_depth import Growth
 from sounding.collection.leave_out import LeftOut
 from sounding.collection.verdict import Statement, verdict
-from sounding.data.simulation import RunInfo, simulate_collection
+from sounding.data.simulation import Collection, RunInfo, simulate_collection
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
 from sounding.policies import Policies, Unjudged
@@ -30,13 +31,17 @@ def of(made: Trial) -> Audit:
 
 
 @pytest.fixture(scope="module")
-def simulated() -> Audit:
+def collection() -> Collection:
     """26 topics, 8 runs of four groups, three of which were pooled to depth 20."""
-    made = simulate_collection(
+    return simulate_collection(
         topics=26, groups=4, systems=2, documents=300, length=100, pool_depth=20, contributors=3,
         short=0.0, ties=0.0, seed=5,
     )  # fmt: skip
-    return audit(made.qrels, made.runs, info={row.run: row for row in made.info})
+
+
+@pytest.fixture(scope="module")
+def simulated(collection: Collection) -> Audit:
+    return audit(collection.qrels, collection.runs, info={row.run: row for row in collection.info})
 
 
 def deep(topics: int, depth: int) -> Audit:
@@ -71,9 +76,79 @@ def test_pooled_runs_need_a_pool_of_ten_and_25_topics(topics: int, depth: int, a
     assert ("One topic proves nothing" in found.why) == (topics == 1)
 
 
+@pytest.mark.parametrize(("topics", "answer"), [(25, "yes"), (24, "with care"), (1, "no")])
+@pytest.mark.parametrize("what", ["recall", "below the pool"])
+def test_too_few_topics_cap_every_answer_for_pooled_runs(what: str, topics: int, answer: str) -> None:
+    found = about(deep(topics, 10), what)  # one relevant document, at rank 1, and all lists judged
+    assert found.answer == answer
+    assert ("allow" in found.why) == (answer != "yes")
+    assert found.why.endswith("1 topic allows no more.") == (topics == 1)
+
+
+def mostly_relevant(made: Collection, others: int, **options: Any) -> Audit:
+    """The audit by relevant judgments alone, and so many of the others."""
+    relevant = made.qrels.grades >= 1
+    kept = relevant | np.isin(np.arange(len(relevant)), (~relevant).nonzero()[0][:others])
+    return audit(made.qrels.keep(kept), made.runs, info={row.run: row for row in made.info}, **options)
+
+
+@pytest.mark.parametrize("pool_depth", [None, 20])
+def test_where_only_relevant_documents_are_listed_no_pool_is_diagnosed(
+    collection: Collection, simulated: Audit, pool_depth: int | None
+) -> None:
+    relevant = int((collection.qrels.grades >= 1).sum())
+    found = mostly_relevant(collection, relevant // 5, pool_depth=pool_depth)
+    assert found.only_relevant
+    assert not simulated.only_relevant
+    assert not mostly_relevant(collection, relevant // 3).only_relevant  # 75% are
+    statements = {one.about: one for one in verdict(found)}
+    grades = found.runs.judgments.grades
+    assert f"({(grades >= 1).sum():,} of {len(grades):,})" in statements["relevant only"].claim
+    for what in ("pooled runs", "below the pool", "recall", "runs like the pooled ones"):
+        assert statements[what].answer == "not known"
+        assert "not pooled as listed" not in statements[what].why
+    assert "would add" not in statements["recall"].why
+    assert math.isnan(statements["recall"].value)
+    assert not {"assessment", "holes"} & set(statements)
+
+
+def test_a_new_run_is_not_called_unknown_to_judgments_that_list_the_relevant_alone(
+    collection: Collection, tmp_path: Path
+) -> None:
+    fresh = tmp_path / "fresh.txt"
+    run = collection.runs[0]
+    fresh.write_text("".join(f"{topic} Q0 nobody-has-this 1 1 fresh\n" for topic in run.topics))
+    found = about(mostly_relevant(collection, 0, new=[fresh]), "new run")
+    assert (found.answer, found.value) == ("not known", 0)
+    assert "what else was judged does not show" in found.why
+    info = {row.run: row for row in collection.info}
+    assert about(audit(collection.qrels, collection.runs, new=[fresh], info=info), "new run").answer == "no"
+
+
+def test_a_judged_pool_of_relevant_documents_is_a_pool() -> None:
+    names = [str(number) for number in range(3)]
+    docs = [f"d{number:02}" for number in range(12)]
+    run = {topic: {doc: -float(place) for place, doc in enumerate(docs)} for topic in names}
+    qrels = Qrels.from_dict({topic: dict.fromkeys(docs[:10], 1) for topic in names})
+    found = audit(qrels, [Run.from_dict(run, name=name) for name in ("x", "y")], ["AP"])
+    assert found.relevant_share == 1
+    assert found.runs.pool.depth == 10
+    assert not found.only_relevant
+
+
+def test_runs_of_another_collection_are_told_so_and_nothing_else_is_said() -> None:
+    made = trial(0)
+    strange = {topic: {f"x{doc}": grade for doc, grade in own.items()} for topic, own in made.judged.items()}
+    first, *others = verdict(of(Trial(strange, made.ranked, made.info)))
+    assert (first.about, first.answer, first.value) == ("no document in common", "no", 0)
+    assert first.why.startswith("No document is in common: none of the ")
+    assert {one.about for one in others} <= {"runs"}
+
+
 def test_without_contributing_runs_little_is_known_and_nothing_breaks() -> None:
     made = trial(0)
-    unseen = Trial({topic: {"unseen": 1} for topic in made.judged}, made.ranked, {})
+    judged = {topic: {"unseen": 1, made.order("run0", topic)[1]: 0} for topic in made.judged}
+    unseen = Trial(judged, made.ranked, {})
     found = audit(unseen.qrels, unseen.runs)
     assert not found.has_pool
     statements = verdict(found)
@@ -88,6 +163,7 @@ def test_where_the_first_documents_are_not_judged_the_judgments_do_not_show_what
     for topic in made.judged:
         for run in made.ranked:
             made.judged[topic].pop((made.order(run, topic) or [""])[0], None)
+        made.judged[topic] |= {f"other{number}": 0 for number in range(4)}
     found = of(made)
     assert found.runs.pool.depth == 0
     assert found.has_pool
@@ -284,10 +360,14 @@ def test_manual_runs_are_missed_only_where_kinds_are_known() -> None:
 def test_ties_are_a_matter_where_the_rules_disagree(simulated: Audit) -> None:
     real = simulated.ties()
     shares = np.full_like(real.shares, 0.5)
-    for tau, expected in ((0.95, False), (0.94, True), (np.nan, True)):
+    for tau, expected in (
+        (0.95, None),
+        (0.94, "The rule for tied scores matters"),
+        (np.nan, "Whether the rule for tied scores matters is not known"),
+    ):
         ties = replace(real, shares=shares, tau=np.full((3, 3), tau))
-        found = {one.about for one in verdict(replace(simulated, _known={"ties": ties}))}
-        assert ("ties" in found) == expected
+        found = {one.about: one.claim for one in verdict(replace(simulated, _known={"ties": ties}))}
+        assert found.get("ties") == expected
 
 
 def test_every_statement_has_a_rule_or_is_a_note(simulated: Audit) -> None:
@@ -310,3 +390,19 @@ def test_few_runs_and_topics_give_a_verdict(runs: int, topics: int) -> None:
     assert verdict(of(made))
     alone = Trial(made.judged, {"run0": made.ranked["run0"]}, {"run0": made.info["run0"]})
     assert verdict(of(alone))
+
+
+def test_leaving_groups_out_says_nothing_where_most_of_the_pool_is_absent() -> None:
+    """Two of the pooled runs: what their groups alone found here, absent runs may have found as well."""
+    collection = simulate_collection(
+        topics=26, groups=12, systems=1, documents=400, length=100, pool_depth=20, seed=5
+    )
+    info = {row.run: row for row in collection.info}
+    pooled = [run for run in collection.runs if info[run.name].pooled]
+    groups = {info[run.name].group: run for run in pooled}
+    found = audit(collection.qrels, list(groups.values())[:2], info=info)
+    outside, judged = found.growth().elsewhere, len(collection.qrels.grades)
+    assert outside > judged / 2
+    statement = about(found, "runs like")
+    assert statement.answer == "not known"
+    assert f"{outside:,} of {judged:,} judged documents came from runs that are not here" in statement.why

@@ -168,13 +168,6 @@ def test_all_of_them_in_json_say_what_each_says_alone(call: Call, name: str) -> 
     assert every[name.replace("-", "_")] == alone[name.replace("-", "_")]
 
 
-def test_a_suffix_that_nobody_knows_is_told(call: Call, tmp_path: Path) -> None:
-    path = tmp_path / "audit.foo"
-    assert call("-o", str(path))[2] == f"{path}: no format has the suffix .foo; written as a table\n"
-    assert call("-o", str(path.with_suffix(".txt")))[2] == ""
-    assert path.read_text() == path.with_suffix(".txt").read_text()
-
-
 def test_relevant_judgments_alone_are_not_taken_for_a_pool(
     call: Call, trial: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -330,6 +323,7 @@ def test_charts_are_written_to_a_folder(call: Call, tmp_path: Path) -> None:
         ),
         (("--section", "pool", "--unjudged", "condensed"), 2, "--unjudged changes nothing in section pool;"),
         (("--parts", "prefix:2", "--missing", "skip"), 2, "--missing changes nothing in section parts;"),
+        (("-o", "audit.foo"), 2, "no format goes by '.foo'"),
         (("--chart-format", "svg"), 2, "--chart-format changes nothing without --chart DIR"),
         (("--chart", "x.png"), 2, "expected a folder, for there are several charts; the format is"),
         (("-l", "7"), 1, "qrels.txt: no relevant document at level 7; the highest grade is"),

@@ -565,6 +565,29 @@ def test_the_depth_for_a_residual(call: Call) -> None:
     assert "No depth is enough: with all that these runs retrieved judged it is" in out
 
 
+def full_lists(folder: Path) -> str:
+    """A folder with two runs that have 30 documents for each of two topics."""
+    for run in ("a", "b"):
+        (folder / f"{run}.txt").write_text(
+            "".join(
+                f"{topic} Q0 {run}{rank} {rank} {-rank} {run}\n" for topic in (1, 2) for rank in range(1, 31)
+            )
+        )
+    return str(folder)
+
+
+def test_a_small_residual_keeps_its_figures(call: Call, tmp_path: Path) -> None:
+    runs = full_lists(tmp_path)
+    _, out, _ = call(runs, "--residual", "0.00002", "-p", "0.2")
+    assert out.splitlines()[2].split()[1:3] == ["7", "0.000013"]  # 0.2 ** 7 is 1.28e-05
+    _, out, _ = call(runs, "--depth", "7", "-p", "0.2", "--summary")
+    assert re.search(r"^ +7 .* 1\.3e-05$", out, re.MULTILINE)
+    assert re.search(r"^ +5 .* 0\.0003$", out, re.MULTILINE)
+    assert "0.0000 " not in out
+    _, out, _ = call(runs, "--depth", "7", "-p", "0.2", "--summary", "--format", "json")
+    assert json.loads(out)["rows"][0]["RBP(p=0.2) residual"] == pytest.approx(0.2**7)
+
+
 # -- errors ----------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from sounding.collection.contributors import UNPOOLED
 from sounding.collection.coverage import Coverage, PoolOutcomes, coverage, pool_outcomes
 from sounding.collection.growth_by_depth import Growth, growth_by_depth
 from sounding.collection.judged_runs import JudgedRuns, read_judged_runs, refuse_measures, without_new
@@ -27,6 +28,7 @@ from sounding.workers import Progress
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
 LADDER = (5, 10, 20, 50, 100, 200, 500, 1000)  # depths that people are shown
+NEARLY_ALL = 0.8  # share of relevant ones among the judgments: more of them are no judged pool
 
 Part = TypeVar("Part")
 
@@ -58,6 +60,31 @@ class Audit(Displayed):
     def has_pool(self) -> bool:
         """Whether any run is known to have contributed to the judgments."""
         return bool(self.runs.contributing.any())
+
+    @property
+    def strangers(self) -> bool:
+        """Whether runs and judgments have no document in common."""
+        return not np.isfinite(self.runs.grades()).any()
+
+    @property
+    def relevant_share(self) -> float:
+        """The share of the judgments that have a grade above 0, whatever the level."""
+        grades = self.runs.judgments.grades
+        return float(np.mean(grades > 0)) if len(grades) else np.nan
+
+    @property
+    def only_relevant(self) -> bool:
+        """Whether the judgments seem to list relevant documents alone, so that they show no pool.
+
+        Nearly all of them are relevant, and more documents of the pool's depth are unjudged than pools have
+        at their ends.
+        """
+        return self.relevant_share >= NEARLY_ALL and not (self.runs.pool.depth and self.holed() <= UNPOOLED)
+
+    def holed(self) -> float:
+        """The share of the documents within the pool's depth that are unjudged; 0: no pool is known."""
+        holes = len(self.runs.holes())
+        return holes / int(np.count_nonzero(self.runs.contributions().best_ranks() > 0)) if holes else 0.0
 
     def depths(self) -> tuple[int, ...]:
         """Depths to show: those of the ladder that lists reach, the pool's and the deepest."""

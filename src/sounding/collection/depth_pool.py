@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.collection.listed_runs import groups_of, info_remarks, listed_rows
+from sounding.collection.listed_runs import groups_of, info_remarks, listed_rows, named
 from sounding.data.simulation import RunInfo
 from sounding.errors import DataError
 from sounding.retrieved import Retrieved
@@ -55,19 +55,43 @@ def choose_contributors(
             f" found {next(iter(info), 'nothing')!r}"
         )
     groups = groups_of(retrieved.runs, rows)
+    remarks = info_remarks(retrieved.runs, rows, info)
     if per_group is None:
         chosen = [row is not None and row.pooled for row in rows]
         how = "as listed"
     else:
         chosen = _by_priority(rows, groups, per_group)
         how = f"at most {per_group} a group, by priority"
+        remarks += _undecided(retrieved.runs, rows, groups, chosen)
     if not any(chosen):
         raise DataError("none of the runs is listed as pooled; say how many of each group with --per-group")
     return Contributors(
         contributing=np.array(chosen, np.bool_), groups=groups,
-        kinds=tuple(row.kind if row else "" for row in rows), how=how,
-        remarks=tuple(info_remarks(retrieved.runs, rows, info)),
+        kinds=tuple(row.kind if row else "" for row in rows), how=how, remarks=tuple(remarks),
     )  # fmt: skip
+
+
+def _undecided(
+    runs: Sequence[str], rows: Sequence[RunInfo | None], groups: Sequence[str], chosen: Sequence[bool]
+) -> list[str]:
+    """A line about groups whose priorities do not say which runs come first, and the runs taken of them."""
+    left: dict[str, set[int]] = {}
+    for row, group, own in zip(rows, groups, chosen, strict=True):
+        if row is not None and not own:
+            left.setdefault(group, set()).add(row.priority)
+    equal = [
+        (run, group)
+        for run, row, group, own in zip(runs, rows, groups, chosen, strict=True)
+        if own and row is not None and row.priority in left.get(group, ())
+    ]
+    if not equal:
+        return []
+    names = list(dict.fromkeys(group for _, group in equal))
+    taken = named([run for run, _ in equal], "run")
+    return [
+        f"{named(names, 'group')} with runs of equal or no priority: taken in the order in which runs are"
+        f" read, {taken}"
+    ]
 
 
 def _by_priority(rows: Sequence[RunInfo | None], groups: Sequence[str], per_group: int) -> list[bool]:

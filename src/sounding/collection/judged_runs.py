@@ -17,8 +17,8 @@ from sounding.collection.contributors import (
     first_unjudged,
     judged_by_rank,
 )
-from sounding.collection.listed_runs import Rows, groups_of, info_remarks, listed_rows
-from sounding.compare.scenarios import Pool, pool_end
+from sounding.collection.listed_runs import Rows, groups_of, info_remarks, listed_rows, named
+from sounding.compare.scenarios import GUESSED_FROM, Pool, pool_end
 from sounding.data.formats import read_qrels, run_sources
 from sounding.data.simulation import RunInfo
 from sounding.data.sources import find_runs
@@ -160,6 +160,9 @@ def judged_runs(
     pool = _contributors(retrieved, retrieved.grades(qrels, policies), is_new, info)
     rows = listed_rows(retrieved, info or {})
     remarks = _remarks(retrieved, rows, is_new, info)
+    if info is not None:
+        unlisted = np.array([row is None for row in rows], np.bool_) & ~is_new
+        remarks += _like_pooled(retrieved.pick(unlisted), retrieved.grades(qrels, policies), pool.depth)
     if pool_depth is not None:
         qrels, sentence = cut_to_pool(qrels, retrieved, pool, pool_depth, info)
         pool = _at_depth(pool, retrieved, retrieved.grades(qrels, policies), pool_depth)
@@ -215,6 +218,20 @@ def _at_depth(pool: Pool, retrieved: Retrieved, grades: Values, depth: int) -> P
     reach = first[np.isfinite(first)] - 1
     judged = int(min(reach.min(initial=depth), depth))
     return replace(pool, depth=depth, judged=judged, holed=int(np.count_nonzero(reach < depth)))
+
+
+def _like_pooled(unlisted: Retrieved, grades: Values, depth: int) -> list[str]:
+    """A line about runs that are not listed, and judged as deep as the pool all the same."""
+    enough = depth or GUESSED_FROM
+    first = np.nan_to_num(first_unjudged(unlisted, grades), nan=np.inf).min(axis=1, initial=np.inf)
+    some = unlisted.lengths.max(axis=1, initial=0) >= enough
+    names = [run for run, own in zip(unlisted.runs, (first > enough) & some, strict=True) if own]
+    if not names:
+        return []
+    return [
+        f"{named(names, 'run')} not in the info file, yet judged to depth {enough} on every topic, as pooled"
+        " runs are: the file may have them under other names"
+    ]
 
 
 def _remarks(retrieved: Retrieved, rows: Rows, new: Flags, info: Mapping[str, RunInfo] | None) -> list[str]:

@@ -74,7 +74,7 @@ class LeftOut:
         return LeaveOutSummary(
             runs=len(chosen),
             without_value=int(np.count_nonzero(~known)),
-            mean_loss=-_mean(self.percent()[chosen, measure]),
+            mean_signed=_mean(self.percent()[chosen, measure]),
             mean_percent=_mean(percent),
             max_percent=float(percent[known].max()) if known.any() else np.nan,
             most_changed=None if largest is None else self.runs[largest],
@@ -123,7 +123,7 @@ class LeaveOutSummary:
 
     runs: int
     without_value: int  # runs whose value is 0: no percentage
-    mean_loss: float  # percent, signed: gains count against it
+    mean_signed: float  # percent, as `LeftOut.percent` has it: negative where runs lose
     mean_percent: float  # of the absolute changes, as all figures that follow
     max_percent: float
     most_changed: str | None

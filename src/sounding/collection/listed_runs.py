@@ -32,7 +32,7 @@ def info_remarks(
 ) -> list[str]:
     """What the info file and the runs do not have in common: a line each.
 
-    `new` runs need not be listed. `consequence` says what rows without a run lead to.
+    `new` runs need not be listed. `consequence` says what pooled rows without a run lead to.
     """
     asked = [False] * len(runs) if new is None else new
     old = [(name, row) for name, row, fresh in zip(runs, rows, asked, strict=True) if not fresh]
@@ -49,7 +49,7 @@ def info_remarks(
         pooled = sum(row.pooled for row in absent)
         remarks.append(
             f"{named([row.run for row in absent], 'row')} of the info file without a run here,"
-            f" {pooled} of them pooled{consequence}"
+            f" {pooled} of them pooled{consequence if pooled else ''}"
         )
     return remarks
 

@@ -25,6 +25,9 @@ SMALL_CHANGE, LARGE_CHANGE = (
 )  # percent: Voorhees (2002) has < 2 for good collections, 6 to 8 for poor
 SMALL_REMAINDER, LARGE_REMAINDER = 0.2, 0.5  # new relevant documents at twice the depth, by those known
 WELL_JUDGED, HALF_JUDGED = 0.9, 0.5  # shares of a run's first documents
+ONLY_RELEVANT = " Nearly all judgments are relevant: only relevant documents seem to be listed."
+UNLISTED = " That is what is listed as relevant; what else was judged does not show."
+TOPICS_RULE = f"with care at best: fewer than {FEW_TOPICS} topics; no: one topic"
 NOT_JUDGED = -1.0  # the grade of a document that was pooled and not judged
 UNJUDGED = {
     "nonrelevant": "what is not judged counts as not relevant",
@@ -32,6 +35,9 @@ UNJUDGED = {
 }  # by policy
 STEADY_TIES = 0.95  # tau between two rules for tied scores
 MOST_HOLED = 0.01  # of a pool's documents: more unjudged ones are no accident
+MOST_ABSENT = (
+    0.5  # of the judged documents: with more from runs that are not here, leaving a group out misleads
+)
 FEW_RELEVANT = 5  # a topic with fewer moves in large steps
 ASSESSED_ALIKE = (
     0.5  # tau between MAP and assessment above which popularity is a good part of what is measured
@@ -55,6 +61,8 @@ def verdict(audit: Audit) -> list[Statement]:
     """What the collection is fit for, and what to beware of, most important first."""
     if audit.sampled:
         return [_sample(audit), *_remarks(audit)]
+    if audit.strangers:
+        return [_no_common_document(audit), *_remarks(audit)]
     found = [_pooled_runs(audit)]
     if audit.has_pool:
         found += [_below_the_pool(audit), _recall(audit), _runs_like_these(audit)]
@@ -85,26 +93,49 @@ def _sample(audit: Audit) -> Statement:
     )  # fmt: skip
 
 
+def _no_common_document(audit: Audit) -> Statement:
+    """Runs of another collection, or ids that are written otherwise: nothing can be compared."""
+    runs = audit.runs
+    docs, judged = runs.retrieved.docs.texts(), runs.qrels.docs.texts()
+    here = f" Runs have ids such as {docs[0]}, the judgments {judged[0]}." if docs and judged else ""
+    return Statement(
+        about="no document in common", answer="no", figure="judged documents retrieved", value=0.0,
+        rule="no: no document that any run retrieved is judged",
+        claim="Compare these runs by these judgments",
+        why=f"No document is in common: none of the {len(docs):,} that the runs retrieved for these topics is"
+        f" among the {len(judged):,} of the qrels. Are they of another collection, or are ids written"
+        f" otherwise?{here}",
+    )  # fmt: skip
+
+
 def _pooled_runs(audit: Audit) -> Statement:
     runs = audit.runs
     depth, topics = runs.pool.depth, len(runs.topics)
     rule = (
         f"yes: a pool of depth {SHALLOW} or more, at most {_percent(MOST_HOLED)} of its documents unjudged,"
         f" and {FEW_TOPICS} topics or more; with care: less of these; no: not even the first documents are"
-        " judged, or one topic"
+        " judged, or one topic; not known: only relevant documents are listed"
     )
     why = f"{runs.describe_pool()} {plural(topics, 'topic')}."
     if not audit.has_pool:
         return Statement(
             about="pooled runs", answer="not known", figure="pool depth", value=np.nan, rule=rule,
-            claim="Compare pooled runs", why=f"{why} List the runs that were pooled with --info.",
+            claim="Compare pooled runs",
+            why=f"{why}{ONLY_RELEVANT}" if audit.only_relevant
+            else f"{why} List the runs that were pooled with --info.",
+        )  # fmt: skip
+    if audit.only_relevant:
+        return Statement(
+            about="pooled runs", answer="not known", figure="pool depth", value=np.nan, rule=rule,
+            claim="Compare pooled runs", why=f"{why}{ONLY_RELEVANT}",
         )  # fmt: skip
     if topics == 1:
         why += " One topic proves nothing about runs: another may turn everything round."
     elif 0 < depth < SHALLOW:
         why += f" Values of the first {depth} rest on few documents each."
-    enough = depth >= SHALLOW and topics >= FEW_TOPICS and _holed(audit) <= MOST_HOLED
-    answer: Answer = "no" if not depth or topics == 1 else "yes" if enough else "with care"
+    enough = depth >= SHALLOW and topics >= FEW_TOPICS and audit.holed() <= MOST_HOLED
+    own: Answer = "yes" if enough else "with care" if depth else "no"
+    answer = _no_better(own, _by_topics(audit))
     return Statement(
         about="pooled runs", answer=answer, figure="pool depth", value=float(depth), rule=rule,
         claim=f"Compare pooled runs at k of at most {depth}" if depth else "Compare pooled runs",
@@ -112,10 +143,17 @@ def _pooled_runs(audit: Audit) -> Statement:
     )  # fmt: skip
 
 
-def _holed(audit: Audit) -> float:
-    """The share of the documents within the pool's depth that are unjudged."""
-    holes = len(audit.runs.holes())
-    return holes / np.count_nonzero(audit.runs.contributions().best_ranks() > 0) if holes else 0.0
+def _by_topics(audit: Audit) -> Answer:
+    """The best answer that the number of topics allows, whatever was judged."""
+    topics = len(audit.runs.topics)
+    return "no" if topics == 1 else "yes" if topics >= FEW_TOPICS else "with care"
+
+
+def _few_topics(audit: Audit, answer: Answer) -> str:
+    """Why an answer is worse than the figure alone would give."""
+    if _no_better(answer, _by_topics(audit)) == answer:
+        return ""
+    return f" {plural(len(audit.runs.topics), 'topic')} allow{'s' * (len(audit.runs.topics) == 1)} no more."
 
 
 def _topic_depths(audit: Audit) -> str:
@@ -134,15 +172,18 @@ def _below_the_pool(audit: Audit) -> Statement:
     shares = audit.coverage().judged_share[audit.runs.contributing, deepest - 1]
     shares = shares[np.isfinite(shares)]
     middle = float(np.median(shares)) if len(shares) else np.nan
+    graded = _graded(1 - middle, 1 - WELL_JUDGED, 1 - HALF_JUDGED)
+    own: Answer = "not known" if audit.only_relevant else graded
     return Statement(
         about="below the pool", figure=f"median share judged at {deepest}", value=middle,
-        answer=_graded(1 - middle, 1 - WELL_JUDGED, 1 - HALF_JUDGED),
+        answer=_no_better(own, _by_topics(audit)),
         rule=f"yes: {_percent(WELL_JUDGED)} judged or more, by the median of pooled runs; with care:"
-        f" {_percent(HALF_JUDGED)}",
+        f" {_percent(HALF_JUDGED)}; {TOPICS_RULE}",
         claim=f"Compare pooled runs by P@{deepest} and whatever weighs all ranks alike",
         why=f"Judged of what they have down to {deepest}: {_percent(middle)} by the median run,"
         f" {_percent(shares.min(initial=np.inf))} to {_percent(shares.max(initial=-np.inf))};"
-        f" {UNJUDGED[audit.runs.policies.unjudged]}.",
+        f" {UNJUDGED[audit.runs.policies.unjudged]}.{_few_topics(audit, own)}"
+        + (UNLISTED if audit.only_relevant else ""),
     )  # fmt: skip
 
 
@@ -153,9 +194,12 @@ def _recall(audit: Audit) -> Statement:
     share = float(more / known) if known and np.isfinite(more) else np.nan
     rule = (
         f"yes: twice the depth would add at most {_percent(SMALL_REMAINDER)} relevant documents, by Zobel's"
-        f" extrapolation; with care: {_percent(LARGE_REMAINDER)}"
+        f" extrapolation; with care: {_percent(LARGE_REMAINDER)}; {TOPICS_RULE}"
     )
-    if np.isnan(share):
+    own = _if_pooled(audit, _graded(share, SMALL_REMAINDER, LARGE_REMAINDER))
+    if audit.only_relevant:
+        share, why = np.nan, "Where only relevant documents are listed there is no growth to extrapolate."
+    elif np.isnan(share):
         why = "No relevant document was pooled, or the pool is one rank deep: nothing to extrapolate."
     else:
         half = (growth.depth + 1) // 2
@@ -166,8 +210,8 @@ def _recall(audit: Audit) -> Statement:
         )
     return Statement(
         about="recall", figure="relevant documents to come", value=share, rule=rule,
-        why=why + _doubt(audit),
-        answer=_if_pooled(audit, _graded(share, SMALL_REMAINDER, LARGE_REMAINDER)),
+        why=why + _few_topics(audit, own) + ("" if audit.only_relevant else _doubt(audit)),
+        answer=_no_better(own, _by_topics(audit)),
         claim="Compare pooled runs by AP, nDCG and other measures of recall",
     )  # fmt: skip
 
@@ -197,6 +241,13 @@ def _runs_like_these(audit: Audit) -> Statement:
     if len(found.units) == 1:
         why = "Only one run or group contributed: without it there are no judgments."
     answer = _graded(whole.mean_percent, SMALL_CHANGE, LARGE_CHANGE) if len(found.units) > 1 else "not known"
+    outside, judged = audit.growth().elsewhere, len(audit.runs.judgments.grades)
+    if outside > MOST_ABSENT * judged:
+        answer = "not known"
+        why += (
+            f" But {outside:,} of {judged:,} judged documents came from runs that are not here, which may"
+            " have found the same."
+        )
     return Statement(
         about="runs like the pooled ones", figure=f"% change in {measure}",
         answer=_no_better(_if_pooled(audit, answer), _pooled_runs(audit).answer),
@@ -207,10 +258,12 @@ def _runs_like_these(audit: Audit) -> Statement:
 
 def _if_pooled(audit: Audit, answer: Answer) -> Answer:
     """The answer, where there is a pool: without one the judgments do not show what they miss."""
-    return answer if audit.runs.pool.depth else "not known"
+    return answer if audit.runs.pool.depth and not audit.only_relevant else "not known"
 
 
 def _doubt(audit: Audit) -> str:
+    if audit.only_relevant:
+        return " But only relevant documents seem to be listed."
     if audit.runs.pool.depth:
         return ""
     return " But not even the first documents of these runs are all judged: they were not pooled as listed."
@@ -227,14 +280,16 @@ def _new_run(audit: Audit, run: int) -> Statement:
     if audit.has_pool and len(audit.leave_out().units) > 1:
         usual = {depth: _lower_quartile(audit, depth) for depth in depths}
         alike = _deepest(depths, [shares[depth] >= max(usual[depth], HALF_JUDGED) for depth in depths])
-    own: Answer = "yes" if well else "with care" if alike else "no"
+    own: Answer = "yes" if well else "not known" if audit.only_relevant else "with care" if alike else "no"
     answer = _no_better(own, _pooled_runs(audit).answer)
     reach = well or alike
     shown = [depth for depth in depths if depth <= max(10, (reach or 0) * 5)][-4:]
     figures = ", ".join(f"{_percent(shares[depth])} of the first {depth}" for depth in shown)
     beside = ", ".join(f"{_percent(usual[depth])}" for depth in shown if depth in usual)
-    limit = f" at k of at most {reach}" if reach and answer != "no" else ""
+    limit = f" at k of at most {reach}" if reach and answer in ("yes", "with care") else ""
     why = f"Judged: {figures}, mean over topics."
+    if audit.only_relevant:
+        why += UNLISTED
     if answer != own:
         why += " The pooled runs themselves cannot be compared more surely than that."
     if beside:
@@ -279,6 +334,7 @@ def _deepest(depths: list[int], good: list[bool]) -> int | None:
 def _notes(audit: Audit) -> Iterator[Statement]:
     """What weakens comparisons, where there is any of it."""
     runs = audit.runs
+    yield from _only_relevant(audit)
     if audit.has_pool:
         yield from _holes(audit)
         yield from _outside(audit)
@@ -320,9 +376,21 @@ def _note(about: str, claim: str, value: float, figure: str, why: str) -> Statem
     return Statement(about=about, answer="note", claim=claim, figure=figure, value=value, rule="", why=why)
 
 
+def _only_relevant(audit: Audit) -> Iterator[Statement]:
+    if audit.only_relevant:
+        grades = audit.runs.judgments.grades
+        yield _note(
+            "relevant only", f"Nearly all judgments are relevant ({np.count_nonzero(grades > 0):,} of"
+            f" {len(grades):,}): only relevant documents seem to be listed",
+            audit.relevant_share, "share of judgments",
+            "How deep was judged, what deeper pools hold and how far a run is judged does not show in them;"
+            " where judgments of other documents exist, give them too.",
+        )  # fmt: skip
+
+
 def _holes(audit: Audit) -> Iterator[Statement]:
     places = audit.runs.holes()
-    if len(places):
+    if len(places) and not audit.only_relevant:
         named = audit.runs.named_documents(places[:NAMED])
         depth = audit.runs.pool.depth
         yield _note(
@@ -392,8 +460,9 @@ def _tied(audit: Audit) -> Iterator[Statement]:
     tau = float(found.tau[0, 1])
     if found.with_ties() > 0 and not tau >= STEADY_TIES:
         told = "is not defined" if np.isnan(tau) else f"is {tau:.3f}"
+        claim = "Whether the rule for tied scores matters is not known"
         yield _note(
-            "ties", "The rule for tied scores matters", tau, "tau",
+            "ties", claim if np.isnan(tau) else "The rule for tied scores matters", tau, "tau",
             f"{_percent(found.with_ties())} of lists have ties in the first {found.top}; tau of"
             f" {found.measure} between order by doc id and order of lines {told}.",
         )  # fmt: skip
@@ -406,7 +475,7 @@ def _popular(audit: Audit) -> Iterator[Statement]:
 
     old = ~audit.runs.new
     tau = kendall_tau(average_precision(audit.runs)[old], assessment(audit.runs)[old])
-    if tau > ASSESSED_ALIKE:
+    if tau > ASSESSED_ALIKE and not audit.only_relevant:  # where judged means relevant it says nothing
         yield _note(
             "assessment", "Runs that were judged more come out better", tau, "tau",
             f"tau between MAP and assessment at {assessed_at(audit.runs)} is {tau:.3f}.",

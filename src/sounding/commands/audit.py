@@ -134,7 +134,6 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     _write(found, extras, wanted, options)
     if options["format_name"] in NO_NOTES:
         _say(found, options)
-    _say_layout(options)
     if options["chart"] is not None:
         _draw(found, extras, options)
 
@@ -331,13 +330,6 @@ def _say(found: Audit, options: Options) -> None:
     """What is not known of runs, and the policies, beside formats that have no room for them."""
     for text in (*found.runs.remarks, f"policies: {found.runs.policies.describe()}"):
         remark(text, quiet=options["quiet"])
-
-
-def _say_layout(options: Options) -> None:
-    """What a file holds whose suffix names no format."""
-    output: Path | None = options["output"]
-    if output is not None and options["format_name"] == "table" and output.suffix.lower() not in ("", ".txt"):
-        remark(f"{output}: no format has the suffix {output.suffix}; written as a table", quiet=options["quiet"])
 
 
 def _draw(found: Audit, extras: Extras, options: Options) -> None:

@@ -11,7 +11,7 @@ from sounding.collection.audit import Audit
 from sounding.growth import expected_beyond
 from sounding.report import charts
 from sounding.report.audit_run_tables import assessment_frame
-from sounding.report.audit_section import Extras
+from sounding.report.audit_section import Extras, known
 
 if TYPE_CHECKING:
     import polars
@@ -59,7 +59,9 @@ def audit_charts(audit: Audit, extras: Extras) -> Iterator[tuple[str, Callable[[
         yield "leave-out", lambda: charts.leave_out_changes(changes, measure=first)
     yield (
         "reinforcement",
-        lambda: charts.reinforcement(audit.reinforcement().frame, assessment=f"A_p@{k}"),
+        lambda: charts.reinforcement(
+            audit.reinforcement().frame, assessment=f"A_p@{k}", tau=known(audit.reinforcement().tau)
+        ),
     )
 
 
@@ -127,11 +129,12 @@ def _growth(audit: Audit) -> polars.DataFrame:
     import polars
 
     growth = audit.growth()
+    extrapolated = growth.depth > 1 and not audit.only_relevant
     seen = growth.frame.select(
         polars.col("depth"), polars.col("relevant"), polars.col("new_relevant").alias("rate"),
         polars.lit(False).alias("extrapolated"),
     )  # fmt: skip
-    if growth.depth < 2:
+    if not extrapolated:
         return seen
     last = growth.last[np.isfinite(growth.last)]
     end = max(2 * growth.depth, int(min(last.max(initial=0.0), growth.end)))

@@ -196,9 +196,9 @@ def _remaining(growth: Growth) -> list[str]:
     more, within = growth.remaining.sum(), int(np.count_nonzero(growth.last <= growth.end))
     return [
         "Zobel's law has a last depth, behind which it gives no more relevant documents; it lies within the"
-        f" lists, the longest of which ends at {growth.end:,}, on {within} of {plural(len(growth.topics), 'topic')}. Down to"
-        f" there, or to the end of the lists, {more:,.0f} remain. So far out neither law was ever tried, and"
-        " the Poisson fit has no end.",
+        f" lists, the longest of which ends at {growth.end:,}, on {within} of"
+        f" {plural(len(growth.topics), 'topic')}. Down to there, or to the end of the lists, {more:,.0f}"
+        " remain. So far out neither law was ever tried, and the Poisson fit has no end.",
     ]
 
 

@@ -22,6 +22,7 @@ DEPTHS = (1, 5, 10, 20, 30, 50, 100, 200, 500, 1000)  # pools that people see
 COVERED = (10, 100, 1000)  # first documents whose coverage is shown
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)  # of the pool, in a replay
 MOST = 20  # rows that people see
+LEAST_SHOWN = 0.00005  # with four places
 NOT_JUDGED = -1.0  # the grade of a document that was pooled and not judged
 
 
@@ -280,6 +281,9 @@ def summary_tables(found: Foresight, seconds: float, p: float) -> list[Table]:
         Column(column.name, [column.cells[run] for run in order[:MOST]], digits=column.digits)
         for column in runs.columns
     ]
+    residual = next(place for place, column in enumerate(shown) if column.name.endswith("residual"))
+    told = [None if cell is None else _residual(float(cell)) for cell in shown[residual].cells]
+    shown[residual] = Column(shown[residual].name, told, right=True)
     rest = f"{min(MOST, len(order))} of {len(order)} runs, the least covered first; csv has all. "
     rule = "In the pool: share of the first documents retrieved that would be judged, mean over topics."
     about = Table(
@@ -299,7 +303,7 @@ def _size_table(found: Foresight, seconds: float, p: float) -> Table:
     known = [] if found.judged is None else [
         Column("judged", [found.judged_at(depth) for depth in depths]), Column("to judge", left),
     ]  # fmt: skip
-    residuals: list[Cell] = [float(means[min(d, len(means) - 1)]) for d in depths]
+    residuals = [float(means[min(d, len(means) - 1)]) for d in depths]
     return Table(
         [
             Column("depth", depths),
@@ -310,7 +314,7 @@ def _size_table(found: Foresight, seconds: float, p: float) -> Table:
             Column("most", topics.max(axis=0).tolist()),
             *known,
             Column("hours", [hours(size, seconds) for size in left], digits=1),
-            Column("mean RBP residual", residuals, digits=_digits(residuals)),
+            Column("mean RBP residual", [_residual(value) for value in residuals], right=True),
         ],
         title=f"pools by depth, {seconds:g} s a document; residual of {of_runs}, p = {p:g}",
         notes=["Hours: for what is not judged yet."] if known else [],
@@ -350,15 +354,15 @@ def residual_table(found: Foresight, most: float, seconds: float, p: float) -> T
     depth = found.depth_for_residual(most)
     means = found.residuals.mean(axis=0)
     size = None if depth is None else found.documents_at(depth)
-    reached: list[Cell] = [None if depth is None else float(means[depth])]
+    reached = None if depth is None else float(means[depth])
     notes = [f"Mean over {count(len(found.runs), 'run')} and {count(found.topics, 'topic')}, p = {p:g}."]
     if depth is None:
         notes.append(f"No depth is enough: with all that these runs retrieved judged it is {means[-1]:.3g}.")
     return Table(
         [
-            Column("residual wanted", [most], digits=_digits([most])),
+            Column("residual wanted", [most], digits=_digits(most)),
             Column("depth", [depth]),
-            Column("mean residual", reached, digits=_digits(reached)),
+            Column("mean residual", [reached], digits=4 if reached is None else _digits(reached)),
             Column("documents", [size]),
             Column("hours", [None if size is None else hours(size, seconds)], digits=1),
         ],
@@ -367,10 +371,14 @@ def residual_table(found: Foresight, most: float, seconds: float, p: float) -> T
     )
 
 
-def _digits(values: Sequence[Cell]) -> int:
-    """Decimal places, 4 or more, such that two figures of the least value above 0 are seen."""
-    above = [value for value in values if isinstance(value, float) and value > 0]
-    return max(4, 1 - int(np.floor(np.log10(min(above))))) if above else 4
+def _digits(value: float) -> int:
+    """Decimal places, 4 or more, such that two figures of the value are seen."""
+    return max(4, 1 - int(np.floor(np.log10(value)))) if value > 0 else 4
+
+
+def _residual(value: float) -> str:
+    """A residual as people read it: four places, or as 2.0e-10 where these would show nothing."""
+    return f"{value:.4f}" if value == 0 or value >= LEAST_SHOWN else f"{value:.1e}"
 
 
 def run_table(found: Foresight, p: float) -> Table:
@@ -385,7 +393,7 @@ def run_table(found: Foresight, p: float) -> Table:
             Column("kind", [kind or None for kind in contributors.kinds]),
             Column("pooled", ["yes" if own else "no" for own in contributors.contributing.tolist()]),
             *(Column(f"in pool@{k}", found.share_at(k).tolist(), digits=3) for k in depths),
-            Column(f"RBP(p={p:g}) residual", residual, digits=_digits(residual)),
+            Column(f"RBP(p={p:g}) residual", residual, digits=4),
             Column("would add", found.to_add.tolist()),
         ],
         facts=summary_facts(found, p),

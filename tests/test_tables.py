@@ -12,7 +12,7 @@ import polars
 import pytest
 
 from sounding.errors import UnknownNameError
-from sounding.report.tables import Column, Table, decimal, display_width, parquet, render
+from sounding.report.tables import Column, Table, decimal, display_width, markdown_text, parquet, render
 
 NAN = math.nan
 
@@ -170,3 +170,8 @@ def test_csv_leaves_out_what_is_not_known_whatever_else_a_column_holds() -> None
     assert render([Table(columns)], "csv") == (
         "text,known,gaps,mixed,numpy\na,0.5,0.5,1,\nb,1.0,,,0.25\nc,2.0,,,1.0\n"
     )
+
+
+def test_markdown_takes_a_tag_for_text_and_leaves_a_small_p_alone() -> None:
+    assert markdown_text("<b>x</b> <!-- --> <?php") == r"\<b>x\</b> \<!-- --> \<?php"
+    assert markdown_text("p < 0.001, <0.01") == "p < 0.001, <0.01"

@@ -33,9 +33,9 @@ def test_a_pair_that_could_not_be_tested_needs_topics() -> None:
 @pytest.mark.parametrize("case", [3, 4])
 def test_settled_and_significant_is_done_even_where_the_case_is_weak(case: int) -> None:
     advice = advise(replace(WEAK, case=case, settled=True, p=1e-6))
-    assert advice.action == "nothing to do"
+    assert advice.action == "nothing to judge"
     assert str(advice) == (
-        "Nothing to do: by itself the difference is significant (p < 0.001), and no judgment of further"
+        "Nothing to judge: by itself the difference is significant (p < 0.001), and no judgment of further"
         " documents can reverse the order."
     )
 
@@ -43,7 +43,7 @@ def test_settled_and_significant_is_done_even_where_the_case_is_weak(case: int) 
 def test_a_pair_whose_documents_might_settle_it_is_to_be_asked_for() -> None:
     advice = advise(replace(WEAK, settled=None, undecided=True))
     assert advice.action == "look at the pair"
-    assert str(advice).startswith("Ask for this pair: the bounds of each run leave the order open")
+    assert str(advice).startswith("Look at this pair: the bounds of each run leave the order open")
     assert str(advice).endswith("may settle it (--pair new old).")
 
 
@@ -70,11 +70,11 @@ def test_low_assessment_at_every_depth_calls_for_another_collection() -> None:
 
 
 def test_an_even_comparison_without_significance_needs_topics() -> None:
-    advice = advise(replace(STRONG, case=1, p=0.2, topics_needed=1200))
+    advice = advise(replace(STRONG, case=1, p=0.2, topics_needed=900))
     assert advice.action == "add topics"
     assert str(advice) == (
         "Add topics: both are equally assessed to 100, but by itself the difference is not significant"
-        " (p = 0.2000) over 50 topics; about 1,200 would be needed for a difference of this size."
+        " (p = 0.2000) over 50 topics; about 900 would be needed for a difference of this size."
     )
     assert str(advise(replace(STRONG, case=1, p=0.2))).endswith("(p = 0.2000) over 50 topics.")
 
@@ -123,7 +123,7 @@ def test_recall_measures_give_way_to_others_and_the_advice_can_be_typed() -> Non
     )
     assert "judged_only" not in str(advise(WEAK))
     assert advise(replace(STRONG, basis="recall")).action == "use another measure"
-    assert advise(replace(STRONG, basis="recall", settled=None)).action == "nothing to do"
+    assert advise(replace(STRONG, basis="recall", settled=None)).action == "nothing to judge"
 
 
 @pytest.mark.parametrize("situation", [replace(WEAK, basis="utility"), STRONG])
@@ -151,7 +151,7 @@ def test_a_measure_that_is_condensed_already_is_not_advised_again() -> None:
 
 def test_a_strong_difference_that_nothing_more_is_known_of_is_left_alone() -> None:
     advice = advise(replace(STRONG, settled=None))
-    assert advice.action == "nothing to do"
+    assert advice.action == "nothing to judge"
     assert str(advice).endswith("and the run ahead is not the more assessed one.")
 
 
@@ -189,3 +189,17 @@ def test_the_page_lists_the_rules_in_their_order() -> None:
 def test_a_case_that_does_not_exist_is_refused() -> None:
     with pytest.raises(DataError, match="case 5: expected 1 to 4, or 0"):
         replace(WEAK, case=5)
+
+
+def test_short_lists_are_named_with_the_share_of_what_they_have() -> None:
+    advice = advise(replace(WEAK, shallower=(), frozen_b=True, returned_b=0.92))
+    assert f"; {WEAK.run_b} has short lists, and 92% of what it returned was judged" in str(advice)
+
+
+def test_beyond_a_thousand_topics_no_figure_is_given() -> None:
+    few, many = (
+        str(advise(replace(STRONG, case=1, settled=True, topics=50, topics_needed=needed)))
+        for needed in (1_000, 26_545)
+    )
+    assert "; about 1,000 would be needed" in few
+    assert "; more than 1,000 would be needed" in many

@@ -157,7 +157,7 @@ def test_where_documents_are_too_many_what_the_runs_own_bounds_leave_open_is_not
     assert answers == {(True, True), (True, None), (False, None)}
     for pair in range(28):
         told = far.advice(0, pair)
-        asks = told.startswith("Ask for this pair: ") and told.endswith(
+        asks = told.startswith("Look at this pair: ") and told.endswith(
             f"(--pair {' '.join(far.names(pair))})."
         )
         assert asks == (far.settled(0, pair) is None)
@@ -663,3 +663,21 @@ def test_a_situation_knows_how_the_condensed_measure_is_typed(measure: str, type
     assert compared(measure).situation(0, 0).condensed_as == typed
     if typed is not None:
         assert parse(typed).get("judged_only")
+
+
+def test_a_comparison_says_what_it_is_in_one_line() -> None:
+    found = compared("P@5")
+    pairs, runs, topics = len(found.pairs), len(found.runs), len(found.topics)
+    assert repr(found) == f"<Comparison of {pairs} pairs of {runs} runs on {topics} topics: P@5>"
+
+
+def test_the_judged_share_of_short_lists_is_of_what_they_have() -> None:
+    runs = {"short": {"t": {"a": 2.0, "b": 1.0}, "u": {"a": 1.0}}, "long": {"t": {"x": 1.0}, "u": {"y": 1.0}}}
+    qrels = {"t": {"a": 1, "b": 0}, "u": {"c": 1}}
+    found = compare_runs(
+        sounding.Qrels.from_dict(qrels),
+        [sounding.Run.from_dict(topics, name=name) for name, topics in runs.items()],
+        ["P@10"],
+    )
+    assert found.judged_of_returned(found.runs.index("short"), 0) == pytest.approx(2 / 3)
+    assert found.judged_of_returned(found.runs.index("long"), 0) == 0

@@ -75,30 +75,21 @@ def test_no_fewer_judgments_settle_a_sum_than_the_number_given(seed: int) -> Non
         measure = parse(text)
         found = what_would_settle(measure, listings, (0, 1))
         docs = np.unique(np.concatenate([listings.unjudged(run).doc for run in (0, 1)]))
-        least = None
-        for number in range(len(docs) + 1):
-            ways = itertools.product(
-                itertools.combinations(docs.tolist(), number),
-                itertools.product((0.0, HIGHEST), repeat=number),
-            )
-            if any(
-                _settles(
-                    measure_text=text, listings=listings, docs=chosen, grades=grades, ahead=found.difference
-                )
-                for chosen, grades in ways
-            ):
-                least = number
-                break
-        assert found.needed == least, (text, seed)
+        for side, needed in ((1, found.needed_a), (-1, found.needed_b)):
+            assert needed == _fewest(text, listings, docs.tolist(), side), (text, seed, side)
         assert found.least
 
 
-def _settles(
-    measure_text: str, listings: Listings, docs: tuple[int, ...], grades: tuple[float, ...], ahead: float
-) -> bool:
-    judged = listings.judge(np.array(docs, np.int32), np.array(grades))
-    bounds = bounds_of_pairs(parse(measure_text), judged, PAIR)
-    return bool(bounds.settled[0]) and (abs(ahead) < 1e-12 or bounds.lower[0] * ahead > 0)
+def _fewest(text: str, listings: Listings, docs: list[int], side: int) -> int | None:
+    """By trying all sets of documents with all grades: how few put run_a (1) or run_b (-1) ahead for good."""
+    for number in range(len(docs) + 1):
+        for chosen in itertools.combinations(docs, number):
+            for grades in itertools.product((0.0, HIGHEST), repeat=number):
+                judged = listings.judge(np.array(chosen, np.int32), np.array(grades))
+                bounds = bounds_of_pairs(parse(text), judged, PAIR)
+                if bounds.settled[0] and bounds.lower[0] * side > 0:
+                    return number
+    return None
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -111,24 +102,22 @@ def test_so_many_judgments_suffice_for_other_measures_and_one_fewer_in_that_orde
     measure = parse(text)
     found = what_would_settle(measure, listings, (0, 1), limit=99)
     assert not found.least
-    if abs(found.difference) < 1e-12:
-        return
-    ahead = np.sign(found.difference)
-    outcome = [(one, HIGHEST if one.weight * ahead > 0 else 0.0) for one in found.documents]
 
-    def settled_by(number: int) -> bool:
+    def settled_by(number: int, side: int) -> bool:
+        outcome = [(one, HIGHEST if one.weight * side > 0 else 0.0) for one in found.documents]
         grades = {topic: dict(known) for topic, known in collection.grades.items()}
         for one, grade in outcome[:number]:
             grades[one.topic][one.doc] = grade
         judged = Listings.of(collection.runs[:2], collection.judged(grades))
         bounds = bounds_of_pairs(measure, judged, PAIR)
-        return bool(bounds.settled[0]) and bounds.lower[0] * ahead > 0
+        return bool(bounds.settled[0]) and bounds.lower[0] * side > 0
 
-    if found.needed is None:
-        assert not settled_by(len(outcome))
-    else:
-        assert settled_by(found.needed)
-        assert found.needed == 0 or not settled_by(found.needed - 1)
+    for side, needed in ((1, found.needed_a), (-1, found.needed_b)):
+        if needed is None:
+            assert not settled_by(len(found.documents), side)
+        else:
+            assert settled_by(needed, side)
+            assert needed == 0 or not settled_by(needed - 1, side)
 
 
 def test_what_is_settled_needs_no_judgment_and_says_so() -> None:
@@ -152,11 +141,11 @@ def test_an_open_pair_says_how_few_judgments_and_whether_fewer_might_do() -> Non
     collection = Collection([{"t": ["r", "x"]}, {"t": ["y", "r"]}], {"t": {"r": 1.0}})
     by_sum = what_would_settle(parse("P@2"), listings_of(collection), (0, 1))
     assert str(by_sum) == (
-        "Open: 2 judgments would settle it if all turn out for the run that is ahead; no fewer can."
+        "Open: 2 judgments would settle it if all turn out for run_a, 2 if for run_b; no fewer can."
     )
     by_ap = what_would_settle(parse("AP"), listings_of(collection), (0, 1))
-    assert str(by_ap) == (
-        "Open: 1 judgment would settle it if all turn out for the run that is ahead; fewer might do."
+    assert by_ap.tell("x", "y") == (
+        "Open: 1 judgment would settle it if all turn out for x, 2 if for y; fewer might do."
     )
     assert len(what_would_settle(parse("P@2"), listings_of(collection), (0, 1), limit=None).documents) == 2
     capped = what_would_settle(
@@ -170,7 +159,22 @@ def test_a_tie_may_be_broken_by_either_run() -> None:
     collection = Collection([{"t": ["r"]}, {"t": ["r", "x"]}], {"t": {"r": 1.0}})
     found = what_would_settle(parse("P@2"), listings_of(collection), (0, 1))
     assert found.difference == 0
-    assert found.needed == 1
+    assert (found.needed_a, found.needed_b, found.needed) == (None, 1, 1)
+    assert found.tell("a", "b") == (
+        "Open: 1 judgment would settle it if all turn out for b, and nothing would for a; no fewer can."
+    )
+
+
+def test_the_run_behind_may_be_the_one_that_fewer_judgments_settle_it_for() -> None:
+    # a has r and four unjudged documents, b has r and s and nothing unjudged: two relevant ones put a ahead
+    # for good, and only when all but the last are known not to be can a do no more than draw level.
+    collection = Collection([{"t": list("rwxyz")}, {"t": ["r", "s"]}], {"t": {"r": 1.0, "s": 1.0}})
+    found = what_would_settle(parse("P@5"), listings_of(collection), (0, 1))
+    assert found.difference < 0
+    assert (found.needed_a, found.needed_b) == (2, 4)
+    assert str(found) == (
+        "Open: 2 judgments would settle it if all turn out for run_a, 4 if for run_b; no fewer can."
+    )
 
 
 def test_only_so_many_documents_are_named() -> None:

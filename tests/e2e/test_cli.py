@@ -403,7 +403,7 @@ def test_output_goes_through_links_and_pipes_and_says_where_it_cannot(call: Call
     assert reader.communicate()[0].startswith("run,measure")
     status, _, err = call("evaluate", "qrels.txt", "mine.txt", "-o", "nowhere/out.csv")
     assert status == 1
-    assert err == "Error: nowhere/out.csv cannot be written: No such file or directory\n"
+    assert err == "Error: nowhere/out.csv cannot be written: there is no folder 'nowhere'\n"
 
 
 @pytest.mark.parametrize(

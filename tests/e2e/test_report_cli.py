@@ -177,3 +177,26 @@ def test_129_runs_of_trec8_make_a_page_of_less_than_5_megabytes(collections: Pat
     assert not left.value.code
     assert page.stat().st_size < 5_000_000
     assert "24,768 rows: a pair and a measure each" in page.read_text()
+
+
+def test_what_could_not_be_written_or_found_is_refused_before_the_work(call: Call) -> None:
+    status, _, err = call("-o", "x.pdf")
+    assert status == 2
+    assert "-o x.pdf: no format goes by '.pdf'; use .html, .htm, .md, .tex, .json, or name" in err
+    status, _, err = call("-o", "nowhere/x.html")
+    assert (status, err) == (1, "Error: nowhere/x.html cannot be written: there is no folder 'nowhere'\n")
+    status, _, err = call("--baseline", "nobody", "-o", "x.md")
+    assert status == 2
+    assert "unknown run 'nobody'" in err
+    assert "evaluating" not in err
+
+
+def test_swapped_files_are_told_from_each_other(
+    trial: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(trial)
+    run = sorted(path.name for path in Path("runs").iterdir())[0]
+    with pytest.raises(SystemExit) as left:
+        main(["report", f"runs/{run}", "qrels.txt", "-o", "x.md"])
+    assert left.value.code == 1
+    assert "QRELS comes first, then RUN..." in capsys.readouterr().err

@@ -24,6 +24,7 @@ from sounding.report.page.gather import Found, Missing
 from sounding.report.page.parts import SECTIONS, Drawn, Shown, chosen_sections, parts_for, report_of
 from sounding.report.page.render import csv_text, render_report
 from sounding.report.page.terms import TERMS, explain
+from sounding.report.score_tables import leading_order
 from sounding.report.tables import Column, Table
 
 require("altair")
@@ -237,10 +238,10 @@ def test_json_has_the_sentences_and_every_table_with_all_rows(found: Found) -> N
 
 def test_markdown_and_latex_have_headings_sentences_and_tables(found: Found) -> None:
     markdown = render_report(report_of(found), "md")
-    assert markdown.startswith("# 8 runs on 16 topics\n\n## Who is best\n\n- By P@5, ")
-    assert markdown.count("\n## ") == len(SECTIONS) - 1 + 5
+    assert markdown.startswith("# 8 runs on 16 topics\n\n## In short\n\n- By P@5, ")
+    assert markdown.count("\n## ") == len(SECTIONS) - 1 + 6
     latex = render_report(report_of(found), "latex")
-    assert latex.count("\\section{") == len(SECTIONS) - 1 + 5
+    assert latex.count("\\section{") == len(SECTIONS) - 1 + 6
     assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") > 10
 
 
@@ -266,3 +267,42 @@ def test_every_chart_has_a_title_that_can_be_read_and_data_to_download(found: Fo
     assert page.count("<figure") == len(charts)
     assert len(re.findall(r"<figcaption><h3>[^<]{10,}</h3>", page)) == len(charts)
     assert all(block.data.height for block in charts)
+
+
+def test_no_name_is_a_tag_in_markdown(hostile: Found) -> None:
+    markdown = render_report(report_of(hostile, ("summary", "scoreboard", "pairs")), "md")
+    assert not re.search(r"(?<!\\)<[a-zA-Z/!]", re.sub(r"`[^`]*`", "", markdown))
+
+
+def test_runs_stand_in_the_order_of_the_first_measure_though_its_bounds_tell_none_apart(
+    gather_files: Gather,
+) -> None:
+    # AP of both may be anything once the unjudged documents count; by AP high is ahead, by P@4 low is.
+    topics = [str(topic) for topic in range(1, 5)]
+    runs = {
+        "high": {topic: ["r", *(f"h{n}" for n in range(30))] for topic in topics},
+        "low": {topic: ["n", "m", "r", "s", *(f"l{n}" for n in range(30))] for topic in topics},
+    }
+    judged = {topic: {"r": 1, "s": 1, "n": 0, "m": 0} for topic in topics}
+    found = gather_files(runs, judged, measures=("AP", "P@4"), parts=())
+    assert leading_order(found.scores) == [1, 0]
+    (section,) = report_of(found, ("scoreboard",)).sections
+    table, chart = section.blocks
+    assert isinstance(table, Shown)
+    assert table.table.title == "Every run, the best by AP first"
+    order = [found.scores.runs[run] for run in found.scores.order()]
+    assert list(table.table.columns[0].cells) == order
+    assert list(dict.fromkeys(chart.data.columns[0].cells)) == order
+    assert order != [found.scores.runs[run] for run in found.scores.order([1])]
+
+
+def test_both_runs_of_a_pair_stand_in_the_column_that_stays_in_sight(found: Found) -> None:
+    (section,) = report_of(found, ("pairs",)).sections
+    (shown,) = section.blocks
+    assert isinstance(shown, Shown)
+    assert shown.table.columns[0].name == "pair"
+    rows = shown.data.rows()
+    assert list(shown.table.columns[0].cells)[:3] == [f"{row['run_a']} − {row['run_b']}" for row in rows[:3]]
+    assert "thead tr:first-child th:first-child { position: sticky;" in render_report(
+        report_of(found, ("pairs",)), "html"
+    )

@@ -51,7 +51,10 @@ def test_a_value_that_no_judgment_can_change_is_said_to_stay(gather_files: Gathe
     judged = {topic: {"rel": 1, "non": 0} for topic in TOPICS}
     known = {topic: ["rel", "non"] for topic in TOPICS}
     found = gather_files({"a": known, "b": {topic: ["new"] for topic in TOPICS}}, judged, measures=("P@1",))
-    assert "Whatever the unjudged documents are, that value of a stays what it is." in told(found, "best")
+    assert (
+        "Whatever the unjudged documents that these runs retrieved are, that value of a stays what it is."
+        in told(found, "best")
+    )
 
 
 def test_runs_that_share_the_best_mean_are_all_named(gather_files: Gather) -> None:
@@ -151,5 +154,42 @@ def test_the_chance_that_a_lead_holds_is_told(gather_files: Gather) -> None:
     second = {topic: ["u1", "rel"] if number % 3 else ["rel", "u1"] for number, topic in enumerate(TOPICS)}
     qrels = {topic: {"rel": 1, "non": 0} for topic in TOPICS}
     found = gather_files({"first": first, "second": second}, qrels, measures=("AP",))
-    (lead,) = [text for text in told(found, "best") if text.startswith("A paired t test of the two alone")]
-    assert "the chance that it still does once the first 100 documents of every run are judged is" in lead
+    (lead,) = [text for text in told(found, "best") if text.startswith("What is probable: a paired t test")]
+    assert " once the first 100 documents of every run are judged is " in lead
+    assert " would probably be ahead then" in lead
+
+
+def test_the_summary_begins_with_three_sentences(found: Found) -> None:
+    best, fit, step = told(found, "short")
+    comparison = found.comparison
+    assert isinstance(comparison, Comparison)
+    assert best == "By P@5, auk-1 and auk-2 share the best mean: none of them can be called the best."
+    for one in found.statements:
+        assert (f"{one.claim[1:]}: {one.answer}" in fit) == (one.answer != "note")
+    assert step.startswith("What to do next: ")
+    assert step.endswith(f" of {len(comparison.pairs)} pairs by P@5.")
+
+
+def test_a_lead_that_is_weak_is_said_to_be_so_first_of_all(two: Found) -> None:
+    # bad has its unjudged documents before the relevant one: they could make its RR 1 as well, no more.
+    assert told(two, "short")[0].startswith(
+        "By RR@10, good is best of 2 runs, but its significant lead over bad"
+    )
+    comparison = two.comparison
+    assert isinstance(comparison, Comparison)
+    assert comparison.cases[0, 0] == 4
+
+
+def test_a_lead_is_trusted_where_it_is_significant_strong_and_settled(gather_files: Gather) -> None:
+    judged = {topic: {"rel": 1, "non": 0} for topic in TOPICS}
+    runs = {"good": {topic: ["rel"] for topic in TOPICS}, "bad": {topic: ["non"] for topic in TOPICS}}
+    assert told(gather_files(runs, judged, measures=("P@1",)), "short")[0] == (
+        "By P@1, good is best of 2 runs, and that can be trusted: its lead over bad is significant, strong and"
+        " settled."
+    )
+
+
+def test_one_run_has_a_short_summary_too(gather_files: Gather) -> None:
+    judged = {topic: {"rel": 1, "non": 0} for topic in TOPICS}
+    found = gather_files({"alone": {topic: ["rel"] for topic in TOPICS}}, judged, measures=("P@1",))
+    assert told(found, "short")[0] == "There is one run, alone, and nothing to compare it with."

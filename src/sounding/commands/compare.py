@@ -17,6 +17,7 @@ from sounding.commands.options import (
     policy_options,
     pool_options,
     progress_bar,
+    qrels_first,
     remark,
     table_width,
     taken_info,
@@ -251,6 +252,7 @@ def _check_view(context: click.Context, options: Options) -> None:
         raise click.UsageError(f"--pair {pair[0]} {pair[1]}: a run against itself; name two different runs")
     if options["documents"] is not None and (not pair or options["design"]):
         raise click.UsageError("--documents lists what would settle one pair; give --pair A B as well")
+    by_suffix(options["documents"], "csv", option="--documents")
     if options["chart"] is not None:
         _check_chart(options)
     if options["each_pair"] and not options["depths"]:
@@ -372,20 +374,13 @@ def _reading(files: Sequence[str], options: Options) -> Iterator[Reading]:
 
 @contextmanager
 def _names_refused(plan: Plan | None, qrels: str) -> Iterator[None]:
-    """Runs and formats that do not exist are wrong options; what files hold is not.
-
-    A file that is not even begun like qrels may be a run: the arguments were swapped.
-    """
-    try:
-        yield
-    except UnknownNameError as error:
-        with _options_refused(plan):
-            raise error
-    except FormatError as error:
-        if error.source != qrels or error.line not in (None, 1):
-            raise
-        problem = f"{error.problem}; QRELS comes first, then RUN..."
-        raise FormatError(error.source, error.line, problem, error.more) from error
+    """Runs and formats that do not exist are wrong options; what files hold is not."""
+    with qrels_first(qrels):
+        try:
+            yield
+        except UnknownNameError as error:
+            with _options_refused(plan):
+                raise error
 
 
 def _compared(

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from sounding import policies as names
-from sounding.errors import DataError
+from sounding.errors import DataError, FormatError
 from sounding.files import write_whole
 from sounding.report.tables import FORMATS, Table, parquet, render
 from sounding.workers import Progress
@@ -197,33 +197,56 @@ _SUFFIXES = {
 }  # fmt: skip
 
 
-def by_suffix(output: Path | None, otherwise: str) -> str:
-    """The format that the name of a file promises, or another."""
-    return _SUFFIXES.get(output.suffix.lower() if output else "", otherwise)
+_PLAIN = ("", ".txt")  # suffixes that promise nothing
 
 
-def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) -> str:
-    """The format that was asked for, or the one that the name of the output promises."""
-    return value or by_suffix(context.params.get("output"), "table")
+def by_suffix(
+    output: Path | None, otherwise: str, suffixes: Mapping[str, str] = _SUFFIXES, option: str = "-o"
+) -> str:
+    """The format that the name of a file promises, or another where it promises none."""
+    suffix = output.suffix.lower() if output else ""
+    if suffix in suffixes or suffix in _PLAIN:
+        return suffixes.get(suffix, otherwise)
+    named = ", or name the format with --format" if option == "-o" else ""
+    raise click.UsageError(
+        f"{option} {output}: no format goes by {suffix!r}; use {', '.join(suffixes)}{named}"
+    )
 
 
-def _unless_dash(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
-    """The file to write; None: standard output, which a dash means as well."""
-    return None if value == Path("-") else value
+def writable(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
+    """The file to write, refused before the work where its folder is missing.
+
+    None: standard output, which a dash means as well.
+    """
+    if value is None or value == Path("-"):
+        return None
+    if not value.parent.is_dir():
+        raise DataError(f"{value} cannot be written: there is no folder {str(value.parent)!r}")
+    return value
 
 
 def output_options(*more_formats: str, otherwise: str = "a table") -> Callable[[Command], Command]:
-    """Add --format, --output and --quiet; `otherwise` is what comes where nothing names a format."""
+    """Add --format, --output and --quiet; `otherwise` is what comes where nothing names a format.
+
+    A command with something else than a table to give looks at suffixes that promise nothing itself.
+    """
+    formats = [*FORMATS, "parquet", *more_formats]
+    suffixes = {**_SUFFIXES, **{f".{name}": name for name in more_formats}}
+
+    def chosen(context: click.Context, _: click.Parameter, value: str | None) -> str:
+        output = context.params.get("output")
+        if otherwise != "a table":
+            return value or _SUFFIXES.get(output.suffix.lower() if output else "", "table")
+        return value or by_suffix(output, "table", suffixes)
 
     def add(command: Command) -> Command:
-        formats = [*FORMATS, "parquet", *more_formats]
         quiet = click.option("--quiet", is_flag=True, help="No progress bar, no remarks.")
         output = click.option(
             "-o", "--output", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
-            is_eager=True, callback=_unless_dash, help="Write to this file; -: to the screen.",
+            is_eager=True, callback=writable, help="Write to this file; -: to the screen.",
         )  # fmt: skip
         layout = click.option(
-            "--format", "format_name", type=click.Choice(formats), callback=_by_suffix,
+            "--format", "format_name", type=click.Choice(formats), callback=chosen,
             help=f"Layout of the output; default: by the suffix of -o, otherwise {otherwise}.",
         )  # fmt: skip
         return layout(output(quiet(command)))
@@ -283,6 +306,18 @@ def write_bytes(content: bytes, output: Path | None) -> None:
         stream.flush()
         return
     write_whole(output, content)
+
+
+@contextmanager
+def qrels_first(qrels: str) -> Iterator[None]:
+    """Say which file comes first where QRELS is not even begun like qrels: it may be a run."""
+    try:
+        yield
+    except FormatError as error:
+        if error.source != qrels or error.line not in (None, 1):
+            raise
+        problem = f"{error.problem}; QRELS comes first, then RUN..."
+        raise FormatError(error.source, error.line, problem, error.more) from error
 
 
 def remark(text: str, *, quiet: bool) -> None:

@@ -13,12 +13,15 @@ import click
 from sounding import policies as names
 from sounding.commands.audit import CHOICES, plain_policies
 from sounding.commands.options import (
+    by_suffix,
     pool_options,
     progress_bar,
+    qrels_first,
     remark,
     taken_info,
     typed_command,
     worker_options,
+    writable,
     write_bytes,
 )
 from sounding.errors import DataError, FormatError, UnknownNameError
@@ -33,8 +36,7 @@ Options = dict[str, Any]
 
 
 def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) -> str:
-    output = context.params.get("output")
-    return value or FORMATS.get(output.suffix.lower() if output else "", "html")
+    return value or by_suffix(context.params.get("output"), "html", FORMATS)
 
 
 @click.command("report", short_help="One page with all of it.")
@@ -89,6 +91,7 @@ def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) ->
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     is_eager=True,
+    callback=writable,
     help="Write to this file.",
 )
 @click.option(
@@ -130,7 +133,7 @@ def command(context: click.Context, /, qrels: str, runs: tuple[str, ...], **opti
         with progress_bar(total, quiet=quiet, label=label) as progress:
             yield progress
 
-    with _names_refused():
+    with _names_refused(qrels):
         found = gather(request, bars, parts_for(sections))
     remark("writing the report", quiet=quiet)
     text = render_report(report_of(found, sections), options["format_name"])
@@ -186,9 +189,10 @@ def _options_refused() -> Iterator[None]:
 
 
 @contextmanager
-def _names_refused() -> Iterator[None]:
-    """A baseline that is no run is a wrong option."""
-    try:
-        yield
-    except UnknownNameError as error:
-        raise click.UsageError(str(error)) from error
+def _names_refused(qrels: str) -> Iterator[None]:
+    """A baseline that is no run is a wrong option; a first file that is no qrels may be a run."""
+    with qrels_first(qrels):
+        try:
+            yield
+        except UnknownNameError as error:
+            raise click.UsageError(str(error)) from error

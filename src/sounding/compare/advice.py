@@ -16,9 +16,11 @@ from sounding.errors import DataError
 
 LOW = 0.5  # a share of judged documents below which more is unknown than known
 
+MANY_TOPICS = 1000  # beyond it a figure says no more than that the difference is next to none
+
 Basis = Literal["recall", "utility"]
 Action = Literal[
-    "nothing to do", "use another collection", "add topics",
+    "nothing to judge", "use another collection", "add topics",
     "compare at a shallower depth", "put the run into the pool", "judge documents",
     "use another measure", "look at the pair",
 ]  # fmt: skip
@@ -54,6 +56,8 @@ class Situation:
     pooled_b: bool | None = None
     frozen_a: bool = False  # its lists end above the depth
     frozen_b: bool = False
+    returned_a: float | None = None  # of a frozen run: the judged share of what its lists have
+    returned_b: float | None = None
     p: float  # of the difference, before correction
     topics: int
     topics_needed: int | None = None  # for a difference like this one to be significant; None: not told
@@ -97,6 +101,11 @@ class Advice:
     action: Action
     sentence: str
 
+    @property
+    def head(self) -> str:
+        """What to do, without the reasons."""
+        return self.sentence.partition(":")[0]
+
     def __str__(self) -> str:
         return self.sentence
 
@@ -120,7 +129,7 @@ def _undecided(s: Situation) -> str | None:
     if not s.undecided:
         return None
     return (
-        "Ask for this pair: the bounds of each run leave the order open, and their documents, which were not"
+        "Look at this pair: the bounds of each run leave the order open, and their documents, which were not"
         f" set against each other for so many pairs, may settle it (--pair {s.run_a} {s.run_b})."
     )
 
@@ -129,7 +138,7 @@ def _settled_and_significant(s: Situation) -> str | None:
     if not (s.closed and s.significant):
         return None
     return (
-        f"Nothing to do: by itself the difference is significant ({_p(s.p)}), and no judgment of further"
+        f"Nothing to judge: by itself the difference is significant ({_p(s.p)}), and no judgment of further"
         f" documents can reverse the order{_limited(s)}."
     )
 
@@ -139,7 +148,7 @@ def _low_everywhere(s: Situation) -> str | None:
         return None
     return (
         "Use another collection: less than half of either run was judged at every depth looked at"
-        f" ({_shares(s.shares)})."
+        f" ({_shares(s)})."
     )
 
 
@@ -155,14 +164,15 @@ def _only_significance_lacks(s: Situation) -> str | None:
     lacks = f"{why}, but by itself the difference is not significant ({_p(s.p)}) over {topics}"
     if s.topics_needed is None or s.topics_needed <= s.topics:
         return f"Add topics: {lacks}."
-    return f"Add topics: {lacks}; about {s.topics_needed:,} would be needed for a difference of this size."
+    many = f"about {s.topics_needed:,}" if s.topics_needed <= MANY_TOPICS else f"more than {MANY_TOPICS:,}"
+    return f"Add topics: {lacks}; {many} would be needed for a difference of this size."
 
 
 def _even_above(s: Situation) -> str | None:
     if not s.weak or s.even_depth is None:
         return None
     run, _, frozen = s.less_judged
-    why = f"lists of {run} end above {s.shares.depth}" if frozen else _shares(s.shares)
+    why = f"lists of {run} end above {s.shares.depth}" if frozen else _shares(s)
     return f"Compare at depth {s.even_depth}: it is the deepest where both are equally assessed ({why})."
 
 
@@ -170,7 +180,7 @@ def _novel(s: Situation) -> str | None:
     run, pooled, _ = s.less_judged
     if not s.weak or pooled is not False:
         return None
-    return f"Put {run} into the pool: it did not contribute, and less of it was judged ({_shares(s.shares)})."
+    return f"Put {run} into the pool: it did not contribute, and less of it was judged ({_shares(s)})."
 
 
 def _recall_measure(s: Situation) -> str | None:
@@ -179,7 +189,7 @@ def _recall_measure(s: Situation) -> str | None:
     condensed = "" if s.condensed_as is None else f"-m '{s.condensed_as}' or "
     return (
         f"Use P@10, RBP or Bpref: {s.measure} asks how many relevant documents there are, and that is not"
-        f" known ({_shares(s.shares)}); -m P@10 and -m RBP ask what the first documents are worth,"
+        f" known ({_shares(s)}); -m P@10 and -m RBP ask what the first documents are worth,"
         f" {condensed}-m Bpref what the judged ones are."
     )
 
@@ -188,7 +198,7 @@ def _judge_documents(s: Situation) -> str | None:
     if s.settled is not False:
         return None
     return (
-        f"Judge documents: judgments could still reverse the order ({_shares(s.shares)});"
+        f"Judge documents: judgments could still reverse the order ({_shares(s)});"
         f" --pair {s.run_a} {s.run_b} --documents FILE lists them."
     )
 
@@ -199,7 +209,7 @@ def _weak_otherwise(s: Situation) -> str | None:
     condensed = "" if s.condensed_as is None else f"-m '{s.condensed_as}' or "
     return (
         f"Use a condensed measure: {condensed}-m Bpref, which pass over unjudged documents; one run is more"
-        f" assessed at every depth looked at ({_shares(s.shares)})."
+        f" assessed at every depth looked at ({_shares(s)})."
     )
 
 
@@ -207,14 +217,12 @@ def _weak_and_condensed(s: Situation) -> str | None:
     if not s.weak:
         return None
     run, _, _ = s.less_judged
-    return (
-        f"Judge more documents of {run}: the other run is significantly more assessed ({_shares(s.shares)})."
-    )
+    return f"Judge more documents of {run}: the other run is significantly more assessed ({_shares(s)})."
 
 
 def _strong(s: Situation) -> str | None:
     return (
-        f"Nothing to do: by itself the difference is significant ({_p(s.p)}), and the run ahead is not the"
+        f"Nothing to judge: by itself the difference is significant ({_p(s.p)}), and the run ahead is not the"
         " more assessed one."
     )
 
@@ -223,7 +231,7 @@ def _strong(s: Situation) -> str | None:
 RULES: tuple[tuple[Action, Callable[[Situation], str | None]], ...] = (
     ("add topics", _untested),
     ("look at the pair", _undecided),
-    ("nothing to do", _settled_and_significant),
+    ("nothing to judge", _settled_and_significant),
     ("use another collection", _low_everywhere),
     ("add topics", _only_significance_lacks),
     ("compare at a shallower depth", _even_above),
@@ -232,12 +240,17 @@ RULES: tuple[tuple[Action, Callable[[Situation], str | None]], ...] = (
     ("judge documents", _judge_documents),
     ("use another measure", _weak_otherwise),
     ("judge documents", _weak_and_condensed),
-    ("nothing to do", _strong),
+    ("nothing to judge", _strong),
 )
 
 
-def _shares(shares: Shares) -> str:
-    return f"judged to {shares.depth}: {shares.a:.0%} and {shares.b:.0%}"
+def _shares(s: Situation) -> str:
+    """How much of both was judged; where lists are short, how much of what they have."""
+    told = f"judged to {s.shares.depth}: {s.shares.a:.0%} and {s.shares.b:.0%}"
+    for run, returned in ((s.run_a, s.returned_a), (s.run_b, s.returned_b)):
+        if returned is not None:
+            told += f"; {run} has short lists, and {returned:.0%} of what it returned was judged"
+    return told
 
 
 def _limited(s: Situation) -> str:

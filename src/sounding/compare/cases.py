@@ -27,7 +27,7 @@ WEAK = (2, 4)
 MEANING = {
     1: "no significant difference, equally assessed",
     2: "no significant difference, but one run is significantly more assessed",
-    3: "significantly better with fewer or as many documents assessed",
+    3: "significantly better, and not significantly more assessed",
     4: "significantly better, and significantly more assessed",
 }
 

@@ -80,7 +80,7 @@ class Evenness:
     even: NDArray[np.bool_]  # (pair,) no significant difference
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Comparison(Displayed):
     """Every pair of runs by every measure: difference, assessment, case, and whether it is settled."""
 
@@ -133,6 +133,11 @@ class Comparison(Displayed):
             return None
         return strength(int(self.cases[measure, pair]))
 
+    def __repr__(self) -> str:
+        measures = ", ".join(map(str, self.measures[:5])) + (", ..." if len(self.measures) > 5 else "")
+        pairs = f"{len(self.pairs):,} pair{'s' * (len(self.pairs) != 1)}"
+        return f"<Comparison of {pairs} of {len(self.runs)} runs on {len(self.topics)} topics: {measures}>"
+
     def means(self, measure: int) -> NDArray[np.float64]:
         """(2, pair): the means of run_a and run_b over the topics on which both have a value; NaN: none."""
         values = self.values[self.pairs.T, measure]
@@ -156,6 +161,12 @@ class Comparison(Displayed):
         Such a run can hardly find anything more: it is frozen while the others go on.
         """
         return self.lengths < (from_depth + to_depth) / 2
+
+    def judged_of_returned(self, run: int, measure: int) -> float:
+        """The judged share of what a run has down to the depth of a measure; NaN: it has nothing."""
+        depth = self.depths[measure]
+        has = float(np.minimum(self.retrieved[run], depth).sum())
+        return float(np.nansum(self.assessment[run, measure])) * depth / has if has else float("nan")
 
     def topics_needed(self, rows: Sequence[tuple[int, int]]) -> list[int | None]:
         """Topics with which a paired t test finds the difference seen four times out of five.
@@ -328,6 +339,8 @@ class Comparison(Displayed):
             shares=here, shallower=tuple(shallower),
             pooled_a=pooled[0], pooled_b=pooled[1],
             frozen_a=bool(frozen[a]), frozen_b=bool(frozen[b]),
+            returned_a=self.judged_of_returned(a, measure) if frozen[a] else None,
+            returned_b=self.judged_of_returned(b, measure) if frozen[b] else None,
             p=float(tests.p_alone[pair]), topics=int(tests.topics[pair]), topics_needed=needed,
         )  # fmt: skip
 

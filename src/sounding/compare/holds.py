@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 CONCLUSIONS = {1: "better", -1: "worse", 0: "not distinguished"}  # run_a of the pair is ...
 FOUND = {1: "finds {run} better", -1: "finds {run} worse", 0: "finds no difference"}
+STILL = {1: "does", -1: "does", 0: "finds none"}  # that it ... once more is judged
 
 
 def shown_chance(chance: float) -> str:
@@ -40,16 +41,30 @@ class Holds:
         """What is concluded of run_a: `better`, `worse` or `not distinguished`."""
         return CONCLUSIONS[int(self.concluded[measure, pair])]
 
-    def tell(self, measure: int, pair: int, run_a: str) -> str:
-        """What is concluded of one pair by itself, and the chances that it holds, as a sentence goes on."""
+    def tell(self, measure: int, pair: int, runs: tuple[str, str], difference: float) -> str:
+        """What is concluded of one pair by itself, and the chances that it holds, as a sentence goes on.
+
+        `runs` are run_a and run_b, `difference` that of their means.
+        """
         if math.isnan(self.conclusion[measure, pair]):
             return "not known: the pair could not be tested"
-        found = FOUND[int(self.concluded[measure, pair])].format(run=run_a)
+        concluded = int(self.concluded[measure, pair])
+        sign = self.tell_sign(measure, pair, runs, difference)
         return (
-            f"a paired t test of the two alone {found}; the chance that it still does once"
-            f" {self.until_in_words} are judged is {shown_chance(self.conclusion[measure, pair])}, that the"
-            f" same run is ahead {shown_chance(self.sign[measure, pair])}"
+            f"a paired t test of the two alone {FOUND[concluded].format(run=runs[0])}; the chance that it"
+            f" still {STILL[concluded]} once {self.until_in_words} are judged is"
+            f" {shown_chance(self.conclusion[measure, pair])}; {sign}"
         )
+
+    def tell_sign(self, measure: int, pair: int, runs: tuple[str, str], difference: float) -> str:
+        """Who would probably be ahead after full judging, with the chance, as a sentence goes on."""
+        chance = float(self.sign[measure, pair])
+        if difference == 0:
+            return f"the chance that the two are level then is {shown_chance(chance)}"
+        ahead, behind = runs if difference > 0 else runs[::-1]
+        if chance < 0.5:
+            return f"{behind}, which is behind now, would probably be ahead then ({shown_chance(1 - chance)})"
+        return f"{ahead} would probably be ahead then as now ({shown_chance(chance)})"
 
     def describe(self) -> str:
         """What the chances are of, in a sentence."""

@@ -71,7 +71,8 @@ def _account_facts(comparison: Comparison, top: int | None) -> dict[str, Any]:
                 "telling": {
                     topic: [asdict(one) for one in found] for topic, found in account.telling.items()
                 },
-                "settling": asdict(replace(account.settling, documents=account.settling.documents[:top])),
+                "settling": asdict(replace(account.settling, documents=account.settling.documents[:top]))
+                | {"needed": account.settling.needed},
             }
             for measure, account in zip(comparison.measures, comparison.accounts, strict=True)
         },
@@ -484,11 +485,17 @@ def _named_facts(comparison: Comparison, number: int, pair: int) -> Iterator[tup
         for name, count in zip((a, b), np.count_nonzero(lengths == 0, axis=1).tolist(), strict=True)
         if count and comparison.policies.missing == "zero"
     ]
+    short = [
+        f"{name} has short lists, and {100 * comparison.judged_of_returned(int(run), number):.0f}% of what it"
+        " returned was judged"
+        for name, run in zip((a, b), places, strict=True)
+        if 0 < comparison.lengths[run] < comparison.depths[number] / 2
+    ]
     yield (
         "judged",
         f"of the first {comparison.depths[number]} documents {100 * shares[0]:.0f}% of {a}'s and"
         f" {100 * shares[1]:.0f}% of {b}'s: {'a' if assessed.significant[pair] else 'no'} significant"
-        f" difference ({p}){''.join(f'; {text}' for text in lacking)}",
+        f" difference ({p}){''.join(f'; {text}' for text in (*short, *lacking))}",
     )
     if case and tests.powerless:
         yield "case", f"{case}: nothing could be significant here"
@@ -499,7 +506,7 @@ def _named_facts(comparison: Comparison, number: int, pair: int) -> Iterator[tup
     if comparison.accounts and comparison.settled(number, pair) is False:
         yield "to settle it", _to_settle(comparison.accounts[number].settling, a, b)
     if comparison.holds is not None:
-        yield "holds", comparison.holds.tell(number, pair, a)
+        yield "holds", comparison.holds.tell(number, pair, (a, b), float(tests.difference[pair]))
     if tests.equivalence is not None:
         margin = tests.equivalence
         for name, who, what, found in (

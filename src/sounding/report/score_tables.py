@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,9 +63,14 @@ def slices(scores: Scores, source: str | Path) -> list[tuple[str, Scores]]:
 # -- for people ------------------------------------------------------------------------------------
 
 
-def wide_table(scores: Scores, layout: Layout, label: str | None = None) -> Table:
-    """Runs in rows, best first; a column a measure, with the judged share at its depth beside it."""
-    scores = scores.of_runs(scores.order(leading_order(scores)))
+def wide_table(
+    scores: Scores, layout: Layout, label: str | None = None, order: Sequence[int] | None = None
+) -> Table:
+    """Runs in rows, best first; a column a measure, with the judged share at its depth beside it.
+
+    `order`: the places of the runs; None: by the first measure whose bounds tell runs apart.
+    """
+    scores = scores.of_runs(scores.order(leading_order(scores)) if order is None else order)
     if layout.per_topic:
         columns = _topic_columns(scores, layout)
     elif layout.stats:
@@ -134,15 +139,15 @@ def leading_order(scores: Scores) -> list[int]:
     return sorted(range(len(scores.measures)), key=lambda number: number in silent)
 
 
-def board_frame(scores: Scores) -> polars.DataFrame:
-    """Run, measure, value, lower and upper of all means, in the order of the table.
+def board_frame(scores: Scores, order: Sequence[int] | None = None) -> polars.DataFrame:
+    """Run, measure, value, lower and upper of all means, in the order of the table, or in the one given.
 
     The bounds are null where none are known. Counts and texts are left out: they share no axis with a mean.
     """
     import polars
 
-    rows, measures, means = scores.order(leading_order(scores)), scores.measures, scores.mean()
-    bounds = scores.bounds
+    rows = scores.order(leading_order(scores)) if order is None else order
+    measures, means, bounds = scores.measures, scores.mean(), scores.bounds
     within = None if bounds is None else bounds.over_topics(measures)
     known = [bounds is not None and bounds.kinds[number] != "none" for number in range(len(measures))]
     shown = [n for n in leading_order(scores) if measures[n].definition.aggregate == "mean"]

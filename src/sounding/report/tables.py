@@ -8,6 +8,7 @@ empty cell or null for programs.
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -224,8 +225,9 @@ def _markdown(tables: Sequence[Table]) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """A text as Markdown prints it."""
-    return "".join(f"\\{letter}" if letter in "\\|*_~`" else letter for letter in text)
+    """A text as Markdown prints it: what looks like markup, or like a tag of HTML, is text."""
+    escaped = "".join(f"\\{letter}" if letter in "\\|*_~`" else letter for letter in text)
+    return re.sub(r"<(?=[A-Za-z/!?])", r"\\<", escaped)
 
 
 _LATEX = {

@@ -18,7 +18,7 @@ from sounding.data.simulation import RunInfo
 from sounding.data.sources import STDIN, bytes_to_read, run_names
 from sounding.depth.curves import name_of
 from sounding.depth.stability import stability
-from sounding.errors import DataError
+from sounding.errors import DataError, UnknownNameError
 from sounding.measures import Measure, parse_measures
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.workers import Progress, map_items
@@ -108,6 +108,7 @@ def gather(request: Request, bars: Bars, parts: Collection[str] = PARTS) -> Foun
             fractional=policies.fractional,
         )  # fmt: skip
         runs = _held(request, progress)
+        _check_baselines(request, runs)
         cut, remarks = _cut(request, qrels, runs)
     with bars(count, "evaluating") as progress:
         reading = Reading(run_format=request.run_format, jobs=request.jobs, progress=progress)
@@ -142,6 +143,14 @@ def _wanted(name: str, parts: Collection[str], compute: Callable[[], Part]) -> P
     except DataError as error:
         text = str(error)
         return Missing(f"{text[:1].upper()}{text[1:]}.")
+
+
+def _check_baselines(request: Request, runs: Sequence[Any]) -> None:
+    """Refuse a baseline that is none of the runs, where these are held and have names."""
+    names = [run.name for run in runs if not isinstance(run, str)]
+    for name in request.baselines if len(names) == len(runs) else ():
+        if name not in names:
+            raise UnknownNameError("run", name, names)
 
 
 def _cut(request: Request, qrels: Qrels, runs: Sequence[Any]) -> tuple[Qrels, tuple[str, ...]]:

@@ -152,9 +152,8 @@ def table_of(frame: polars.DataFrame) -> Table:
 
 def _scoreboard(found: Found) -> Section:
     layout = score_tables.Layout()
-    first = found.scores.measures[score_tables.leading_order(found.scores)[0]]
-    table = replace(
-        score_tables.wide_table(found.scores, layout), title=f"Every run, the best by {first} first"
+    table = score_tables.wide_table(
+        found.scores, layout, f"Every run, the best by {found.leading} first", found.scores.order()
     )
     shown = Shown(name="scoreboard", table=table, data=score_tables.tidy_table(found.scores, layout))
     return Section(
@@ -167,7 +166,7 @@ def _scoreboard(found: Found) -> Section:
 
 def _board_chart(scores: Scores) -> Iterator[Drawn]:
     """Every run's value between its bounds, in the order of the table; nothing where none is a mean."""
-    frame = score_tables.board_frame(scores)
+    frame = score_tables.board_frame(scores, scores.order())
     if frame.height:
         yield Drawn(name="bounds", data=table_of(frame), make=lambda: charts.values_with_bounds(frame))
 
@@ -186,11 +185,19 @@ def _pairs(found: Found) -> Section:
 def _all_pairs(comparison: Comparison) -> Shown:
     whole = comparison_tables.people_pairs(comparison, ALL_ROWS)
     whole = replace(whole, title=f"{counted(whole.height, 'row')}: a pair and a measure each")
+    whole = _paired(whole)
     short = replace(
         whole,
         columns=[replace(column, cells=column.cells[:PAIRS_SHOWN]) for column in whole.columns],
     )
     return Shown(name="pairs", table=short, data=comparison_tables.tidy_pairs(comparison), whole=whole)
+
+
+def _paired(table: Table) -> Table:
+    """The table with both runs in its first column, which stays in sight on a small screen."""
+    first, second, *others = table.columns
+    names = [f"{a} − {b}" for a, b in zip(first.cells, second.cells, strict=True)]
+    return replace(table, columns=[Column("pair", names), *others], keys=table.keys - 1)
 
 
 # -- assessment and depth --------------------------------------------------------------------------

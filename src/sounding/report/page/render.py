@@ -6,7 +6,7 @@ import base64
 import gzip
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,17 @@ from sounding.report.html_tables import html_table
 from sounding.report.page.parts import Drawn, Report, Section, Shown
 from sounding.report.page.summary import ABOUT, Sentence
 from sounding.report.page.terms import explain, explained
-from sounding.report.tables import Cell, Column, Table, json_text, latex_text, render, shown_cell, stands_left
+from sounding.report.tables import (
+    Cell,
+    Column,
+    Table,
+    json_text,
+    latex_text,
+    markdown_text,
+    render,
+    shown_cell,
+    stands_left,
+)
 
 FOLDER = Path(__file__).parent
 DIGITS = 6  # significant ones of what a page has for download
@@ -161,9 +171,9 @@ def _rounded(cell: Cell) -> Cell:
 def _markdown(report: Report) -> str:
     lines = [f"# {report.title}", ""]
     for title, texts in _grouped(report.sentences):
-        lines += [f"## {title}", "", *(f"- {text}" for text in texts), ""]
+        lines += [f"## {title}", "", *(f"- {markdown_text(text)}" for text in texts), ""]
     for section in report.sections:
-        lines += [f"## {section.title}", "", section.lead, "", *_apart(section.missing)]
+        lines += [f"## {section.title}", "", section.lead, "", *_apart(map(markdown_text, section.missing))]
         lines += [render([block.table], "md") for block in _tables(section)]
         if section.name == "reproduce":
             lines += [f"    {report.command}", ""]
@@ -204,7 +214,7 @@ def _tables(section: Section) -> Iterator[Shown]:
     return (block for block in section.blocks if isinstance(block, Shown))
 
 
-def _apart(texts: Sequence[str]) -> list[str]:
+def _apart(texts: Iterable[str]) -> list[str]:
     return [line for text in texts for line in (text, "")]
 
 

@@ -21,6 +21,7 @@ from sounding.report.tables import decimal
 from sounding.scores import Scores
 
 ABOUT = {
+    "short": "In short",
     "best": "Who is best",
     "trusted": "Which differences can be trusted",
     "doubtful": "Which cannot, and why",
@@ -29,7 +30,7 @@ ABOUT = {
 }
 NAMED = 4  # runs that a sentence names
 JUDGING = ("put the run into the pool", "judge documents")
-DONE = "nothing to do"
+DONE = "nothing to judge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Sentence:
 def summary(found: Found) -> list[Sentence]:
     """The sentences of a report, in the order of ABOUT."""
     told = {
+        "short": _short(found),
         "best": _best(found),
         "trusted": _trusted(found.comparison),
         "doubtful": _doubtful(found.comparison),
@@ -64,6 +66,75 @@ def listed(names: Sequence[str], most: int = NAMED) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+# -- in short ---------------------------------------------------------------------------------------
+
+
+def _short(found: Found) -> Iterator[str]:
+    """Three sentences: who is best and whether to trust it, what the collection is good for, what to do."""
+    yield _leader(found)
+    fit = [one for one in found.statements if one.answer != "note"]
+    if fit:
+        told = "; ".join(f"{one.claim[0].lower()}{one.claim[1:]}: {one.answer}" for one in fit)
+        yield f"What these judgments can be used for: {told}."
+    if not isinstance(found.comparison, Missing):
+        yield from _first_step(found.comparison)
+
+
+def _leader(found: Found) -> str:
+    scores, order = found.scores, found.scores.order()
+    first, leading = scores.runs[order[0]], scores.measures[0]
+    if len(order) == 1:
+        return f"There is one run, {first}, and nothing to compare it with."
+    second = scores.runs[order[1]]
+    equal = _equal_to_best(scores)
+    if len(equal) > 1:
+        return f"By {leading}, {listed(equal)} share the best mean: none of them can be called the best."
+    best = f"By {leading}, {first} is best of {counted(len(order), 'run')}"
+    pair = None if isinstance(found.comparison, Missing) else _pair_of(found.comparison, first, second)
+    if isinstance(found.comparison, Missing) or pair is None:
+        return f"{best}; its lead over {second} was not tested."
+    return f"{best}{_trust(found.comparison, pair, first, second)}."
+
+
+def _trust(comparison: Comparison, pair: int, first: str, second: str) -> str:
+    """Whether a lead can be trusted, as the sentence goes on."""
+    tests, settled = comparison.performance_tests[0], comparison.settled(0, pair)
+    if tests.reasons[pair]:
+        return f"; its lead over {second} was not tested"
+    if not tests.significant[pair]:
+        told = f", but its lead over {second} is not significant and should not be trusted"
+    elif comparison.strength(0, pair) == "weak":
+        told = f", but its significant lead over {second} is weak: {first} was also judged significantly more"
+    elif settled:
+        told = f", and that can be trusted: its lead over {second} is significant, strong and settled"
+    else:
+        told = (
+            f", and that can be trusted with care: its lead over {second} is significant and strong, but not"
+            " settled"
+        )
+    if comparison.holds is not None and comparison.holds.sign[0, pair] < 0.5:
+        sign = comparison.holds.tell_sign(0, pair, comparison.names(pair), float(tests.difference[pair]))
+        told += f"; were {comparison.holds.until_in_words} judged, {sign}"
+    return told
+
+
+def _first_step(comparison: Comparison) -> Iterator[str]:
+    """What most pairs ask for that ask for anything."""
+    advised = list(_advised(comparison))
+    actions = Counter(advice.action for _, advice in advised if advice.action != DONE)
+    measure, pairs = comparison.measures[0], counted(len(advised), "pair")
+    if actions:
+        action, count = actions.most_common(1)[0]
+        heads = Counter(advice.head for _, advice in advised if advice.action == action)
+        head = heads.most_common(1)[0][0]
+        yield (
+            f"What to do next: {head[0].lower()}{head[1:]}; to {action} is the advice for {count:,} of"
+            f" {pairs} by {measure}."
+        )
+    elif advised:
+        yield f"What to do next: nothing; no judgment is missing for any of {pairs} by {measure}."
+
+
 # -- who is best -----------------------------------------------------------------------------------
 
 
@@ -76,12 +147,11 @@ def _best(found: Found) -> Iterator[str]:
         yield from _limits(scores, 0)
         return
     first, leading = order[0], scores.measures[0]
-    equal = [run for run in order if round(float(means[run, 0]), 4) == round(float(means[first, 0]), 4)]
+    equal = _equal_to_best(scores)
     topics = counted(len(scores.topics), "topic")
     value = decimal(float(means[first, 0]))
     if len(equal) > 1:
-        names = listed([scores.runs[run] for run in equal])
-        yield f"By {leading}, {names} share the best mean, {value}, over {topics}."
+        yield f"By {leading}, {listed(equal)} share the best mean, {value}, over {topics}."
     else:
         second = order[1]
         yield (
@@ -95,6 +165,12 @@ def _best(found: Found) -> Iterator[str]:
     yield from _by_others(scores, first)
 
 
+def _equal_to_best(scores: Scores) -> list[str]:
+    """The runs whose mean by the first measure is the best one, to the decimals that are shown."""
+    order, means = scores.order(), scores.mean()[:, 0].tolist()
+    return [scores.runs[run] for run in order if decimal(means[run]) == decimal(means[order[0]])]
+
+
 def _limits(scores: Scores, run: int) -> Iterator[str]:
     """Between which values the run's mean lies whatever the unjudged documents are."""
     if scores.bounds is None or scores.bounds.kinds[0] == "none":
@@ -104,11 +180,14 @@ def _limits(scores: Scores, run: int) -> Iterator[str]:
     if not np.isfinite([low, high]).all():
         return
     if decimal(low) == decimal(high):
-        yield f"Whatever the unjudged documents are, that value of {scores.runs[run]} stays what it is."
+        yield (
+            "Whatever the unjudged documents that these runs retrieved are, that value of"
+            f" {scores.runs[run]} stays what it is."
+        )
         return
     yield (
-        f"Whatever the unjudged documents are, {scores.measures[0]} of {scores.runs[run]} lies between"
-        f" {decimal(low)} and {decimal(high)}."
+        f"Whatever the unjudged documents that these runs retrieved are, {scores.measures[0]} of"
+        f" {scores.runs[run]} lies between {decimal(low)} and {decimal(high)}."
     )
 
 
@@ -147,10 +226,11 @@ def _lead(comparison: Comparison, first: str, second: str) -> Iterator[str]:
     elif pair is not None:
         p = f"{p_name(tests)} {p_is(tests.p_adjusted[pair], bool(tests.floor_adjusted[pair]))}"
         kind = f"case {comparison.cases[0, pair]}"
-        kind += f", {strong}" if (strong := comparison.strength(0, pair)) else ""
+        kind += f", a {strong} conclusion" if (strong := comparison.strength(0, pair)) else ""
         settled = {
             True: "no further judgment can turn the order",
-            False: "judging further documents could still turn the order",
+            False: "in principle, were any unjudged document of any of these runs to be relevant, further"
+            " judgments could still turn the order",
             None: "whether further judgments could turn the order is not known",
         }[comparison.settled(0, pair)]
         if tests.significant[pair]:
@@ -158,8 +238,8 @@ def _lead(comparison: Comparison, first: str, second: str) -> Iterator[str]:
         else:
             yield f"That lead is not significant ({p}; {kind}), and {settled}."
         if comparison.holds is not None:
-            told = comparison.holds.tell(0, pair, comparison.names(pair)[0])
-            yield f"{told[0].upper()}{told[1:]}."
+            told = comparison.holds.tell(0, pair, comparison.names(pair), float(tests.difference[pair]))
+            yield f"What is probable: {told}."
     runs = comparison.runs
     place = runs.index(first)
     alike = [
@@ -186,8 +266,9 @@ def _trusted(comparison: Comparison | Missing) -> Iterator[str]:
         yield f"Nothing was compared. {comparison.reason}"
         return
     yield (
-        "A conclusion is strong where the run that comes out better was not judged more than the other (cases"
-        " 1 and 3), and settled where no judgment of the unjudged documents could turn the order."
+        "A conclusion is strong where the run that comes out better was not judged significantly more than"
+        " the other (case 3), or where none comes out better and both were judged alike (case 1). It is"
+        " settled where no judgment of the unjudged documents that these runs retrieved could turn the order."
     )
     for number, measure in enumerate(comparison.measures):
         cases = comparison.counts()[number].tolist()
@@ -219,7 +300,9 @@ def _doubtful(comparison: Comparison | Missing) -> Iterator[str]:
         if four:
             told.append(f"in {four:,} the better run was also judged significantly more (case 4)")
         if two:
-            told.append(f"in {two:,} no difference was found, but one run was judged more (case 2)")
+            told.append(
+                f"in {two:,} no difference was found, but one run was judged significantly more (case 2)"
+            )
         if told:
             yield f"By {measure}, {counted(two + four, 'conclusion')} {_be(two + four)} weak: {listed(told)}."
         if one:
@@ -253,7 +336,7 @@ def _depth(found: Found) -> Iterator[str]:
     if isinstance(found.stability, Missing):
         yield f"Depths were not looked at. {found.stability.reason}"
     else:
-        yield from _stable(found.stability)
+        yield _stable(found.stability)
 
 
 def _told(statement: Statement, *, why: bool) -> str:
@@ -261,15 +344,21 @@ def _told(statement: Statement, *, why: bool) -> str:
     return f"{text} {statement.why}" if why else text
 
 
-def _stable(found: Stability) -> Iterator[str]:
+def _stable(found: Stability) -> str:
     parts = []
     for one in found.measures:
         begin = one.volatility.stable_from()
         parts.append(f"by {one.name} " + ("at no depth" if begin is None else f"from k = {begin:,} on"))
-    yield (
+    told = (
         f"The order of the runs is stable {listed(parts, len(parts))}: from there to {int(found.ks[-1]):,}"
         f" any two depths agree with a tau of {THRESHOLD:g} or more."
     )
+    if found.pool.depth and found.pool.depth < found.ks[-1]:
+        told += (
+            f" That an order is stable is no reason to go deeper than the pool, {found.pool.depth:,}: below"
+            " it what was not judged counts as not relevant, at every depth alike."
+        )
+    return told
 
 
 # -- what to do ------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ TERMS: Mapping[str, str] = {
     "run": "One system's ranked lists of documents, one for each topic.",
     "run_a": "The first run of the pair; differences are this run less the other.",
     "run_b": "The second run of the pair.",
+    "pair": "The two runs; differences are the first less the second.",
     "group": "Who submitted the run.",
     "kind": "How the run was made, as the info file says: automatic, manual and so on.",
     "pooled": "Whether the run's first documents went into the pool that was judged.",
@@ -25,8 +26,8 @@ TERMS: Mapping[str, str] = {
     "collection": "The judgments, by the name of their file.",
     # values
     "value": "The mean over topics; an unjudged document counts as not relevant.",
-    "lower": "The least that the value can be, whatever the unjudged documents turn out to be.",
-    "upper": "The most that the value can be, whatever the unjudged documents turn out to be.",
+    "lower": "The least that the value can be, whatever the unjudged documents of these runs are.",
+    "upper": "The most that the value can be, whatever the unjudged documents of these runs are.",
     "unjudged": "How much, or what share of the documents, rests on documents that nobody judged.",
     "tail": "What documents below the end of the list could still add to the value.",
     "judged": "The share of the documents that the measure looks at which somebody judged; or their number.",
@@ -39,9 +40,9 @@ TERMS: Mapping[str, str] = {
     "adjusted p": "The p of the pair, raised because many pairs were tested at once.",
     "assessment": "How far a run was judged: A_p, the share of its first documents that were; for a pair, the"
     " difference of the two; for a collection, its tau with MAP.",
-    "case": "Where the pair stands in the decision matrix of Baillie et al.: 1 and 3 are strong; 2 and 4 are"
-    " weak, for there one run was judged significantly more.",
-    "settled": "Yes: no judgment of the unjudged documents could turn the order of the two runs.",
+    "case": "Where the pair stands in the decision matrix of Baillie et al.: conclusions 1 and 3 are strong;"
+    " 2 and 4 are weak, for there one run (in 4 the better one) was judged significantly more.",
+    "settled": "Yes: no judgment of unjudged documents of any of these runs could turn the order of the two.",
     "holds": "The chance that a paired t test of the two alone says the same once more documents are judged:"
     " which, is named below.",
     "sign": "The chance that the same run of the two is ahead once these documents are judged.",

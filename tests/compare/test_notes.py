@@ -1,0 +1,33 @@
+"""What a comparison warns of is said once, however many measures it holds for."""
+
+from __future__ import annotations
+
+import numpy as np
+from tests.compare.test_flips import run, table
+
+from sounding.compare import notes
+
+
+def test_a_warning_that_holds_for_several_measures_is_said_once_and_the_others_are_counted() -> None:
+    values = table(12, 30)
+    values[0] += 0.3
+    clear = values.copy()
+    clear[1] += 0.6
+    tests = [run(one, correction="holm", permutations=1_319) for one in (values, clear, np.flip(values, 0))]
+    assert [len(one.notes) for one in tests] == [1, 1, 1]
+    assert tests[0].notes != tests[1].notes
+    (told,) = notes.test_notes(tests[:2])
+    assert told.startswith("Which pairs are significant hangs on the seed: no draw of 1,319")
+    assert told.endswith("or correction max-t; by 1 more measure it is much the same.")
+    # Word for word the same is one warning, and nothing is counted.
+    (told,) = notes.test_notes([tests[0], tests[2]])
+    assert told.endswith("or correction max-t.")
+
+
+def test_different_warnings_stay_apart() -> None:
+    values = table(12, 30)
+    values[0] += 0.3
+    tests = [run(values, correction="holm", permutations=draws) for draws in (999, 1_319)]
+    first, second = notes.test_notes(tests)
+    assert first.startswith("No pair can be significant at 0.05: ")
+    assert second.startswith("Which pairs are significant hangs on the seed: ")

@@ -18,6 +18,9 @@ from sounding.errors import DataError
 MEASURES = ("AP", "nDCG@5", "RunID", "P@3")
 
 
+OTHER = "^kept holds run0-.*, made with other judgments, measures, policies or another version; give another"
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -113,19 +116,37 @@ def test_runs_can_be_added_later(folder: Path) -> None:
     assert before.items() <= after.items()
 
 
-def test_whatever_changes_a_value_makes_it_new(folder: Path) -> None:
+def test_whatever_changes_a_value_makes_it_new_or_is_refused(folder: Path) -> None:
     evaluate()
     before = times(folder / "kept")
     write_run(folder / "runs" / "run2.txt", 6)  # another run under the same name
     same(evaluate(), evaluate(results=None))
     changed = {name for name, time in times(folder / "kept").items() if before.get(name) != time}
     assert {name.split("-")[0] for name in changed} == {"run2"}
-    for choices in ({"policies": Policies(depth=3)}, {"measures": ["AP"]}, {"residual": "early.txt"}):
-        (folder / "early.txt").write_text((folder / "qrels.txt").read_text()[:200].rpartition("\n")[0] + "\n")
-        same(evaluate(**choices), evaluate(results=None, **choices))
+    kept = times(folder / "kept")
+    (folder / "early.txt").write_text((folder / "qrels.txt").read_text()[:200].rpartition("\n")[0] + "\n")
+    others: list[dict[str, Any]] = [
+        {"policies": Policies(depth=3)},
+        {"measures": [*MEASURES, "P@4"]},
+        {"residual": "early.txt"},
+    ]
+    for number, choices in enumerate(others):
+        with pytest.raises(DataError, match=OTHER):
+            evaluate(**choices)
+        same(evaluate(results=f"other{number}", **choices), evaluate(results=None, **choices))
     with (folder / "qrels.txt").open("a") as file:
         file.write("7 0 new 1\n")
-    same(evaluate(), evaluate(results=None))
+    with pytest.raises(DataError, match=OTHER):
+        evaluate()
+    assert times(folder / "kept") == kept
+    same(evaluate(results="anew"), evaluate(results=None))
+
+
+def test_a_folder_with_tables_of_something_else_is_refused(folder: Path) -> None:
+    (folder / "kept").mkdir()
+    (folder / "kept" / "mine.parquet").write_text("")
+    with pytest.raises(DataError, match=r"^kept holds mine\.parquet, made with other judgments"):
+        evaluate()
 
 
 def test_a_run_of_the_same_size_and_an_earlier_round_that_only_runs_feel_are_noticed(folder: Path) -> None:
@@ -139,7 +160,8 @@ def test_a_run_of_the_same_size_and_an_earlier_round_that_only_runs_feel_are_not
     early = folder / "early.txt"
     for text in (unjudged[0], "".join(unjudged)):
         early.write_text(text)
-        same(evaluate(residual=early), evaluate(results=None, residual=early))
+        with pytest.raises(DataError, match=OTHER):
+            evaluate(residual=early)
 
 
 def test_a_file_that_is_not_ours_or_was_cut_is_written_anew(folder: Path) -> None:

@@ -1,7 +1,8 @@
 """A folder of results: one Parquet file a run, written when the run is done, found again the next time.
 
 The files are plain tables with the same columns, so that DuckDB, Polars or pandas read the whole folder
-at once. A file is used again only where run, judgments, measures, policies and version are the same.
+at once, and all of one evaluation: a folder of other judgments, measures, policies or another version is
+refused. A file is used again only where its run is as it was.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from sounding.measures import Measure
 from sounding.policies import Policies
 from sounding.workers import apart
 
-_DIGITS = 12  # of the digest in a file's name
+_DIGITS = 12  # of the digest of a run in a file's name, and of that of the settings
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -120,7 +121,7 @@ class ResultsFolder:
         source = _file_of(place)
         where = source if is_remote(source) else str(Path(source).resolve())
         name = re.sub(r"[^A-Za-z0-9._-]", "_", place[1] or plain_name(source))[:80]
-        return self.folder / f"{name}-{_digest(self.settings, where, place[1] or '')[:_DIGITS]}.parquet"
+        return self.folder / f"{name}-{_digest(where, place[1] or '')[:_DIGITS]}-{_ending(self.settings)}"
 
     def _made_from(self, place: Place) -> str:
         """A digest of the run as it is now, and of the settings."""
@@ -159,10 +160,27 @@ def results_folder(
         __version__, *map(str, measures), repr(policies), *choices, *qrels.topics,
         *(b"" if column is None else column.tobytes() for column in columns),
     )  # fmt: skip
+    _refuse_others(path, settings)
     return ResultsFolder(
         folder=path, qrels=qrels.source, measures=measures, topics=qrels.topics,
         policies=policies.describe(), settings=settings,
     )  # fmt: skip
+
+
+def _ending(settings: str) -> str:
+    """How the names of all files of one evaluation end."""
+    return f"{settings[:_DIGITS]}.parquet"
+
+
+def _refuse_others(folder: Path, settings: str) -> None:
+    """Refuse a folder with tables of something else: whoever reads it whole would mix them up."""
+    others = (path.name for path in folder.glob("*.parquet") if not path.name.endswith(_ending(settings)))
+    other = min(others, default=None)
+    if other is not None:
+        raise DataError(
+            f"{folder} holds {other}, made with other judgments, measures, policies or another version;"
+            " give another folder, or remove this one"
+        )
 
 
 def _file_of(place: Place) -> str:

@@ -20,7 +20,6 @@ from sounding.calibration.holding import (
     holding,
     holds,
     pair_chances,
-    session_chances,
 )
 from sounding.calibration.until import parse_until
 from sounding.compare.holds import shown_chance
@@ -28,12 +27,9 @@ from sounding.compare.pairs import all_pairs
 from sounding.data.simulation import Collection, simulate_collection
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
-from sounding.evaluation import evaluate
 from sounding.measures import parse_measures
-from sounding.mtc import Session, known_judgments
 from sounding.policies import Policies
 from sounding.regrading import read_regrading
-from sounding.retrieved import read_retrieved
 
 
 def small(seed: int = 0) -> Collection:
@@ -190,26 +186,6 @@ def test_some_pairs_have_the_chances_that_they_have_among_all() -> None:
     every = holds(made.qrels, made.runs, ["P@10"], until="runs:60")
     some = holds(made.qrels, made.runs, ["P@10"], until="runs:60", pairs=all_pairs(10)[[3, 7]])
     assert (some.conclusion[0] == every.conclusion[0, [3, 7]]).all()
-
-
-@pytest.mark.parametrize("measure", ["AP", "nDCG@10", "P@5"])
-def test_chances_of_a_session_are_those_of_its_draws(measure: str) -> None:
-    """Present values by the ordinary evaluation of lists cut to the depth that counts."""
-    made = small(5)
-    near = made.qrels.keep(np.asarray(made.qrels.pool_ranks) <= 5)
-    retrieved = read_retrieved(made.runs, topics=near.topics)
-    given, elsewhere = known_judgments(retrieved, near)
-    session = Session(retrieved, given=given, elsewhere=elsewhere, measure=measure, depth=20)
-    found = session_chances(session, retrieved.grades(near), elsewhere)
-    present = evaluate(near, made.runs, [measure], policies=Policies(depth=20)).values[:, 0]
-    drawn = session.drawn_values().transpose(1, 2, 0).astype(float)
-    pairs = all_pairs(len(made.runs))
-    concluded, conclusion, _ = pair_chances(present, drawn, pairs, 0.05)
-    words = {1: "better", -1: "worse", 0: "not distinguished"}
-    for (a, b), side, chance in zip(pairs.tolist(), concluded.tolist(), conclusion.tolist(), strict=True):
-        assert found[a, b][0] == words[side]
-        assert found[a, b][1] == pytest.approx(chance, abs=1e-6)
-        assert found[b, a] == (words[-side], found[a, b][1])
 
 
 def test_too_few_draws_are_refused_in_one_line() -> None:

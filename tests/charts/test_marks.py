@@ -485,8 +485,8 @@ def test_judging_starts_with_the_first_judgment_and_marks_what_is_wanted() -> No
 def test_a_forecast_has_a_band_and_says_how_many_completions_it_is_of() -> None:
     specification = drawn("confidence_forecast")
     (pane,) = panes(specification)
-    assert [row["judgments"] for row in rows(specification, layer_of(pane, "line"))] == [8, 20]
-    assert [row["lower"] for row in rows(specification, layer_of(pane, "area"))] == [0.85, 0.9]
+    assert [row["judgments"] for row in rows(specification, layer_of(pane, "line"))] == [0, 8, 20]
+    assert [row["lower"] for row in rows(specification, layer_of(pane, "area"))] == [0.8, 0.85, 0.9]
     assert any("median of 8 completions" in text for text in texts(specification))
 
 

@@ -11,8 +11,10 @@ import pytest
 from tests.e2e.calling import Call, caller
 
 from sounding.calibration.calibrate import COLUMNS
+from sounding.calibration.calibrate import calibrate as calibration
 from sounding.calibration.claims import CLAIMS
 from sounding.cli import main
+from sounding.report.calibration_tables import reliability_rows
 
 PAIR = ("auk-1", "bittern-1")
 FEW = ("--hide", "pool:3", "--until", "pool:30", "--draws", "10", "--resamples", "10")
@@ -88,6 +90,30 @@ def test_the_reliability_diagram_is_written(calibrate: Call, tmp_path: Path) -> 
     assert status == 0
     assert f"chart: {chart}" in err
     assert "How often what was said came true" in chart.read_text()
+
+
+def test_bins_with_few_pairs_are_not_drawn(inputs: tuple[str, ...]) -> None:
+    found = calibration(inputs[0], inputs[1], ["AP"], scenarios=["pool:10"], claims=["holds"], resamples=0)
+    bins = found.reliability_frame.filter(found.reliability_frame["part"] == "all")
+    every, drawn = bins["pairs"].to_list(), reliability_rows(found)["pairs"].to_list()
+    assert min(every) < 5
+    assert drawn == [pairs for pairs in every if pairs >= 5] != []
+
+
+def test_chances_of_the_t_test_beside_another_test_are_warned_of(calibrate: Call) -> None:
+    for test, warned in (("wilcoxon", True), ("t", False)):
+        status, _, err = calibrate(*FEW, "--claim", "holds", "--test", test, "--format", "csv")
+        assert status == 0
+        assert ("Beware: holds go by the t of a paired t test" in err) == warned
+
+
+def test_what_a_claim_says_beside_its_own_can_be_asked_for(calibrate: Call) -> None:
+    for asked in (("mtc interval",), ("mtc", "mtc interval")):
+        named = [word for name in asked for word in ("--claim", name)]
+        status, out, _ = calibrate(*FEW, *named, "--format", "csv")
+        assert status == 0
+        rows = [row for row in csv.DictReader(io.StringIO(out)) if row["part"] == "all"]
+        assert [row["claim"] for row in rows] == ["mtc", "mtc interval"]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +206,7 @@ def test_plan_shows_the_chance_beside_every_pair(capsys: pytest.CaptureFixture[s
     assert {one["conclusion"] for one in rows} <= {"better", "worse", "not distinguished"}
     assert all(0 <= float(one["holds"]) <= 1 for one in rows)
     _, out, _ = plan()
-    assert "once all documents that count are judged" in " ".join(out.split())
+    assert "once the first 40 documents of every run are judged" in " ".join(out.split())
 
 
 def test_plan_without_draws_has_no_chances_of_holding(

@@ -167,9 +167,9 @@ def test_runs_topics_and_judgments_are_added_later(
         "--qrels", files / "old.qrels",
     )  # fmt: skip
     said = capsys.readouterr().err
-    assert "2 topics read, 1 of them new or changed" in said
-    assert "1 runs added" in said
-    assert "old.qrels: 1 judgments, 1 of them new or changed" in said
+    assert "2 topics read, 1 new or changed" in said
+    assert "1 run added" in said
+    assert "old.qrels: 1 judgment, 1 new or changed" in said
     call("judge", "import", project, "--runs", files / "new.txt", expect=1)
     assert "there is a run 'new' already" in capsys.readouterr().err
     call("judge", "import", project, expect=2)
@@ -185,10 +185,114 @@ def test_status_shows_topics_and_the_order_of_the_runs(
     call("judge", "status", project)
     text = capsys.readouterr().out
     assert "6 documents judged; 4 relevant; " in text
-    assert "mean confidence of a pair of runs" in text
+    assert "Mean confidence of a pair of runs" in text
+    assert "one standard deviation" in text
     call("judge", "status", project, "--format", "json")
     tables = json.loads(capsys.readouterr().out)
-    assert "bm25" in json.dumps(tables)
+    assert [row["topic"] for row in tables["topics"]["rows"]] == ["301", "302"]
+    assert {row["run"] for row in tables["runs"]["rows"]} == {"bm25", "dense", "fused"}
+    assert tables["topics"]["judged"] == 6
+
+
+def test_csv_of_status_holds_the_one_table_that_was_asked_for(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call("judge", "status", project, "--format", "csv", expect=2)
+    assert "csv holds one table; give --view topics or --view runs" in capsys.readouterr().err
+    for view, header in (("runs", "run,expected,deviation,above the next"), ("topics", "topic,title,")):
+        call("judge", "status", project, "--format", "csv", "--view", view)
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0].startswith(header)
+        assert len(lines) == (4 if view == "runs" else 3)
+        assert {line.count(",") for line in lines} == {lines[0].count(",")}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--corpus", "runs/bm25.txt"], "bm25.txt:1: a line of a run; expected the text of a document"),
+        (["--corpus", "empty.jsonl"], "none of the 2 documents of the corpus has a text"),
+        (["--corpus", "docs.jsonl", "--level", "0"], "level 0 is the lowest grade"),
+        (["--corpus", "docs.jsonl", "-P", "strata=3"], "the order mtc has no parameters; 'strata' is given"),
+        (["--corpus", "docs.jsonl", "--topics", "docs.jsonl"], "docs.jsonl: the ids of the topics are those"),
+    ],
+)
+def test_files_in_the_wrong_place_are_named_in_one_line(
+    tmp_path: Path,
+    files: Path,
+    options: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (files / "empty.jsonl").write_text('{"id": "a"}\n{"id": "b"}\n')
+    monkeypatch.chdir(files)
+    call("judge", "init", tmp_path / "p", *options, expect=1)
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "p").exists()
+
+
+def test_no_topics_at_all_are_not_taken_for_none(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call("judge", "user", project, "bob", "--topics", "", expect=1)
+    assert "--topics names no topic; give ids with commas" in capsys.readouterr().err
+
+
+def test_export_leaves_out_topics_that_are_not_in_use_and_says_so(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge_some(project)
+    with open_project(project) as opened:
+        opened.store.save_topic("302", title="whales", status="dropped")
+    call("judge", "export", project, "qrels")
+    told = capsys.readouterr()
+    assert {line.split()[0] for line in told.out.splitlines()} == {"301"}
+    assert "1 judged topic not in use (candidate or dropped), such as 302: left out" in told.err
+    call("judge", "export", project, "qrels", "--all-topics")
+    told = capsys.readouterr()
+    assert {line.split()[0] for line in told.out.splitlines()} == {"301", "302"}
+    assert "not in use" not in told.err
+
+
+def test_import_names_topics_and_documents_that_the_project_does_not_have(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def values() -> list[float]:
+        call("judge", "status", project, "--format", "json", "--view", "runs")
+        rows = json.loads(capsys.readouterr().out)["rows"]
+        return [row["expected"] for row in rows if row["run"] in ("bm25", "dense", "fused")]
+
+    before = values()
+    run = tmp_path / "strange.txt"
+    run.write_text(
+        "".join(f"{topic} Q0 {doc} 1 9 strange\n" for topic, doc in (("301", "d01"), ("999", "d01")))
+    )
+    call("judge", "import", project, "--runs", run)
+    assert "1 run added; 1 topic left out, such as 999: the project does not have" in capsys.readouterr().err
+    assert values() == pytest.approx(before, abs=0.05)  # a topic that nobody judges would take a third
+    with open_project(project) as opened:
+        assert opened.engine.topics() == TOPICS
+    run = tmp_path / "elsewhere.txt"
+    run.write_text("301 Q0 nowhere 1 9 elsewhere\n")
+    call("judge", "import", project, "--runs", run)
+    assert "1 document not in the corpus, such as nowhere of topic 301" in capsys.readouterr().err
+    run = tmp_path / "other.txt"
+    run.write_text("999 Q0 d01 1 9 other\n")
+    call("judge", "import", project, "--runs", run, expect=1)
+    assert (
+        "run 'other' has none of the project's topics; it has '999', the project '301'"
+        in capsys.readouterr().err
+    )
+    qrels = tmp_path / "old.qrels"
+    qrels.write_text("301 0 d01 1\n301 0 nowhere 1\n999 0 d01 1\n")
+    call("judge", "import", project, "--qrels", qrels)
+    said = capsys.readouterr().err
+    assert "2 judgments, 2 new or changed; 1 topic left out, such as 999" in said
+    assert "1 document not in the corpus, such as nowhere of topic 301" in said
+    qrels.write_text("999 0 d01 1\n")
+    call("judge", "import", project, "--qrels", qrels, expect=1)
+    assert "none of the project's topics; it has '999', the project '301'" in capsys.readouterr().err
 
 
 def test_verify_names_every_difference_and_fails(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

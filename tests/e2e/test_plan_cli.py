@@ -19,7 +19,7 @@ from sounding.data.formats import read_qrels
 from sounding.data.run_info import read_run_info
 from sounding.mtc import Session, known_judgments
 from sounding.mtc.planning import Course
-from sounding.report.mtc_tables import course_rows
+from sounding.report.mtc_tables import course_rows, forecast_note
 from sounding.retrieved import Retrieved, read_retrieved
 
 ROOT = Path(__file__).parents[2]
@@ -147,8 +147,66 @@ def test_people_see_ranking_pairs_documents_and_what_judging_brings(call: Call) 
     before, after, low, high = map(float, found.groups())
     assert low <= after <= high
     assert f"Confidence {before:.3f} after" in said
-    assert re.search(r"Of 15 pairs, \d+ proven whatever the rest is, \d+ probable at 0\.95, \d+ open", said)
+    assert re.search(
+        r"Of 15 pairs, \d+ proven by a bound, whatever the rest is, \d+ probable at 0\.95, \d+ open", said
+    )
     assert "Truth: AP of the first 20 documents of each run on 5 topics, were all of them judged." in said
+    assert "Low and high: the middle 95% by the model. This is no confidence interval" in said
+    assert "a draw in which two runs are equal counts half" in said
+    probable = re.search(r"\d\.\d{3} probable", said.partition("Truth:")[0])
+    assert ("Among nearly equal runs, claims of 0.95 were right 0.86 to 0.89" in said) == bool(probable)
+
+
+def test_an_order_that_only_a_tie_can_spoil_is_at_least_even(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only the third document of the first list is open: relevant, the list is better; else both are equal."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "first").write_text("1 Q0 a 1 3 x\n1 Q0 b 2 2 x\n1 Q0 c 3 1 x\n")
+    (tmp_path / "second").write_text("1 Q0 a 1 3 y\n1 Q0 d 2 2 y\n1 Q0 e 3 1 y\n")
+    (tmp_path / "judged").write_text("1 0 a 1\n1 0 b 0\n1 0 d 0\n1 0 e 0\n")
+    plan = caller(capsys, "plan", "judged", "first", "second", "--jobs", "1", "--format", "json", "--view")
+    pair = json.loads(plan("pairs")[1])["rows"][0]
+    (document,) = json.loads(plan("documents")[1])["rows"]
+    assert (pair["run"], document["doc"]) == ("x", "c")
+    # 200 draws: the chance of c, plus half of the rest, to within four standard errors.
+    sure = document["chance"] + (1 - document["chance"]) / 2
+    assert pair["confidence"] == pytest.approx(sure, abs=4 * 0.5 * (0.25 / 200) ** 0.5)
+    assert pair["confidence"] > 0.5
+
+
+@pytest.mark.parametrize("measure", ["AP", "nDCG@10"])
+def test_chances_that_conclusions_hold_are_those_of_compare(
+    call: Call, capsys: pytest.CaptureFixture[str], measure: str
+) -> None:
+    chosen = ("qrels.txt", "runs", "-m", measure, "--depth", "20", "--jobs", "1", "--format", "csv")
+    ours = {(row["run"], row["other"]): row for row in read(call(*chosen, "-n", "0", "--view", "pairs")[1])}
+    theirs = caller(capsys, "compare")(*chosen, "--holds", "--until", "runs:20")[1]
+    turned = {"better": "worse", "worse": "better"}
+    rows = read(theirs)
+    assert len(rows) == len(ours) == 15
+    assert len({row["holds"] for row in rows}) > 10
+    for row in rows:
+        pair, said = (row["run_a"], row["run_b"]), row["conclusion"]
+        if pair not in ours:
+            pair, said = pair[::-1], turned.get(said, said)
+        assert ours[pair]["conclusion"] == said
+        assert float(ours[pair]["holds"]) == pytest.approx(float(row["holds"]), abs=1e-12)
+
+
+def test_where_no_chance_can_be_drawn_the_plan_stands_without_it(call: Call, trial: Path) -> None:
+    (trial / "three").write_text("3 Q0 f1 1 8 three\n")
+    status, out, err = call("some", "one", "three", *QUICK, "--view", "pairs")
+    assert status == 0
+    assert "holds" not in out
+    assert err.startswith("whether conclusions hold is not said: three: no topic in common")
+
+
+def test_a_conclusion_against_the_expected_order_is_explained(call: Call) -> None:
+    for seed in ("0", "1"):
+        argument = ("qrels.txt", "runs", *QUICK, "--view", "pairs", "--seed", seed)
+        against = any(row["conclusion"] == "worse" for row in read(call(*argument, "--format", "csv")[1]))
+        assert ("Conclusion worse: by what is judged so far" in words(call(*argument)[1])) == against
 
 
 def test_a_confidence_is_reached_after_so_many_judgments_and_hours(call: Call) -> None:
@@ -164,13 +222,13 @@ def test_a_confidence_is_reached_after_so_many_judgments_and_hours(call: Call) -
         assert course["confidence"][-1] >= 0.9 > course["confidence"][-2]
     needed = sorted(row["judgments"] for row in body["rows"])
     said = words(call(*argument)[1])
-    assert f"About {needed[0]} more judgments ({needed[0] / 60:.1f} hours) for 0.9; {needed[0]} to" in said
+    assert f"About {needed[0]} more judgments ({needed[0]} minutes) for 90%; {needed[0]} to" in said
     assert f"{needed[1]} in 2 of 2 completions drawn" in said
 
 
 def test_what_takes_too_long_is_given_up_and_said(call: Call) -> None:
     _, out, _ = call("qrels.txt", "runs", *QUICK, "--to", "0.99", "--most", "3")
-    assert "In none of 2 completions did 3 judgments reach 0.99. Given up after 3 judgments" in words(out)
+    assert "In none of 2 completions did 3 judgments reach 99%. Given up after 3 judgments" in words(out)
 
 
 def test_nothing_judged_is_a_beginning(call: Call) -> None:
@@ -225,11 +283,31 @@ def test_a_forecast_holds_what_each_completion_had_come_to() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("needed", "said"),
+    [
+        ((8, 8, 8), "At most 8 more judgments (4 minutes) for 90%; in 3 of 3 completions drawn from what is"
+         " believed now; the first look is after 8."),
+        ((8, 8, 20), "At most 8 more judgments (4 minutes) for 90%; 8 or fewer to 20 in 3 of 3 completions"
+         " drawn from what is believed now, to within a tenth."),
+        ((11, 30, 60), "About 30 more judgments (15 minutes) for 90%; 11 to 60 in 3 of 3 completions drawn"
+         " from what is believed now, to within a tenth."),
+        ((11, 300, 400), "About 300 more judgments (2.5 hours) for 90%; 11 to 400 in 3 of 3 completions drawn"
+         " from what is believed now, to within a tenth."),
+    ],
+)  # fmt: skip
+def test_a_forecast_knows_when_it_first_looked(needed: tuple[int, ...], said: str) -> None:
+    courses = [Course((0, number), (0.5, 0.9), True, False) for number in needed]
+    assert forecast_note(courses, 0.9, 30) == said
+
+
 @pytest.mark.parametrize("measure", ["P@5", "nDCG@10", "RBP", "AP(rel=2)"])
 def test_other_measures_are_planned_for_as_well(call: Call, measure: str) -> None:
     status, out, _ = call("qrels.txt", "runs", *QUICK, "-m", measure, "--prior", "0.5", "--next", "1")
     assert status == 0
-    assert "confidence by normal." in out
+    approximate = ": an approximation, rough where few documents" in words(out)
+    assert approximate == (measure in ("nDCG@10", "AP(rel=2)"))  # divided by what depends on relevance
+    assert "confidence by normal" in out
     assert f"Truth: {measure[:3]}" in out
 
 
@@ -251,11 +329,9 @@ def test_everything_judged_is_proven_and_nothing_is_left(call: Call) -> None:
     said = words(out)
     assert status == 0
     assert "one 0.6667 0.6667 0.6667 1.000 proven" in said
-    assert (
-        "1 proven whatever the rest is, 0 probable at 0.95, 0 open: judging may stop, for nothing can" in said
-    )
+    assert "1 proven by a bound, whatever the rest is, 0 probable at 0.95, 0 open: judging may stop" in said
     assert "Nothing is left to judge." in said
-    assert "The confidence is 0.9 or more already." in said
+    assert "The confidence is 90% or more already." in said
 
 
 def test_equal_runs_are_called_equal_and_no_confidence_is_promised(call: Call) -> None:
@@ -263,7 +339,7 @@ def test_equal_runs_are_called_equal_and_no_confidence_is_promised(call: Call) -
     said = words(out)
     assert status == 0
     assert "0 open, 1 equal whatever is judged: judging may stop, for nothing can change the order." in said
-    assert "In none of 2 completions did 3 judgments reach 0.9. Runs that stay equal" in said
+    assert "In none of 2 completions did 3 judgments reach 90%. Runs that stay equal" in said
 
 
 @pytest.mark.parametrize(
@@ -281,6 +357,11 @@ def test_equal_runs_are_called_equal_and_no_confidence_is_promised(call: Call) -
         (("some", "one", "two", "--confidence", "full"), 2, "unknown confidence 'full'"),
         (("some", "one", "two", "-m", "ERR"), 2, "ERR is no sum over documents"),
         (("some", "one", "two", "-m", "P@200"), 2, "P@200 looks deeper than the 100 documents"),
+        (("some", "one", "two", "-m", "AP", "-m", "P@10"), 2, "-m AP P@10: runs are compared by one measure"),
+        (("some", "one", "two", "--info", "i"), 2, "--info says which runs --pool-depth cuts the pool by"),
+        (("some", "one", "two", "-o", "x.docx"), 2, "x.docx: no format goes by '.docx'"),
+        (("one", "some", "two"), 1, "QRELS comes first, then RUN..."),
+        (("runs", "qrels.txt"), 1, "runs: this is a folder; expected a file; QRELS comes first, then RUN..."),
         (("some", "one", "two", "--to", "1"), 2, "--to 1: expected a confidence between 0.5 and 1"),
         (("some", "one", "two", "--sure", "0.3"), 2, "--sure 0.3: expected a confidence above 0.5"),
         (("some", "one", "two", "--open", "0.3"), 2, "--open 0.3: expected a confidence above 0.5, at most 1"),

@@ -96,7 +96,35 @@ def test_the_table_for_people_has_means_over_seeds_and_what_it_cost(call: Call) 
     said = words(out)
     assert "Means over 2 seeds." in said
     assert re.search(r"mtc: confidence [\d.]+ (after|by) \d+ judgments, [\d.]+% of a pool of \d+;", said)
-    assert "what nobody judged is not relevant." in said
+    counted = re.search(r"what nobody judged, (\d+) of (\d+) documents, is not relevant\.", said)
+    assert counted
+    assert 0 <= int(counted[1]) < int(counted[2])
+
+
+def test_documents_that_nobody_judged_are_counted(call: Call) -> None:
+    out = call("some", "one", "two", *QUICK)[1]
+    assert "what nobody judged, 2 of 4 documents, is not relevant." in words(out)  # d3 and d4 of topic 1
+
+
+def test_strategies_may_be_listed_or_repeated(call: Call) -> None:
+    argument = ("qrels.txt", "runs", *QUICK, "--format", "csv", "--strategy")
+    assert call(*argument, "mtc", "--strategy", "rank")[1] == call(*argument, "mtc,rank")[1]
+
+
+def test_json_holds_all_that_is_asked_for_and_csv_says_what_it_leaves_out(call: Call) -> None:
+    asked = (
+        "qrels.txt", "runs", *QUICK, "--strategy", "mtc", "--tables", "--pairs", "3", "--leave-out",
+        "--histogram", "auk-1", "bittern-2", "--format",
+    )  # fmt: skip
+    body = json.loads(call(*asked, "json")[1])
+    assert [row["judgments"] for row in body["rows"]][-1] == 24
+    for name in ("values", "topics", "differences", "pairs", "leave-out", "histogram"):
+        alone = json.loads(call(*asked, "json", "--view", name)[1])["rows"]
+        assert body[name] == alone != []
+    status, out, err = call(*asked, "csv")
+    assert status == 0
+    assert len(read(out)) == len(body["rows"])
+    assert "csv holds the curves alone, not values, topics, differences, pairs, leave-out, histogram" in err
 
 
 def test_values_topics_and_differences_agree_with_an_evaluation(call: Call, trial: Path) -> None:

@@ -157,7 +157,7 @@ def calibrate(
     wanted = parse_measures(measures)
     check_choices(wanted, policies)
     asked = [parse_scenario(text) for text in dict.fromkeys(scenarios)]
-    names = list(CLAIMS) if claims is None else [find_claim(name).name for name in dict.fromkeys(claims)]
+    names = list(CLAIMS) if claims is None else list(dict.fromkeys(find_claim(name).name for name in claims))
     _check_numbers(repeats, draws, resamples)
     whole = parse_until(until)
     regrading = read_regrading(

@@ -37,6 +37,7 @@ from sounding.uncertainty import value_bounds
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+INTERVAL = " interval"  # how the name of what `mtc` says of each run ends
 NORMAL_95 = 1.959963984540054  # of a normal distribution: 95% lie within so many deviations
 
 
@@ -164,10 +165,11 @@ def claim(name: str, *, needs_draws: bool = False) -> Callable[[Ask], Ask]:
 
 
 def find_claim(name: str) -> Claim:
-    """The claim of that name; an error with the nearest names otherwise."""
-    if name not in CLAIMS:
+    """The claim of that name, or that gives it beside its own; an error with the nearest names otherwise."""
+    own = name.removesuffix(INTERVAL) if name in (f"mtc{INTERVAL}", f"mtc-0.5{INTERVAL}") else name
+    if own not in CLAIMS:
         raise UnknownNameError("claim", name, CLAIMS)
-    return CLAIMS[name]
+    return CLAIMS[own]
 
 
 @claim("holds", needs_draws=True)
@@ -292,7 +294,7 @@ def _mtc(seen: Situation, name: str, prior: str) -> Iterator[Forecasts]:
     )
     yield seen.of_pairs(name, confidence.of_pairs()[first, second], right)
     reach = NORMAL_95 * confidence.deviations + 1e-6  # drawn values are in single precision
-    yield seen.of_runs(f"{name} interval", SURE, np.abs(truth - confidence.values) <= reach)
+    yield seen.of_runs(f"{name}{INTERVAL}", SURE, np.abs(truth - confidence.values) <= reach)
 
 
 def _listings(seen: Situation) -> Listings:

@@ -19,16 +19,13 @@ from numpy.typing import NDArray
 from sounding.calibration.completions import DRAWS, Completions, completed
 from sounding.calibration.until import Flags, Until, parse_until
 from sounding.collection.contributors import contributing_runs
-from sounding.compare.holds import CONCLUSIONS, Holds
+from sounding.compare.holds import Holds
 from sounding.compare.pairs import Pairs, all_pairs, blocks, differences, grid_decimals
 from sounding.compare.requests import check_choices
 from sounding.compare.student import critical, ratio
 from sounding.data.simulation import RunInfo
 from sounding.errors import DataError
 from sounding.measures import Measure, parse_measures
-from sounding.mtc.completions import known_values
-from sounding.mtc.lists import topic_lists
-from sounding.mtc.session import Session
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.ranking import Values
 from sounding.regrading import Regrading, View, read_regrading
@@ -181,29 +178,6 @@ def holds(
         regrading, wanted, considered, whole, pairs=pairs, alpha=alpha, draws=draws, seed=policies.seed,
         processes=processes, progress=progress,
     )  # fmt: skip
-
-
-def session_chances(
-    session: Session, grades: Values, elsewhere: Sequence[float], *, alpha: float = ALPHA
-) -> dict[tuple[int, int], tuple[str, float]]:
-    """(run, other) -> what is concluded of the run by what is judged, and the chance that it holds.
-
-    Of the pairs that matter to a session, either way round; full judging means the documents that count for
-    it. `grades` are of every document, NaN where it is not judged; `elsewhere` counts relevant documents
-    that no run has, for each topic.
-    """
-    lists = topic_lists(session.retrieved, session.parameters.depth)
-    present = known_values(session.form, lists, grades >= session.form.level, np.asarray(elsewhere)).T
-    drawn = session.drawn_values().transpose(1, 2, 0).astype(np.float64)
-    pairs = session.pairs()
-    concluded, conclusion, _ = pair_chances(present, drawn, pairs, alpha)
-    found = {}
-    for (run, other), side, chance in zip(
-        pairs.tolist(), concluded.tolist(), conclusion.tolist(), strict=True
-    ):
-        found[run, other] = CONCLUSIONS[side], chance
-        found[other, run] = CONCLUSIONS[-side], chance
-    return found
 
 
 def pooled_runs(regrading: Regrading, info: Mapping[str, RunInfo] | None) -> Flags:

@@ -11,6 +11,7 @@ from sounding.commands.options import (
     output_options,
     policy_options,
     progress_bar,
+    qrels_first,
     remark,
     taken_info,
     taken_policies,
@@ -113,7 +114,8 @@ def _found(qrels: str, runs: tuple[str, ...], options: Options) -> Calibration:
     policies = taken_policies(options)
     files = find_runs(runs)
     repeats = _repeats(scenarios, options["repeats"])
-    with progress_bar(repeats, quiet=options["quiet"], label="hiding judgments") as progress:
+    bar = progress_bar(repeats, quiet=options["quiet"], label="hiding judgments")
+    with qrels_first(qrels), bar as progress:
         return calibrate(
             qrels, files, options["measures"], scenarios=scenarios, claims=options["claims"] or None,
             until=options["until"], info=taken_info(options),
@@ -157,11 +159,15 @@ def _repeats(scenarios: tuple[str, ...], repeats: int) -> int:
 
 
 def _draw(found: Calibration, options: Options) -> None:
-    from sounding.report.calibration_tables import reliability_rows
+    from sounding.report.calibration_tables import FEWEST, reliability_rows
     from sounding.report.charts import reliability_diagram, save
 
     rows = reliability_rows(found)
     if rows.is_empty():
-        raise DataError("none of these claims gives chances: there is nothing to draw; add --claim holds")
+        raise DataError(
+            f"none of these claims gives chances for {FEWEST} pairs or more: there is nothing to draw; add"
+            " --claim holds, or give more runs"
+        )
     save(reliability_diagram(rows), options["chart"])
-    remark(f"chart: {options['chart']}", quiet=options["quiet"])
+    note = f"chart: {options['chart']} (bins of fewer than {FEWEST} pairs are left out)"
+    remark(note, quiet=options["quiet"])

@@ -12,6 +12,42 @@ from sounding import policies as names
 from sounding.commands.options import progress_bar, remark, worker_options
 from sounding.errors import DataError, SoundingError
 
+PACKED = (".gz", ".bz2", ".xz", ".zst")
+OTHER_FORMATS = frozenset(
+    {
+        ".csv",
+        ".json",
+        ".jsonl",
+        ".ndjson",
+        ".yaml",
+        ".yml",
+        ".toml",
+        ".xml",
+        ".html",
+        ".md",
+        ".tex",
+        ".pdf",
+        ".docx",
+        ".xlsx",
+        ".ods",
+        ".arrow",
+        ".feather",
+        ".ipc",
+        ".avro",
+        ".orc",
+        ".h5",
+        ".pkl",
+        ".pickle",
+        ".npy",
+        ".npz",
+        ".db",
+        ".sqlite",
+        ".duckdb",
+        ".zip",
+        ".tar",
+    }
+)  # fmt: skip - suffixes of formats; any other is part of a name, such as input.bm25
+
 
 @click.command("convert", short_help="Runs and judgments to Parquet, and back.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
@@ -56,6 +92,7 @@ def command(files: tuple[str, ...], **options: Any) -> None:
     from sounding.data.sources import bytes_to_read, find_files
     from sounding.workers import map_outcomes
 
+    _refuse_suffix(options["output"], options["to"])
     sources = find_files(files)
     targets = _targets(sources, options["output"], options["to"])
     alone = len(sources) == 1
@@ -80,6 +117,20 @@ def command(files: tuple[str, ...], **options: Any) -> None:
     _remark_sizes(sources, targets, outcomes, quiet=options["quiet"])
     if failed:
         click.get_current_context().exit(1)
+
+
+def _refuse_suffix(target: str, to: str | None) -> None:
+    """Refuse a name that promises what is not written."""
+    suffixes = [suffix.lower() for suffix in Path(target).suffixes]
+    packed = bool(suffixes) and suffixes[-1] in PACKED
+    promised = suffixes[-2:-1] if packed else suffixes[-1:]
+    if packed and (to == "parquet" or promised == [".parquet"]):
+        raise click.UsageError(f"-o {target}: Parquet is compressed by itself; leave {suffixes[-1]!r} out")
+    if to is None and promised and promised[0] in OTHER_FORMATS:
+        raise click.UsageError(
+            f"-o {target}: {promised[0]!r} is not written; use .parquet, or .txt for TREC's text"
+            " (--to trec keeps the name)"
+        )
 
 
 def _converted(source: str, target: str, options: dict[str, Any], progress: Any) -> None:

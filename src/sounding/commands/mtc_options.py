@@ -13,6 +13,7 @@ from sounding.commands.options import (
     dask_option,
     pool_options,
     progress_bar,
+    qrels_first,
     taken_info,
     taken_judgments,
 )
@@ -36,7 +37,8 @@ def session_options(command: Command) -> Command:
     for option in reversed(
         (
             click.option(
-                "-m", "--measure", default="AP", show_default=True, metavar="M",
+                "-m", "--measure", multiple=True, default=("AP",), show_default=True, metavar="M",
+                callback=_only_one,
                 help="What the runs are compared by: AP, P@k, nDCG@k, DCG@k, RBP.",
             ),
             click.option(
@@ -91,6 +93,15 @@ def session_options(command: Command) -> Command:
     return command
 
 
+def _only_one(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> str:
+    """The one value of an option; several are refused, of which all but the last would be lost."""
+    if len(values) > 1:
+        raise click.UsageError(
+            f"{parameter.opts[0]} {' '.join(values)}: runs are compared by one measure at a time; give one"
+        )
+    return values[0]
+
+
 def taken_parameters(options: Options, **more: Any) -> Parameters:
     """What the options ask of a session, checked; wrong ones are refused as such, before files are read."""
     from sounding.mtc.forms import form_of
@@ -99,6 +110,8 @@ def taken_parameters(options: Options, **more: Any) -> Parameters:
 
     prior = DEFAULT if options["prior"] == MODEL else options["prior"]
     way: Any = options["confidence"] or ("draws" if prior == DEFAULT else "normal")
+    if options["info"] and options["pool_depth"] is None:
+        raise click.UsageError("--info says which runs --pool-depth cuts the pool by; give that as well")
     if not 0.5 < options["sure"] <= 1:
         raise click.UsageError(f"--sure {options['sure']:g}: expected a confidence above 0.5, at most 1")
     try:
@@ -126,14 +139,15 @@ def read_judgments(source: str, runs: tuple[str, ...], options: Options) -> tupl
     from sounding.data.formats import read_qrels
     from sounding.data.sources import find_runs
 
-    policies, info = _policies(options), taken_info(options)
-    if options["pool_depth"] is not None:
-        cut: tuple[Qrels, str | None] = taken_judgments(source, find_runs(runs), options, policies, info)
-        return cut
-    judgments = read_qrels(
-        source, format=options["qrels_format"], duplicates=options["duplicates"], fractional="accept"
-    )
-    return judgments, None
+    policies, info = session_policies(options), taken_info(options)
+    with qrels_first(source):
+        if options["pool_depth"] is not None:
+            cut: tuple[Qrels, str | None] = taken_judgments(source, find_runs(runs), options, policies, info)
+            return cut
+        judgments = read_qrels(
+            source, format=options["qrels_format"], duplicates=options["duplicates"], fractional="accept"
+        )
+        return judgments, None
 
 
 def read_lists(runs: tuple[str, ...], topics: Any, options: Options) -> Retrieved:
@@ -147,12 +161,13 @@ def read_lists(runs: tuple[str, ...], topics: Any, options: Options) -> Retrieve
     with progress_bar(len(files), quiet=options["quiet"], label="reading runs") as progress:
         return read_retrieved(
             files, depth=options["depth"], topics=topics, judged=topics is not None,
-            policies=_policies(options), run_format=options["run_format"], jobs=options["jobs"],
+            policies=session_policies(options), run_format=options["run_format"], jobs=options["jobs"],
             progress=progress,
         )  # fmt: skip
 
 
-def _policies(options: Options) -> Policies:
+def session_policies(options: Options) -> Policies:
+    """The policies that the options name."""
     from sounding.policies import Policies
 
     return Policies(

@@ -12,6 +12,7 @@ from sounding.commands.mtc_options import (
     read_lists,
     require_chart,
     session_options,
+    session_policies,
     taken_parameters,
     worth_sharing,
 )
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sounding.collection.strategy import Pick
+    from sounding.compare.holds import Holds
     from sounding.mtc import Confidence, Session
     from sounding.mtc.parameters import Parameters
     from sounding.mtc.planning import Course, Outlook
@@ -87,7 +89,7 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     proven = _proven(session, confidence, options)
     outlook = _outlook(session, picks, options) if "documents" in _shown(options) else None
     courses = None if options["wanted"] is None else _courses(session, options)
-    held = _held(session, judgments) if "pairs" in _shown(options) else None
+    held = _held(session, judgments, runs, options) if "pairs" in _shown(options) else None
     tables = _tables(session, confidence, proven, picks, outlook, courses, cut, held, options)
     write_tables(tables, options["format_name"], options["output"])
     if options["chart"] is not None:
@@ -172,15 +174,34 @@ def _proven(session: Session, confidence: Confidence, options: Options) -> NDArr
         return session.proven(pairs, progress)
 
 
-def _held(session: Session, judgments: Any) -> dict[tuple[int, int], tuple[str, float]] | None:
-    """What is concluded of pairs by now, and the chance that it holds; None: nothing is drawn, or judged."""
-    from sounding.calibration.holding import session_chances
-    from sounding.mtc import known_judgments
+def _held(session: Session, judgments: Any, runs: tuple[str, ...], options: Options) -> Holds | None:
+    """What is concluded of pairs by now, and the chance that it holds, as `compare --holds` has it.
 
-    if judgments is None or session.parameters.confidence != "draws":
+    None: nothing is judged, another model is asked for than chances are drawn from, or it cannot be said.
+    """
+    from dataclasses import replace
+
+    from sounding.calibration.holding import holds
+    from sounding.data.sources import STDIN, find_runs
+    from sounding.mtc.priors import DEFAULT
+
+    parameters, files = session.parameters, find_runs(runs)
+    other = (parameters.prior, parameters.confidence) != (DEFAULT, "draws")
+    if judgments is None or other:
         return None
-    _, elsewhere = known_judgments(session.retrieved, judgments, session.form.level)
-    return session_chances(session, session.retrieved.grades(judgments), elsewhere)
+    policies = replace(session_policies(options), depth=parameters.depth, seed=options["seed"])
+    try:
+        if STDIN in files:
+            raise DataError("the runs are read once more for it, and standard input comes once; give files")
+        with progress_bar(len(files), quiet=options["quiet"], label="drawing judgments") as progress:
+            return holds(
+                judgments, files, [parameters.measure], until=f"runs:{parameters.depth}",
+                pairs=session.pairs(), policies=policies, run_format=options["run_format"],
+                jobs=options["jobs"], progress=progress,
+            )  # fmt: skip
+    except DataError as error:
+        remark(f"whether conclusions hold is not said: {error}", quiet=options["quiet"])
+        return None
 
 
 def _outlook(session: Session, picks: list[Pick], options: Options) -> Outlook | None:
@@ -220,7 +241,7 @@ def _tables(
     outlook: Outlook | None,
     courses: list[Course] | None,
     cut: str | None,
-    held: dict[tuple[int, int], tuple[str, float]] | None,
+    held: Holds | None,
     options: Options,
 ) -> list[Table]:
     """All tables for people, one for programs."""

@@ -53,8 +53,8 @@ class Replayed:
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(
-    "--strategy", "strategies", default="mtc,rank", show_default=True, metavar="S,S...",
-    help="Who chooses: mtc, and any strategy of pool; pooling is another word for rank.",
+    "--strategy", "strategies", multiple=True, default=("mtc,rank",), show_default=True, metavar="S,S...",
+    help="Who chooses: mtc, and any strategy of pool; pooling is another word for rank. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--judgments", type=click.IntRange(1), default=1024, show_default=True, metavar="N",
@@ -107,7 +107,7 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     if options["format_name"] not in PEOPLE:
         from sounding.report.simulate_tables import replayed_truth_note
 
-        for note in (replayed_truth_note(parameters, retrieved), *found.cut):
+        for note in (replayed_truth_note(parameters, retrieved, truth), *found.cut):
             remark(note, quiet=options["quiet"])
 
 
@@ -119,7 +119,8 @@ def _checked(options: Options) -> Parameters:
     from sounding.collection.strategies import find_strategy
 
     view = options["view"]
-    options["strategies"] = [name.strip() for name in options["strategies"].split(",")]
+    asked = [name.strip() for text in options["strategies"] for name in text.split(",")]
+    options["strategies"] = list(dict.fromkeys(asked))
     for name in options["strategies"]:
         if name != MTC:
             try:
@@ -320,15 +321,32 @@ def _normality(found: _Found) -> Normality:
 
 
 def _tables(found: _Found) -> list[Table]:
-    """All that was asked for, for people; one table for programs."""
+    """All that was asked for, for people and in json; one table in other formats for programs."""
     options, view = found.options, found.options["view"]
-    for_people = options["format_name"] in PEOPLE
-    if view is None and for_people:
-        wanted = ["curves", *(["values", "topics", "differences"] if options["tables"] else [])]
-        wanted += [name for name in ("pairs", "leave-out", "histogram") if options[name.replace("-", "_")]]
-    else:
-        wanted = [view or "curves"]
-    return [table for name in wanted for table in _view(found, name, for_people)]
+    layout = options["format_name"]
+    wanted = ["curves", *_more(options)] if view is None else [view]
+    if layout in PEOPLE:
+        return [table for name in wanted for table in _view(found, name, for_people=True)]
+    first, *others = ((name, _view(found, name, for_people=False)) for name in _in_file(wanted, layout))
+    parts = {name: [row for table in tables for row in table.rows()] for name, tables in others}
+    if len(wanted) > 1 and layout != "json":
+        remark(
+            f"{layout} holds the curves alone, not {', '.join(wanted[1:])}: each comes with --view, and json"
+            " holds all",
+            quiet=options["quiet"],
+        )
+    return [replace(first[1][0], facts={**first[1][0].facts, **parts}), *first[1][1:]]
+
+
+def _more(options: Options) -> list[str]:
+    """The tables that are asked for beside the curves."""
+    asked = ["values", "topics", "differences"] if options["tables"] else []
+    return asked + [name for name in ("pairs", "leave-out", "histogram") if options[name.replace("-", "_")]]
+
+
+def _in_file(wanted: list[str], layout: str) -> list[str]:
+    """Those of the tables that a format for programs has room for: json for all, others for one."""
+    return wanted if layout == "json" else wanted[:1]
 
 
 def _view(found: _Found, name: str, for_people: bool) -> list[Table]:
@@ -369,7 +387,7 @@ def _curves(found: _Found, for_people: bool) -> Table:
 
     options, rows = found.options, found.rows
     facts = {
-        "truth": made.replayed_truth_note(found.parameters, found.retrieved),
+        "truth": made.replayed_truth_note(found.parameters, found.retrieved, found.truth),
         "parameters": asdict(found.parameters), "pool": len(found.truth.pool), "sure": options["sure"],
         "policies": {name: options[name] for name in ("ties", "compat", "duplicates")},
     }  # fmt: skip
@@ -377,7 +395,7 @@ def _curves(found: _Found, for_people: bool) -> Table:
         return replace(made.curve_table(rows, []), facts=facts)
     notes = [
         *made.cost_notes(rows, len(found.truth.pool), options["sure"]),
-        made.replayed_truth_note(found.parameters, found.retrieved),
+        made.replayed_truth_note(found.parameters, found.retrieved, found.truth),
         *found.cut,
         *made.topic_notes(found.retrieved, found.truth),
         *mtc_tables.missing_notes(found.retrieved),

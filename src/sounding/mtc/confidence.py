@@ -84,15 +84,21 @@ def normal_chances(mean: Values, covariance: Matrix) -> Matrix:
     return result
 
 
-def drawn_chances(values: NDArray[np.floating]) -> Matrix:
-    """The share of draws (draw, run) in which each value is below each other one, equal ones half."""
+def drawn_chances(values: NDArray[np.floating], wider: float = 1.0) -> Matrix:
+    """The share of draws (draw, run) in which each value is below each other one, equal ones half.
+
+    Differences count as so much further from their mean; a draw in which two runs are equal stays equal.
+    """
     draws, runs = values.shape
+    middle = values.mean(axis=0)
     result = np.full((runs, runs), 0.5)
     for run in range(runs - 1):
-        others = values[:, run + 1 :]
-        below = np.count_nonzero(values[:, run : run + 1] < others, axis=0)
-        equal = np.count_nonzero(values[:, run : run + 1] == others, axis=0)
-        chance = (below + equal / 2) / draws
+        difference = values[:, run : run + 1] - values[:, run + 1 :]
+        expected = middle[run] - middle[run + 1 :]
+        # Were an equal draw moved with the others, it would always count against the run that is ahead.
+        equal = difference == 0
+        below = np.count_nonzero((expected + wider * (difference - expected) < 0) & ~equal, axis=0)
+        chance = (below + np.count_nonzero(equal, axis=0) / 2) / draws
         result[run, run + 1 :] = chance
         result[run + 1 :, run] = 1 - chance
     return result

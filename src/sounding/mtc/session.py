@@ -299,11 +299,10 @@ class Session:
 
         def work() -> Confidence:
             values = drawn().mean(axis=0, dtype=np.float64)
-            middle = values.mean(axis=1)
-            values = middle[:, np.newaxis] + wider * (values - middle[:, np.newaxis])
             return Confidence(
-                runs=runs, judgments=judgments, version=version, values=middle,
-                deviations=values.std(axis=1, ddof=1), not_above=drawn_chances(values.T), method="draws",
+                runs=runs, judgments=judgments, version=version, values=values.mean(axis=1),
+                deviations=wider * values.std(axis=1, ddof=1), not_above=drawn_chances(values.T, wider),
+                method="draws",
             )  # fmt: skip
 
         return work

@@ -38,11 +38,13 @@ class Truth:
     bins: Counts | None  # (run,) the bin of each, 0 the best; None: one topic tells no runs apart
     relevant: Counts  # (topic,) documents that are relevant, found by a run or not
     pool: Counts  # the documents that count, as a pool that is deepened rank by rank takes them in
+    never_judged: int  # of these, those that nobody judged: they are taken as not relevant
 
     @staticmethod
     def of(retrieved: Retrieved, qrels: Qrels, form: Form) -> Truth:
         """The values of all runs with all given judgments."""
-        grades = np.nan_to_num(retrieved.grades(qrels))
+        judged = retrieved.grades(qrels)
+        grades = np.nan_to_num(judged)
         depth = len(form.weights)
         relevant = grades >= form.level
         lists = topic_lists(retrieved, depth)
@@ -54,7 +56,10 @@ class Truth:
         bins = bins_of(by_topic) if len(by_topic) > 1 else None
         best = retrieved.cut(depth).best_ranks()
         pool = np.argsort(best, kind="stable")[np.count_nonzero(best == 0) :]
-        return Truth(grades, by_topic, by_topic.mean(axis=0), bins, total.astype(np.int64), pool)
+        return Truth(
+            grades, by_topic, by_topic.mean(axis=0), bins, total.astype(np.int64), pool,
+            int(np.count_nonzero(np.isnan(judged[pool]))),
+        )  # fmt: skip
 
 
 class Row(NamedTuple):

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from sounding.calibration.scoring import Figure
 
 OWN_PARTS = ("holds", "sign", "mtc")  # claims that are shown for pooled and unpooled runs by themselves
+BY_T = ("holds", "draws", "margin")  # claims that are about the paired t test
+FEWEST = 5  # pairs of a bin that is drawn
 PARTS = {"all": "", "pooled": ", pooled", "unpooled": ", unpooled"}
 
 
@@ -101,6 +103,7 @@ def notes(calibration: Calibration) -> list[str]:
         " Intervals, 95%, resample runs. Unpooled: pairs with a run that did not contribute to the judgments"
         " that are left.",
         *_too_deep(calibration),
+        *_other_test(calibration, asked),
         *(f"{claim.name}: {claim.title}." for claim in CLAIMS.values() if claim.name in asked),
         f"{calibration.draws} draws, seed {calibration.seed}.",
     ]  # fmt: skip
@@ -116,14 +119,28 @@ def _too_deep(calibration: Calibration) -> Iterator[str]:
         )
 
 
+def _other_test(calibration: Calibration, asked: set[str]) -> Iterator[str]:
+    """A warning where chances are those of another test than the one behind conclusions."""
+    named = [name for name in BY_T if name in asked]
+    if named and calibration.procedure.test != "t":
+        yield (
+            f"Beware: {', '.join(named)} go by the t of a paired t test; held against conclusions of the test"
+            f" {calibration.procedure.test} they also err where the two tests differ."
+        )
+
+
 def reliability_rows(calibration: Calibration) -> polars.DataFrame:
-    """For a chart: the bins of claims about pairs, a pane for every measure and scenario."""
+    """For a chart: the bins of claims about pairs, a pane for every measure and scenario.
+
+    Bins with few pairs are left out: what came true in them is chance.
+    """
     import polars
 
     frame = calibration.reliability_frame.filter(
         (polars.col("part") == "all")
         & ~polars.col("claim").str.ends_with("interval")
         & (polars.col("claim") != "bounds")
+        & (polars.col("pairs") >= FEWEST)
     )
     several = len(calibration.measures) > 1
     pane = polars.concat_str("measure", "scenario", separator=", ") if several else polars.col("scenario")

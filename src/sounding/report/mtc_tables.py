@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.compare.holds import shown_chance
-from sounding.ranking import Values
+from sounding.compare.holds import CONCLUSIONS, Holds, shown_chance
+from sounding.mtc.forms import form_of
+from sounding.mtc.planning import FIRST_CHECK
+from sounding.ranking import Counts, Values
 from sounding.report.pool_tables import count, hours
 from sounding.report.tables import Column, Table
 
@@ -23,13 +26,19 @@ if TYPE_CHECKING:
     from sounding.retrieved import Retrieved
 
 NORMAL_95 = 1.959964  # deviations on either side that hold 95% of a normal distribution
+HOUR = 3600  # seconds
 SHOWN = 20  # rows of a long table that people see
 SAME = 1e-12  # values that differ by less differ by rounding
 
 Flags = NDArray[np.bool_]
-HELD = (
-    "Conclusion: of a paired t test (0.05) of the two runs alone by what is judged so far; holds: the chance"
-    " that it is the same once all documents that count are judged."
+SPREAD = (
+    "Low and high: the middle 95% by the model. This is no confidence interval: the level of all"
+    " runs moves together, and the truth is often outside. The order is what can be trusted."
+)
+NEIGHBOURS = "Among nearly equal runs, claims of 0.95 were right 0.86 to 0.89 of the time on TREC-8."
+AGAINST = (
+    "Conclusion worse: by what is judged so far, the rest not relevant, the run is behind; with what the rest"
+    " is expected to be it is ahead."
 )
 PROVEN, PROBABLE, EQUAL, OPEN = "proven", "probable", "equal", "open"
 
@@ -45,10 +54,15 @@ def truth_note(session: Session) -> str:
 
 def how_note(parameters: Parameters) -> str:
     """How chances, weights and confidence were found."""
-    return (
+    text = (
         f"Prior {parameters.prior}, selection {parameters.selection}, confidence by {parameters.confidence}"
-        + (f" ({parameters.draws:,})." if parameters.confidence == "draws" else ".")
     )
+    if parameters.confidence == "draws":
+        return f"{text} ({parameters.draws:,}); a draw in which two runs are equal counts half for either."
+    divided = form_of(parameters.measure, parameters.depth).divided_by != "nothing"
+    if divided and parameters.confidence != "exact":
+        return f"{text}: an approximation, rough where few documents of a topic are relevant."
+    return f"{text}."
 
 
 def ranking_table(session: Session, confidence: Confidence, proven: Flags, sure: float) -> Table:
@@ -74,9 +88,15 @@ def ranking_table(session: Session, confidence: Confidence, proven: Flags, sure:
         title="Ranking by expected value",
         notes=[
             truth_note(session), *missing_notes(session.retrieved), how_note(session.parameters),
-            "Low and high hold 95%.",
+            SPREAD, *_neighbour_notes(session, words),
         ],
     )  # fmt: skip
+
+
+def _neighbour_notes(session: Session, words: Sequence[str | None]) -> list[str]:
+    """A caveat where neighbours are told apart by the model of runs, of which it was measured."""
+    told = PROBABLE in words and len(session.retrieved.runs) > 2 and session.parameters.prior == "runs"
+    return [NEIGHBOURS] if told else []
 
 
 def _most(form: Form) -> float:
@@ -121,11 +141,11 @@ def pairs_table(
     sure: float,
     *,
     brief: bool,
-    held: Mapping[tuple[int, int], tuple[str, float]] | None = None,
+    held: Holds | None = None,
 ) -> Table:
     """One row for each pair that matters, the better run first, the least sure pairs on top.
 
-    `held`: what a test concludes of a pair by now, and the chance that it holds; None: not known.
+    `held`: what a test concludes of these pairs by now, and the chance that it holds; None: not known.
     """
     place = np.argsort(confidence.order)
     pairs = [
@@ -135,9 +155,11 @@ def pairs_table(
     pairs.sort(key=lambda pair: (chance[pair], place[pair[0]], place[pair[1]]))
     words = _words(session, confidence, proven, pairs, sure)
     notes = [_stopping(words, sure), _mean_sure(session, confidence)]
-    if held is not None:
-        notes.append(HELD)
     shown = pairs[:SHOWN] if brief else pairs
+    columns = [] if held is None else _held_columns(held, session.pairs(), shown, brief=brief)
+    if held is not None:
+        notes.append(held_note(held))
+        notes += [AGAINST] if CONCLUSIONS[-1] in columns[0].cells else []
     if len(shown) < len(pairs):
         notes.insert(0, f"The {len(shown)} least sure of {count(len(pairs), 'pair')}; --view pairs has all.")
     return Table(
@@ -151,7 +173,7 @@ def pairs_table(
             ),
             Column("confidence", [float(chance[pair]) for pair in shown], digits=3),
             Column("order", words[: len(shown)]),
-            *_held_columns(held, shown, brief=brief),
+            *columns,
         ],
         title="Pairs of runs",
         notes=notes,
@@ -159,19 +181,29 @@ def pairs_table(
     )
 
 
+def held_note(held: Holds) -> str:
+    """What is concluded, and what it would hold after."""
+    return (
+        f"Conclusion: of a paired t test ({held.alpha:g}) of the two runs alone by what is judged so far;"
+        f" holds: the chance that it is the same once {held.until_in_words} are judged"
+        f" ({held.open_documents:,} of them are not yet), as compare --holds has it."
+    )
+
+
 def _held_columns(
-    held: Mapping[tuple[int, int], tuple[str, float]] | None,
-    pairs: Sequence[tuple[int, int]],
-    *,
-    brief: bool,
+    held: Holds, pairs: Counts, shown_pairs: Sequence[tuple[int, int]], *, brief: bool
 ) -> list[Column]:
-    """What is concluded of the first run by now, and how likely that is to hold."""
-    if held is None:
-        return []
-    chances = [held[pair][1] for pair in pairs]
+    """What is concluded of the first run of the shown pairs by now, and how likely that is to hold."""
+    place = {frozenset(pair): number for number, pair in enumerate(pairs.tolist())}
+    rows = [place[frozenset(pair)] for pair in shown_pairs]
+    turned = [int(pairs[row, 0]) != run for row, (run, _) in zip(rows, shown_pairs, strict=True)]
+    sides = [
+        int(held.concluded[0, row]) * (-1 if turn else 1) for row, turn in zip(rows, turned, strict=True)
+    ]
+    chances = held.conclusion[0, rows].tolist()
     shown: list[Any] = list(map(shown_chance, chances)) if brief else chances
     return [
-        Column("conclusion", [held[pair][0] for pair in pairs]),
+        Column("conclusion", [CONCLUSIONS[side] for side in sides]),
         Column("holds", shown, digits=None if brief else 3, right=brief, joined=True),
     ]
 
@@ -231,7 +263,10 @@ def forecast_table(
         notes.append("Runs that stay equal, or nearly so, when all is judged keep a confidence below that.")
     elif any(not course.reached for course in courses):
         notes.append(f"Given up after {most:,} judgments; --most goes further.")
-    notes.append("Confidence is the mean over the pairs of runs that matter.")
+    notes.append(
+        "Confidence is the mean over the pairs of runs that matter: first, before any of these judgments;"
+        " last, after all of them."
+    )
     if any(course.reached and course.needed > 0 for course in courses):
         notes.append(
             "In trials three of four forecasts were within a factor of four: read the order of magnitude."
@@ -271,24 +306,36 @@ def course_rows(courses: Sequence[Course]) -> list[dict[str, Any]]:
 
 
 def forecast_note(courses: Sequence[Course], wanted: float, seconds: float) -> str:
-    """How many judgments and hours are needed, and how far that is uncertain."""
-    needed = np.sort([course.needed for course in courses])
+    """How many judgments and how much time are needed, and how far that is uncertain."""
+    needed, goal = np.sort([course.needed for course in courses]), f"{100 * wanted:g}%"
     reached = int(np.isfinite(needed).sum())
     if not reached:
         last = max(course.judgments[-1] for course in courses)
-        return f"In none of {count(len(needed), 'completion')} did {last:,} judgments reach {wanted:g}."
+        return f"In none of {count(len(needed), 'completion')} did {last:,} judgments reach {goal}."
     if needed[-1] == 0:
-        return f"The confidence is {wanted:g} or more already."
+        return f"The confidence is {goal} or more already."
     middle = needed[(len(needed) - 1) // 2]
+    about = "At most" if 0 < middle <= FIRST_CHECK else "About"  # nothing is looked at before
     text = (
-        f"About {middle:,.0f} more judgments ({hours(int(middle), seconds):,.1f} hours) for {wanted:g}"
+        f"{about} {middle:,.0f} more judgments ({_duration(int(middle), seconds)}) for {goal}"
         if np.isfinite(middle)
-        else f"In less than half of the completions was {wanted:g} reached"
+        else f"In less than half of the completions was {goal} reached"
     )
+    least, most = needed[0], needed[reached - 1]
+    fewer = " or fewer" if 0 < least <= FIRST_CHECK else ""
+    between = "" if least == most <= FIRST_CHECK else f"{least:,.0f}{fewer} to {most:,.0f} "
+    within = ", to within a tenth" if most > FIRST_CHECK else f"; the first look is after {FIRST_CHECK}"
     return (
-        f"{text}; {needed[0]:,.0f} to {needed[reached - 1]:,.0f} in {reached} of"
-        f" {count(len(needed), 'completion')} drawn from what is believed now, to within a tenth."
+        f"{text}; {between}in {reached} of {count(len(needed), 'completion')} drawn from what is believed"
+        f" now{within}."
     )
+
+
+def _duration(documents: int, seconds: float) -> str:
+    """How long it takes to judge so many documents: in minutes, from an hour on in hours."""
+    if documents * seconds < HOUR:
+        return count(math.ceil(documents * seconds / 60), "minute")
+    return f"{hours(documents, seconds):,.1f} hours"
 
 
 def plan_facts(
@@ -342,8 +389,8 @@ def _stopping(words: Sequence[str], sure: float) -> str:
     """How far both stopping rules have come."""
     proven, probable, equal, still = (words.count(word) for word in (PROVEN, PROBABLE, EQUAL, OPEN))
     text = (
-        f"Of {count(len(words), 'pair')}, {proven:,} proven whatever the rest is, {probable:,} probable at"
-        f" {sure:g}, {still:,} open"
+        f"Of {count(len(words), 'pair')}, {proven:,} proven by a bound, whatever the rest is,"
+        f" {probable:,} probable at {sure:g}, {still:,} open"
     )
     if equal:
         text += f", {equal:,} equal whatever is judged"

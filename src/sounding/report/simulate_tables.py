@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from sounding.retrieved import Retrieved
 
 
-def replayed_truth_note(parameters: Parameters, retrieved: Retrieved) -> str:
+def replayed_truth_note(parameters: Parameters, retrieved: Retrieved, truth: Truth) -> str:
     """What a replay is held against."""
     return (
         f"Truth: {parameters.measure} of the first {count(parameters.depth, 'document')} of each run on"
         f" {count(len(retrieved.topics), 'topic')}, with all given judgments;"
-        " what nobody judged is not relevant."
+        f" what nobody judged, {truth.never_judged:,} of {count(len(truth.pool), 'document')}, is not"
+        " relevant."
     )
 
 
@@ -113,7 +114,7 @@ def curve_notes(seeds: int, sure: float, truth: Truth) -> list[str]:
     notes = [
         "Tau: with the truth, of expected values, of plain ones (unjudged documents not relevant), of bpref."
         f" Claimed: pairs said to be {sure:g} sure. In bin: runs in their bin of the truth. As pool:"
-        " documents that a pool of the same size has as well.",
+        " share of the judged documents that a pool of as many documents has, deepened rank by rank.",
     ]
     if truth.bins is None:
         notes.append("One topic tells no runs apart, so there are no bins.")
@@ -178,7 +179,7 @@ def values_table(
         title=f"Values after {count(confidence.judgments, 'judgment')} ({who})",
         notes=[
             "A run begins the next bin where it differs significantly from the best of the one before"
-            " (paired t test, 0.05); ± holds 95%.",
+            " (paired t test, 0.05); ±: the middle 95% of the model, no confidence interval.",
             "Rescaled: expected values stretched to the range of the true ones.",
         ],
     )

@@ -159,16 +159,18 @@ def performance_against_rankings(frame: polars.DataFrame, *, performance: str = 
 
 
 @needs("run", "overlap", "assessment")
-def reinforcement(frame: polars.DataFrame, *, assessment: str = "A@1000") -> Chart:
+def reinforcement(frame: polars.DataFrame, *, assessment: str = "A@1000", tau: float | None = None) -> Chart:
     """How far every run was judged against its overlap with the other pooled runs.
 
     Columns: `run`, `overlap` (0 to 1), `assessment` (0 to 1); optional `kind` (a colour and shape each).
+    `tau` is Kendall's, between the two.
     """
     kinds = names(frame, "kind") if "kind" in frame.columns else []
     x = ("overlap", "share of its pooled documents that another run pooled too")
     y = ("assessment", f"{assessment}: share judged")
     title = f"How far {plural(frame.height, 'run')} were judged, against what they share with others"
-    return titled(_scatter(frame, x, y, kinds), title)
+    told = "" if tau is None else f"Kendall's τ between the two {tau:.3f}."
+    return titled(_scatter(frame, x, y, kinds), title, [told])
 
 
 def _scatter(

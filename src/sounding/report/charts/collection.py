@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sounding.report.charts.style import Chart
 
 POOL_TITLE = "pool depth (log scale)"
+EXTRAPOLATED = "Beyond the pool nobody judged: extrapolated by Zobel's law, n = C d^s - 1, topic by topic."
 # Far apart in lightness, so that the parts of a bar differ in grey print.
 KINDS = {"automatic": "#9ecae8", "manual": "#0b3c5d", "mixed": "#D55E00", "other": "#f2f2f2"}
 LEAST_SIDE = 280  # pixels: of a square of tiles, so that legend and titles have room beside it
@@ -62,7 +63,8 @@ def growth_by_depth(frame: polars.DataFrame) -> Chart:
         line = alt.Chart(data(drawn.select("collection", "line", "depth", column))).mark_line(strokeWidth=2)
         encoded = line.encode(x, values.y(), signs.colour, dash, tooltip=tooltip)
         panes.append(encoded.properties(width=330, height=260, title=pane_title(heading)))
-    return titled(alt.hconcat(*panes, spacing=30), "Relevant documents by depth of the pool", [note])
+    beyond = EXTRAPOLATED if (drawn["line"] == "extrapolated").any() else ""
+    return titled(alt.hconcat(*panes, spacing=30), "Relevant documents by depth of the pool", [beyond, note])
 
 
 def _joined(frame: polars.DataFrame) -> polars.DataFrame:
@@ -91,7 +93,7 @@ def pool_size_by_depth(frame: polars.DataFrame) -> Chart:
     panes = []
     for column, title, shown in (
         ("size", "documents in the pool", ",d"),
-        ("share", "share of all that the runs retrieved", PERCENT),
+        ("share", "share of depth x runs x topics", PERCENT),
     ):
         if column in kept.columns:
             values = Values(column=column, title=title, domain=value_domain(kept[column]), format=shown)

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 HISTOGRAM_BARS = 40
 NAMED_RUNS = 60  # more names than this run into each other: runs are numbered
 ROOM = 0.03  # beyond the outermost points
+FEW = 5  # judgments up to which the axis of a forecast is nearly straight: it begins with none
+BAR = [
+    "Bar: the middle 95% of what the model draws, no confidence interval.",
+    "The level of all runs moves together; the order is what can be trusted.",
+]
 
 
 @needs("strategy", "judgments", "confidence")
@@ -62,7 +67,8 @@ def confidence_forecast(frame: polars.DataFrame, *, wanted: float = 0.95, comple
     import polars
 
     named = frame.with_columns(strategy=polars.lit("median"))
-    pane = _over_judgments(named, "confidence", "confidence in the order of runs", wanted)
+    x = _more_judgments(span(frame, "judgments")[1])
+    pane = _drawn_over(named, x, "confidence", "confidence in the order of runs", wanted)
     note = f"Line: the median of {plural(completions, 'completion')} drawn from what is believed now."
     notes = [note, f"Band: from the least to the most of them. The dotted line marks {wanted:g}."]
     return titled(pane, "Confidence that more judgments are expected to bring", notes)
@@ -98,7 +104,7 @@ def expected_values(frame: polars.DataFrame, *, measure: str = "AP") -> Chart:
         points.encode(alt.X("height:Q", scale=scale, title=title), y, signs.colour, signs.shape),
     ]
     pane = alt.LayerChart(layer=layers).properties(width=460, height=max(60, 17 * min(len(runs), NAMED_RUNS)))
-    return titled(pane, f"Expected values of {plural(len(runs), 'run')}", ["Bar: 95% of what they may be."])
+    return titled(pane, f"Expected values of {plural(len(runs), 'run')}", BAR)
 
 
 def _places_of_runs(runs: Sequence[str]) -> alt.Y:
@@ -176,19 +182,35 @@ def difference_histogram(frame: polars.DataFrame, *, p: float | None = None) -> 
 
 
 def _over_judgments(frame: polars.DataFrame, column: str, title: str, level: float) -> alt.LayerChart:
-    import altair as alt
     import polars
 
     # A log axis has no place for the state before the first judgment.
-    band = [name for name in ("lower", "upper") if {"lower", "upper"} <= set(frame.columns)]
-    after = frame.filter(polars.col("judgments") > 0).select("strategy", "judgments", column, *band)
+    after = frame.filter(polars.col("judgments") > 0)
     if after.is_empty():
         raise DataError("no row after the first judgment; expected some with `judgments` of 1 or more")
-    kept, _ = thinned(after, "judgments", most=MOST_POINTS)
+    x = depth_x(*span(after, "judgments"), "judgments", "judgments (log scale)")
+    return _drawn_over(after, x, column, title, level)
+
+
+def _more_judgments(last: float) -> alt.X:
+    """An axis of judgments to come: today, with none of them, on the left, then ever closer."""
+    import altair as alt
+
+    ticks = [step * 10**power for power in range(7) for step in (1, 2, 5)]
+    axis = alt.Axis(values=[0, *(tick for tick in ticks if FEW <= tick <= last)], format=",d")
+    scale = alt.Scale(type="symlog", constant=FEW, domain=[0, last], nice=False)
+    return alt.X("judgments:Q", scale=scale, axis=axis, title="more judgments (0: today)")
+
+
+def _drawn_over(frame: polars.DataFrame, x: alt.X, column: str, title: str, level: float) -> alt.LayerChart:
+    import altair as alt
+    import polars
+
+    band = [name for name in ("lower", "upper") if {"lower", "upper"} <= set(frame.columns)]
+    kept, _ = thinned(frame.select("strategy", "judgments", column, *band), "judgments", most=MOST_POINTS)
     low, high = value_domain(
         polars.concat([kept[name].cast(float) for name in (column, *band)]), from_zero=False
     )
     values = Values(column=column, title=title, domain=(min(low, level), max(high, level)))
-    x = depth_x(*span(kept, "judgments"), "judgments", "judgments (log scale)")
     lines = series_pane(kept, x, values, "strategy", names(kept, "strategy"))
     return alt.LayerChart(layer=[lines, level_rule(level, column)]).properties(width=460, height=300)

@@ -139,6 +139,47 @@ def test_undo_after_loading_the_page_anew_takes_back_the_last_one(site: Site, vi
     assert site.project.store.standing() == []
 
 
+@pytest.mark.parametrize("reload", [False, True])
+def test_undo_keeps_the_comment(site: Site, visit: Visit, reload: bool) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    first = shown(page)
+    page.keyboard.press("c")
+    page.keyboard.type("because of the whales")
+    page.keyboard.press("Escape")
+    press(page, "1")
+    judgments(site, 1)
+    if reload:
+        page.reload()
+        shown(page)
+    assert press(page, "u") == first
+    assert page.input_value("#comment") == "because of the whales"
+
+
+def test_keys_do_not_grade_a_document_without_a_text(site: Site, visit: Visit) -> None:
+    engine = site.project.engine
+    leases = engine.next("assessor-1", "MB001", 100)
+    for lease in leases:
+        if lease.doc != "gone-from-corpus":
+            engine.judge("assessor-1", "MB001", lease.doc, 0, key=f"key-{lease.doc}")
+    before = len(judgments(site, 0))
+    page = visit("ann", "/judge?topic=MB001")
+    assert shown(page) == "gone-from-corpus"
+    assert page.is_disabled("[data-key='1']")
+    page.keyboard.press("1")
+    page.keyboard.press("x")
+    assert judgments(site, before + 1)[before:] == [("gone-from-corpus", None)]
+
+
+def test_a_topic_that_was_begun_is_no_unsaved_text(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/develop")
+    page.fill("[name=title]", "reefs in storms")
+    page.click("text=Begin a topic")
+    page.wait_for_selector("text=The topic is begun.")
+    page.goto(f"{site.url}/develop")
+    assert page.input_value("[name=title]") == ""
+    assert page.locator("text=Text that was not saved yet").count() == 0
+
+
 def test_a_skipped_document_is_put_off(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001")
     first = shown(page)
@@ -158,6 +199,7 @@ def test_grades_given_without_a_connection_are_sent_after_it(site: Site, visit: 
     page.keyboard.press("0")
     page.wait_for_selector("#notice:not([hidden])")
     until(page, "document.querySelector('#notice').textContent.includes('2 judgments are kept')")
+    assert "waiting for the connection" in page.text_content("#notice")  # nothing is loaded to go on with
     assert unsent(page) == 2
     assert judgments(site, 0) == []
     page.context.set_offline(False)
@@ -344,7 +386,9 @@ def test_directions_of_writing_and_marks_fit_the_text(site: Site, visit: Visit) 
     shown(page)
     assert page.evaluate("getComputedStyle(document.querySelector('#text p')).direction") == "rtl"
     assert page.evaluate("[...document.querySelectorAll('#text mark')].map((one) => one.textContent)") == [
-        "الضجيج"
+        "الحيتان",
+        "الضجيج",
+        "الحيتان",
     ]
     assert page.evaluate("getComputedStyle(document.querySelector('.topic p')).direction") == "rtl"
     page.goto(f"{site.url}/judge?topic=304&doc=d03")

@@ -130,6 +130,10 @@ def test_the_live_page_tells_what_is_left_and_what_is_known_of_a_late_run(
         seconds=60,
     )
     assert page.locator("#curve polyline").count() == 1  # the part before this page was opened
+    assert page.text_content("#curve .late title") == "late came after 12 judged"
+    assert "Too early to conclude: 4 topics with judgments, fewer than 25" in page.text_content("#matrix")
+    assert "strong" not in page.text_content("#matrix")
+    assert "; holds: " in page.get_attribute("#chances td.sure", "title")
 
 
 def test_the_live_page_comes_back_after_the_server_was_away(site: Site, visit: Visit) -> None:

@@ -75,7 +75,7 @@ def test_init_says_what_there_is_and_what_is_missing(
         (["--scale", "1"], "scale '1' has 1 grades; expected 2 to 10"),
         (["--order", "mct"], "unknown strategy 'mct'"),
         (["-P", "strata"], "-P strata: expected name=value"),
-        (["-P", "rate=0.5"], "unknown parameter of the order mtc: 'rate'"),
+        (["-P", "rate=0.5"], "the order mtc has no parameters; 'rate' is given"),
         (["--level", "3"], "level 3 is no grade of the scale"),
         (["--runs", "nowhere.run"], "nowhere.run"),
         (["--measure", "nope"], "nope"),

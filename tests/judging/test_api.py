@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from itertools import count
@@ -132,10 +133,34 @@ def test_a_skipped_document_comes_again_at_the_end(ann: Browser) -> None:
         if doc == first:
             break
         seen.append(doc)
-        answer = ann.send("/api/judge", grading(doc, 0, count=1))
+        grade = None if doc == "gone-from-corpus" else 0
+        answer = ann.send("/api/judge", grading(doc, grade, count=1))
     assert docs(answer) == [first]
     assert len(seen) == 43  # all that the three runs retrieved for the topic
     assert docs(ann.send("/api/judge", grading(first, 0, count=1))) == []
+
+
+def test_a_judgment_that_is_taken_back_keeps_its_comment(ann: Browser) -> None:
+    [doc] = docs(ann.get("/api/next?topic=MB001&count=1"))
+    ann.send("/api/judge", {**grading(doc, 1, count=0), "comment": "because of the whales"})
+    answer = ann.send("/api/undo", {"topic": "MB001", "key": key(), "count": 1})
+    assert [(one["doc"], one["comment"]) for one in answer.json()["documents"]] == [
+        (doc, "because of the whales")
+    ]
+
+
+def test_a_search_that_finds_more_than_it_shows_says_so(ann: Browser) -> None:
+    ann.post("/develop", title="reports")
+    many = ann.get("/develop/topic?id=N001&query=report").text
+    assert "The first 50 of more" in many  # of 60 documents
+    assert many.count("<li>") == 50
+    assert "The first" not in ann.get("/develop/topic?id=N001&query=hostile").text
+
+
+def test_words_of_the_description_are_marked_as_those_of_the_title(ann: Browser) -> None:
+    found = ann.get("/api/document?topic=MB001&doc=d10").json()["html"]
+    marked = set(re.findall("<mark>(.*?)</mark>", found))
+    assert {"noise", "ships"} <= marked  # only the description has ships
 
 
 def test_a_document_whose_text_is_missing_can_still_be_dealt_with(ann: Browser, project: Project) -> None:
@@ -145,6 +170,7 @@ def test_a_document_whose_text_is_missing_can_still_be_dealt_with(ann: Browser, 
     if docs(answer):
         [shown] = answer.json()["documents"]
         assert (shown["missing"], shown["html"]) == (True, None)
+        assert "the text is missing" in ann.send("/api/judge", grading("gone-from-corpus", 1)).text
         assert ann.send("/api/judge", grading("gone-from-corpus", None)).status_code == 200
     assert "gone-from-corpus" in [one.doc for one in project.store.standing()]
 

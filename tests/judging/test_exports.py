@@ -12,7 +12,7 @@ from tests.judging.small import begin
 
 from sounding.data.formats import read_qrels
 from sounding.judging.events import Selection
-from sounding.judging.exports import EXPORTS
+from sounding.judging.exports import EXPORTS, left_out
 from sounding.judging.settings import Order
 from sounding.judging.store import Store, Submission, open_store
 from sounding.judging.verify import replayed
@@ -79,6 +79,22 @@ def test_without_a_sample_there_are_neither_strata_nor_prels(store: Store) -> No
     engine = begin(store)
     engine.judge("a", "7", engine.next("a", "7")[0].doc, 1, key="1")
     assert (exported(store, "strata"), exported(store, "prels")) == ([], [])
+
+
+def test_judgments_of_candidate_and_dropped_topics_are_exported_only_when_all_are_asked_for(
+    store: Store,
+) -> None:
+    engine = begin(store, order=SAMPLE)
+    for topic, status in (("7", "chosen"), ("MB001", "candidate"), ("t-é", "dropped")):
+        store.save_topic(topic, title="x", status=status)  # type: ignore[arg-type]
+        engine.judge("a", topic, engine.next("a", topic)[0].doc, 1, key=topic)
+    until = store.last_sequence()
+    for what, place in (("qrels", 0), ("assessors", 0), ("prels", 0), ("strata", 0)):
+        every = EXPORTS[what](store, replayed(store), until, all_topics=True)
+        assert {line.split()[place] for line in every} == {"7", "MB001", "t-é"}
+        assert {line.split()[place] for line in exported(store, what)} == {"7"}
+    assert left_out(store) == ["MB001", "t-é"]
+    assert len(exported(store, "log")) == until  # the log is whole
 
 
 def test_the_log_has_every_event_with_how_its_document_was_chosen(store: Store) -> None:

@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 from tests.judging.web import RUNS, add_person, signed_in
 
+from sounding.calibration.holding import holds
+from sounding.compare.holds import shown_chance
 from sounding.compare.runs import compare_runs
 from sounding.errors import DataError
 from sounding.judging import api, live
@@ -29,6 +31,7 @@ from sounding.judging.messages import LiveState
 from sounding.judging.project import Project, open_project
 from sounding.judging.prospects import prospects, seconds_a_judgment
 from sounding.mtc import planning
+from sounding.policies import DEFAULT_POLICIES
 from sounding.report.mtc_tables import forecast_note
 
 
@@ -129,6 +132,26 @@ def test_the_curve_is_the_same_after_a_restart(project: Project) -> None:
     assert [judged for judged, _ in fresh] == sorted({judged for judged, _ in fresh})
 
 
+def test_judgments_of_when_nobody_looked_are_filled_into_the_curve(project: Project) -> None:
+    ann = add_person(project, "ann", topics=("MB001",))
+    feed = LiveFeed(project)
+    judge(project, ann, 3)
+    feed.current()
+    feed.earlier = curve_of(project.store, 40)
+    assert not feed.has_gaps()
+    judge(project, ann, 1, seed=1)  # watched
+    feed._made = 0.0
+    feed.current()
+    assert not feed.has_gaps()
+    judge(project, ann, 12, seed=2)  # nobody looks
+    feed._made = 0.0
+    assert [judged for judged, _ in feed.current()["curve"]] == [0, 1, 2, 3, 4, 16]
+    assert feed.has_gaps()
+    feed.earlier = curve_of(project.store, 40)
+    assert [judged for judged, _ in feed.current()["curve"]] == list(range(17))
+    assert not feed.has_gaps()
+
+
 def test_the_curve_of_a_long_log_has_no_more_points_than_asked_for(project: Project) -> None:
     ann = add_person(project, "ann", topics=("MB001",))
     judge(project, ann, 30)
@@ -187,10 +210,41 @@ def test_prospects_say_what_compare_and_plan_say(project: Project) -> None:
     assert [pairs for _, pairs, _ in last["matrix"]["cases"]] == expected.counts()[0].tolist()
     assert last["matrix"]["topics"] == len(expected.topics)
     assert last["matrix"]["reason"] == ""
+    chances = holds(
+        qrels,
+        [str(run) for run in runs],
+        ["AP"],
+        until="runs:20",
+        policies=replace(DEFAULT_POLICIES, depth=20),
+    )
+    assert [(said, chance) for _, _, said, chance in last["held"]] == [
+        (chances.in_words(0, pair), shown_chance(float(chances.conclusion[0, pair]))) for pair in range(3)
+    ]
     courses = planning.courses(project.engine._replay.session, 0.95, range(5), most=3000)
     assert last["forecast"]["needed"] == [int(one.needed) if one.reached else None for one in courses]
     assert last["forecast"]["note"] == forecast_note(courses, 0.95, 10)  # seconds, as `judge` says
     assert LiveState.model_validate({**LiveFeed(project).current(), "prospects": last}).prospects is not None
+
+
+def test_the_matrix_counts_topics_in_use_and_says_when_it_is_too_early(
+    project: Project, tmp_path: Path
+) -> None:
+    topics = tuple(project.engine.topics())
+    ann = add_person(project, "ann", topics=topics)
+    for topic in topics:
+        judge(project, ann, 6, topic)
+    found = next(prospects(project.store, project.store.last_sequence()))["matrix"]
+    assert found["topics"] == 4
+    assert found["early"].startswith("Too early to conclude: 4 topics with judgments, fewer than 25")
+    project.store.save_topic(topics[0], title="x", status="dropped")
+    (tmp_path / "blank.txt").write_text(f"{topics[1]} Q0 unseen 1 9 blank\n")
+    project.engine.add_runs([str(tmp_path / "blank.txt")])
+    found = next(prospects(project.store, project.store.last_sequence()))["matrix"]
+    assert found["topics"] == 3
+    assert found["unseen"] == 3  # the pairs of a run of which nothing is judged have no case
+    assert sum(pairs for _, pairs, _ in found["cases"]) + found["untested"] == 6
+    assert sum(pairs for _, pairs, _ in found["cases"]) <= 3
+    assert "0% of the first 20 documents of blank are judged" in found["early"]
 
 
 def test_prospects_say_why_there_are_none(project: Project) -> None:

@@ -156,13 +156,13 @@ def test_importing_judgments_wipes_nothing_and_twice_is_once(tmp_path: Path, fil
         project.engine.judge("assessor-1", "7", doc, 2, key="mine")
         other = next(name for name in (f"d{n:02}" for n in range(14)) if name != doc)
         qrels.write_text(f"7 0 {doc} 0\n7 0 {other} 1\n7 0 not-in-a-run 1\n7 0 pooled -1\nMB001 0 d01 0\n")
-        assert import_qrels(project, qrels) == (4, 4)
-        assert import_qrels(project, qrels) == (4, 0)
+        assert import_qrels(project, qrels)[:2] == (4, 4)
+        assert import_qrels(project, qrels)[:2] == (4, 0)
         mine = project.store.standing(assessor="assessor-1")
         assert [(one.doc, one.grade) for one in mine] == [(doc, 2)]
         assert project.engine._replay.verdicts["7", doc].grade == 2  # the first grade still counts
         qrels.write_text(f"7 0 {other} 2\n")
-        assert import_qrels(project, qrels) == (1, 1)
+        assert import_qrels(project, qrels)[:2] == (1, 1)
         assert {one.assessor for one in project.store.standing()} == {"assessor-1", "import-old-judgments"}
         assert verify(project).problems == ()
         qrels.write_text("7 0 d01 1\n7 0 d02 9\n")

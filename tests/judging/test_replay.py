@@ -409,7 +409,7 @@ def test_settings_and_orders_are_checked_and_kept_whole() -> None:
         settings.check_grade(5)
     with pytest.raises(UnknownNameError, match="unknown strategy 'mct'"):
         Order(policy="mct")
-    with pytest.raises(UnknownNameError, match="unknown parameter of the order depth: 'rate'"):
+    with pytest.raises(DataError, match="the order depth has no parameters; 'rate' is given"):
         Order(policy="depth", parameters={"rate": 1})
     with pytest.raises(DataError, match="batches of 0"):
         Order(batch=0)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sounding.commands.options import output_options, progress_bar, remark, write_tables
+from sounding.commands.options import output_options, progress_bar, remark, write_tables, write_text
 from sounding.errors import DataError, MissingPartError
 from sounding.workers import Progress
 
@@ -245,7 +245,8 @@ def user(folder: Path, name: str | None, **options: Any) -> None:
 def import_files(folder: Path, **options: Any) -> None:
     """Add judgments, runs or topics to the project in DIR, while it is being judged or not."""
     from sounding.data.topics import read_topics
-    from sounding.judging.project import add_topics, import_qrels, open_project
+    from sounding.judging.project import add_runs, add_topics, import_qrels, open_project
+    from sounding.report.pool_tables import count
 
     if not any(options[name] for name in ("qrels", "runs", "topics")):
         raise click.UsageError("nothing to add; give --qrels, --runs or --topics")
@@ -254,16 +255,17 @@ def import_files(folder: Path, **options: Any) -> None:
         if options["topics"]:
             topics = read_topics(options["topics"])
             changed = add_topics(project.store, topics)
-            remark(f"{len(topics.ids):,} topics read, {changed:,} of them new or changed", quiet=quiet)
+            remark(f"{count(len(topics.ids), 'topic')} read, {changed:,} new or changed", quiet=quiet)
         if options["runs"]:
             with _counter(quiet, "reading runs") as progress:
-                names = project.engine.add_runs(
-                    options["runs"], run_format=options["run_format"], progress=progress
+                added = add_runs(
+                    project, options["runs"], run_format=options["run_format"], progress=progress
                 )
-            remark(f"{len(names):,} runs added", quiet=quiet)
+            remark("; ".join((f"{count(added.rows, 'run')} added", *added.remarks)), quiet=quiet)
         for source in options["qrels"]:
-            rows, changed = import_qrels(project, source, qrels_format=options["qrels_format"])
-            remark(f"{source}: {rows:,} judgments, {changed:,} of them new or changed", quiet=quiet)
+            read = import_qrels(project, source, qrels_format=options["qrels_format"])
+            told = f"{source}: {count(read.rows, 'judgment')}, {read.changed:,} new or changed"
+            remark("; ".join((told, *read.remarks)), quiet=quiet)
 
 
 @command.command("export")
@@ -272,10 +274,15 @@ def import_files(folder: Path, **options: Any) -> None:
     "what", type=click.Choice(["qrels", "assessors", "strata", "prels", "log", "searches", "topics"])
 )
 @click.option("--until", type=click.IntRange(1), metavar="N", help="As it was after event N of the log.")
+@click.option("--all-topics", is_flag=True, help="Judgments of candidate and dropped topics as well.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
 @click.option("--quiet", is_flag=True, help="No remarks.")
-def export(folder: Path, what: str, until: int | None, output: Path | None, quiet: bool) -> None:
+def export(
+    folder: Path, what: str, until: int | None, all_topics: bool, output: Path | None, quiet: bool
+) -> None:
     """Write what was judged: one line a judgment, however many there are.
+
+    Judgments are those of topics in use: candidates and dropped ones are left out, and it is said.
 
     \b
     qrels      topic 0 doc grade: the grade that counts
@@ -286,15 +293,23 @@ def export(folder: Path, what: str, until: int | None, output: Path | None, quie
     searches   every query and document opened, as JSON
     topics     every version of every topic, as JSON
     """  # noqa: D301 - click wants the control character
-    from sounding.judging.exports import EXPORTS
+    from sounding.judging.exports import EXPORTS, OF_JUDGMENTS, left_out
     from sounding.judging.project import open_project
     from sounding.judging.verify import replayed
+    from sounding.report.pool_tables import count
 
     with open_project(folder) as project:
         last = project.store.last_sequence()
         moment = last if until is None else min(until, last)
         replay = replayed(project.store, moment)
-        lines = write_lines(EXPORTS[what](project.store, replay, moment), output)
+        lines = write_lines(EXPORTS[what](project.store, replay, moment, all_topics=all_topics), output)
+        unused = left_out(project.store) if what in OF_JUDGMENTS and not all_topics else []
+    if unused:
+        remark(
+            f"{count(len(unused), 'judged topic')} not in use (candidate or dropped), such as {unused[0]}:"
+            " left out; --all-topics has them",
+            quiet=quiet,
+        )
     remark(f"{lines:,} lines, as of event {moment:,}", quiet=quiet or output is None)
     if what in ("strata", "prels") and not lines:
         remark(f"no topic is judged by a sample, so there are no {what}; see --order at init", quiet=quiet)
@@ -302,14 +317,30 @@ def export(folder: Path, what: str, until: int | None, output: Path | None, quie
 
 @command.command("status")
 @project_argument
+@click.option(
+    "--view",
+    type=click.Choice(["topics", "runs"]),
+    help="One of the two tables; csv, jsonl and parquet hold only one.",
+)
 @output_options()
-def status(folder: Path, **options: Any) -> None:
+def status(folder: Path, view: str | None, **options: Any) -> None:
     """How far judging is, and how sure the order of the runs."""
     from sounding.judging.project import open_project
     from sounding.judging.status import status_tables
+    from sounding.report.tables import json_text
 
+    layout, output = options["format_name"], options["output"]
+    if view is None and layout in ("csv", "jsonl", "parquet"):
+        raise click.UsageError(f"{layout} holds one table; give --view topics or --view runs")
     with open_project(folder) as project:
-        write_tables(status_tables(project), options["format_name"], options["output"])
+        tables = status_tables(project)
+    if view is not None and view not in tables:
+        raise DataError("there are no runs yet; add some with: sounding judge import DIR --runs ...")
+    if view is None and layout == "json":
+        both = {name: {**table.facts, "rows": table.rows()} for name, table in tables.items()}
+        write_text(json_text(both, indent=1), output)
+        return
+    write_tables([tables[view]] if view else list(tables.values()), layout, output)
 
 
 @command.command("backup")
@@ -427,6 +458,8 @@ def _wanted_topics(store: Store, listed: str | None) -> list[str]:
     wanted = (
         known if listed == "all" else [name.strip() for name in (listed or "").split(",") if name.strip()]
     )
+    if listed is not None and not wanted and listed != "all":
+        raise DataError("--topics names no topic; give ids with commas between them, or all")
     for name in wanted:
         if name not in known:
             raise DataError(f"there is no topic {name!r}; sounding judge status lists them")
@@ -444,17 +477,23 @@ def _assign(store: Store, user: User, listed: str) -> None:
 
 
 def _say_what_there_is(project: Project, quiet: bool) -> None:
+    from sounding.report.pool_tables import count
+
     runs, engine = project.engine.run_names(), project.engine
     topics = [topic.id for topic in project.store.topics()]
     left = sum(map(engine.left, topics))
     remark(
-        f"{project.corpus.count:,} documents, {len(topics):,} topics, {len(runs):,} runs;"
-        f" {left:,} documents of the runs can be judged",
+        f"{count(project.corpus.count, 'document')}, {count(len(topics), 'topic')},"
+        f" {count(len(runs), 'run')}; {left:,} documents of the runs can be judged",
         quiet=quiet,
     )
     strangers = [topic for topic in engine.topics() if topic not in topics]
     if strangers and topics:
-        remark(f"the runs have {len(strangers):,} topics more, such as {strangers[0]}", quiet=quiet)
+        remark(
+            f"the runs have {count(len(strangers), 'topic')} more, such as {strangers[0]}: without a text"
+            " nobody can judge for them, and they count in every run's value",
+            quiet=quiet,
+        )
     lost = engine.lost(project.corpus)
     if lost:
         topic, doc = lost[0]

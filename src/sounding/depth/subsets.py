@@ -139,9 +139,7 @@ def judgment_subsets(
     )  # fmt: skip
 
 
-def part_of_judgments(
-    regrading: Regrading, share: float, seed: Sequence[int], *, level: float = 1
-) -> States:
+def part_of_judgments(regrading: Regrading, share: float, seed: Sequence[int], *, level: float = 1) -> States:
     """One random part of the judgments, drawn as `judgment_subsets` draws them."""
     _checked((), (share,), 1)
     sizes = _Sizes.of(regrading, level)

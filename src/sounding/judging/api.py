@@ -184,18 +184,21 @@ def document(
     existing(here, who, topic, doc)
     if query:
         here.project.store.log_opening(who.pseudonym, topic, query, doc)
-    return _shown(here, doc, f"{asked.title} {query}", _standing(here, who, topic, doc))
+    return _shown(here, doc, f"{words_of(asked)} {query}", _standing(here, who, topic, doc))
 
 
 @judging.post("/judge")
 def judge(given: Grading, here: Here, who: Assessor) -> Recorded:
     """Record a grade, or the change of one; when this answers, it is on the disk."""
-    return _recorded(
-        here, who, given, given.doc,
-        lambda: here.project.engine.judge(
-            who.pseudonym, given.topic, given.doc, given.grade, key=given.key, comment=given.comment,
-            active=given.active, away=given.away,
-        ),
+    return _recorded(here, who, given, given.doc, lambda: _graded(here, who, given))
+
+
+def _graded(here: Context, who: User, given: Grading) -> Receipt:
+    if given.grade is not None and here.project.corpus.document(given.doc) is None:
+        raise RefusedError(400, "the text is missing, so there is no grade; say that it cannot be judged")
+    return here.project.engine.judge(
+        who.pseudonym, given.topic, given.doc, given.grade, key=given.key, comment=given.comment,
+        active=given.active, away=given.away,
     )  # fmt: skip
 
 
@@ -210,11 +213,17 @@ def skip(given: Skipping, here: Here, who: Assessor) -> Recorded:
 
 @judging.post("/undo")
 def undo(given: Withdrawal, here: Here, who: Assessor) -> Recorded:
-    """Take a judgment back; its document is at hand again."""
-    return _recorded(
+    """Take a judgment back; its document is at hand again, with its comment."""
+    before = here.project.store.standing(topic=given.topic, assessor=who.pseudonym, doc=given.doc)
+    comments = {one.doc: one.comment for one in before}
+    recorded = _recorded(
         here, who, given, None,
         lambda: here.project.engine.withdraw(who.pseudonym, given.topic, given.doc, key=given.key),
     )  # fmt: skip
+    for one in recorded.documents:
+        if one.doc == recorded.doc:
+            one.comment = comments.get(one.doc, "")
+    return recorded
 
 
 @judging.post("/at-work")
@@ -238,19 +247,26 @@ def judgments(here: Here, who: Assessor, topic: TopicId) -> list[Judgment]:
 def search(
     here: Here, who: Assessor, topic: TopicId, query: Annotated[str, Query(min_length=1, max_length=1000)]
 ) -> list[Found]:
-    """The documents that fit a query best; the query is noted."""
+    """The documents that fit a query best, 50 at most; the query is noted."""
     own_topic(here, who, topic)
-    return searched(here, who, topic, query)
+    return searched(here, who, topic, query)[0]
 
 
-def searched(here: Context, who: User, topic: str, query: str) -> list[Found]:
-    """What a query finds, noted in the search log."""
+def searched(here: Context, who: User, topic: str, query: str) -> tuple[list[Found], bool]:
+    """What a query finds, noted in the search log; and whether there is more than that."""
     wait = here.searches.wait(who.id)
     if wait:
         raise RefusedError(429, f"too many searches; try again in {wait:.0f} seconds", wait)
-    hits = here.project.corpus.search(query, MOST_FOUND)
+    every = here.project.corpus.search(query, MOST_FOUND + 1)
+    hits = every[:MOST_FOUND]
     here.project.store.log_search(who.pseudonym, topic, query, len(hits))
-    return [Found(doc=hit.doc, title=hit.title, snippet=hit.snippet) for hit in hits]
+    found = [Found(doc=hit.doc, title=hit.title, snippet=hit.snippet) for hit in hits]
+    return found, len(every) > len(hits)
+
+
+def words_of(topic: Topic) -> str:
+    """What is marked in the documents of a topic."""
+    return f"{topic.title} {topic.description}"
 
 
 def existing(here: Context, who: User, topic: str, doc: str) -> None:
@@ -262,7 +278,7 @@ def existing(here: Context, who: User, topic: str, doc: str) -> None:
 
 
 def _texts(here: Context, topic: Topic, leases: list[Lease], have: list[str]) -> list[ShownDocument]:
-    return [_shown(here, lease.doc, topic.title, None, text=lease.doc not in have) for lease in leases]
+    return [_shown(here, lease.doc, words_of(topic), None, text=lease.doc not in have) for lease in leases]
 
 
 def _shown(
@@ -337,8 +353,12 @@ async def _stream(here: Context, digest: str) -> AsyncIterator[str]:
 
 
 @watching.get("/export/{name}", response_class=StreamingResponse, responses=_content("text/plain"))
-def export(name: str, here: Here) -> StreamingResponse:
-    """Judgments, sampling design, log, searches or topics, as they are at this moment."""
+def export(
+    name: str,
+    here: Here,
+    all_topics: Annotated[bool, Query(description="candidate and dropped topics as well")] = False,
+) -> StreamingResponse:
+    """Judgments of topics in use, sampling design, log, searches or topics, as they are at this moment."""
     if name not in EXPORTS:
         raise RefusedError(404, f"there is no such export; there are: {', '.join(EXPORTS)}")
     store = here.project.store
@@ -347,7 +367,7 @@ def export(name: str, here: Here) -> StreamingResponse:
     replay.follow(store.events(until=until))
     file = f"{name}.{'jsonl' if name in JSON_LINES else 'txt'}"
     return StreamingResponse(
-        _in_blocks(EXPORTS[name](store, replay, until)),
+        _in_blocks(EXPORTS[name](store, replay, until, all_topics=all_topics)),
         media_type="text/plain; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{file}"'},
     )

@@ -81,7 +81,7 @@ def begin_topic(here: Here, who: Assessor, given: Given) -> Response:
     while f"N{number:03d}" in taken:
         number += 1
     topic = store.save_topic(f"N{number:03d}", title=title, author=who.pseudonym)
-    return went_to(f"/develop/topic?id={topic.id}&said=saved")
+    return went_to(f"/develop/topic?id={topic.id}&said=begun")
 
 
 @router.get("/develop/topic")
@@ -135,12 +135,13 @@ def _topic_page(
     store = here.project.store
     judged = store.standing(topic=topic.id, assessor=who.pseudonym)
     level = here.project.settings.level
-    found = searched(here, who, topic.id, query) if query else []
+    found, more = searched(here, who, topic.id, query) if query else ([], False)
     return page(
         request, "develop_topic.html", status=status, topic=topic, query=query, changed=changed,
         versions=store.topic_versions(topic.id), looked=len(judged),
         relevant=sum(one.grade is not None and one.grade >= level for one in judged),
         grades={one.doc: one.grade for one in judged}, advice=advice(topic.estimate),
+        more=more,
         # What `marked` gives is escaped.
         found=[
             {"doc": one.doc, "title": one.title, "html": Markup(marked(one.snippet, query))}  # noqa: S704

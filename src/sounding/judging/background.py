@@ -82,7 +82,7 @@ class Prospects(Task):
             return
         self._known = last
         command = [sys.executable, "-m", "sounding.judging.prospects", str(self._project.folder), str(last)]
-        command += [] if self._feed.earlier else ["curve"]
+        command += ["curve"] if self._feed.has_gaps() else []
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:  # noqa: S603 - this program
             self._child = child
             assert child.stdout is not None  # noqa: S101 - it is a pipe

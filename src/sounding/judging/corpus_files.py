@@ -13,6 +13,7 @@ from sounding.errors import FormatError
 
 NAMES = ("doc", *IDS)  # of the column that holds the doc id
 _TABLES = {".csv": ",", ".tsv": "\t"}
+RUN_FIELDS = 6  # of a line of a run in TREC's format
 _MARKED = ("<", "{")  # how SGML and JSON lines begin
 _TEXT = (".txt", ".text", ".md", "")
 
@@ -28,7 +29,7 @@ def read_documents(sources: Iterable[str | Path]) -> Iterator[Document]:
         if delimiter is not None:
             yield from _rows(source, delimiter)
         elif Path(source).suffix.lower() in _TEXT and not _begins(source).startswith(_MARKED):
-            yield Document(Path(source).stem, _decoded(source))
+            yield Document(Path(source).stem, _text(source))
         else:
             yield from read_corpus([source])
 
@@ -43,10 +44,13 @@ def _begins(source: str) -> str:
     return "<" if packed else first.decode("utf-8-sig", "replace").lstrip()[:1]
 
 
-def _decoded(source: str) -> str:
+def _text(source: str) -> str:
     text = Path(source).read_bytes().decode("utf-8-sig", "replace")
     if not text.strip():
         raise FormatError(source, None, "the file is empty; expected the text of a document")
+    fields = next(line for line in text.splitlines() if line.strip()).split()
+    if len(fields) == RUN_FIELDS and fields[1].upper() == "Q0":
+        raise FormatError(source, 1, "a line of a run; expected the text of a document; runs go to --runs")
     return text
 
 

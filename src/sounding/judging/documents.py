@@ -19,10 +19,10 @@ LONGEST_EXACT = 3  # letters of a word that is marked only where it stands alone
 
 # English words that would colour every page and tell nothing.
 _COMMON_WORDS = """
-about after all also and any are because been between but can could did does find for from had has have how
-identify into its may more most not off other out over should some such than that the their them then there
-these they this those through under was were what when where which while who whose why will with would you
-your
+about after all also and any are because been between but can could describe did discuss document documents
+does find for from had has have how identify information into its may more most must not off other out over
+relevant should some such than that the their them then there these they this those through under was were
+what when where which while who whose why will with would you your
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
 _HTML = re.compile(r"\s*(<\?xml[^>]*>\s*)?<(!doctype\s+html|html|body)\b", re.IGNORECASE)
@@ -31,6 +31,7 @@ _MARKS = "[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
 )
+_HIRAGANA = re.compile("[\u3040-\u309f]+")
 _WORD = re.compile(r"[^\W_]+")
 _TAGS = {
     "abbr", "address", "article", "aside", "b", "bdi", "bdo", "blockquote", "br", "caption", "cite", "code",
@@ -124,5 +125,7 @@ def _unspaced_branch(run: str) -> str:
     """A whole run, or two characters of it side by side, as often as they follow each other."""
     if len(run) <= 2:
         return re.escape(run)
-    pairs = sorted({run[place : place + 2] for place in range(len(run) - 1)})
-    return f"{re.escape(run)}|(?:{'|'.join(map(re.escape, pairs))})+"
+    every = {run[place : place + 2] for place in range(len(run) - 1)}
+    # Two hiragana are grammar far more often than a word.
+    pairs = sorted(pair for pair in every if not _HIRAGANA.fullmatch(pair))
+    return "|".join([re.escape(run), *([f"(?:{'|'.join(map(re.escape, pairs))})+"] if pairs else [])])

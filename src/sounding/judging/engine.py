@@ -7,9 +7,9 @@ all others are.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -49,6 +49,13 @@ class Live:
     confidence: Confidence
     coverage: Coverage
     joined: tuple[int, ...]  # (run,) documents that were judged when it came
+
+
+class AddedRuns(NamedTuple):
+    """Runs that were added, and topics of theirs that the project does not have: nothing of them is kept."""
+
+    names: tuple[str, ...]
+    strangers: tuple[str, ...]
 
 
 class Engine:
@@ -194,9 +201,17 @@ class Engine:
         self.catch_up()
 
     def add_runs(
-        self, runs: Any, *, run_format: str | None = None, progress: Progress | None = None
-    ) -> tuple[str, ...]:
-        """Add runs (files, folders, globs); their names must be new. Returns the names."""
+        self,
+        runs: Any,
+        *,
+        topics: Collection[str] = (),
+        run_format: str | None = None,
+        progress: Progress | None = None,
+    ) -> AddedRuns:
+        """Add runs (files, folders, globs); their names must be new.
+
+        Only their lists for `topics` are kept; none: all are. A run without any of them is refused.
+        """
         retrieved = read_retrieved(
             runs, depth=self.settings.depth, policies=DEFAULT_POLICIES, run_format=run_format,
             progress=progress,
@@ -204,12 +219,21 @@ class Engine:
         taken = sorted(set(retrieved.runs) & set(self._store.run_names()))
         if taken:
             raise DataError(f"there is a run {taken[0]!r} already; runs are never replaced, so name it anew")
+        known = frozenset(topics or retrieved.topics)
+        kept = np.array([topic in known for topic in retrieved.topics])
+        lengths = np.where(kept, retrieved.lengths, 0)
+        for name, documents in zip(retrieved.runs, lengths.sum(axis=1).tolist(), strict=True):
+            if not documents:
+                raise DataError(
+                    f"run {name!r} has none of the project's topics; it has {retrieved.topics[0]!r},"
+                    f" the project {min(known)!r}"
+                )
         for number, name in enumerate(retrieved.runs):
-            lengths = retrieved.lengths[number]
-            detail = {"documents": int(lengths.sum()), "topics": int((lengths > 0).sum())}
-            self._store.add_run(name, run_content(retrieved, number), detail)
+            detail = {"documents": int(lengths[number].sum()), "topics": int((lengths[number] > 0).sum())}
+            self._store.add_run(name, run_content(retrieved, number, known), detail)
         self.catch_up()
-        return retrieved.runs
+        strangers = tuple(topic for topic in retrieved.topics if topic not in known)
+        return AddedRuns(retrieved.runs, strangers)
 
     def run_names(self) -> tuple[str, ...]:
         """The runs in the order in which they came."""
@@ -221,19 +245,18 @@ class Engine:
         with self._lock:
             return self._replay.retrieved.topics if self._replay.runs else ()
 
-    def lost(self, corpus: Corpus) -> list[tuple[str, str]]:
-        """(topic, doc) that runs retrieved and the corpus does not have: nobody can read them."""
+    def lost(self, corpus: Corpus, runs: Collection[str] | None = None) -> list[tuple[str, str]]:
+        """(topic, doc) that runs (None: any) retrieved and the corpus does not have: nobody can read them."""
         with self._lock:
             if not self._replay.runs:
                 return []
             retrieved = self._replay.retrieved
-        docs = retrieved.docs.texts()
-        known = {doc for doc in set(docs) if corpus.document(doc) is not None}
-        return [
-            (retrieved.topics[topic], doc)
-            for topic, doc in zip(retrieved.topic.tolist(), docs, strict=True)
-            if doc not in known
-        ]
+        rows = [number for number, name in enumerate(retrieved.runs) if runs is None or name in runs]
+        numbers = np.unique(retrieved.lists[rows])
+        docs, topic = retrieved.docs.texts(), retrieved.topic
+        pairs = [(retrieved.topics[topic[number]], docs[number]) for number in numbers if number >= 0]
+        known = {doc for doc in {doc for _, doc in pairs} if corpus.document(doc) is not None}
+        return [pair for pair in pairs if pair[1] not in known]
 
     def live(self) -> Live:
         """How sure the ranking is now; for organisers only. Judging goes on while it is worked out."""

@@ -1,15 +1,16 @@
 """What judging came to, line by line, in memory that does not grow: qrels, strata, prels, the whole log.
 
-Every export is that of one moment: up to a sequence number, whatever is judged meanwhile.
+Every export is that of one moment: up to a sequence number, whatever is judged meanwhile. Judgments are
+those of topics in use, unless all are asked for: what is exported is what the project's figures rest on.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sounding.judging.audit import POLICY as AUDIT
 from sounding.judging.events import Selection
@@ -32,26 +33,46 @@ class Judged(NamedTuple):
     selection: Selection | None
 
 
-def qrels_lines(store: Store, feed: Feed, until: int | None = None) -> Lines:
+class Export(Protocol):
+    """A way to write what was judged until an event; of topics in use, or of all."""
+
+    def __call__(
+        self, store: Store, replay: Replay, until: int | None, /, *, all_topics: bool = False
+    ) -> Lines:
+        """The lines."""
+
+
+def unused_topics(store: Store) -> list[str]:
+    """Topics that are candidates or were dropped: what was judged for them is no part of the collection."""
+    return [topic.id for topic in store.topics() if topic.status != "chosen"]
+
+
+def left_out(store: Store) -> list[str]:
+    """Topics with judgments that stand and are not exported, since they are not in use."""
+    unused = set(unused_topics(store))
+    return sorted(unused & {one.topic for one in store.standing()}) if unused else []
+
+
+def qrels_lines(store: Store, feed: Feed, until: int | None = None, *, all_topics: bool = False) -> Lines:
     """TREC's four columns, by topic and document; what could not be judged is not there."""
-    for judged in _judged(store, feed, until):
+    for judged in _judged(store, feed, until, all_topics):
         yield f"{judged.topic} 0 {judged.doc} {_number(judged.grade)}\n"
 
 
-def assessor_lines(store: Store, until: int | None = None) -> Lines:
+def assessor_lines(store: Store, until: int | None = None, *, all_topics: bool = False) -> Lines:
     """The grade of every assessor, whose pseudonym is the second of TREC's four columns."""
-    for topic, doc, opinions in _pairs(store, until):
+    for topic, doc, opinions in _pairs(store, until, all_topics):
         for assessor, grade in opinions.grades.items():
             if grade is not None:
                 yield f"{topic} {assessor} {doc} {_number(grade)}\n"
 
 
-def prels_lines(store: Store, feed: Feed, until: int | None = None) -> Lines:
+def prels_lines(store: Store, feed: Feed, until: int | None = None, *, all_topics: bool = False) -> Lines:
     """Topic, document, grade, method and the chance of having been chosen.
 
     Only documents of a sample are there: for others no chance is known.
     """
-    for judged in _judged(store, feed, until):
+    for judged in _judged(store, feed, until, all_topics):
         chosen = judged.selection
         # An audit draws from what is judged, and not from the pool: its chance says nothing here.
         if chosen is not None and chosen.probability is not None and chosen.policy != AUDIT:
@@ -59,15 +80,18 @@ def prels_lines(store: Store, feed: Feed, until: int | None = None) -> Lines:
             yield f"{judged.topic} {judged.doc} {_number(judged.grade)} {SAMPLED} {chance!r}\n"
 
 
-def strata_lines(store: Store, replay: Replay, until: int | None = None) -> Lines:
+def strata_lines(
+    store: Store, replay: Replay, until: int | None = None, *, all_topics: bool = False
+) -> Lines:
     """Topic, 0, document, stratum and grade; -1: the document is in the pool and was not drawn or judged.
 
     Only topics whose order is a stratified sample are there.
     """
+    unused = () if all_topics else unused_topics(store)
     sampled: dict[str, dict[str, float]] = {
-        topic: {} for topic in replay.retrieved.topics if replay.design(topic)
+        topic: {} for topic in replay.retrieved.topics if topic not in unused and replay.design(topic)
     }
-    for judged in _judged(store, replay.settings.feed, until):
+    for judged in _judged(store, replay.settings.feed, until, all_topics):
         if judged.topic in sampled:
             sampled[judged.topic][judged.doc] = judged.grade
     for topic, grades in sampled.items():
@@ -95,28 +119,44 @@ def topic_lines(store: Store) -> Lines:
             yield json.dumps(asdict(version), ensure_ascii=False, sort_keys=True) + "\n"
 
 
-EXPORTS: dict[str, Callable[[Store, Replay, int | None], Lines]] = {
-    "qrels": lambda store, replay, until: qrels_lines(store, replay.settings.feed, until),
-    "assessors": lambda store, _, until: assessor_lines(store, until),
+def _qrels(store: Store, replay: Replay, until: int | None, /, *, all_topics: bool = False) -> Lines:
+    return qrels_lines(store, replay.settings.feed, until, all_topics=all_topics)
+
+
+def _assessors(store: Store, _: Replay, until: int | None, /, *, all_topics: bool = False) -> Lines:
+    return assessor_lines(store, until, all_topics=all_topics)
+
+
+def _prels(store: Store, replay: Replay, until: int | None, /, *, all_topics: bool = False) -> Lines:
+    return prels_lines(store, replay.settings.feed, until, all_topics=all_topics)
+
+
+OF_JUDGMENTS: dict[str, Export] = {
+    "qrels": _qrels,
+    "assessors": _assessors,
     "strata": strata_lines,
-    "prels": lambda store, replay, until: prels_lines(store, replay.settings.feed, until),
-    "log": lambda store, _, until: log_lines(store, until),
-    "searches": lambda store, _replay, _until: search_lines(store),
-    "topics": lambda store, _replay, _until: topic_lines(store),
+    "prels": _prels,
+}
+EXPORTS: dict[str, Export] = {
+    **OF_JUDGMENTS,
+    "log": lambda store, _, until, **_all: log_lines(store, until),
+    "searches": lambda store, _replay, _until, **_all: search_lines(store),
+    "topics": lambda store, _replay, _until, **_all: topic_lines(store),
 }
 
 
-def _judged(store: Store, feed: Feed, until: int | None) -> Iterator[Judged]:
-    for topic, doc, opinions in _pairs(store, until):
+def _judged(store: Store, feed: Feed, until: int | None, all_topics: bool) -> Iterator[Judged]:
+    for topic, doc, opinions in _pairs(store, until, all_topics):
         grade = opinions.verdict(feed).grade
         if grade is not None:
             yield Judged(topic, doc, grade, opinions.selection)
 
 
-def _pairs(store: Store, until: int | None) -> Iterator[tuple[str, str, Opinions]]:
+def _pairs(store: Store, until: int | None, all_topics: bool) -> Iterator[tuple[str, str, Opinions]]:
     """All that is said of each document, by topic and document."""
+    unused: Collection[str | None] = () if all_topics else set(unused_topics(store))
     for (topic, doc), events in groupby(store.gradings(until), key=lambda event: (event.topic, event.doc)):
-        if topic is not None and doc is not None:
+        if topic is not None and doc is not None and topic not in unused:
             yield topic, doc, opinions_of(sorted(events, key=lambda event: event.sequence))
 
 

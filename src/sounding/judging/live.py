@@ -21,7 +21,8 @@ from sounding.judging.store import Store
 HOUR = 3600.0
 NORMAL = 1.959964  # deviations to either side that hold 95% of a normal distribution
 SURE = 0.95  # the chance from which on the order of two runs counts as settled
-POINTS = 40  # of the curve of confidence that are worked out anew after a restart
+POINTS = 40  # of the curve of confidence that are worked out anew for when nobody looked
+FINE = 20  # steps of a curve that has no gap
 BETWEEN = 1.0  # seconds between two workings-out at least
 REST = 4.0  # times as long as the last one took pass before the next: judging comes first
 
@@ -95,7 +96,7 @@ class LiveFeed:
         self._latest: dict[str, Any] | None = None
         self._made = self._took = 0.0
         self.prospects: dict[str, Any] | None = None  # see `sounding.judging.prospects`; None: none yet
-        self.earlier: Curve = []  # the curve of confidence before this process began
+        self.earlier: Curve = []  # the curve of confidence of when nobody looked
         self.looked = -math.inf  # when somebody last asked for the page
 
     def current(self) -> dict[str, Any]:
@@ -112,6 +113,15 @@ class LiveFeed:
                 self._took = self._made - begun
             curve = [[judged, number(sure)] for judged, sure in joined(self.earlier, self._curve)]
             return {**self._latest, "curve": curve, "prospects": self.prospects}
+
+    def has_gaps(self) -> bool:
+        """Whether much was judged while nobody looked, so that the curve of then is still missing."""
+        if not self.earlier:
+            return True
+        known = self.earlier[-1][0]
+        with self._lock:
+            counts = [known, *(judged for judged, _ in self._curve if judged > known)]
+        return any(after - before > max(2, counts[-1] / FINE) for before, after in pairwise(counts))
 
     def _worked_out(self) -> dict[str, Any]:
         project, store = self._project, self._project.store
@@ -208,7 +218,8 @@ def extend(curve: Curve, live: Live) -> None:
 
 def joined(earlier: Curve, later: Curve) -> Curve:
     """One curve of two, the later one having the last word."""
-    return [point for point in earlier if not later or point[0] < later[0][0]] + later
+    points = {judged: sure for judged, sure in earlier if not later or judged < later[-1][0]}
+    return sorted((points | dict(later)).items())
 
 
 def number(value: float) -> float | None:

@@ -187,7 +187,9 @@ class Matrix(Message):
 
     reason: str = Field(description="why there is none; empty: there is one")
     cases: list[tuple[int, int, str]] = Field([], description="case, pairs of runs, what it means")
-    untested: int = 0
+    early: str = Field("", description="why the cases mean little as yet; empty: they do not")
+    untested: int = Field(0, description="pairs without a case")
+    unseen: int = Field(0, description="among them: pairs with a run of which nothing is judged")
     topics: int = 0
     method: str = ""
     depth: int = Field(0, description="down to which assessment was compared")
@@ -207,6 +209,9 @@ class ProspectState(Message):
     sequence: int
     judged: int
     matrix: Matrix | None = None
+    held: list[tuple[str, str, str, str]] = Field(
+        [], description="run, other run, what a test concludes of the first, the chance that it holds"
+    )
     forecast: Forecast | None = Field(None, description="null: still being worked out")
 
 

@@ -18,10 +18,12 @@ from markupsafe import Markup
 from sounding.collection.strategies import STRATEGIES
 from sounding.errors import SoundingError
 from sounding.judging.agreement import Opinion, agreements
+from sounding.judging.api import words_of
 from sounding.judging.audit import audit_sample, record_audit
 from sounding.judging.auth import RefusedError
 from sounding.judging.documents import shown
-from sounding.judging.project import invite
+from sounding.judging.exports import left_out
+from sounding.judging.project import add_runs, invite
 from sounding.judging.settings import MTC, Order
 from sounding.judging.store import Role, Standing, TopicStatus, User
 from sounding.judging.web import Asking, Context, Fields, Given, Here, from_our_page, organiser, page, went_to
@@ -307,7 +309,7 @@ def audit_page(
         agreement=found[0] if found else None, present=None if topic is None else present, topic=topic,
         compared=[(one, other.grade) for one, other in both], key=uuid4().hex, scale=project.settings.scale,
         # What `shown` gives is escaped or cleaned.
-        html=Markup("" if text is None or topic is None else shown(text.text, topic.title)),  # noqa: S704
+        html=Markup("" if text is None or topic is None else shown(text.text, words_of(topic))),  # noqa: S704
     )  # fmt: skip
 
 
@@ -347,11 +349,15 @@ def _grade(here: Context, given: Fields) -> float:
 @router.get("/project")
 def project_page(request: Request, here: Here) -> Response:
     """Instructions, exports, runs, and what the project was set up with."""
+    return _project(request, here)
+
+
+def _project(request: Request, here: Context, said: str = "") -> Response:
     project = here.project
     return page(
-        request, "project.html", instructions=project.store.setting("instructions") or "",
+        request, "project.html", said=said, instructions=project.store.setting("instructions") or "",
         exports=EXPORTED, runs=project.engine.run_names(), settings=project.settings,
-        documents=project.corpus.count, feeds=FEEDS,
+        documents=project.corpus.count, feeds=FEEDS, unused=left_out(project.store),
     )  # fmt: skip
 
 
@@ -385,7 +391,7 @@ def set_settings(here: Here, given: Given, asking: Asking) -> Response:
 
 
 @router.post("/runs")
-def add_run(here: Here, given: Given) -> Response:
+def add_run(request: Request, here: Here, given: Given) -> Response:
     """Add a run; its file is read whole and checked before anything is recorded."""
     upload = given.file("run")
     name = re.sub(r"[^\w.+-]+", "-", Path(upload.filename or "").name)[:100].strip("-.") or "run"
@@ -398,10 +404,10 @@ def add_run(here: Here, given: Given) -> Response:
             if written.read(6).startswith(PACKED):
                 raise RefusedError(400, f"{name} is compressed; unpack it first")
         try:
-            here.project.engine.add_runs([str(path)])
+            added = add_runs(here.project, [str(path)])
         except SoundingError as error:
             raise RefusedError(400, str(error).replace(f"{folder}/", "")) from error
-    return went_to("/organise/project?said=saved")
+    return _project(request, here, f"The run is added. {'; '.join(added.remarks)}".strip())
 
 
 def _assessors(here: Context) -> list[User]:

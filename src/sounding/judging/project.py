@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from sounding.data.formats import read_qrels
 from sounding.data.tables import Qrels
@@ -26,6 +26,7 @@ from sounding.judging.events import Selection
 from sounding.judging.search import Corpus, Search, build_corpus
 from sounding.judging.settings import Settings
 from sounding.judging.store import Store, Submission, TokenKind, User, open_store
+from sounding.report.pool_tables import count
 from sounding.workers import Progress
 
 FILE = "project.json"
@@ -108,6 +109,11 @@ def create_project(
     try:
         part.mkdir(parents=True)
         build_corpus(part / CORPUS, read_documents(corpus), progress, search=search)
+        if asked is not None and _are_documents(asked, Corpus(part / CORPUS)):
+            raise DataError(
+                f"{topics}: the ids of the topics are those of documents, such as {asked.ids[0]!r};"
+                " is it a file of the corpus?"
+            )
         with open_store(database or part / DATABASE) as store:
             first_settings(store, settings)
             if asked is not None:
@@ -129,6 +135,14 @@ def create_project(
     return open_project(folder)
 
 
+def _are_documents(topics: Topics, corpus: Corpus) -> bool:
+    """Whether each of the topics is a document of the same id and text."""
+    found = [corpus.document(name) for name in topics.ids]
+    return bool(found) and all(
+        one is not None and title in one.text for one, title in zip(found, topics.titles, strict=True)
+    )
+
+
 def add_topics(store: Store, topics: Topics) -> int:
     """Keep topics of a file as chosen ones; returns how many are new or have changed."""
     changed = 0
@@ -143,28 +157,74 @@ def add_topics(store: Store, topics: Topics) -> int:
     return changed
 
 
-def import_qrels(project: Project, source: Any, *, qrels_format: str | None = None) -> tuple[int, int]:
-    """Add judgments of a file to the log; returns how many it has, and how many changed something.
+def known_topics(project: Project) -> set[str]:
+    """Topics that the project has texts or documents for."""
+    return {topic.id for topic in project.store.topics()} | set(project.engine.topics())
+
+
+class Reading(NamedTuple):
+    """What came of a file: what it is about that the project does not have, in sentences."""
+
+    rows: int  # runs, or judgments
+    changed: int  # of them: new, or other than before
+    remarks: tuple[str, ...] = ()
+
+
+def add_runs(
+    project: Project, runs: Any, *, run_format: str | None = None, progress: Progress | None = None
+) -> Reading:
+    """Add runs to a project; topics that it does not have are left out, and said."""
+    topics = known_topics(project) if project.store.topics() else ()
+    added = project.engine.add_runs(runs, topics=topics, run_format=run_format, progress=progress)
+    lost = project.engine.lost(project.corpus, added.names)
+    return Reading(len(added.names), len(added.names), _remarks(added.strangers, lost))
+
+
+def import_qrels(project: Project, source: Any, *, qrels_format: str | None = None) -> Reading:
+    """Add judgments of a file to the log.
 
     They are those of an assessor of their own, `import-` and the name of the file: nothing that people
-    judged is touched, and reading the file again changes nothing. Grades below 0 mean not judged.
+    judged is touched, and reading the file again changes nothing. Grades below 0 mean not judged. Topics
+    that the project does not have are left out, and said; documents that it does not have count all the same.
     """
     qrels = read_qrels(source, format=qrels_format, fractional="accept")
-    scale = project.settings
-    rows = [row for row in range(len(qrels.docs)) if qrels.grades[row] >= 0]
-    for row in rows:
-        scale.check_grade(float(qrels.grades[row]))
-    name = "import-" + Path(str(qrels.source)).name.split(".")[0].replace(" ", "-")
-    changed = project.store.judge_all(_submissions(qrels, rows, name))
-    project.engine.catch_up()
-    return len(rows), changed
-
-
-def _submissions(qrels: Qrels, rows: Iterable[int], name: str) -> Iterator[Submission]:
+    scale, known = project.settings, known_topics(project)
     topics = [
         topic for topic, size in zip(qrels.topics, qrels.sizes.tolist(), strict=True) for _ in range(size)
     ]
+    strangers = [topic for topic in qrels.topics if known and topic not in known]
+    if strangers and len(strangers) == len(qrels.topics):
+        raise DataError(
+            f"{source}: none of the project's topics; it has {strangers[0]!r}, the project {min(known)!r}"
+        )
+    left_out = set(strangers)
+    rows = [row for row in range(len(qrels.docs)) if qrels.grades[row] >= 0 and topics[row] not in left_out]
+    for row in rows:
+        scale.check_grade(float(qrels.grades[row]))
+    name = "import-" + Path(str(qrels.source)).name.split(".")[0].replace(" ", "-")
     docs = qrels.docs.texts()
+    changed = project.store.judge_all(_submissions(qrels, rows, topics, docs, name))
+    project.engine.catch_up()
+    read = {doc for doc in {docs[row] for row in rows} if project.corpus.document(doc) is not None}
+    lost = [(topics[row], docs[row]) for row in rows if docs[row] not in read]
+    return Reading(len(rows), changed, _remarks(strangers, lost))
+
+
+def _remarks(strangers: Sequence[str], lost: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """What is said of topics that were left out, and of (topic, doc) that the corpus does not have."""
+    remarks = []
+    if strangers:
+        told = f"{count(len(strangers), 'topic')} left out, such as {strangers[0]}"
+        remarks.append(f"{told}: the project does not have them")
+    if lost:
+        topic, doc = lost[0]
+        remarks.append(f"{count(len(lost), 'document')} not in the corpus, such as {doc} of topic {topic}")
+    return tuple(remarks)
+
+
+def _submissions(
+    qrels: Qrels, rows: Iterable[int], topics: Sequence[str], docs: Sequence[str], name: str
+) -> Iterator[Submission]:
     for row in rows:
         selection = Selection(
             policy="import",

@@ -14,11 +14,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sounding.calibration.holding import holds
 from sounding.compare.cases import MEANING, UNTESTED
+from sounding.compare.comparison import Comparison
+from sounding.compare.holds import shown_chance
+from sounding.compare.pairs import all_pairs
 from sounding.compare.runs import compare_runs
-from sounding.data.tables import Qrels
+from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
+from sounding.judging.exports import unused_topics
 from sounding.judging.live import POINTS, SURE, curve_of
 from sounding.judging.project import open_project
 from sounding.judging.replay import Replay, run_of
@@ -27,39 +33,107 @@ from sounding.judging.verify import replayed
 from sounding.mtc.planning import Course, courses
 from sounding.policies import DEFAULT_POLICIES
 from sounding.report.mtc_tables import forecast_note
+from sounding.report.pool_tables import count
+from sounding.scores import FEW_TOPICS
 
 WORLDS = 5  # completions of the judgments in which judging is tried out
 MOST = 3000  # judgments after which that is given up
+MOST_RUNS = 40  # in the table of pairs
+SO_FAR = "judgments so far"  # what stands for the name of their file
 LEAST = 8  # judgments that the model of relevance needs before it has anything to say
+SMALL_SHARE = 0.25  # of a run's documents: with fewer judged, its cases say more of judging than of the run
 SECONDS = 30.0  # that a judgment takes where nobody has judged yet: the usual guess
 
 
 def matrix(store: Store, replay: Replay) -> dict[str, Any]:
-    """How many pairs of runs fall into each case of the decision matrix, by what is judged so far."""
-    grades: dict[str, dict[str, float]] = {}
-    for (topic, doc), verdict in replay.verdicts.items():
-        if verdict.grade is not None:
-            grades.setdefault(topic, {})[doc] = verdict.grade
+    """How many pairs of runs fall into each case of the decision matrix, by what is judged so far.
+
+    Only topics in use count, as in the export.
+    """
+    grades = grades_in_use(store, replay)
     if len(replay.runs) < 2 or not grades:
         return {"reason": "There are no pairs of runs with judgments yet."}
-    runs = [run_of(name, store.run(name)) for name in replay.runs]
     measure = replay.settings.graded_measure
     try:
         found = compare_runs(
-            Qrels.from_dict(grades, source="judgments so far"), runs, [measure], settled=False,
+            Qrels.from_dict(grades, source=SO_FAR), _runs(store, replay), [measure], settled=False,
             policies=replace(DEFAULT_POLICIES, fractional="accept"),
         )  # fmt: skip
     except DataError as error:
         return {"reason": f"Nothing can be tested yet: {error}"}
-    cases = found.cases[0]
+    shares = mean_assessed(found)
+    # Two runs of which nothing is judged are assessed alike by the test, and nothing is known of either.
+    unseen = (shares[found.pairs] == 0).any(axis=1)
+    cases = np.where(unseen, UNTESTED, found.cases[0])
     return {
         "reason": "",
+        "early": too_early(found, shares),
         "cases": [[case, int((cases == case).sum()), meaning] for case, meaning in MEANING.items()],
         "untested": int((cases == UNTESTED).sum()),
+        "unseen": int(unseen.sum()),
         "topics": len(found.topics),
         "method": found.performance_tests[0].method,
         "depth": found.depths[0],
     }
+
+
+def held(store: Store, replay: Replay) -> list[tuple[str, str, str, str]]:
+    """Every two runs, what a test concludes of the first by now, and the chance that it holds.
+
+    As `compare --holds` has it; nothing where it cannot be said, or for more runs than a page has room for.
+    """
+    grades, settings = grades_in_use(store, replay), replay.settings
+    if not 2 <= len(replay.runs) <= MOST_RUNS or not grades:
+        return []
+    policies = replace(DEFAULT_POLICIES, fractional="accept", depth=settings.depth, seed=settings.seed)
+    try:
+        found = holds(
+            Qrels.from_dict(grades, source=SO_FAR), _runs(store, replay), [settings.graded_measure],
+            until=f"runs:{settings.depth}", policies=policies,
+        )  # fmt: skip
+    except DataError:
+        return []
+    return [
+        (
+            replay.runs[first], replay.runs[second], found.in_words(0, pair),
+            shown_chance(float(found.conclusion[0, pair])),
+        )
+        for pair, (first, second) in enumerate(all_pairs(len(replay.runs)).tolist())
+    ]  # fmt: skip
+
+
+def grades_in_use(store: Store, replay: Replay) -> dict[str, dict[str, float]]:
+    """The grades that count, by topic in use and document."""
+    grades: dict[str, dict[str, float]] = {}
+    unused = unused_topics(store)
+    for (topic, doc), verdict in replay.verdicts.items():
+        if verdict.grade is not None and topic not in unused:
+            grades.setdefault(topic, {})[doc] = verdict.grade
+    return grades
+
+
+def _runs(store: Store, replay: Replay) -> list[Run]:
+    return [run_of(name, store.run(name)) for name in replay.runs]
+
+
+def mean_assessed(found: Comparison) -> NDArray[np.float64]:
+    """(run,): the share of its documents down to the compared depth that is judged; 0: none, or no lists."""
+    shares = np.nan_to_num(found.assessment[:, 0])
+    return np.asarray(shares.mean(axis=1), np.float64)
+
+
+def too_early(found: Comparison, shares: NDArray[np.float64]) -> str:
+    """Why the cases mean little as yet; empty: they do not."""
+    least = int(shares.argmin())
+    few, depth = len(found.topics) < FEW_TOPICS, found.depths[0]
+    reasons = [
+        f"{count(len(found.topics), 'topic')} with judgments, fewer than {FEW_TOPICS}" if few else "",
+        f"{100 * shares[least]:.0f}% of the first {depth} documents of {found.runs[least]} are judged"
+        if shares[least] < SMALL_SHARE
+        else "",
+    ]
+    given = "; ".join(reason for reason in reasons if reason)
+    return f"Too early to conclude: {given}." if given else ""
 
 
 def forecasts(store: Store, replay: Replay) -> Iterator[dict[str, Any]]:
@@ -69,7 +143,7 @@ def forecasts(store: Store, replay: Replay) -> Iterator[dict[str, Any]]:
         yield {"reason": f"After {LEAST} judgments it can be said what it would take.", "needed": []}
         return
     if not session.confidence().of_ranking() < SURE:
-        yield {"reason": "", "needed": [0] * WORLDS, "note": f"The order is as sure as {SURE:g} already."}
+        yield {"reason": "", "needed": [0] * WORLDS, "note": f"The order is as sure as {SURE:.0%} already."}
         return
     left = len(replay.retrieved.docs) - session.judgments
     seconds = seconds_a_judgment(store)
@@ -99,6 +173,7 @@ def prospects(store: Store, until: int, *, curve: bool = False) -> Iterator[dict
         if curve:
             found = found | {"curve": curve_of(store, POINTS)}
             yield found
+        found = found | {"held": held(store, replay)}
         for one in forecasts(store, replay):
             yield found | {"forecast": one}
     else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -396,12 +396,13 @@ class Replay:
         )  # fmt: skip
 
 
-def run_content(retrieved: Retrieved, run: int) -> bytes:
+def run_content(retrieved: Retrieved, run: int, topics: Collection[str]) -> bytes:
     """One run as it is kept: its documents in their order, with scores that say no more than that."""
     docs, depth = retrieved.docs.texts(), retrieved.depth
     lines = [
         f"{topic} Q0 {docs[number]} {rank + 1} {depth - rank} {retrieved.tags[run]}\n"
         for place, topic in enumerate(retrieved.topics)
+        if topic in topics
         for rank, number in enumerate(retrieved.lists[run, place].tolist())
         if number >= 0
     ]

@@ -99,11 +99,12 @@ def _fill(
     for statement in sql.CORPUS:
         connection.execute(statement)
     connection.execute("BEGIN")
-    count = 0
+    count, filled = 0, False
     for page in _pages(documents):
         for document in page:
             count += 1
             text = _add(connection, count, document)
+            filled = filled or bool(text.strip())
             if add is None:
                 connection.execute(sql.ADD_WORDS, {"number": count, "terms": indexed(text)})
             else:
@@ -112,6 +113,10 @@ def _fill(
             progress(len(page))
     if not count:
         raise DataError("the corpus has no documents; expected at least one")
+    if not filled:
+        raise DataError(
+            f"none of the {count:,} documents of the corpus has a text; expected one beside the id"
+        )
     connection.execute("COMMIT")
     connection.execute(sql.OPTIMISE)
     connection.execute("PRAGMA synchronous=FULL")

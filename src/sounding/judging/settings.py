@@ -45,6 +45,8 @@ class Order:
             kind = find_strategy(self.policy)
             known = [name for name in kind.parameters if name != "level"]
         for name in self.parameters:
+            if not known:
+                raise DataError(f"the order {self.policy} has no parameters; {name!r} is given")
             if name not in known:
                 raise UnknownNameError(f"parameter of the order {self.policy}:", name, known)
         if self.batch < 1 or self.warm_up < 0:
@@ -81,6 +83,11 @@ class Settings:
             raise DataError(
                 f"overlap {self.overlap}, depth {self.depth} and leases of {self.lease_seconds:g} seconds:"
                 " expected at least 1 each"
+            )
+        if self.level == min(grade.value for grade in self.scale):
+            raise DataError(
+                f"level {self.level:g} is the lowest grade, so that every document would be relevant;"
+                " expected a higher one"
             )
         form_of(self.graded_measure, self.depth)  # refuses what cannot be made certain
 

@@ -34,15 +34,16 @@ def user_table(store: Store) -> Table:
     )
 
 
-def status_tables(project: Project) -> list[Table]:
-    """Topics with what is judged and left, and the runs with how sure their order is."""
+def status_tables(project: Project) -> dict[str, Table]:
+    """`topics` with what is judged and left, and `runs` with how sure their order is."""
     if not project.engine.run_names():
         note = (
             "no runs yet, so there is nothing to judge; add some with: sounding judge import DIR --runs ..."
         )
-        return [Table([Column("topic", [topic.id for topic in project.store.topics()])], notes=[note])]
+        names = [topic.id for topic in project.store.topics()]
+        return {"topics": Table([Column("topic", names)], notes=[note])}
     live = project.engine.live()
-    return [_topics(project, live), _runs(live.confidence, live.sequence)]
+    return {"topics": _topics(project, live), "runs": _runs(live.confidence, live.sequence)}
 
 
 def _topics(project: Project, live: Live) -> Table:
@@ -64,7 +65,7 @@ def _topics(project: Project, live: Live) -> Table:
         ],
         title=project.settings.title,
         notes=[f"{live.judged:,} documents judged{unclear}; {live.relevant:,} relevant; {left:,} left"],
-        facts={"sequence": live.sequence},
+        facts={"sequence": live.sequence, "judged": live.judged, "left": left},
     )
 
 
@@ -73,19 +74,20 @@ def _runs(confidence: Confidence, sequence: int) -> Table:
     adjacent = [*confidence.adjacent().tolist(), math.nan]
     sure = confidence.of_ranking()
     told = (
-        "one run makes no order"
+        "One run makes no order"
         if math.isnan(sure)
-        else f"mean confidence of a pair of runs: {100 * sure:.1f}%"
+        else f"Mean confidence of a pair of runs: {100 * sure:.1f}%"
     )
     return Table(
         [
             Column("run", [confidence.runs[run] for run in order]),
             Column("expected", [float(confidence.values[run]) for run in order], digits=4),
-            Column("±", [float(confidence.deviations[run]) for run in order], digits=4),
+            Column("deviation", [float(confidence.deviations[run]) for run in order], digits=4),
             Column("above the next", adjacent, percent=True),
         ],
         title="Runs by expected value",
-        notes=[f"{told}; as of event {sequence:,}"],
+        notes=[f"{told}; as of event {sequence:,}. deviation: one standard deviation of the expected value."],
+        facts={"sequence": sequence, "confidence": None if math.isnan(sure) else sure},
     )
 
 

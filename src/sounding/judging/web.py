@@ -27,7 +27,11 @@ TOKEN = "X-Page-Token"  # noqa: S105 - the name of a header
 MOST_BYTES = 1_000_000  # of a request
 MOST_UPLOAD = 100_000_000  # of one that brings a run
 UPLOADS = "/organise/runs"
-SAID = {"saved": "Saved.", "password": "The password is changed."}  # what pages say after a form
+SAID = {
+    "saved": "Saved.",
+    "begun": "The topic is begun.",
+    "password": "The password is changed.",
+}  # what pages say after a form
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
@@ -188,15 +192,17 @@ _templates.filters["grade"] = lambda value: "cannot judge" if value is None else
 _templates.filters["day"] = lambda when: time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(when))
 
 
-def page(request: Request, template: str, /, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page for whoever asks."""
+def page(
+    request: Request, template: str, /, *, status: int = 200, said: str = "", **values: Any
+) -> HTMLResponse:
+    """A page for whoever asks; `said` stands above it, or what the form that led here has to say."""
     asking, here = visitor(request), context(request)
     content = _templates.get_template(template).render(
         title=here.project.settings.title,
         user=asking.user,
         token=asking.token,
         path=request.url.path,
-        said=SAID.get(request.query_params.get("said", ""), ""),
+        said=said or SAID.get(request.query_params.get("said", ""), ""),
         **values,
     )
     response = HTMLResponse(content, status)

@@ -8,7 +8,7 @@
   document.body.classList.add("js");
 
   const make = (name, attributes = {}, ...children) => {
-    const drawn = ["svg", "line", "circle", "polyline", "text"].includes(name);
+    const drawn = ["svg", "line", "circle", "polyline", "text", "title"].includes(name);
     const element = drawn ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     element.append(...children);
@@ -86,6 +86,7 @@
   let onSent = () => {};
   let onRefused = () => {};
   let onSignedIn = () => {};
+  let goesOn = () => true; // whether there is something to do without the server
   let wanted = () => ({ count: 0 });
 
   const send = () => {
@@ -117,8 +118,8 @@
   function sendLater(problem) {
     const count = unsent().length;
     const why = problem.status === 0 ? "No connection" : `The server cannot answer now (${problem.message})`;
-    if (count) notice(`${why}. ${count === 1 ? "1 judgment is" : `${count} judgments are`} kept in this browser and sent later; you can go on.`);
-    else notice(`${why}.`);
+    if (count) notice(`${why}. ${count === 1 ? "1 judgment is" : `${count} judgments are`} kept in this browser and sent later; ${goesOn() ? "you can go on" : "waiting for the connection"}.`);
+    else notice(`${why}; waiting for the connection.`);
     retry = setTimeout(send, wait);
     wait = Math.min(wait * 2, 30000);
   }
@@ -169,7 +170,9 @@
     const fields = every("input:not([type=hidden]), textarea", form);
     const text = () => JSON.stringify(fields.map((field) => field.value));
     const saved = text();
-    if (new URLSearchParams(location.search).has("said")) storage.remove(place);
+    const said = new URLSearchParams(location.search).get("said");
+    if (said) storage.remove(place);
+    if (said === "begun") storage.remove(`sounding:draft:${account}:new`); // it has a page of its own now
     const draft = storage.get(place);
     if (draft !== null && draft !== saved) {
       JSON.parse(draft).forEach((value, number) => { if (fields[number]) fields[number].value = value; });
@@ -186,6 +189,7 @@
     const status = find("#status");
     const comment = find("#comment");
     const texts = new Map(); // document -> what shows it
+    const comments = new Map(); // document -> the comment of a judgment that is being taken back
     const passed = []; // documents that were judged or skipped here, the last one last
     let documents = []; // at hand: the one that is shown, then those that are loaded already
     let judged = Number(judging.dataset.judged);
@@ -209,10 +213,10 @@
       else find("#text").innerHTML = present.html; // escaped or cleaned by the server
       for (const button of every(".grading button")) {
         const grade = button.dataset.grade;
-        button.disabled = button.dataset.do !== "undo" && !present;
+        button.disabled = button.dataset.do !== "undo" && (!present || (present.missing && grade !== undefined));
         button.setAttribute("aria-pressed", String(Boolean(present?.judged && (grade === undefined ? button.dataset.do === "cannot" && present.grade === null : present.grade === Number(grade)))));
       }
-      comment.value = present?.comment ?? "";
+      comment.value = present?.comment || comments.get(present?.doc) || "";
       find("details.comment").open = Boolean(comment.value);
       time = { active: 0, away: 0 };
       if (focus) { scrollTo(0, 0); find("#document").focus({ preventScroll: true }); }
@@ -241,6 +245,7 @@
     };
     onRefused = () => { if (!only) load(); };
     onSignedIn = () => { if (!documents.length) load(); };
+    goesOn = () => documents.length > 0;
 
     async function load() {
       try {
@@ -259,6 +264,7 @@
       const [present] = documents;
       if (!present) return;
       tick();
+      comments.delete(present.doc);
       const key = newKey();
       keep(path, { topic, doc: present.doc, key, ...content });
       say(`${words}: ${present.doc}.`);
@@ -295,6 +301,8 @@
         show();
         return;
       }
+      if (last?.document.comment) comments.set(last.document.doc, last.document.comment);
+      if (only && comment.value) comments.set(only, comment.value);
       keep("/api/undo", { topic, doc: last?.document.doc ?? (only || null), key: newKey() });
       send();
     }
@@ -355,7 +363,7 @@
         make("line", { x1: x(run.low), x2: x(run.high), y1: 8, y2: 8 }), make("circle", { cx: x(run.value), cy: 8, r: 4 }));
     }
 
-    function curve(points, sure) {
+    function curve(points, sure, runs) {
       const known = points.filter(([, value]) => value !== null);
       if (known.length < 2) return make("p", { class: "faint" }, "Two judgments make a curve.");
       const most = Math.max(...known.map(([judged]) => judged), 1);
@@ -366,6 +374,7 @@
       return make("svg", { viewBox: "0 0 500 220", class: "curve", role: "img", "aria-label": `After ${last[0]} judgments the confidence is ${percent(last[1])}` },
         ...[low, sure, 1].map((value) => make("line", { x1: 40, x2: 490, y1: y(value), y2: y(value), class: value === sure ? "goal" : "grid" })),
         ...[low, sure, 1].map((value) => make("text", { x: 36, y: Number(y(value)) + (value === 1 ? 0 : 8), class: "left" }, `${Math.round(100 * value)}%`)),
+        ...runs.filter((run) => run.joined && run.joined <= most).map((run) => make("line", { x1: x(run.joined), x2: x(run.joined), y1: 10, y2: 190, class: "late" }, make("title", {}, `${run.name} came after ${run.joined} judged`))),
         make("polyline", { points: known.map(([judged, value]) => `${x(judged)},${y(value)}`).join(" ") }),
         make("text", { x: 40, y: 212 }, "0"), make("text", { x: 490, y: 212, class: "left" }, `${most} judged`));
     }
@@ -373,11 +382,14 @@
     function chances(state) {
       const names = state.runs.map((run) => run.name);
       if (names.length > 40) return make("p", { class: "faint" }, `${names.length} runs are too many for a table of pairs; see the ranking and the exports.`);
-      const cell = (value) => make("td", value === null ? { class: "self" } : { class: `sure s${Math.min(5, Math.max(0, Math.floor((value - 0.5) * 10)))}${value >= state.sure ? " settled" : ""}` }, value === null ? "" : String(Math.floor(value * 100)));
+      const turned = { better: "worse", worse: "better" };
+      const held = new Map((state.prospects?.held ?? []).flatMap(([one, other, said, chance]) => [[`${one}\n${other}`, [said, chance]], [`${other}\n${one}`, [turned[said] ?? said, chance]]]));
+      const told = (one, other) => { const [said, chance] = held.get(`${one}\n${other}`) ?? []; return said ? { title: `${one} against ${other}, by a test of what is judged: ${said}; holds: ${chance}` } : {}; };
+      const cell = (value, names) => make("td", value === null ? { class: "self" } : { class: `sure s${Math.min(5, Math.max(0, Math.floor((value - 0.5) * 10)))}${value >= state.sure ? " settled" : ""}`, ...told(...names) }, value === null ? "" : String(Math.floor(value * 100)));
       return make("table", { class: "matrix" },
-        make("caption", {}, "Per cent, the better run first. Framed: settled."),
+        make("caption", {}, `Per cent, the better run first. Framed: ${Math.round(100 * state.sure)}% or more.${held.size ? " Point at a cell: what a test concludes by now, and the chance that it holds." : ""}`),
         make("thead", {}, make("tr", {}, make("td"), ...names.map((name, number) => make("th", { scope: "col", title: name }, String(number + 1))))),
-        make("tbody", {}, ...names.map((name, number) => make("tr", {}, make("th", { scope: "row" }, `${number + 1} `, make("bdi", {}, name)), ...state.chances[number].map(cell)))));
+        make("tbody", {}, ...names.map((name, number) => make("tr", {}, make("th", { scope: "row" }, `${number + 1} `, make("bdi", {}, name)), ...state.chances[number].map((value, other) => cell(value, [name, names[other]]))))));
     }
 
     function coverage(state) {
@@ -414,14 +426,15 @@
       if (!found) return [make("p", { class: "faint" }, "Being worked out …")];
       if (found.reason) return [make("p", { class: "faint" }, found.reason)];
       const all = found.cases.reduce((sum, [, pairs]) => sum + pairs, 0) + found.untested;
-      const cell = (number) => { const [, pairs, meaning] = found.cases[number - 1]; return make("td", { title: meaning }, make("strong", {}, String(pairs)), make("br", {}), make("span", { class: "faint" }, `case ${number}, ${number % 2 ? "strong" : "weak"}`)); };
-      return [make("table", { class: "cases" },
-        make("caption", {}, `${all} pairs of runs by ${found.topics} topics with judgments, as of ${state.prospects.judged} judged`),
+      const cell = (number) => { const [, pairs, meaning] = found.cases[number - 1]; return make("td", { title: meaning }, make("strong", {}, String(pairs)), make("br", {}), make("span", { class: "faint" }, `case ${number}${found.early ? "" : number % 2 ? ", strong" : ", weak"}`)); };
+      const plural = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
+      return [...(found.early ? [make("p", { class: "advice" }, found.early)] : []), make("table", { class: "cases" },
+        make("caption", {}, `${plural(all, "pair")} of runs by ${plural(found.topics, "topic")} in use with judgments, as of ${state.prospects.judged} judged`),
         make("thead", {}, make("tr", {}, make("td"), make("th", { scope: "col" }, "Assessed alike"), make("th", { scope: "col" }, "Assessed unlike"))),
         make("tbody", {},
           make("tr", {}, make("th", { scope: "row" }, "No significant difference"), cell(1), cell(2)),
           make("tr", {}, make("th", { scope: "row" }, "Significant difference"), cell(3), cell(4)))),
-      make("p", { class: "faint" }, `Performance: ${found.method}. Assessment: judged among the first ${found.depth}. Case 4: the better run is also more assessed. What is not judged counts as not relevant here; the ranking above does not do so.${found.untested ? ` ${found.untested} pairs could not be tested.` : ""}`)];
+      make("p", { class: "faint" }, `Performance: ${found.method}. Assessment: judged among the first ${found.depth}. Case 4: the better run is also more assessed. What is not judged counts as not relevant here; the ranking above does not do so.${found.untested ? ` ${plural(found.untested, "pair")} could not be tested${found.unseen ? `, ${found.unseen} of them since nothing of a run is judged` : ""}.` : ""}`)];
     }
 
     function draw(state) {
@@ -431,10 +444,10 @@
       find("#open").textContent = state.pairs ? `${state.open_pairs} of ${state.pairs}` : "–";
       find("#measure").textContent = state.measure;
       const goal = `${Math.round(100 * state.sure)}%`;
-      find("#verdict").textContent = !state.runs.length ? "There are no runs yet: add some on the page Project."
+      find("#verdict").textContent = (state.runs.length && !state.judged ? "Nothing is judged yet: what stands here is the model alone. " : "") + (!state.runs.length ? "There are no runs yet: add some on the page Project."
         : state.pairs && !state.open_pairs ? `Every pair of runs is settled at ${goal}: judging can stop.`
           : state.ranking >= state.sure ? `The ranking as a whole is as sure as ${goal}; ${state.open_pairs} pairs are less sure by themselves.`
-            : `Not sure enough yet: the ranking as a whole should reach ${goal}.`;
+            : `Not sure enough yet: the ranking as a whole should reach ${goal}.`);
       const most = Math.max(...state.runs.map((run) => run.high ?? 0), 1e-9);
       find("#runs").replaceChildren(table(["", "Run", "Value", "95% interval", "Above the next"], state.runs.map((run, number) => [
         number + 1, run.name, right(shown(run.value)), run.value === null ? right("–") : interval(run, most), right(percent(run.above_next))])));
@@ -442,7 +455,7 @@
       find("#matrix").replaceChildren(...matrix(state));
       find("#forecast").textContent = forecast(state);
       find("#late").replaceChildren(...late(state));
-      find("#curve").replaceChildren(curve(state.curve, state.sure));
+      find("#curve").replaceChildren(curve(state.curve, state.sure, state.runs));
       find("#chances").replaceChildren(chances(state));
       find("#assessors").replaceChildren(table(["Assessor", "Judged", "Relevant", "Cannot", "Changed", "Last hour", "Per hour of work"], state.assessors.map((one) => [
         one.name, one.judged, one.relevant, one.cannot, one.changed, one.last_hour, right(shown(one.per_active_hour, 0))])));

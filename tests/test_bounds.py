@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from sounding.align import align, order_documents, prepare
 from sounding.bounds import Kind, Unknowns, bounds
 from sounding.bounds.precision import running_sums
-from sounding.bounds.utility import depth_for_residual
 from sounding.bounds.registry import bounded, bounder, whole_range
+from sounding.bounds.utility import depth_for_residual
 from sounding.data.formats import read_qrels, read_run
 from sounding.errors import DataError
 from sounding.measures import Measure, definitions, parse

@@ -284,7 +284,7 @@ def test_a_weak_conclusion_that_the_truth_turns_round_is_counted_and_named() -> 
     assert list(conclusions(by_judgments).values()) == ["old"]
     assert list(conclusions(by_truth).values()) == ["young"]
     assert against_truth(by_judgments, by_truth) == (
-        "Truth: 1 of 1 weak conclusions are wrong, such as old against young, 0 of 0 strong."
+        "Truth: 1 of 1 weak conclusions are wrong (on old, young), 0 of 0 strong."
     )
 
 

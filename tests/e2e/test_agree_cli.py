@@ -352,7 +352,11 @@ def test_where_nothing_is_contested_that_is_said(call: Call, trial: Path) -> Non
 
 def test_no_file_that_is_read_is_written_over(call: Call, trial: Path) -> None:
     before = (trial / "ann.qrels").read_text()
-    for asked in (("--combine", "union", "ann.qrels"), ("-o", "./ann.qrels"), ("--adjudicate", "ann.qrels")):
+    for asked in (
+        ("--combine", "union", "ann.qrels"),
+        ("-o", "./ann.qrels", "--format", "csv"),
+        ("--adjudicate", "ann.qrels"),
+    ):
         status, _, err = call(*THREE, *FEW, *asked)
         assert status == 2
         assert "ann.qrels would overwrite what is read; name another file" in err

@@ -309,7 +309,7 @@ def against_truth(comparison: Comparison, by_truth: Comparison) -> str:
     strong = comparison.strong[0].tolist()
     both = list(zip(wrong, strong, strict=True))
     shown = [comparison.names(pair) for pair, found in enumerate(both) if found == (True, False)]
-    example = f", such as {shown[0][0]} against {shown[0][1]}" if shown else ""
+    example = f" (on {shown[0][0]}, {shown[0][1]})" if shown else ""
     return (
         f"Truth: {len(shown)} of {strong.count(False)} weak conclusions are wrong{example},"
         f" {both.count((True, True))} of {strong.count(True)} strong."

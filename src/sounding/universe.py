@@ -38,7 +38,7 @@ def unjudged_marks(run: Run, judged: Judged, found: tuple[Counts, Counts]) -> Ma
         here = here[judged.grades[there] >= 0]
     unjudged = np.repeat(rows >= 0, run.sizes)
     unjudged[here] = False
-    keys = run.pair_keys()[unjudged]
+    keys = run.pair_keys().compress(unjudged)
     known = rows >= 0
     kept = (run.sizes - np.diff(np.searchsorted(here, run.starts)))[known]
     sizes = np.zeros(len(judged.judgments.topics), np.int64)

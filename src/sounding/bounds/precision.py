@@ -104,21 +104,22 @@ class Gaps:
 
         topic_of = np.repeat(topics, judged + 1)
         hit = relevant.nonzero()[0]
-        hit_topic = topic_of[hit]
+        hit_topic, hit_rank = topic_of.take(hit), rank.take(hit)
         hit_starts = np.searchsorted(hit, np.append(first, len(rank)))
-        nth = np.arange(1, len(hit) + 1) - hit_starts[hit_topic]
-        down_to, whole = running_sums(1 / rank[hit], hit_starts)
+        nth = np.arange(1, len(hit) + 1) - hit_starts.take(hit_topic)
+        down_to, whole = running_sums(1 / hit_rank, hit_starts)
 
         gap = (rank - before > 1).nonzero()[0]
-        topic = topic_of[gap]
-        hits_before: Counts = (np.cumsum(relevant) - relevant)[gap]
-        above = hits_before > hit_starts[topic]
+        topic = topic_of.take(gap)
+        hits_before: Counts = np.cumsum(relevant).take(gap) - relevant.take(gap)
+        hits_above = hits_before - hit_starts.take(topic)
         return Gaps(
-            topic=topic, before=before[gap], last=rank[gap] - 1, judged=gap - first[topic],
-            relevant=hits_before - hit_starts[topic],
-            below=whole[topic] - np.where(above, np.append(down_to, 0.0)[hits_before - 1], 0.0),
+            topic=topic, before=before.take(gap), last=rank.take(gap) - 1, judged=gap - first.take(topic),
+            relevant=hits_above,
+            below=whole.take(topic)
+            - np.where(hits_above > 0, np.append(down_to, 0.0).take(hits_before - 1), 0.0),
             starts=np.searchsorted(gap, np.append(first, len(rank))),
-            precisions=near.total(hit_topic, nth / rank[hit]),
+            precisions=near.total(hit_topic, nth / hit_rank),
             harmonic=np.concatenate([[0.0], np.cumsum(1 / np.arange(1, near.retrieved.max(initial=0) + 1))]),
         )  # fmt: skip
 
@@ -146,12 +147,12 @@ def greatest(gaps: Gaps, quotient: Quotient, space: Room) -> Values:
     """The largest quotient: unjudged documents turn relevant from the top, gap after gap."""
     topic, harmonic = gaps.topic, gaps.harmonic
     above = gaps.before - gaps.judged  # unjudged documents above the gap
-    taken = np.clip(space.most_within[topic] - above, 0, gaps.last - gaps.before)
+    taken = np.minimum(np.maximum(space.most_within.take(topic) - above, 0), gaps.last - gaps.before)
     # At rank r all above are relevant but the judged ones that are not: the precision is 1 - those / r.
-    stretch = harmonic[gaps.before + taken] - harmonic[gaps.before]
+    stretch = harmonic.take(gaps.before + taken) - harmonic.take(gaps.before)
     added = taken * (1 + gaps.below) - (gaps.judged - gaps.relevant) * stretch
     sums, _ = running_sums(added, gaps.starts)
-    at_ends = (quotient.sum[topic] + sums) / quotient.divisor(topic, above + taken)
+    at_ends = (quotient.sum.take(topic) + sums) / quotient.divisor(topic, above + taken)
     result = quotient.sum / quotient.divisor(slice(None), np.zeros_like(quotient.relevant))
     some = (gaps.starts[1:] > gaps.starts[:-1]).nonzero()[0]
     if len(some):

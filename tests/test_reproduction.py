@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.conftest import lacking
 
 from sounding.cli import COMMANDS, cli
 
@@ -48,7 +49,7 @@ def test_the_page_has_the_rows_of_the_catalogue_in_its_order() -> None:
 def test_the_catalogue_is_the_one_of_the_design() -> None:
     design = Path(os.environ.get(DESIGN, ROOT.parent / "shared" / "DESIGN.md"))
     if not design.is_file():
-        pytest.skip(f"no {design}: the catalogue was copied from it and stands by itself")
+        lacking(f"no {design}, from which the catalogue was copied")
     lines = design.read_text("utf-8").splitlines()
     there = [cells(line) for line in lines if re.match(r"\| (Baillie|Carterette|Voorhees|Lu) \|", line)]
     assert [(row[0], row[2]) for row in there] == [(row["paper"], row["commands"]) for row in ROWS]

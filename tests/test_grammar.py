@@ -16,7 +16,7 @@ from tests.properties.strategies import ranking_of
 from sounding.errors import DataError, SoundingError, UnknownNameError
 from sounding.measures import Measure, definitions, parse, parse_measures
 from sounding.measures.grammar import ALIASES, RANX
-from sounding.measures.parameters import checked, parameter_types
+from sounding.measures.parameters import checked
 from sounding.measures.registry import SHARED
 from sounding.measures.trec import TREC_NAMES
 
@@ -281,7 +281,7 @@ def values_of(hint: Any) -> st.SearchStrategy[Any]:
 @st.composite
 def measures(draw: st.DrawFn) -> Measure:
     known = draw(st.sampled_from(DEFINITIONS))
-    hints = dict(parameter_types(known.kernel)) | dict.fromkeys(SHARED, bool)
+    hints = {name: one.annotation for name, one in known.parameters.items()} | dict.fromkeys(SHARED, bool)
     chosen: dict[str, Any] = {}
     for key in [*known.parameters, *SHARED]:
         needed = key in known.parameters and known.parameters[key].default is Parameter.empty

@@ -9,7 +9,7 @@ import sounding
 
 SOURCE = Path(sounding.__file__).parent
 LAYERS = (
-    {"display", "errors"},
+    {"arrays", "display", "errors", "wording"},
     {"agreement"},
     {"executors", "files", "policies", "workers"},
     {"data"},

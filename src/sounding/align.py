@@ -5,11 +5,12 @@ Order, ties, depth, negative grades and missing topics are decided here and nowh
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.data.keys import PairTable
 from sounding.data.tables import Places, Qrels, Run, single_precision
 from sounding.data.tokens import Tokens
@@ -20,8 +21,7 @@ from sounding.ranking import Judgments, Ranking, Sampling, Strata, TieBlocks
 POOLED = -1.0  # a document that was in the pool and was not judged
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class Judged(NamedTuple):
     """Qrels made ready for many runs: what the measures need, and a table to find documents in."""
 
     judgments: Judgments
@@ -110,9 +110,9 @@ def _by_topic_and_grade(topic: Places, grades: NDArray[np.float64]) -> Places:
 def matches(run: Run, judged: Judged) -> tuple[Places, Places]:
     """Rows of a run that the qrels list, ascending, and the row of the qrels for each."""
     topics = topic_rows(run, judged)
-    here, there = judged.table.find(topics, run.pair_keys(), run.docs, run.sizes)
+    here, there = judged.table.find(topics, run.pair_keys(), run.docs, run.sizes, run.words)
     # The doc ids were compared; that the topics agree as well makes a false match impossible.
-    sure = np.repeat(topics, run.sizes)[here] == judged.topic[there]
+    sure = np.repeat(topics, run.sizes).take(here) == judged.topic.take(there)
     return (here, there) if sure.all() else (here[sure], there[sure])
 
 

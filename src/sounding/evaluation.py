@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.align import Judged, align, matches, prepare, treat_unjudged
+from sounding.arrays import NDArray
 from sounding.data.formats import read_qrels, run_sources
 from sounding.data.keys import PairTable, pair_keys, repeated_rows
 from sounding.data.reading import Place, check_topics, processes_to_read, read_one
@@ -32,8 +32,7 @@ DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR", "R@1000")
 OnFailure = Callable[[str, SoundingError], None]  # told the name of a run that failed, and why
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class RunValues:
+class RunValues(NamedTuple):
     """What one run gives: a column of the Scores."""
 
     name: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.errors import DataError
 from sounding.ranking import Counts, Judgments, Values
 

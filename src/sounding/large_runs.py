@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -241,8 +241,8 @@ def _joined(place: Place, found: Sequence[_PartValues], had: Sequence[str], aske
     for measure in texts:
         if measure.name == "RunID":
             texts[measure] = np.full(len(order), empty.tag, object)
-    return replace(
-        values[0], name=empty.name, tag=empty.tag, source=source,
+    return values[0]._replace(
+        name=empty.name, tag=empty.tag, source=source,
         values=joined([value.values for value in values]),
         texts=texts,
         judged=joined([value.judged for value in values]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, fields
 from numbers import Integral
-from typing import Literal, get_args, get_origin, get_type_hints
+from typing import Literal, get_args
 
 from sounding.errors import DataError, UnknownNameError
 
@@ -42,10 +42,11 @@ class Policies:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, hint in get_type_hints(type(self)).items():
-            value = getattr(self, name)
-            if get_origin(hint) is Literal and value not in get_args(hint):
-                raise UnknownNameError(f"value of the policy {name}:", str(value), get_args(hint))
+        for field in fields(self):
+            choices = get_args(globals().get(str(field.type)))  # of the names above; others have none
+            value = getattr(self, field.name)
+            if choices and value not in choices:
+                raise UnknownNameError(f"value of the policy {field.name}:", str(value), choices)
         if self.depth is not None and not _is_whole(self.depth, 1):
             raise DataError(f"depth is {self.depth!r}; give a whole number from 1")
         if not _is_whole(self.draws, 2):

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from sounding.arrays import NDArray
 
 Values = NDArray[np.float64]  # one number a topic
 Counts = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Strata:
+class Strata(NamedTuple):
     """Parts of the pool that were sampled each at its own rate; numbered from 0 through all topics."""
 
     judged: Counts  # (judgment,) the stratum that each judged document was in
@@ -27,8 +27,7 @@ class Strata:
     starts: Counts  # (topic + 1,) the strata of topic t are starts[t] to starts[t + 1]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Sampling:
+class Sampling(NamedTuple):
     """How judged documents were chosen: from strata of the pool, or each with a chance of its own."""
 
     strata: Strata | None = None
@@ -100,16 +99,14 @@ class Judgments:
         return self.remember("assessed", flatten)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TieBlocks:
+class TieBlocks(NamedTuple):
     """Documents that share a score with others: for every judged document, where its block stands."""
 
     first: Counts  # (document,) rank of the first document of the block, from 1
     size: Counts  # (document,) how many documents, judged or not, share the score
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Hits:
+class Hits(NamedTuple):
     """Some of a ranking's documents, in its order."""
 
     topic: Counts

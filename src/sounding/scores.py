@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.display import Displayed
 from sounding.measures.registry import Measure
 from sounding.policies import Policies
@@ -20,22 +20,18 @@ GEOMETRIC_FLOOR = 1e-5  # trec_eval's: a value of 0 would make every geometric m
 FEW_TOPICS = 25  # Voorhees (2002): fewer topics do not carry a comparison
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class ValueBounds:
+class ValueBounds(NamedTuple):
     """The least and the most that every value can be, whatever the unjudged documents are."""
 
     lower: NDArray[np.float64]  # (run, measure, topic)
     upper: NDArray[np.float64]  # (run, measure, topic)
-    residual_unjudged: NDArray[
-        np.float64
-    ]  # (run, measure, topic) what unjudged documents can add; NaN: no such
+    residual_unjudged: NDArray[np.float64]  # (run, measure, topic) what unjudged documents add; NaN: no such
     residual_tail: NDArray[np.float64]  # (run, measure, topic) what lies beyond the ranking can add
     kinds: tuple[str, ...]  # (measure,) exact, contains, or none: nothing but the measure's range
 
     def over_topics(self, measures: Sequence[Measure]) -> ValueBounds:
         """The bounds of each measure's own summary over topics: (run, measure)."""
-        return replace(
-            self,
+        return self._replace(
             lower=summaries(self.lower, measures),
             upper=summaries(self.upper, measures),
             residual_unjudged=summaries(self.residual_unjudged, measures),
@@ -45,11 +41,10 @@ class ValueBounds:
     def pick(self, rows: Any) -> ValueBounds:
         """Some runs, or some topics."""
         names = ("lower", "upper", "residual_unjudged", "residual_tail")
-        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+        return self._replace(**{name: getattr(self, name)[rows] for name in names})
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class ExpectedValues:
+class ExpectedValues(NamedTuple):
     """Mean and standard deviation of every value when relevance of the unjudged is a matter of chance."""
 
     mean: NDArray[np.float64]  # (run, measure, topic)
@@ -66,8 +61,7 @@ class ExpectedValues:
         kinds = [measure.definition.aggregate for measure in measures]
         share = np.where(np.array(kinds) == "sum", 1, counted)
         blank = np.where(np.isin(kinds, ("geometric", "text")), np.nan, 0.0)
-        return replace(
-            self,
+        return self._replace(
             mean=np.nansum(self.mean, axis=-1) / share + blank,
             deviation=np.sqrt(np.nansum(self.deviation**2, axis=-1)) / share + blank,
             error=np.sqrt(np.nansum(self.error**2, axis=-1)) / share + blank,
@@ -75,7 +69,7 @@ class ExpectedValues:
 
     def pick(self, rows: Any) -> ExpectedValues:
         """Some runs, or some topics."""
-        return replace(self, mean=self.mean[rows], deviation=self.deviation[rows], error=self.error[rows])
+        return self._replace(mean=self.mean[rows], deviation=self.deviation[rows], error=self.error[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -207,9 +201,9 @@ class Scores(Displayed):
 
         bounds, expected = self.bounds, self.expected
         if bounds is not None:
-            bounds = replace(bounds.pick(np.s_[:, places]), kinds=kinds(bounds.kinds))
+            bounds = bounds.pick(np.s_[:, places])._replace(kinds=kinds(bounds.kinds))
         if expected is not None:
-            expected = replace(expected.pick(np.s_[:, places]), methods=kinds(expected.methods))
+            expected = expected.pick(np.s_[:, places])._replace(methods=kinds(expected.methods))
         return replace(
             self,
             measures=tuple(chosen),

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.align import Judged, align
+from sounding.arrays import NDArray
 from sounding.bounds import Bounds, Unknowns, bounds
 from sounding.data.tables import Run
 from sounding.measures import Measure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,7 @@ def counts_others(policies: Policies) -> bool:
     return policies.unjudged in ("bounds", "expected") and policies.universe == "runs"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Marks:
+class Marks(NamedTuple):
     """The unjudged documents that a run retrieved: those of topic t are keys[starts[t]:starts[t + 1]]."""
 
     starts: Counts  # (topic + 1,)

@@ -27,7 +27,6 @@ from tests.properties.strategies import (
 )
 
 from sounding.errors import DataError
-from sounding.measures.parameters import parameter_types
 from sounding.measures.registry import Definition, Measure
 from sounding.ranking import Ranking, Values
 
@@ -72,8 +71,9 @@ def variants(known: Definition) -> Iterator[Measure]:
     """The measure with each value of a parameter that is one of a few words, or true or false."""
     needed = {n: TRIED[n][1] for n, p in known.parameters.items() if n == "k" or p.default is p.empty}
     plain = Measure.of(known.name, **needed)
-    for name, hint in parameter_types(known.kernel).items():
-        if name in known.parameters and (hint is bool or get_origin(hint) is Literal):
+    for name, parameter in known.parameters.items():
+        hint = parameter.annotation
+        if hint is bool or get_origin(hint) is Literal:
             for value in get_args(hint) or (True, False):
                 yield plain.replace(**{name: value})
     for parameters in FURTHER.get(known.name, []):

@@ -5,11 +5,11 @@ The parts are bounded each by itself: no completion lies outside, and perhaps no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.bounds.gain import Levels, Table
 from sounding.bounds.registry import Bounds, Unknowns, bounded, whole_range
 from sounding.bounds.unjudged import first_documents, holes, room, scale
@@ -131,8 +131,7 @@ def _q_divisor(measure: Measure, run: Ranking, more: Counts) -> Counts:
     return total if norm == "a" or k is None else np.minimum(total, k)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Terms:
+class _Terms(NamedTuple):
     """What Q adds up at relevant documents, by topic and rank down to k."""
 
     ranks: Counts  # (rank,)

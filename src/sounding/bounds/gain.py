@@ -8,12 +8,11 @@ there an unjudged document has either the largest gain or none. docs/bounds.md h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.bounds.registry import Bounds, Unknowns, bounded, whole_range
 from sounding.bounds.unjudged import Room, holes, room, scale
 from sounding.bounds.utility import dcg_form
@@ -57,8 +56,7 @@ def ideal_discounted_cumulative_gain(measure: Measure, run: Ranking, unknowns: U
     return Bounds(measure(run), ideals.together(space.cap[:, np.newaxis])[:, 0], "exact")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Levels:
+class Levels(NamedTuple):
     """The gains above 0 that a document can have, ascending, as steps from one to the next."""
 
     step: Values  # (level,) above 0
@@ -90,8 +88,7 @@ def _levels(judgments: Judgments, form: DcgForm) -> Levels:
     return judgments.remember(("gain levels", form.key), compute)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ideals:
+class Ideals(NamedTuple):
     """The best DCG at k, level by level, when more documents reach a level."""
 
     levels: Levels

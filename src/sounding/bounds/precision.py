@@ -14,7 +14,7 @@ the sum is a closed formula of harmonic numbers, and two facts spare looking at 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,8 +57,7 @@ def yet_another_average_precision(measure: Measure, run: Ranking, unknowns: Unkn
     return Bounds(np.log(lower / (1 - lower)), np.log(upper / (1 - upper)), "exact")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Quotient:
+class Quotient(NamedTuple):
     """A sum of precisions over a number of relevant documents, as both are before anything turns relevant."""
 
     sum: Values  # (topic,)
@@ -70,8 +69,7 @@ class Quotient:
         return np.maximum(np.minimum(self.relevant[topic] + more, self.most[topic]), 1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Gaps:
+class Gaps(NamedTuple):
     """Stretches of unjudged documents among the first k, by topic and rank; none is empty."""
 
     topic: Counts
@@ -178,8 +176,7 @@ def least(gaps: Gaps, quotient: Quotient, space: Room) -> Values:
     return result
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rise:
+class _Rise(NamedTuple):
     """What there is before a gap is filled, when all unjudged documents below it are relevant."""
 
     lift: Values  # (gap,) what a relevant document adds to the precisions of those below the gap

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -33,8 +33,7 @@ class Unknowns:
                 raise DataError(f"unknowns: {name} is {counts.min()} for a topic; expected a count from 0")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bounds:
+class Bounds(NamedTuple):
     """The least and the most that a value can be, for every topic."""
 
     lower: Values

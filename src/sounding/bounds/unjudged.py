@@ -6,7 +6,8 @@ relevant documents, and to nothing else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +17,7 @@ from sounding.ranking import Counts, Judgments, Ranking, Values, distinct
 _FINEST = 1000  # a scale of more whole grades than this is one of scores: only grades that occur count
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Room:
+class Room(NamedTuple):
     """How many documents of each topic can still turn out relevant, and where."""
 
     within: Counts  # unjudged documents among the first k
@@ -53,8 +53,7 @@ def room(run: Ranking, k: int | None, unknowns: Unknowns) -> Room:
     return Room(within, elsewhere, cap if unknowns.at_most is None else np.minimum(cap, unknowns.at_most))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Holes:
+class Holes(NamedTuple):
     """The unjudged documents among the first k, by topic and rank."""
 
     topic: Counts

@@ -46,7 +46,7 @@ def command(
         write_text("".join(_lines(file, quiet) for file in checked), output)
     else:
         rows = [
-            (file.source, file.kind, "problem", problem.line, problem.count, problem.text)
+            (file.source, file.kind, "problem", problem.line, problem.times, problem.text)
             for file in checked
             for problem in file.problems
         ] + [
@@ -61,7 +61,7 @@ def command(
 
 def _lines(file: Checked, quiet: bool) -> str:
     """A file in a few lines: what it is, its problems, and remarks."""
-    total = sum(problem.count for problem in file.problems)
+    total = sum(problem.times for problem in file.problems)
     verdict = f"{total:,} problem{'' if total == 1 else 's'}" if total else "no problem"
     about = f"{file.kind}, {file.summary}; " if file.summary else ""
     lines = [f"{file.source}: {about}{verdict}"]
@@ -75,9 +75,9 @@ def _lines(file: Checked, quiet: bool) -> str:
 
 def _repeated(problem: Problem) -> str:
     """How often a problem occurs and in which other lines, where it is more than once."""
-    if problem.count == 1:
+    if problem.times == 1:
         return ""
     others = sorted({*problem.lines[1:]} - {problem.line})
-    listed = [*map(str, others), *(["..."] if problem.count > len(problem.lines) else [])]
+    listed = [*map(str, others), *(["..."] if problem.times > len(problem.lines) else [])]
     also = f"; also line{'s' * (len(listed) > 1)} {', '.join(listed)}" if others else ""
-    return f" [{problem.count:,} times{also}]"
+    return f" [{problem.times:,} times{also}]"

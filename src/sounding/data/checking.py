@@ -43,7 +43,7 @@ def check_file(source: str | Path, kind: Kind | None = None) -> Checked:
     readings = [_check_qrels(content), _check_run(content)]
     if "qrel" not in Path(content.source).name.lower():
         readings.reverse()
-    return min(readings, key=lambda checked: sum(problem.count for problem in checked.problems))
+    return min(readings, key=lambda checked: sum(problem.times for problem in checked.problems))
 
 
 def _check_topics(content: Content) -> Checked:
@@ -124,7 +124,7 @@ def _rank_remarks(content: Content) -> list[str]:
     """Whether the rank column, which only `--ties rank` reads, says what the lines say."""
     strange = Problems(content.source)
     run = parse_run(content, strange, with_ranks=True)
-    wrong = sum(problem.count for problem in strange.found if problem.text.startswith("rank "))
+    wrong = sum(problem.times for problem in strange.found if problem.text.startswith("rank "))
     if wrong:
         strange_ranks = _counted(wrong, "rank is not a number", "ranks are not numbers")
         return [f"{strange_ranks}: --ties rank will refuse this run"]

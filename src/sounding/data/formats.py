@@ -32,7 +32,7 @@ TABLES = ("csv", "tsv", "json", "jsonl", "parquet")  # with columns that are kno
 FORMATS = ("trec", "prels", "strata", *TABLES)
 IRDS = "irds:"  # how the id of an ir_datasets collection begins
 
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _BY_EXTENSION = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".parquet": "parquet", ".parq": "parquet", ".pq": "parquet",
@@ -81,7 +81,8 @@ def read_runs(
     """All runs of files, folders and globs, no two of one name; in memory: {name: run} or a list."""
 
     def read(source: Any, name: str | None = None) -> Run:
-        return read_run(source, format=format, name=name, duplicates=duplicates, with_ranks=with_ranks)
+        run = read_run(source, format=format, name=name, duplicates=duplicates, with_ranks=with_ranks)
+        return replace(run, words=None)
 
     runs = [read(source, name) for source, name in run_sources(sources)]
     names = run_names([run.source for run in runs], [run.name for run in runs])
@@ -263,24 +264,26 @@ def _prels_or_strata(words: list[str]) -> str:
 
     Where it is neither, this is a line of four fields with one too many.
     """
-    graded = _NUMBER.fullmatch(words[2]) is not None
+    graded = re.fullmatch(_NUMBER, words[2]) is not None
     if re.fullmatch(r"-?[0-9]+", words[4]) and (words[4] not in ("0", "1") or not graded):
         return "strata"
-    return "prels" if graded and _NUMBER.fullmatch(words[4]) else "trec"
+    return "prels" if graded and re.fullmatch(_NUMBER, words[4]) else "trec"
 
 
 def _note_other_kind(content: Content, problems: Problems, kind: Kind) -> None:
     """Add to a wrong number of fields that the file looks like the other kind: the two were swapped."""
+    if not problems.found:
+        return
     words = first_record(content).split()
     if kind == "qrels":
-        swapped = len(words) == 6 and all(_NUMBER.fullmatch(word) for word in words[3:5])
+        swapped = len(words) == 6 and all(re.fullmatch(_NUMBER, word) for word in words[3:5])
     else:
-        swapped = len(words) in (4, 5) and _NUMBER.fullmatch(words[-1]) is not None
+        swapped = len(words) in (4, 5) and re.fullmatch(_NUMBER, words[-1]) is not None
     if swapped:
         counted = f"{len(words)} fields; expected "
         hint = "(this looks like a run)" if kind == "qrels" else "(this looks like qrels)"
         problems.found = [
-            replace(problem, text=f"{problem.text} {hint}") if problem.text.startswith(counted) else problem
+            problem._replace(text=f"{problem.text} {hint}") if problem.text.startswith(counted) else problem
             for problem in problems.found
         ]
 

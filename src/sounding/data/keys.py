@@ -6,11 +6,11 @@ whoever finds equal keys compares the ids themselves, so that a collision can ne
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.data.tokens import Places, Tokens, Words, digests, same_words
 
 _U64 = np.uint64
@@ -49,11 +49,12 @@ def _suspects(keys: Words) -> Places:
     row = np.arange(len(keys), dtype=np.int32)
     table = np.empty(1 << bits, np.int32)
     table[slot] = row
-    winner = table[slot]
+    winner = table.take(slot)
     losers = (winner != row).nonzero()[0]
-    lost = keys[losers]
+    lost = keys.take(losers)
     ordered = np.sort(lost)
-    twins = np.concatenate([lost[keys[winner[losers]] == lost], ordered[1:][ordered[1:] == ordered[:-1]]])
+    same = keys.take(winner.take(losers)) == lost
+    twins = np.concatenate([lost[same], ordered[1:][ordered[1:] == ordered[:-1]]])
     return np.isin(keys, twins).nonzero()[0] if len(twins) else np.empty(0, np.int64)
 
 
@@ -71,8 +72,7 @@ def distinct_keys(keys: Words) -> int:
     return len(keys) - len(losers) + int(np.count_nonzero(others[1:] != others[:-1])) + (len(others) > 0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairTable:
+class PairTable(NamedTuple):
     """Looks up thousands of pairs at once: open addressing with linear probing.
 
     Every topic has a stretch of slots of its own. Rows come topic by topic, so that look-ups stay within
@@ -111,44 +111,53 @@ class PairTable:
         return np.array([self.topics.get(text, -1) for text in topics], np.int64)
 
     def find(
-        self, topic: Places, keys: Words, docs: Tokens, sizes: Places | None = None
+        self,
+        topic: Places,
+        keys: Words,
+        docs: Tokens,
+        sizes: Places | None = None,
+        words: Words | None = None,
     ) -> tuple[Places, Places]:
         """Rows of `keys` that the table holds, ascending, and the table's row for each.
 
         `topic` is the number of each row's topic, as `numbers` gives it; with `sizes`, that of each of
-        the stretches into which rows of one topic fall.
+        the stretches into which rows of one topic fall. `words` are those of the docs, where they are known.
         """
-        held = np.full(len(keys), -1)
         if not len(self.keys):
-            return held[:0], held[:0]
+            return np.empty(0, np.int64), np.empty(0, np.int64)
         first, shift, strange = self.first[topic], self.shift[topic], topic < 0
+        some_are_strange = bool(strange.any())
         if sizes is not None:  # repeating is far quicker than looking up
             first, shift = np.repeat(first, sizes), np.repeat(shift, sizes)
-            strange = np.repeat(strange, sizes)
+            strange = np.repeat(strange, sizes) if some_are_strange else strange
         slot = (keys >> shift).view(np.int64)
         slot += first
-        rows = self.slots.take(slot)
-        rows[strange] = -1
-        live = (rows >= 0).nonzero()[0]
-        rows = rows[live]
+        held = self.slots.take(slot)
+        if some_are_strange:
+            held[strange] = -1
+        # An empty slot stands for the last row: no key that is in the table finds its slot empty.
+        other = self.keys.take(held) != keys
+        live = (other & (held >= 0)).nonzero()[0]
+        np.putmask(held, other, -1)
         step = 0
         while len(live):
+            step += 1
+            rows = self.slots.take(slot.take(live) + step)
             same = self.keys.take(rows) == keys.take(live)
             held[live[same]] = rows[same]
-            step += 1
-            live = live[~same]
-            rows = self.slots.take(slot[live] + step)
-            going = rows >= 0
-            live, rows = live[going], rows[going]
+            live = live[~same & (rows >= 0)]
         here = (held >= 0).nonzero()[0]
-        there = held[here]
-        certain = self._same_texts(docs[here], there)
+        there = held.take(here).astype(np.int64)
+        certain = self._same_texts(docs, words, here, there)
         return (here, there) if certain.all() else (here[certain], there[certain])
 
-    def _same_texts(self, docs: Tokens, rows: Places) -> NDArray[np.bool_]:
-        """Where texts whose keys are equal are equal themselves.
+    def _same_texts(
+        self, docs: Tokens, words: Words | None, here: Places, there: Places
+    ) -> NDArray[np.bool_]:
+        """Where texts whose keys are equal are equal themselves: those of `here`, and the table's.
 
         A digest tells texts apart that differ in one word only, so the last word need not be compared.
         """
-        count = max(len(self.words), docs.word_count) - 1
-        return same_words(docs.words(count), self.words[:count], rows)
+        count = max(len(self.words), docs.word_count if words is None else len(words)) - 1
+        theirs = docs[here].words(count) if words is None else words[:count].take(here, axis=1)
+        return same_words(theirs, self.words[:count], there)

@@ -10,8 +10,8 @@ division by a power of ten rounds it as a careful parser would. What does not ha
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.data.tokens import Bytes, Places, Tokens, Words, foreign_bits
 
 _U64 = np.uint64
@@ -25,10 +25,12 @@ def parse_numbers(tokens: Tokens) -> tuple[NDArray[np.float64], NDArray[np.bool_
     """The value of every text, and where a text is no finite decimal number (value NaN there)."""
     if not len(tokens):
         return np.empty(0), np.zeros(0, np.bool_)
-    negative, digits = _unsigned(tokens)
-    values = _decimals(digits)
-    values[negative] *= -1
+    values = np.full(len(tokens), np.nan) if tokens.text(0).startswith(("-", "+")) else _decimals(tokens)
     todo = np.isnan(values).nonzero()[0]
+    if len(todo):  # signs are looked for where the first text has one, or some text is no plain decimal
+        negative, digits = _unsigned(tokens[todo])
+        values[todo] = np.where(negative, -1.0, 1.0) * _decimals(digits)
+        todo = todo[np.isnan(values[todo])]
     if len(todo):
         values[todo] = _any_numbers(tokens[todo])
     return values, ~np.isfinite(values)

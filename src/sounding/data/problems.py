@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.errors import FormatError
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Problem:
+class Problem(NamedTuple):
     """One kind of problem: where it is first met, what was seen there, and how often it occurs."""
 
     line: int
     text: str
-    count: int
+    times: int
     lines: tuple[int, ...]  # the first few lines that have it
 
 
@@ -50,4 +49,4 @@ class Problems:
         """Raise the problem that stands first in the file, with the number of others."""
         if self.found:
             first = min(self.found)
-            raise FormatError(self.source, first.line, first.text, sum(p.count for p in self.found) - 1)
+            raise FormatError(self.source, first.line, first.text, sum(p.times for p in self.found) - 1)

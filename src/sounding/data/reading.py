@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from sounding.data.formats import read_run, run_sources
 from sounding.data.sources import bytes_to_read, extension, run_names
@@ -19,8 +18,7 @@ Result = TypeVar("Result")
 Place = tuple[Any, str | None]  # where a run is, and the name it was given, if any
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class EachRun(Generic[Result]):
+class EachRun(NamedTuple, Generic[Result]):
     """What was made of each run, in the order in which the runs were given."""
 
     names: tuple[str, ...]  # no two alike

@@ -16,9 +16,8 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -40,11 +39,10 @@ LARGE_PACKED = 48 << 20  # bytes of compressed text or Parquet from which on a r
 _PIECE = 1 << 20  # bytes that a decompressor is fed at once
 _NO_DATA = (".", "readme", "license")  # how names of files begin that a folder may hold beside its data
 _NOT_RUNS = (*_NO_DATA, "qrels")
-_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9+]+::")  # s3://, https://, simplecache::s3://
+_REMOTE = r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9+]+::"  # s3://, https://, simplecache::s3://
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Content:
+class Content(NamedTuple):
     """The bytes of one source: buffer[:size] is the text, without a byte-order mark.
 
     At least MARGIN zero bytes follow; the buffer may be written to.
@@ -90,7 +88,7 @@ def as_text(content: Content) -> Content:
 
 def is_remote(source: str | Path) -> bool:
     """Whether this is an address and no name of a file here."""
-    return isinstance(source, str) and _REMOTE.match(source) is not None
+    return isinstance(source, str) and re.match(_REMOTE, source) is not None
 
 
 def _read(source: str | Path) -> Content:
@@ -320,13 +318,19 @@ def find_runs(sources: str | Path | Iterable[str | Path]) -> list[str]:
     found = [name for source in given for name in _expand(str(source))]
     if not found:
         raise DataError("no runs are given; expected files, folders or globs")
-    seen: set[Path | str] = set()
+    seen: set[tuple[int, int] | str] = set()
     for name in found:
-        place = name if name == STDIN or is_remote(name) else Path(name).resolve()
+        place = name if name == STDIN or is_remote(name) else _place_on_disk(name)
         if place in seen:
             raise DataError(f"{name!r} is given twice; every run counts once")
         seen.add(place)
     return found
+
+
+def _place_on_disk(name: str) -> tuple[int, int]:
+    """What tells a file from others, by whatever name or link it is reached."""
+    status = os.stat(name)  # noqa: PTH116 - for thousands of files a Path takes longer than the question
+    return status.st_dev, status.st_ino
 
 
 def find_files(sources: Iterable[str | Path]) -> list[str]:

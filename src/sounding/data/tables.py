@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.data.keys import pair_keys, repeated_rows
 from sounding.data.tokens import Tokens, Words, digests
 from sounding.errors import DataError
@@ -40,6 +40,7 @@ class Run:
     ranks: Numbers | None = None  # the rank column; read only where something asks for it
     lines: Places | None = None  # the line of each row; None: row i stands in line i + 1
     keys: Words | None = None  # see sounding.data.keys; readers that need them anyway leave them here
+    words: Words | None = None  # of the docs, likewise; not kept when a run is to stay in memory
 
     @property
     def sizes(self) -> Places:
@@ -72,7 +73,7 @@ class Run:
             starts=kept[self.starts], docs=self.docs[rows], scores=self.scores[rows],
             ranks=None if self.ranks is None else self.ranks[rows],
             lines=rows.nonzero()[0] + 1 if self.lines is None else self.lines[rows],
-            keys=None if self.keys is None else self.keys[rows],
+            keys=None if self.keys is None else self.keys[rows], words=None,
         )  # fmt: skip
 
     @staticmethod

@@ -10,11 +10,11 @@ clearing the lowest set bits. `split_fields` tries the quick way and falls back 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.data.problems import Problems
 from sounding.data.tokens import MARGIN, Bytes, Places, Tokens
 
@@ -28,8 +28,7 @@ _ONE = np.uint64(1)
 _SIXTY_THREE = np.uint64(63)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Fields:
+class Fields(NamedTuple):
     """The wanted fields of all records, as columns."""
 
     columns: tuple[Tokens, ...]

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from sounding.arrays import NDArray
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]  # (word, text): the first word of every text, then the second, ...
@@ -89,12 +90,14 @@ class Tokens:
         windows = np.ndarray(len(buffer) - 8 * count + 1, f"V{8 * count}", buffer, 0, (1,))
         raw = windows[self.start].view("<u8").reshape(-1, count)
         words = np.empty((count, len(self.start)), _U64)
-        shortest = int(self.length.min())
+        # Texts that are all of one length, as topic ids often are, can share one shift.
+        shortest, longest = int(self.length.min()), int(self.length.max())
+        lengths = self.length if shortest < longest else self.length[:1]
         for number, word in enumerate(words):
             word[:] = raw[:, number]
             if shortest < 8 * (number + 1):
                 # Shifting left and back by the foreign bits clears them; a shift of 64 gives 0 in NumPy.
-                foreign = foreign_bits(self.length, 8 * (number + 1))
+                foreign = foreign_bits(lengths, 8 * (number + 1))
                 word <<= foreign
                 word >>= foreign
         return words

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.data.keys import pair_keys, repeated_rows
 from sounding.data.numbers import is_too_large, parse_numbers
 from sounding.data.problems import Problems
@@ -225,16 +225,18 @@ def group_run(
     if order is not None:
         doc, scores, lines = doc[order], scores[order], numbered(lines, order)
         ranks = None if ranks is None else ranks[order]
-    keys = pair_keys(names, np.diff(starts), doc.words())
+    words = doc.words()
+    keys = pair_keys(names, np.diff(starts), words)
     keep = _without_repeats(keys, doc, scores, names, starts, lines, duplicates, problems)
     if keep is not None:
         rows = keep.nonzero()[0]
         doc, scores, lines, keys = doc[rows], scores[rows], numbered(lines, rows), keys[rows]
+        words = words[:, rows]
         ranks = None if ranks is None else ranks[rows]
         starts = np.concatenate([[0], np.cumsum(keep)])[starts]
     return Run(
         name=name, tag=tag, source=source, topics=names, starts=starts,
-        docs=doc, scores=scores, ranks=ranks, lines=lines, keys=keys,
+        docs=doc, scores=scores, ranks=ranks, lines=lines, keys=keys, words=words,
     )  # fmt: skip
 
 

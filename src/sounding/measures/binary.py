@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.errors import DataError
 from sounding.measures.registry import measure
 from sounding.ranking import Counts, Hits, Judgments, Ranking, Values

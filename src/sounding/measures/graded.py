@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.errors import DataError
 from sounding.measures.binary import pool_of_depth, relevant_by_norm, share
 from sounding.measures.registry import measure
@@ -80,8 +80,7 @@ def running(operation: np.ufunc, values: Values, nth: Counts) -> Values:
     return result
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ideal:
+class Ideal(NamedTuple):
     """The best order of each topic's judged documents, as far as they gain something."""
 
     starts: Counts  # (topic + 1,)
@@ -196,8 +195,7 @@ def ideal_discounted_cumulative_gain(
     return ideal_dcg_of(run.judgments, k, DcgForm(dcg, gains, rel)).copy()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Progress:
+class _Progress(NamedTuple):
     """How DCG (log2) grows down a ranking, and down the best order."""
 
     ideal: Ideal

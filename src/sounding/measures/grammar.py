@@ -56,17 +56,18 @@ RANX: Mapping[str, tuple[str, str | None, Mapping[str, Any]]] = {
     "ndcg_burges": ("nDCG", "nDCG", {"dcg": "exp-log2"}),
     "bpref": ("Bpref", None, {}),
 }
-_RANX = re.compile(
+# Patterns are compiled where they are first used: most evaluations need few of them.
+_RANX = (
     rf"({'|'.join(map(re.escape, sorted(RANX, key=len, reverse=True)))})"
     r"(?:@([0-9]{1,15}))?(?:-l([0-9]{1,3}))?"
 )
-_RANX_RBP = re.compile(r"rbp[.@]([0-9]{1,15})(?:-l([0-9]{1,3}))?")
+_RANX_RBP = r"rbp[.@]([0-9]{1,15})(?:-l([0-9]{1,3}))?"
 
-_HEAD = re.compile(r"[^\W\d]\w*(?=\s*[(@]|\s*\Z)")
-_WORD = re.compile(r"[\w-]+")
+_HEAD = r"[^\W\d]\w*(?=\s*[(@]|\s*\Z)"
+_WORD = r"[\w-]+"
 # How a text names a level of relevance: AP(rel=2), and map-l2 as ranx has it.
-_OWN_LEVEL = re.compile(r"\brel\s*=|-l[0-9]+\s*\Z")
-_SEPARATOR = re.compile(r"[\s,;]")
+_OWN_LEVEL = r"\brel\s*=|-l[0-9]+\s*\Z"
+_SEPARATOR = r"[\s,;]"
 _TOKEN = re.compile(
     r"""\s*(?: (?P<number>[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})
                           (?:[eE][+-]?[0-9]{1,3})?)(?![\w.])
@@ -115,7 +116,7 @@ def parse_measures(texts: Iterable[str | Measure], *, level: float = 1) -> tuple
         else:
             named = trec.nickname(text.strip(), spelled_out) or _expanded(text)
             # A measure leaves defaults out: whether a level of 1 was written only the text can tell.
-            own = _OWN_LEVEL.search(text) is not None
+            own = re.search(_OWN_LEVEL, text) is not None
             found.update(dict.fromkeys(named if own else (trec.with_level(one, level) for one in named)))
     return tuple(found)
 
@@ -156,7 +157,7 @@ def _no_topics() -> Ranking:
 
 def _ours(text: str) -> tuple[Measure] | None:
     """A measure in our own form, which is that of ir_measures."""
-    head = _HEAD.match(text)
+    head = re.match(_HEAD, text)
     if head is None:
         return None
     name, preset = ALIASES.get(head[0], (head[0], {}))
@@ -167,7 +168,7 @@ def _ours(text: str) -> tuple[Measure] | None:
 
 def _ranx_rbp(text: str) -> tuple[Measure] | None:
     """RBP as ranx writes it, its persistence after a dot or @: read before trec_eval's rbp.p=0.95."""
-    spelled = _RANX_RBP.fullmatch(text)
+    spelled = re.fullmatch(_RANX_RBP, text)
     if spelled is None:
         return None
     level = {} if spelled[2] is None else _ranx_level("RBP", int(spelled[2]))
@@ -176,7 +177,7 @@ def _ranx_rbp(text: str) -> tuple[Measure] | None:
 
 def _ranx(text: str) -> tuple[Measure] | None:
     """A measure as ranx writes it: name, @k, -l and the lowest relevant grade."""
-    spelled = _RANX.fullmatch(text)
+    spelled = re.fullmatch(_RANX, text)
     if spelled is None:
         return None
     bare, cut, parameters = RANX[spelled[1]]
@@ -292,11 +293,11 @@ class _Reader:
 
 def _unknown(text: str) -> SoundingError:
     """The error for a text that starts with no name we know, or goes on as none of its kind can."""
-    word = _WORD.match(text)
+    word = re.match(_WORD, text)
     if word is None:
         return DataError(f"measure {_shown(text)}: a measure starts with its name, as in nDCG@10")
     name = word[0]
-    end = _SEPARATOR.search(text)
+    end = re.search(_SEPARATOR, text)
     if end is not None and _is_read(text[: end.start()]):
         return DataError(f"measure {_shown(text)}: {_too_much(text[: end.start()], text[end.start() :])}")
     if name in trec.TREC_NAMES and name not in RANX:

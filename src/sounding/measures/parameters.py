@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin
 
 from sounding.errors import DataError
 
@@ -28,7 +27,7 @@ _RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
     "max_rel": (lambda value: 0 < value <= 1000, "above 0, up to 1000"),
     "collection": (lambda value: value >= 1, "from 1"),
 }
-_PLAIN_TEXT = re.compile(r"[\w.,+-]+", re.ASCII)
+_PLAIN_TEXT = r"[A-Za-z0-9_.,+-]+"
 
 
 class _RefusedError(Exception):
@@ -45,12 +44,6 @@ def checked(measure: str, parameter: str, value: Any, hint: Any) -> Any:
         # A pair that leaves a grade as it is says nothing.
         return {grade: gain for grade, gain in fitted.items() if grade != gain}
     return fitted
-
-
-@cache
-def parameter_types(kernel: Callable[..., Any]) -> Mapping[str, Any]:
-    """The annotations of a kernel's parameters, as types."""
-    return get_type_hints(kernel)
 
 
 def _fitted(parameter: str, value: Any, hint: Any) -> Any:
@@ -115,7 +108,7 @@ def _table(value: Any) -> dict[float, float]:
 
 def _text(value: Any) -> str:
     """Text that prints between quotes as it is; the kernel knows which texts mean something."""
-    if not isinstance(value, str) or not _PLAIN_TEXT.fullmatch(value):
+    if not isinstance(value, str) or not re.fullmatch(_PLAIN_TEXT, value):
         raise _RefusedError("a text of letters, digits and . , + - in quotes")
     return value
 
@@ -123,7 +116,7 @@ def _text(value: Any) -> str:
 def _recall_points(value: Any) -> str:
     """Text that lists levels of recall; kept as written, since trec_eval prints it so."""
     wanted = "a text that lists levels of recall, such as '0.25,0.5,0.75'"
-    if not isinstance(value, str) or not _PLAIN_TEXT.fullmatch(value):
+    if not isinstance(value, str) or not re.fullmatch(_PLAIN_TEXT, value):
         raise _RefusedError(wanted)
     try:
         inside = all(0 <= float(point) <= 1 for point in value.split(","))

@@ -10,10 +10,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from sounding.errors import DataError, UnknownNameError
-from sounding.measures.parameters import checked, parameter_types
+from sounding.measures.parameters import checked
 from sounding.ranking import Ranking, Values
 
 Kernel = Callable[..., Values]
@@ -31,10 +32,6 @@ class Definition:
 
     name: str
     kernel: Kernel
-    summary: str  # the first line of the kernel's docstring
-    details: str  # the rest of it: formula, citation, edge cases
-    family: str  # the module that defines it
-    parameters: Mapping[str, inspect.Parameter]
     basis: Basis  # recall: needs all relevant documents; utility: what was ranked is enough
     monotone: bool  # a better grade for a retrieved document never lowers the value
     monotone_in_k: bool  # a deeper cut-off never lowers the value
@@ -44,9 +41,36 @@ class Definition:
     shown: Shown  # what trec_eval prints it for: every topic, the summary, or both
     at: str  # the parameter that `@` sets
 
+    @property
+    def summary(self) -> str:
+        """The first line of the kernel's docstring."""
+        return inspect.cleandoc(self.kernel.__doc__ or "").partition("\n")[0]
+
+    @property
+    def details(self) -> str:
+        """The rest of it: formula, citation, edge cases."""
+        return inspect.cleandoc(self.kernel.__doc__ or "").partition("\n")[2].strip()
+
+    @property
+    def family(self) -> str:
+        """The module that defines it."""
+        return self.kernel.__module__.rpartition(".")[2]
+
+    @property
+    def parameters(self) -> Mapping[str, inspect.Parameter]:
+        """What the measure can be given, by name."""
+        return _parameters(self.kernel)
+
     def takes(self, parameter: str) -> bool:
         """Whether the measure has this parameter."""
         return parameter in self.parameters or parameter in SHARED
+
+
+@cache
+def _parameters(kernel: Kernel) -> Mapping[str, inspect.Parameter]:
+    """The keyword-only parameters; looked up where a measure is used, since that takes time."""
+    found = inspect.signature(kernel, eval_str=True).parameters
+    return {name: one for name, one in found.items() if one.kind is one.KEYWORD_ONLY}
 
 
 _DEFINITIONS: dict[str, Definition] = {}
@@ -70,16 +94,9 @@ def measure(
     def register(kernel: Kernel) -> Kernel:
         if name in _DEFINITIONS:
             raise ValueError(f"two measures are called {name!r}")
-        summary, _, details = inspect.cleandoc(kernel.__doc__ or "").partition("\n")
-        parameters = {
-            parameter.name: parameter
-            for parameter in inspect.signature(kernel).parameters.values()
-            if parameter.kind is parameter.KEYWORD_ONLY
-        }
         _DEFINITIONS[name] = Definition(
-            name=name, kernel=kernel, summary=summary, details=details.strip(),
-            family=kernel.__module__.rpartition(".")[2], parameters=parameters,
-            basis=basis, monotone=monotone, monotone_in_k=monotone_in_k, additive=additive,
+            name=name, kernel=kernel, basis=basis,
+            monotone=monotone, monotone_in_k=monotone_in_k, additive=additive,
             bounds=bounds, aggregate=aggregate, shown=shown, at=at,
         )  # fmt: skip
         return kernel
@@ -148,9 +165,7 @@ class Measure:
             if needed and value is None:
                 raise DataError(f"{name} needs {_spelling(known, key)}")
             if key in parameters:
-                value = checked(
-                    name, key, value, bool if key in SHARED else parameter_types(known.kernel)[key]
-                )
+                value = checked(name, key, value, bool if key in SHARED else known.parameters[key].annotation)
             if needed or not _same(value, default):
                 chosen.append((key, _frozen(value)))
         return Measure(name, tuple(chosen))

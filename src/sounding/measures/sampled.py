@@ -9,8 +9,7 @@ formulas, where the scripts that came with the papers differ, and how good the e
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -262,8 +261,7 @@ def _stratified_deviation(run: Ranking, strata: Strata, stratum: Counts, influen
     return np.sqrt(run.total(_topic_of(strata), variance))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Pool:
+class _Pool(NamedTuple):
     """The strata of the pool, and in which of them a run's documents are."""
 
     strata: Strata
@@ -272,8 +270,7 @@ class _Pool:
     pooled: Counts  # the stratum of documents that were pooled and not judged
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Above:
+class _Above(NamedTuple):
     """For each relevant document and each stratum of its topic, what of the stratum stands above."""
 
     hits: Counts  # the relevant documents: their places in the ranking
@@ -284,16 +281,14 @@ class _Above:
     relevant: Counts  # (pair,) and how many of those are relevant
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sample:
+class _Sample(NamedTuple):
     """What the judged documents stand for, and which of them a run retrieved."""
 
     weight: Values  # (judgment,) 1 / chance of having been chosen
     retrieved: Counts  # (document,) the place of a judged document among the judgments
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Relevant:
+class _Relevant(NamedTuple):
     """The relevant documents of a ranking, with what they stand for."""
 
     judgment: Counts

@@ -28,7 +28,7 @@ _RECALLS = tuple(tenth / 10 for tenth in range(11))
 _MULTIPLES = tuple(fifth / 5 for fifth in range(1, 11))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TrecMeasure:
     """One measure of trec_eval and what it is here."""
 
@@ -222,23 +222,15 @@ NICKNAMES: Mapping[str, tuple[str, ...]] = {
 TREC_NAMES: tuple[str, ...] = (*_BY_NAME, *NICKNAMES)
 # The longest name first: `Rprec_mult_0.20` is not `Rprec` with parameters. After `_` only what trec_eval
 # prints there: `ndcg_burges` is not `ndcg` with parameters.
-_SPELLED = re.compile(
-    rf"({'|'.join(map(re.escape, sorted(_BY_NAME, key=len, reverse=True)))})"
-    r"(?:\.(.*)|_([0-9.+-].*|p=.*))?",
-    re.DOTALL,
-)
+_LONGEST_FIRST = sorted(_BY_NAME, key=len, reverse=True)
 
 
 def expand(text: str) -> tuple[Measure, ...] | None:
     """Our measures for a name, or a nickname, as trec_eval reads or prints it; None where it is not one."""
     if text in NICKNAMES:
         return tuple(measure for name in NICKNAMES[text] for measure in _BY_NAME[name].read(None))
-    spelled = _SPELLED.fullmatch(text)
-    return (
-        None
-        if spelled is None
-        else _BY_NAME[spelled[1]].read(spelled[3] if spelled[2] is None else spelled[2])
-    )
+    spelled = _spelled(text)
+    return None if spelled is None else _BY_NAME[spelled[0]].read(spelled[1])
 
 
 def nickname(text: str, without: Set[str]) -> tuple[Measure, ...]:
@@ -249,8 +241,20 @@ def nickname(text: str, without: Set[str]) -> tuple[Measure, ...]:
 
 def parameterised(text: str) -> str | None:
     """The name of trec_eval that a text gives parameters to, as in `P.5,10`; None where it does not."""
-    spelled = _SPELLED.fullmatch(text)
-    return None if spelled is None or (spelled[2] is None and spelled[3] is None) else spelled[1]
+    spelled = _spelled(text)
+    return None if spelled is None or spelled[1] is None else spelled[0]
+
+
+def _spelled(text: str) -> tuple[str, str | None] | None:
+    """A name of trec_eval and the parameters behind it, if any; None where the text is not so spelled."""
+    for name in _LONGEST_FIRST:
+        if text.startswith(name):
+            mark, rest = text[len(name) : len(name) + 1], text[len(name) + 1 :]
+            if not mark:
+                return name, None
+            if mark == "." or (mark == "_" and rest.startswith((*"0123456789.+-", "p="))):
+                return name, rest
+    return None
 
 
 def trec_name(measure: Measure, *, groups: bool = False, level: float = 1) -> str:

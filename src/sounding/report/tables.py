@@ -11,10 +11,11 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from sounding.errors import UnknownNameError
+from sounding.wording import filled
 
 UNKNOWN = "–"
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
@@ -70,7 +71,18 @@ def _known_cells(cells: Sequence[Cell]) -> Sequence[Cell]:
         return cells
     if kinds == {float} and all(map(math.isfinite, cast("Sequence[float]", cells))):
         return cells
-    return [_known(cell) for cell in cells]
+    finite = math.isfinite
+    return [None if isinstance(cell, float) and not finite(cell) else cell for cell in cells]
+
+
+def columns_of(names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[Column]:
+    """Rows turned into named columns."""
+    return [Column(name, [row[place] for row in rows]) for place, name in enumerate(names)]
+
+
+def with_notes(table: Table, more: Sequence[str]) -> Table:
+    """The table with further notes, each once."""
+    return replace(table, notes=list(dict.fromkeys([*table.notes, *more])))
 
 
 def render(
@@ -140,14 +152,12 @@ def stands_left(column: Column) -> bool:
 
 
 def _text(table: Table, width: int | None, marks: bool) -> str:
-    import textwrap
-
     lines = [table.title, ""] if table.title else []
     for number, columns in enumerate(_folded(table.columns, width, table.keys)):
         lines += [""] if number else []
         lines += _aligned(columns, table.height, marks)
     if table.notes:
-        lines += ["", *(textwrap.fill(note, width) if width else note for note in table.notes)]
+        lines += ["", *(filled(note, width) if width else note for note in table.notes)]
     return "\n".join(lines) + "\n"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,11 +20,12 @@ from sounding.depth.stability import stability
 from sounding.errors import DataError, UnknownNameError
 from sounding.measures import Measure, parse_measures
 from sounding.policies import DEFAULT_POLICIES, Policies
-from sounding.workers import Progress, map_items
+from sounding.wording import plural
+from sounding.workers import Bars, Progress, map_items
 
 if TYPE_CHECKING:
     from sounding.collection.audit import Audit
-    from sounding.collection.verdict import Statement
+    from sounding.collection.statements import Statement
     from sounding.compare.comparison import Comparison
     from sounding.data.tables import Qrels
     from sounding.depth.findings import Finding
@@ -37,7 +37,6 @@ DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
 PARTS = ("comparison", "stability", "audit")
 MOST_BYTES = 1_000_000_000  # of files: more are not held in memory, and read again for every part
 
-Bars = Callable[[int, str], AbstractContextManager[Progress | None]]  # items and label -> who hears of them
 Part = TypeVar("Part")
 
 
@@ -102,7 +101,7 @@ class Found:
 def gather(request: Request, bars: Bars, parts: Collection[str] = PARTS) -> Found:
     """Read everything, and compute the parts that are wanted."""
     policies, count = request.policies, len(request.runs)
-    with bars(count, f"reading {count:,} run{'s' * (count != 1)}") as progress:
+    with bars(count, f"reading {plural(count, 'run')}") as progress:
         qrels = read_qrels(
             request.qrels, format=request.qrels_format, duplicates=policies.duplicates,
             fractional=policies.fractional,
@@ -170,7 +169,7 @@ def _held(request: Request, progress: Progress | None) -> list[Any]:
     """The runs in memory, each by a name of its own; the files themselves where they are very large."""
 
     def read(file: str) -> Any:
-        return read_one((file, None), request.policies, request.run_format)
+        return replace(read_one((file, None), request.policies, request.run_format), words=None)
 
     if bytes_to_read(request.runs) > MOST_BYTES:
         return [read(file) if file == STDIN else file for file in request.runs]

@@ -120,8 +120,9 @@ def test_ids_that_share_a_key_never_match() -> None:
     keys = pair_keys(("1",), np.array([2]), docs.words())
     assert keys[0] == keys[1]  # a real collision
     table = PairTable.build(("1",), np.array([1]), keys[:1], tokens_of(mine))
-    rows, _ = table.find(np.zeros(2, np.int64), keys, docs)
-    assert rows.tolist() == [0]
+    for words in (None, docs.words()):
+        rows, _ = table.find(np.zeros(2, np.int64), keys, docs, words=words)
+        assert rows.tolist() == [0]
 
 
 @given(st.binary(min_size=8, max_size=8), st.binary(min_size=8, max_size=8), st.binary(max_size=16))
@@ -151,6 +152,18 @@ def test_repeated_pairs_are_found_with_their_first_row(listed: list[tuple[str, s
             expected.append((row, first[pair]))
     later, earlier = repeated_rows(pair_keys(run.topics, run.sizes, run.docs.words()), run.docs)
     assert list(zip(later.tolist(), earlier.tolist(), strict=True)) == expected
+
+
+def test_a_key_that_looks_like_an_empty_slot_is_found_where_it_is_held_and_only_there() -> None:
+    docs = Tokens.from_strings(["a", "b", "c", "d"])
+    numbers = np.arange(4, dtype=np.uint64)
+    held = numbers[:3]  # 0 to 2: so 3 is what empty slots hold
+    table = PairTable.build(("1",), np.array([3]), held, docs[:3])
+    assert table.empty == 3
+    rows, places = table.find(np.zeros(4, np.int64), numbers, docs)
+    assert rows.tolist() == places.tolist() == [0, 1, 2]
+    of_unknown_topics, _ = table.find(np.full(4, -1), numbers, docs)
+    assert not len(of_unknown_topics)
 
 
 @given(st.lists(st.one_of(st.integers(0, 9), st.integers(0, 2**64 - 1)), max_size=300), st.integers(0, 63))

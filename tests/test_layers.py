@@ -14,7 +14,7 @@ LAYERS = (
     {"executors", "files", "policies", "workers"},
     {"data"},
     {"ranking"},
-    {"align", "measures"},
+    {"align", "measures", "packing"},
     {"growth", "relevance", "scores"},
     {"bounds", "expectation", "regrading", "retrieved", "universe"},
     {"uncertainty"},

@@ -20,8 +20,9 @@ from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError, SoundingError
 from sounding.measures import Measure, parse_measures
 from sounding.measures.sampled import has_standard_error, standard_error
+from sounding.packing import PackedRanking, PackedRankings, Shelf
 from sounding.policies import DEFAULT_POLICIES, Policies
-from sounding.ranking import NO_JUDGMENTS, Counts, Judgments, Ranking
+from sounding.ranking import Counts, Ranking
 from sounding.scores import Scores
 from sounding.universe import Marks, count_distinct, counts_others, outside, unjudged_marks
 from sounding.workers import Progress, map_items, map_outcomes, settle_memory
@@ -45,7 +46,7 @@ class RunValues(NamedTuple):
     lengths: NDArray[np.int64]  # (topic,)
     missing: NDArray[np.bool_]  # (topic,)
     ignored: int
-    ranking: Ranking | None  # kept where the unjudged documents are to be reckoned with, without judgments
+    ranking: PackedRanking | None  # kept where the unjudged documents are to be reckoned with
     marks: Marks | None  # of the unjudged documents, where those of all runs are to be counted
 
 
@@ -104,6 +105,7 @@ def evaluate(
     if sample and any(m.definition.basis == "recall" and m.definition.family != "sampled" for m in wanted):
         remarks.append("the judgments are a sample, which only statAP, xinfAP and infNDCG reckon with")
     sides, whole = _prepared(judgments, policies, groups=groups)
+    shelf = Shelf()
 
     def left_of(run: Run) -> Run:
         return run if earlier is None else run.keep(~_found(run, earlier))
@@ -112,10 +114,11 @@ def evaluate(
         return left_of(read_one(place, policies, run_format))
 
     def work(place: Place) -> RunValues:
-        return _evaluate_run(read(place), sides, whole, wanted, policies)
+        return _evaluate_run(read(place), sides, whole, wanted, policies, shelf)
 
     def some(run: Run, known: Qrels) -> RunValues:
-        return _evaluate_run(left_of(run), *_prepared(known, policies, groups=groups), wanted, policies)
+        prepared = _prepared(known, policies, groups=groups)
+        return _evaluate_run(left_of(run), *prepared, wanted, policies, shelf)
 
     size = bytes_to_read(source for source, _ in sources)
     processes = processes_to_read(sources, size, jobs)
@@ -135,7 +138,7 @@ def evaluate(
         )  # fmt: skip
         folder = None
         if results is not None:
-            dropped = b"" if earlier is None else earlier.keys.tobytes()
+            dropped = b"" if earlier is None else earlier.held.tobytes()
             choices = (str(groups), run_format or "", dropped)
             folder = results_folder(results, judgments, wanted, policies, *choices)
         outcomes = evaluate_each(sources, asked, folder=folder, jobs=jobs, progress=progress)
@@ -147,7 +150,8 @@ def evaluate(
         return scores
     from sounding.uncertainty import expected_values, value_bounds
 
-    rankings = _rankings(rows, whole.judgments)
+    kept = [row.ranking for row in rows if row.ranking is not None]
+    rankings = PackedRankings(kept, whole.judgments)
     others = _outside_each(rows, rankings, policies)
     if policies.unjudged == "bounds":
         return replace(scores, bounds=value_bounds(rankings, others, wanted, policies, processes))
@@ -230,11 +234,6 @@ def _united(qrels: Qrels) -> Qrels:
     return replace(qrels, grades=grades, groups=None).keep(keep)
 
 
-def _rankings(rows: Sequence[RunValues], judgments: Judgments) -> list[Ranking]:
-    """The rankings that were kept, with the judgments that all share."""
-    return [replace(row.ranking, judgments=judgments) for row in rows if row.ranking is not None]
-
-
 def _outside_each(rows: Sequence[RunValues], rankings: Sequence[Ranking], policies: Policies) -> list[Counts]:
     """For every run: unjudged documents that may be relevant and that it did not retrieve, by topic."""
     marks = [row.marks for row in rows if row.marks is not None]
@@ -263,7 +262,12 @@ def _by_group(qrels: Qrels) -> list[Qrels]:
 
 
 def _evaluate_run(
-    run: Run, sides: Sequence[Judged], whole: Judged, measures: Sequence[Measure], policies: Policies
+    run: Run,
+    sides: Sequence[Judged],
+    whole: Judged,
+    measures: Sequence[Measure],
+    policies: Policies,
+    shelf: Shelf,
 ) -> RunValues:
     """All values of one run; `sides` are the judgment groups, `whole` all of them together."""
     check_topics(run, whole.judgments.topics, policies)
@@ -283,14 +287,14 @@ def _evaluate_run(
     if policies.missing == "skip":
         values[:, ranking.missing] = errors[:, ranking.missing] = np.nan
     uncertain = policies.unjudged in ("bounds", "expected")
+    marks = unjudged_marks(run, whole, found) if counts_others(policies) else None
     return RunValues(
         name=run.name, tag=run.tag, source=run.source, values=values, texts=texts,
         judged=_judged_shares(ranking, measures), errors=errors,
         lengths=treat_unjudged(ranking, policies).retrieved, missing=ranking.missing,
         ignored=sum(topic not in whole.table.topics for topic in run.topics),
-        # Judgments are the same for all runs: they need not travel between processes.
-        ranking=replace(ranking, judgments=NO_JUDGMENTS) if uncertain else None,
-        marks=unjudged_marks(run, whole, found) if counts_others(policies) else None,
+        ranking=PackedRanking.of(ranking, shelf) if uncertain else None,
+        marks=None if marks is None else marks._replace(keys=shelf.keep(marks.keys)),
     )  # fmt: skip
 
 

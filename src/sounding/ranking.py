@@ -142,6 +142,11 @@ class Ranking:
         """How many documents of each topic were judged `level` or better, retrieved or not."""
         return self.judgments.relevant(level)
 
+    def judged(self, k: int | None = None) -> Counts:
+        """How many judged documents each topic has among the first k."""
+        topic = self.topic if k is None else self.topic.take((self.rank <= k).nonzero()[0])
+        return np.diff(np.searchsorted(topic, np.arange(len(self.topics) + 1)))
+
     def total(self, topic: Counts, weight: Values | None = None) -> Values:
         """The sum of `weight` (default: 1 each) over documents, for every topic."""
         return np.bincount(topic, weight, len(self.topics)).astype(np.float64, copy=False)
@@ -192,7 +197,7 @@ class Ranking:
             self,
             rank=every.nth,
             ties=ties,
-            retrieved=np.bincount(self.topic, minlength=len(self.topics)),
+            retrieved=self.judged(),
             pooled_topic=none,
             pooled_rank=none,
             pooled_stratum=None if self.pooled_stratum is None else none,

@@ -30,14 +30,15 @@ def value_bounds(
     processes: int = 1,
 ) -> ValueBounds:
     """Least and most of every value; `outside` counts, for each run, what else may be relevant."""
-    depth = max(int(ranking.retrieved.max(initial=0)) for ranking in rankings)
+    grows = policies.at_most == "growth"  # down to the deepest ranking
+    depth = max(int(ranking.retrieved.max(initial=0)) for ranking in rankings) if grows else 0
 
-    def work(place: tuple[Ranking, Counts]) -> list[Bounds]:
-        ranking, others = place
+    def work(number: int) -> list[Bounds]:
+        ranking, others = rankings[number], outside[number]
         caps = (cap(measure, ranking, policies, depth) for measure in measures)
         return [bounds(m, ranking, Unknowns(others, most)) for m, most in zip(measures, caps, strict=True)]
 
-    found = map_items(work, list(zip(rankings, outside, strict=True)), processes=processes)
+    found = map_items(work, range(len(rankings)), processes=processes)
     names = ("lower", "upper", "residual_unjudged", "residual_tail")
     return ValueBounds(
         **{name: _table(found, name, rankings, policies) for name in names},

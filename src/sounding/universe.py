@@ -62,9 +62,8 @@ def outside(ranking: Ranking, policies: Policies, distinct: Counts | None) -> Co
 
     `distinct` counts what all runs retrieved; the universes `run` and `+N` do without it.
     """
-    judged_here = np.bincount(ranking.topic, minlength=len(ranking.topics))
     if policies.universe == "runs" and distinct is not None:
-        return np.maximum(distinct - (ranking.retrieved - judged_here), 0)
+        return np.maximum(distinct - (ranking.retrieved - ranking.judged()), 0)
     extra = 0 if policies.universe in ("run", "runs") else int(policies.universe[1:])
     return np.full(len(ranking.topics), extra)
 

@@ -24,15 +24,13 @@ from sounding.measures.binary import relevant_by_norm
 from sounding.measures.registry import Measure
 from sounding.ranking import Counts, Ranking, Values
 
-_UNLIMITED = np.iinfo(np.int64).max // 4  # may still be added to
-
 
 @bounded("AP", "GMAP")
 def average_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """AP, divided by R, by min(k, R), or by the relevant documents of a pool, which stay the same."""
     k, rel, norm = measure.k, measure.get("rel"), measure.get("norm")
     relevant = run.relevant(rel)
-    most = np.full(len(run.topics), _UNLIMITED)
+    most = None
     if k is not None and norm == "b":
         most = np.full(len(run.topics), k)
     elif k is not None and norm == "c":
@@ -41,8 +39,8 @@ def average_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bou
     space = room(run, k, unknowns)
     quotient = Quotient(found.precisions, relevant, most)
     lower, upper = least(found, quotient, space), greatest(found, quotient, space)
-    empty_pool = most == 0
-    lower[empty_pool] = upper[empty_pool] = 0
+    if most is not None:
+        lower[most == 0] = upper[most == 0] = 0  # an empty pool
     return Bounds(lower, upper, "exact")
 
 
@@ -51,8 +49,7 @@ def yet_another_average_precision(measure: Measure, run: Ranking, unknowns: Unkn
     """The log odds of (1 + s) / (2 + R), which is a quotient of the same kind as AP."""
     found = Gaps.of(run, None, measure.get("rel"))
     space = room(run, None, unknowns)
-    most = np.full(len(run.topics), _UNLIMITED)
-    quotient = Quotient(1 + found.precisions, 2 + run.relevant(measure.get("rel")), most)
+    quotient = Quotient(1 + found.precisions, 2 + run.relevant(measure.get("rel")))
     lower, upper = least(found, quotient, space), greatest(found, quotient, space)
     return Bounds(np.log(lower / (1 - lower)), np.log(upper / (1 - upper)), "exact")
 
@@ -62,11 +59,17 @@ class Quotient(NamedTuple):
 
     sum: Values  # (topic,)
     relevant: Counts  # (topic,)
-    most: Counts  # (topic,) the divisor never exceeds this
+    most: Counts | None = None  # (topic,) the divisor never exceeds this; None: there is no limit
 
-    def divisor(self, topic: Counts | slice, more: Counts) -> Counts:
+    def divisor(self, topic: Counts, more: Counts) -> Counts:
         """What the sum is divided by once so many more documents are relevant; at least 1."""
-        return np.maximum(np.minimum(self.relevant[topic] + more, self.most[topic]), 1)
+        count = self.relevant.take(topic) + more
+        return np.maximum(count if self.most is None else np.minimum(count, self.most.take(topic)), 1)
+
+    @property
+    def every(self) -> Counts:
+        """All topics, by number."""
+        return np.arange(len(self.relevant))
 
 
 class Gaps(NamedTuple):
@@ -87,7 +90,7 @@ class Gaps(NamedTuple):
         """The gaps of a ranking; the end of a ranking closes one, like a judged document."""
         near = first_documents(run, k)
         topics = np.arange(len(run.topics))
-        judged = np.bincount(near.topic, minlength=len(topics))
+        judged = near.judged()
         ends = np.cumsum(judged) + topics  # in rows of judged documents, with one for each end
         row = np.arange(len(near.topic)) + near.topic
         rank = np.empty(len(row) + len(topics), np.int64)
@@ -145,13 +148,15 @@ def greatest(gaps: Gaps, quotient: Quotient, space: Room) -> Values:
     """The largest quotient: unjudged documents turn relevant from the top, gap after gap."""
     topic, harmonic = gaps.topic, gaps.harmonic
     above = gaps.before - gaps.judged  # unjudged documents above the gap
-    taken = np.minimum(np.maximum(space.most_within.take(topic) - above, 0), gaps.last - gaps.before)
+    taken = gaps.last - gaps.before
+    if (space.most_within < space.within).any():
+        taken = np.minimum(np.maximum(space.most_within.take(topic) - above, 0), taken)
     # At rank r all above are relevant but the judged ones that are not: the precision is 1 - those / r.
     stretch = harmonic.take(gaps.before + taken) - harmonic.take(gaps.before)
     added = taken * (1 + gaps.below) - (gaps.judged - gaps.relevant) * stretch
     sums, _ = running_sums(added, gaps.starts)
     at_ends = (quotient.sum.take(topic) + sums) / quotient.divisor(topic, above + taken)
-    result = quotient.sum / quotient.divisor(slice(None), np.zeros_like(quotient.relevant))
+    result = quotient.sum / quotient.divisor(quotient.every, np.zeros_like(quotient.relevant))
     some = (gaps.starts[1:] > gaps.starts[:-1]).nonzero()[0]
     if len(some):
         result[some] = np.maximum(result[some], np.maximum.reduceat(at_ends, gaps.starts[some]))
@@ -161,7 +166,7 @@ def greatest(gaps: Gaps, quotient: Quotient, space: Room) -> Values:
 def least(gaps: Gaps, quotient: Quotient, space: Room) -> Values:
     """The least quotient: documents elsewhere turn relevant first, then those retrieved from the bottom."""
     topic, elsewhere, left = gaps.topic, space.most_elsewhere, space.left_within
-    result = quotient.sum / quotient.divisor(slice(None), elsewhere)
+    result = quotient.sum / quotient.divisor(quotient.every, elsewhere)
     filled = (gaps.starts[1:] > gaps.starts[:-1]).nonzero()[0]
     bottom = gaps.starts[filled + 1] - 1
     if ((gaps.relevant[bottom] + 1) / gaps.last[bottom] + gaps.below[bottom] >= result[filled]).all():

@@ -42,12 +42,8 @@ class Room(NamedTuple):
 
 def room(run: Ranking, k: int | None, unknowns: Unknowns) -> Room:
     """The room for further relevant documents, with a cut-off at k."""
-    topics = len(run.topics)
-    unjudged = run.retrieved - np.bincount(run.topic, minlength=topics)
-    within = unjudged
-    if k is not None:
-        near = np.bincount(run.topic[run.rank <= k], minlength=topics)
-        within = np.minimum(run.retrieved, k) - near
+    unjudged = run.retrieved - run.judged()
+    within = unjudged if k is None else np.minimum(run.retrieved, k) - run.judged(k)
     elsewhere = unjudged - within + unknowns.outside
     cap = within + elsewhere
     return Room(within, elsewhere, cap if unknowns.at_most is None else np.minimum(cap, unknowns.at_most))
@@ -66,9 +62,12 @@ def holes(run: Ranking, k: int | None) -> Holes:
     depth = run.retrieved if k is None else np.minimum(run.retrieved, k)
     ends = np.cumsum(depth)
     above = ends - depth  # how many documents the topics before have
-    near = slice(None) if k is None else run.rank <= k
+    topics, ranks = run.topic, run.rank
+    if k is not None:
+        near = (ranks <= k).nonzero()[0]
+        topics, ranks = topics.take(near), ranks.take(near)
     unjudged = np.ones(int(depth.sum()), np.bool_)
-    unjudged[above[run.topic[near]] + run.rank[near] - 1] = False
+    unjudged[above.take(topics) + ranks - 1] = False
     place = unjudged.nonzero()[0]
     topic = np.searchsorted(ends, place, side="right")
     first = np.searchsorted(topic, np.arange(len(depth)))

@@ -14,7 +14,7 @@ from sounding.arrays import NDArray
 from sounding.data.tokens import Places, Tokens, Words, digests, same_words
 
 _U64 = np.uint64
-_SLOTS_A_KEY = 16  # a sparse table: most look-ups end at the first slot
+_SLOTS_A_KEY = 4  # most look-ups end at the first slot, and a topic's slots fit the cache
 
 
 def pair_keys(topics: tuple[str, ...], sizes: Places, doc_words: Words) -> Words:
@@ -59,17 +59,25 @@ def _suspects(keys: Words) -> Places:
 
 
 def distinct_keys(keys: Words) -> int:
-    """How many different keys there are: as in `_suspects`, only those that share a slot are sorted."""
+    """How many different keys there are.
+
+    As in `_suspects`, one row stays in every slot that is used. Its key counts once; so does each of the
+    few other keys that belong into the slot, and only these are sorted.
+    """
     bits = max(4, (2 * len(keys)).bit_length())
     slot = (keys >> _U64(64 - bits)).view(np.int64)
     row = np.arange(len(keys), dtype=np.int32)
     table = np.empty(1 << bits, np.int32)
     table[slot] = row
     winner = table.take(slot)
-    losers = (winner != row).nonzero()[0]
-    lost = keys.take(losers)
-    others = np.sort(lost[keys.take(winner.take(losers)) != lost])
-    return len(keys) - len(losers) + int(np.count_nonzero(others[1:] != others[:-1])) + (len(others) > 0)
+    others = np.sort(keys.compress(keys.take(winner) != keys))
+    used = int(np.count_nonzero(winner == row))
+    return used + int(np.count_nonzero(others[1:] != others[:-1])) + (len(others) > 0)
+
+
+def _unused(keys: Words) -> np.uint64:
+    """A number that is no key."""
+    return next(number for number in map(_U64, range(len(keys) + 1)) if not (keys == number).any())
 
 
 class PairTable(NamedTuple):
@@ -80,9 +88,10 @@ class PairTable(NamedTuple):
     """
 
     topics: dict[str, int]  # topic id -> number
-    keys: Words
     words: Words  # of the docs, to make sure
-    slots: NDArray[np.int32]  # the row that stands in a slot; -1: empty
+    held: Words  # the key that stands in a slot
+    empty: np.uint64  # or this, which is none of the keys
+    slots: NDArray[np.int32]  # the row that stands there; -1: none
     first: Places  # (topic,) where its stretch begins
     shift: Words  # (topic,) the upper bits of a key are its slot within the stretch
 
@@ -97,14 +106,18 @@ class PairTable(NamedTuple):
         row = np.arange(len(keys))
         slot = np.repeat(first, sizes) + (keys >> np.repeat(shift, sizes)).view(np.int64)
         while len(row):
-            if slot.max(initial=0) >= len(slots):
+            if slot.max() + 1 >= len(slots):  # the last slot stays empty: every look-up ends
                 slots = np.concatenate([slots, np.full(len(row) + 64, -1, np.int32)])
             free = slots[slot] < 0
             slots[slot[free]] = row[free]  # of several rows for one slot, one stays
             left = slots[slot] != row
             row, slot = row[left], slot[left] + 1
         places = {text: number for number, text in enumerate(topics)}
-        return PairTable(places, keys, docs.words(), slots, first, shift)
+        empty = _unused(keys)
+        held = np.full(len(slots), empty)
+        used = (slots >= 0).nonzero()[0]
+        held[used] = keys[slots[used]]
+        return PairTable(places, docs.words(), held, empty, slots, first, shift)
 
     def numbers(self, topics: tuple[str, ...]) -> Places:
         """The number of each topic in this table; -1: it has none."""
@@ -123,31 +136,30 @@ class PairTable(NamedTuple):
         `topic` is the number of each row's topic, as `numbers` gives it; with `sizes`, that of each of
         the stretches into which rows of one topic fall. `words` are those of the docs, where they are known.
         """
-        if not len(self.keys):
+        if not len(self.first):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         first, shift, strange = self.first[topic], self.shift[topic], topic < 0
-        some_are_strange = bool(strange.any())
         if sizes is not None:  # repeating is far quicker than looking up
             first, shift = np.repeat(first, sizes), np.repeat(shift, sizes)
-            strange = np.repeat(strange, sizes) if some_are_strange else strange
         slot = (keys >> shift).view(np.int64)
         slot += first
-        held = self.slots.take(slot)
-        if some_are_strange:
-            held[strange] = -1
-        # An empty slot stands for the last row: no key that is in the table finds its slot empty.
-        other = self.keys.take(held) != keys
-        live = (other & (held >= 0)).nonzero()[0]
-        np.putmask(held, other, -1)
-        step = 0
+        found = self.held.take(slot)
+        same = found == keys
+        goes_on = ~same & (found != self.empty)
+        if strange.any():
+            strange = strange if sizes is None else np.repeat(strange, sizes)
+            same &= ~strange
+            goes_on &= ~strange
+        live = goes_on.nonzero()[0]
         while len(live):
-            step += 1
-            rows = self.slots.take(slot.take(live) + step)
-            same = self.keys.take(rows) == keys.take(live)
-            held[live[same]] = rows[same]
-            live = live[~same & (rows >= 0)]
-        here = (held >= 0).nonzero()[0]
-        there = held.take(here).astype(np.int64)
+            slot[live] += 1
+            found, wanted = self.held.take(slot.take(live)), keys.take(live)
+            same[live[found == wanted]] = True
+            live = live[(found != wanted) & (found != self.empty)]
+        here = same.nonzero()[0]
+        there = self.slots.take(slot.take(here)).astype(np.int64)
+        if (there < 0).any():  # a key that looks like what stands in an empty slot
+            here, there = here[there >= 0], there[there >= 0]
         certain = self._same_texts(docs, words, here, there)
         return (here, there) if certain.all() else (here[certain], there[certain])
 

@@ -141,11 +141,11 @@ def align(
     run_topic = _topic_of(run, here)
     positions, blocks = order_documents(run, here, policies)
 
-    above = run.starts[run_topic] - 1  # positions count from 0 through the run, ranks from 1 in a topic
+    above = run.starts.take(run_topic) - 1  # positions count from 0 through the run, ranks from 1 in a topic
     rank = positions - above
     if blocks is not None:
         blocks = TieBlocks(blocks.first - above, blocks.size)
-    topic, grade = judged.topic[there], judged.grades[there]
+    topic, grade = judged.topic.take(there), judged.grades.take(there)
     order = _by_topic_and_position(topic, positions, len(run.docs))
     if order is not None:
         topic, rank, grade = topic[order], rank[order], grade[order]
@@ -265,7 +265,7 @@ def _order_ties(
 ) -> Places:
     """Positions with tied documents by id, descending, as trec_eval orders them."""
     if not tied.any():
-        return positions[rows]
+        return positions.take(rows)
     in_block = tied.copy()
     in_block[:-1] |= tied[1:]
     places = in_block.nonzero()[0]  # of all documents that share their score
@@ -275,14 +275,14 @@ def _order_ties(
     asked[positions[rows]] = True
     wanted = np.logical_or.reduceat(asked[places], head)  # blocks that hold a document that was asked for
     if not wanted.any():
-        return positions[rows]
+        return positions.take(rows)
     places = places[np.repeat(wanted, size)]
     block = np.repeat(np.arange(np.count_nonzero(wanted)), size[wanted])
     lines = order[places]
     keys = [~word for word in reversed(docs[lines].order_keys())]
     positions = positions.copy()
     positions[lines[np.lexsort([*keys, block])]] = places
-    return positions[rows]
+    return positions.take(rows)
 
 
 def _average_blocks(rows: Places, positions: Places, tied: NDArray[np.bool_]) -> tuple[Places, TieBlocks]:

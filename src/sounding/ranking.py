@@ -142,10 +142,16 @@ class Ranking:
         """How many documents of each topic were judged `level` or better, retrieved or not."""
         return self.judgments.relevant(level)
 
+    @property
+    def starts(self) -> Counts:
+        """Where the documents of each topic begin, and where those of the last one end: (topic + 1,)."""
+        return np.searchsorted(self.topic, np.arange(len(self.topics) + 1))
+
     def judged(self, k: int | None = None) -> Counts:
         """How many judged documents each topic has among the first k."""
-        topic = self.topic if k is None else self.topic.take((self.rank <= k).nonzero()[0])
-        return np.diff(np.searchsorted(topic, np.arange(len(self.topics) + 1)))
+        if k is None:
+            return np.diff(self.starts)
+        return np.bincount(self.topic.take((self.rank <= k).nonzero()[0]), minlength=len(self.topics))
 
     def total(self, topic: Counts, weight: Values | None = None) -> Values:
         """The sum of `weight` (default: 1 each) over documents, for every topic."""

@@ -124,7 +124,7 @@ def binary_preference(run: Ranking, *, rel: float = 1) -> Values:
     relevant = run.relevant(rel)
     chosen = run.grade >= rel
     hit = run.select(chosen)
-    judged_so_far = run.select(np.ones_like(chosen)).nth[chosen]
+    judged_so_far = chosen.nonzero()[0] + 1 - run.starts.take(hit.topic)
     limit = relevant[hit.topic]
     above = np.minimum(judged_so_far - hit.nth, limit)
     nonrelevant = (run.judgments.judged - relevant)[hit.topic]
@@ -166,13 +166,13 @@ def judged(run: Ranking, *, k: int | None = None) -> Values:
     in ir_measures.
     """
     looked_at = run.retrieved if k is None else np.minimum(run.retrieved, k)
-    return share(_judged_above(run, k), looked_at)
+    return share(run.judged(k), looked_at)
 
 
 @measure("Unjudged", basis="utility", monotone=False)
 def unjudged(run: Ranking, *, k: int) -> Values:
     """Unjudged documents among the first k, divided by k: ranks past the end are not unjudged."""
-    return (np.minimum(run.retrieved, k) - _judged_above(run, k)) / k
+    return (np.minimum(run.retrieved, k) - run.judged(k)) / k
 
 
 def _precisions_at(run: Ranking, hit: Hits) -> Values:
@@ -183,11 +183,6 @@ def _precisions_at(run: Ranking, hit: Hits) -> Values:
 def _precision_above(run: Ranking, depth: Counts, rel: float) -> Values:
     """Precision at a depth of each topic's own."""
     return share(run.total(run.topic[(run.grade >= rel) & (run.rank <= depth[run.topic])]), depth)
-
-
-def _judged_above(run: Ranking, k: int | None) -> Values:
-    """How many of the first k documents were judged."""
-    return run.total(run.topic if k is None else run.topic[run.rank <= k])
 
 
 def multiple_of_relevant(run: Ranking, x: float, rel: float) -> Counts:

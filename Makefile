@@ -17,7 +17,7 @@ test-long: $(VENV)/developed
 # kill -9 while people judge: 1,000 rounds on each database; CRASHES=100 for fewer.
 CRASHES ?= 1000
 torture: $(VENV)/developed
-	SOUNDING_CRASHES=$(CRASHES) $(BIN)/python -m pytest -n 2 -rP tests/judging/test_crash.py tests/judging/test_torn.py
+	SOUNDING_CRASHES=$(CRASHES) $(BIN)/python -m pytest -n 2 -rP tests/judging/test_crash.py tests/judging/test_crash_server.py tests/judging/test_torn.py
 
 check: $(VENV)/developed
 	$(BIN)/ruff check .

@@ -32,6 +32,22 @@ def run_page(page: Path, given: Mapping[str, Any] = MappingProxyType({})) -> dic
     return names
 
 
+def run_commands(page: Path) -> int:
+    """Run every command of a page in the folder that one is in, whatever it shows; gives how many there are.
+
+    What goes into a file with `> FILE` is written there.
+    """
+    blocks = [text for language, text in BLOCK.findall(page.read_text("utf-8")) if language == "console"]
+    lines = [line for text in blocks for line in text.splitlines() if line.startswith("$ sounding ")]
+    for line in lines:
+        words, _, target = line.removeprefix("$ sounding ").partition(" > ")
+        done = CliRunner().invoke(cli, shlex.split(words), catch_exceptions=False)
+        assert done.exit_code == 0, f"{page.name}: {line}: {done.output}"
+        if target:
+            Path(target).write_text(done.stdout)
+    return len(lines)
+
+
 def _run_console(text: str, page: str) -> None:
     """Commands stand behind a dollar sign; lines below one are lines of its output, perhaps not all of them."""
     printed: list[str] = []

@@ -37,13 +37,50 @@ def test_markup_is_taken_away_and_entities_are_read(tmp_path: Path, pack: Callab
     assert [document.doc for document in found] == ["FT911-1", "LA-2"]
     assert found[0].text.split() == ["Fish", "&", "chips", "Cod", "and", "haddock."]
     assert found[1].text == "one line"
+    assert [document.title for document in found] == ["Fish & chips", ""]
 
 
 def test_json_lines_give_all_their_text_but_ids_and_metadata(tmp_path: Path) -> None:
     assert list(read_corpus([write(tmp_path / "c.jsonl", "\ufeff" + LINES)])) == [
-        Document("d1", "Fish and chips"),
+        Document("d1", "Fish and chips", "Fish"),
         Document("7", "x"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("markup", "title", "words"),
+    [
+        ("<DATE>1991</DATE><HEADLINE>\n<P>A \n B</P></HEADLINE><TEXT>c</TEXT>", "A B", "A B 1991 c"),
+        ("<HL> Old  news </HL><TEXT>c</TEXT>", "Old news", "Old news c"),
+        ("<HEAD>Wire report</HEAD><TEXT>c</TEXT>", "Wire report", "Wire report c"),
+        ("<H3> <TI> Übersicht &amp; Ziel</TI></H3>c", "Übersicht & Ziel", "Übersicht & Ziel c"),
+        ("<html><head><title>Web</title></head>c</html>", "Web", "Web c"),
+        ("<html><head><meta x>y</head>c</html>", "", "y c"),
+        ("<TITLE> </TITLE>c", "", "c"),
+        ("<TITLE>a <TI>b</TI>c", "", "a b c"),  # it never ends
+        ("<TITLES>a</TITLES><TIME>9</TIME>c", "", "a 9 c"),
+    ],
+)
+def test_a_title_in_markup_comes_first_and_is_named(
+    tmp_path: Path, markup: str, title: str, words: str
+) -> None:
+    [found] = read_corpus([write(tmp_path / "c.sgml", f"<DOC><DOCNO>1</DOCNO>{markup}</DOC>")])
+    assert (found.title, " ".join(found.text.split())) == (title, words)
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "title"),
+    [
+        ('{"id": 1, "text": "x", "title": "T\\n t"}', "T t x", "T t"),
+        ('{"id": 1, "title": null, "headline": "H", "text": "x"}', "H x", "H"),
+        ('{"id": 1, "title": "", "text": "x"}', "x", ""),
+        ('{"id": 1, "title": 7, "text": "x"}', "7 x", ""),
+    ],
+)
+def test_a_title_in_a_json_line_comes_first_and_is_named(
+    tmp_path: Path, line: str, text: str, title: str
+) -> None:
+    assert list(read_corpus([write(tmp_path / "c.jsonl", line)])) == [Document("1", text, title)]
 
 
 def test_only_what_is_wanted_comes_and_folders_are_read_in_order(tmp_path: Path) -> None:

@@ -13,26 +13,18 @@ from click.testing import CliRunner, Result
 from tests.conftest import require
 
 from sounding.cli import cli
-from sounding.commands.demo import (
-    DEFAULT_SEED,
-    LOOKS,
+from sounding.commands.demo import DEFAULT_SEED, LOOKS, anew_sentence, judged_anew, small_collection
+from sounding.commands.demo_observations import (
     MEASURES,
     Evidence,
-    against_truth,
-    anew_sentence,
-    conclusions,
     depth,
-    examined,
     gather,
     hidden_worth,
-    judged_anew,
-    last_lines,
     observations,
-    small_collection,
     swapped_pair,
     unjudged_documents,
-    write_report,
 )
+from sounding.commands.demo_report import against_truth, conclusions, examined, last_lines, write_report
 from sounding.commands.sample import write_collection
 from sounding.compare.comparison import Comparison
 from sounding.compare.runs import compare_runs

@@ -109,6 +109,19 @@ def test_only_the_topics_that_are_named_count() -> None:
     assert found.lengths.tolist() == [[1, 0]]
 
 
+@given(drawn_lists(), st.sets(st.integers(0, 2), min_size=1))
+def test_some_topics_of_what_is_read_are_what_is_read_of_some_topics(lists: Lists, wanted: set[int]) -> None:
+    every = read_retrieved(lists)
+    kept = sorted(topic for topic in wanted if topic < len(every.topics)) or [0]
+    found, alone = every.of_topics(kept), read_retrieved(lists, topics=[every.topics[one] for one in kept])
+    assert (found.runs, found.tags, found.topics) == (alone.runs, alone.tags, alone.topics)
+    assert found.docs.texts() == alone.docs.texts()
+    assert found.starts.tolist() == alone.starts.tolist()
+    assert found.depth == every.depth  # ranks stay, also those that only other topics had
+    assert found.lists[:, :, : alone.depth].tolist() == alone.lists.tolist()
+    assert (found.lists[:, :, alone.depth :] == NONE).all()
+
+
 def test_a_cut_pool_keeps_what_some_contributing_run_has_at_that_depth() -> None:
     runs = {"x": {"1": {"a": 3, "b": 2, "c": 1}}, "y": {"1": {"c": 3, "d": 2, "a": 1}}}
     qrels = Qrels.from_dict({"1": {"a": 1, "b": 0, "c": 1, "d": 0, "e": 1}})

@@ -24,7 +24,7 @@ DOCS = ROOT / "docs"
 PARTS = ("Formula", "Source", "What it assumes", "When it misleads")
 METHODS = (
     "assessment", "bounds", "expected", "sampled", "cases", "settled", "holds", "agreement", "stability",
-    "growth", "leave-out",
+    "growth", "leave-out", "ties", "strategies", "mtc", "design", "tests",
 )  # fmt: skip
 EXAMPLES = (
     "tutorial", "organisers", "cases", "growth", "leave-out", "stability", "python", "bounds", "charts", "evaluate",

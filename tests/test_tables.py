@@ -136,6 +136,13 @@ def test_an_unknown_format_names_near_ones() -> None:
         render([small()], "cvs")
 
 
+def test_paths_in_notes_stay_whole() -> None:
+    path = "/somewhere/with-many-hyphens/in-its-name/results-of-the-day-before-yesterday.json"
+    for before in range(1, 60):
+        table = Table([Column("run", ["a"])], notes=[f"{'x' * before} written to {path}; read it."])
+        assert f"{path};" in render([table], "table", width=60)
+
+
 def test_notes_are_wrapped_on_a_terminal_only() -> None:
     table = Table([Column("run", ["a"])], notes=["word " * 30])
     assert max(map(len, render([table], "table", width=40).splitlines())) <= 40

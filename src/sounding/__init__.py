@@ -22,17 +22,23 @@ if TYPE_CHECKING:
         swaps,
         tau_ap,
     )
+    from sounding.assessors.reading import read_panel
+    from sounding.assessors.study import Study, study_assessors
     from sounding.calibration.calibrate import Calibration, calibrate
     from sounding.calibration.holding import holds
+    from sounding.collection.audit import Audit, audit
+    from sounding.collection.verdict import verdict
     from sounding.compare.cases import with_assessment
-    from sounding.compare.comparison import Comparison, compare
+    from sounding.compare.comparison import Comparison
     from sounding.compare.procedure import Procedure
     from sounding.compare.runs import compare_runs
+    from sounding.compare.scores import compare
     from sounding.data.formats import read_qrels, read_run, read_runs
     from sounding.data.simulation import simulate_collection
     from sounding.data.tables import Qrels, Run
     from sounding.data.topics import read_topics
     from sounding.data.writing import write_qrels, write_run
+    from sounding.depth.stability import Stability, stability
     from sounding.errors import DataError, FormatError, SoundingError, UnknownNameError
     from sounding.evaluation import evaluate
     from sounding.executors import run_on
@@ -43,6 +49,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Audit": "collection.audit",
     "Calibration": "calibration.calibrate",
     "Comparison": "compare.comparison",
     "DataError": "errors",
@@ -54,8 +61,11 @@ _HOME = {
     "Run": "data.tables",
     "Scores": "scores",
     "SoundingError": "errors",
+    "Stability": "depth.stability",
+    "Study": "assessors.study",
     "UnknownNameError": "errors",
     "agreement_matrix": "agreement",
+    "audit": "collection.audit",
     "calibrate": "calibration.calibrate",
     "compare": "compare",
     "compare_runs": "compare.runs",
@@ -69,6 +79,7 @@ _HOME = {
     "rank_agreement": "agreement",
     "rbo": "agreement",
     "rbo_of_values": "agreement",
+    "read_panel": "assessors.reading",
     "read_qrels": "data.formats",
     "read_run": "data.formats",
     "read_runs": "data.formats",
@@ -77,14 +88,18 @@ _HOME = {
     "run_on": "executors",
     "simulate_collection": "data.simulation",
     "spearman": "agreement",
+    "stability": "depth.stability",
+    "study_assessors": "assessors.study",
     "swaps": "agreement",
     "tau_ap": "agreement",
+    "verdict": "collection.verdict",
     "with_assessment": "compare.cases",
     "write_qrels": "data.writing",
     "write_run": "data.writing",
 }
 
 __all__ = [
+    "Audit",
     "Calibration",
     "Comparison",
     "DataError",
@@ -96,8 +111,11 @@ __all__ = [
     "Run",
     "Scores",
     "SoundingError",
+    "Stability",
+    "Study",
     "UnknownNameError",
     "agreement_matrix",
+    "audit",
     "calibrate",
     "compare",
     "compare_runs",
@@ -111,6 +129,7 @@ __all__ = [
     "rank_agreement",
     "rbo",
     "rbo_of_values",
+    "read_panel",
     "read_qrels",
     "read_run",
     "read_runs",
@@ -119,8 +138,11 @@ __all__ = [
     "run_on",
     "simulate_collection",
     "spearman",
+    "stability",
+    "study_assessors",
     "swaps",
     "tau_ap",
+    "verdict",
     "with_assessment",
     "write_qrels",
     "write_run",

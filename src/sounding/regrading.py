@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.align import prepare, treat_unjudged
+from sounding.arrays import NDArray
 from sounding.data.formats import read_qrels
 from sounding.data.tables import Qrels
 from sounding.errors import DataError

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.align import Judged, order_documents
+from sounding.arrays import NDArray
 from sounding.data.keys import PairTable
 from sounding.data.problems import Problems
 from sounding.data.sources import Content, read_content

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding import __version__
+from sounding.arrays import NDArray
 from sounding.data.reading import Place
 from sounding.data.sources import is_remote, plain_name
 from sounding.data.tables import Qrels

@@ -10,16 +10,19 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 from sounding.errors import SoundingError
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from sounding.executors import Elsewhere
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Progress = Callable[[int], None]  # called with how many more items are done
+Bars = Callable[[int, str], "AbstractContextManager[Progress | None]"]  # items and label -> who hears of them
 
 WORTH_FORKING = 20_000_000  # bytes of input below which a second process costs more than it brings
 
@@ -60,7 +63,7 @@ def map_items(
     progress: Progress | None = None,
 ) -> list[Result]:
     """[work(item) for item in items]. Where several items fail, the first one's error is raised."""
-    outcomes = _outcomes(work, items, processes, progress, None, stop=True)
+    outcomes = _outcomes(_Task(work, items, stop=True), processes, progress)
     # Items are taken in order, so none before the first that failed is missing.
     for _, outcome in sorted(outcomes.items()):
         if isinstance(outcome, Exception):
@@ -81,7 +84,7 @@ def map_outcomes(
     `kept` is called with every result as soon as it is there: by the process that made it, or by this
     one where an executor is in force.
     """
-    outcomes = _outcomes(work, items, processes, progress, kept, stop=False)
+    outcomes = _outcomes(_Task(work, items, kept), processes, progress)
     return [outcomes[number] for number in range(len(items))]
 
 
@@ -101,7 +104,7 @@ def apart(work: Callable[[], Result]) -> Result:
 
     if sys.platform != "linux" or _child or "polars" in sys.modules or threading.active_count() > 1:
         return work()
-    outcome = _collect(*_start(lambda _: work(), [None], [0], None, stop=True))
+    outcome = _collect(*_start(_Task(lambda _: work(), [None], stop=True), [0]))
     if not outcome:
         return work()
     if isinstance(outcome[0], Exception):
@@ -114,47 +117,40 @@ def may_use_polars() -> bool:
     return not _hindered
 
 
-def _outcomes(
-    work: Callable[[Item], Result],
-    items: Sequence[Item],
-    processes: int,
-    progress: Progress | None,
-    kept: Callable[[Item, Result], None] | None,
-    *,
-    stop: bool,
-) -> dict[int, Any]:
-    """Item -> what `work` made of it, or its error; with `stop`, not all behind the first error."""
+class _Task(NamedTuple):
+    """The same work on many items; with `stop`, not all behind the first error."""
+
+    work: Callable[[Any], Any]
+    items: Sequence[Any]
+    kept: Callable[[Any, Any], None] | None = None  # called with every result as soon as it is there
+    stop: bool = False
+
+
+def _outcomes(task: _Task, processes: int, progress: Progress | None) -> dict[int, Any]:
+    """Item -> what was made of it, or its error."""
     elsewhere = in_force.get()
     if elsewhere is not None:
-        return elsewhere.outcomes(work, items, progress, kept, stop=stop)
+        return elsewhere.outcomes(task.work, task.items, progress, task.kept, stop=task.stop)
     if processes == 1:
-        return _made(work, items, range(len(items)), progress, kept, stop=stop)
-    return _forked(work, items, processes, progress, kept, stop=stop)
+        return _made(task, range(len(task.items)), progress)
+    return _forked(task, processes, progress)
 
 
-def _made(
-    work: Callable[[Item], Result],
-    items: Sequence[Item],
-    numbers: Iterable[int],
-    progress: Progress | None,
-    kept: Callable[[Item, Result], None] | None,
-    *,
-    stop: bool,
-) -> dict[int, Any]:
+def _made(task: _Task, numbers: Iterable[int], progress: Progress | None = None) -> dict[int, Any]:
     """Item -> outcome, in this process."""
     outcomes: dict[int, Any] = {}
     told = 0
     for number in numbers:
         try:
-            outcomes[number] = work(items[number])
-            if kept:
-                kept(items[number], outcomes[number])
+            outcomes[number] = task.work(task.items[number])
+            if task.kept:
+                task.kept(task.items[number], outcomes[number])
         except SoundingError as error:
             outcomes[number] = error
-            if stop:
+            if task.stop:
                 return outcomes
         except Exception as error:
-            if stop:
+            if task.stop:
                 raise
             outcomes[number] = unexpected(error)
         if progress:
@@ -163,34 +159,25 @@ def _made(
     return outcomes
 
 
-def _forked(
-    work: Callable[[Item], Result],
-    items: Sequence[Item],
-    processes: int,
-    progress: Progress | None,
-    kept: Callable[[Item, Result], None] | None,
-    *,
-    stop: bool,
-) -> dict[int, Any]:
+def _forked(task: _Task, processes: int, progress: Progress | None) -> dict[int, Any]:
     """Item -> outcome, by this process and its children.
 
     Children share what is in memory, take the next item when they are done with one, and hand back
     what they made at the end. What a child had that is gone is done again, by one that is alone.
     """
-    queue = _queue_of(len(items))
-    children = [
-        _start(work, items, _taken_from(queue, len(items)), kept, stop=stop) for _ in range(1, processes)
-    ]
-    outcomes = _made(work, items, _taken_from(queue, len(items)), progress, kept, stop=stop)
+    count = len(task.items)
+    queue = _queue_of(count)
+    children = [_start(task, _taken_from(queue, count)) for _ in range(1, processes)]
+    outcomes = _made(task, _taken_from(queue, count), progress)
     os.close(queue)
     for child in children:
         outcomes |= _collect(*child)
-    lost = _lacking(outcomes, len(items), stop=stop)
+    lost = _lacking(outcomes, count, stop=task.stop)
     if lost:
-        outcomes |= _collect(*_start(work, items, lost, kept, stop=stop))
-        if again := _lacking(outcomes, len(items), stop=stop):
+        outcomes |= _collect(*_start(task, lost))
+        if again := _lacking(outcomes, count, stop=task.stop):
             raise SoundingError(
-                f"a worker process was lost twice at item {again[0] + 1} of {len(items)} (out of memory?);"
+                f"a worker process was lost twice at item {again[0] + 1} of {count} (out of memory?);"
                 " try again with --jobs 1"
             )
     return outcomes
@@ -224,21 +211,14 @@ def _taken_from(queue: int, count: int) -> Iterator[int]:
         yield from range(first, min(first + _stretch(count), count))
 
 
-def _start(
-    work: Callable[[Item], Result],
-    items: Sequence[Item],
-    numbers: Iterable[int],
-    kept: Callable[[Item, Result], None] | None,
-    *,
-    stop: bool,
-) -> tuple[int, int]:
+def _start(task: _Task, numbers: Iterable[int]) -> tuple[int, int]:
     """A forked child at work on the items: its process id and the pipe that will hold its outcomes."""
     sys.stdout.flush()
     sys.stderr.flush()
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
-        _work_and_leave(lambda: _made(work, items, numbers, None, kept, stop=stop), theirs)
+        _work_and_leave(lambda: _made(task, numbers), theirs)
     os.close(theirs)
     return child, ours
 

@@ -121,6 +121,13 @@ def test_charts_together_keep_their_titles_data_and_legends(tmp_path: Path) -> N
     assert "<title>charts</title>" in (tmp_path / "charts.html").read_text()
 
 
+def test_titles_of_charts_together_begin_where_the_panes_do() -> None:
+    parts = [pool_size_by_depth(SIZES), values_over_k(over_k("value", ("a", "b")))]
+    whole = together(parts).to_dict()
+    assert [part["title"]["frame"] for part in whole["vconcat"]] == ["group", "group"]
+    assert "frame" not in parts[0].to_dict()["title"]  # alone, a chart's title begins at its left edge
+
+
 def test_no_charts_cannot_be_put_together() -> None:
     with pytest.raises(DataError, match=r"^no charts to put together; expected at least one$"):
         together([])

@@ -13,9 +13,11 @@ from tests.collection.random_runs import Trial, trial
 
 from sounding.collection import verdict as rules
 from sounding.collection.audit import Audit, audit
+from sounding.collection.cautions import FEW_RELEVANT, STEADY_TIES
 from sounding.collection.growth_by_depth import Growth
 from sounding.collection.leave_out import LeftOut
-from sounding.collection.verdict import Statement, verdict
+from sounding.collection.statements import Answer, Statement
+from sounding.collection.verdict import verdict
 from sounding.data.simulation import Collection, RunInfo, simulate_collection
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
@@ -280,7 +282,7 @@ def test_a_new_run_is_held_against_runs_whose_group_was_left_out(
     ],
 )  # fmt: skip
 def test_a_new_run_is_never_better_known_than_pooled_ones(
-    own: rules.Answer, pooled: rules.Answer, answer: rules.Answer
+    own: Answer, pooled: Answer, answer: Answer
 ) -> None:
     assert rules._no_better(own, pooled) == answer
 
@@ -380,7 +382,8 @@ def test_every_statement_has_a_rule_or_is_a_note(simulated: Audit) -> None:
 def test_limits_are_those_of_the_page() -> None:
     assert (rules.SHALLOW, rules.SMALL_CHANGE, rules.LARGE_CHANGE) == (10, 2.0, 6.0)
     assert (rules.SMALL_REMAINDER, rules.LARGE_REMAINDER) == (0.2, 0.5)
-    assert (rules.WELL_JUDGED, rules.HALF_JUDGED, rules.STEADY_TIES) == (0.9, 0.5, 0.95)
+    assert (rules.WELL_JUDGED, rules.HALF_JUDGED) == (0.9, 0.5)
+    assert (STEADY_TIES, FEW_RELEVANT) == (0.95, 5)
 
 
 @pytest.mark.parametrize("runs", [2, 3])

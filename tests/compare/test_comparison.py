@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -13,18 +15,20 @@ from tests.compare.tables import around, scores_of
 
 import sounding
 from sounding.compare.cases import assessment_measure, with_assessment
-from sounding.compare.comparison import COLUMNS, Comparison, compare
+from sounding.compare.comparison import COLUMNS, Comparison
 from sounding.compare.design import topics_needed
 from sounding.compare.notes import short_lists, topic_notes
 from sounding.compare.procedure import MOST_PERMUTATIONS, Procedure
 from sounding.compare.requests import find_run
-from sounding.compare.runs import compare_runs, evaluations
+from sounding.compare.runs import Reading, compare_runs, evaluations
+from sounding.compare.scores import compare
 from sounding.data.simulation import Collection, simulate_collection
 from sounding.errors import DataError, SoundingError, UnknownNameError
 from sounding.evaluation import evaluate
 from sounding.measures import parse
-from sounding.policies import Policies
+from sounding.policies import Policies, Ties
 from sounding.scores import Scores
+from sounding.workers import Progress
 
 T = Procedure(test="t")
 
@@ -203,6 +207,29 @@ def test_without_bounds_wanted_nothing_is_said_of_what_is_settled() -> None:
     found = compare_runs(collection().qrels, collection().runs, ["P@5"], procedure=T, settled=False)
     assert found.bounds == (None,)
     assert np.array_equal(found.cases, compared("P@5").cases)
+
+
+@pytest.mark.parametrize("ties", ["trec", "average"])
+def test_progress_is_told_of_every_run_and_of_every_pair_by_every_measure(ties: Ties) -> None:
+    told: dict[str, list[int]] = {}
+
+    @contextmanager
+    def bars(items: int, label: str) -> Iterator[Progress]:
+        told[label] = [items]
+        yield told[label].append
+
+    reading = Reading(bars=bars)
+    policies = Policies(ties=ties)
+    compare_runs(
+        collection().qrels, collection().runs, ["AP", "P@5", "nDCG"], procedure=T, reading=reading,
+        policies=policies,
+    )  # fmt: skip
+    evaluations_made = 2 if ties == "average" else 1  # the first unjudged rank has no average over ties
+    steps = {label: (items, sum(done)) for label, (items, *done) in told.items()}
+    assert steps["evaluating runs"] == (8 * evaluations_made, 8 * evaluations_made)
+    if ties == "trec":
+        assert steps["bounding differences"] == (3 * 28, 3 * 28)
+        assert told["bounding differences"][1:].count(1) == 28  # by AP pair after pair, which takes longest
 
 
 def test_scores_without_bounds_do_not_say_what_is_settled() -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.compare.tables import around, scores_of
 
 from sounding.compare.cases import CASES
-from sounding.compare.comparison import Comparison, compare
+from sounding.compare.comparison import Comparison
 from sounding.compare.depths import (
     at_depths,
     count_scenarios,
@@ -17,6 +17,7 @@ from sounding.compare.depths import (
     moves,
 )
 from sounding.compare.procedure import Procedure
+from sounding.compare.scores import compare
 from sounding.errors import DataError
 from sounding.measures import Measure, parse
 

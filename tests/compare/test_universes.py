@@ -11,9 +11,10 @@ import pytest
 from tests.compare.completing import Collection, Grades, draw_collection
 
 from sounding.compare.cases import with_assessment
-from sounding.compare.comparison import Comparison, compare
+from sounding.compare.comparison import Comparison
 from sounding.compare.procedure import Procedure
 from sounding.compare.runs import compare_runs
+from sounding.compare.scores import compare
 from sounding.data.tables import Qrels, Run
 from sounding.evaluation import evaluate
 from sounding.measures import parse

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -26,3 +27,21 @@ def caller(capsys: pytest.CaptureFixture[str], *before: str) -> Call:
         return status, out, err
 
     return run
+
+
+def sampled(folder: Path, sizes: str) -> Path:
+    """A folder that `sounding sample` made with these options, such as `--topics 5 --seed 4`."""
+    with pytest.raises(SystemExit) as left:
+        main(["sample", str(folder), *sizes.split()])
+    assert not left.value.code
+    return folder
+
+
+def check_refused(said: Said, status: int, message: str) -> None:
+    """The command ended with this status, and its last line says why: no more, and nothing unexpected."""
+    left, out, err = said
+    assert (left, out) == (status, "")
+    last = err.splitlines()[-1]
+    assert last.startswith("Error: ")
+    assert message in last
+    assert "unexpected" not in last

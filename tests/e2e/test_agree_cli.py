@@ -9,13 +9,12 @@ from typing import get_args
 
 import polars
 import pytest
-from tests.e2e.calling import Call, caller
+from tests.e2e.calling import Call, caller, sampled
 
 from sounding.assessors.combining import COMBINATIONS
 from sounding.assessors.reading import SETTLING, Repeated, read_panel
 from sounding.assessors.secondary import NONRELEVANT, RELEVANT
 from sounding.assessors.study import Choices, study_assessors
-from sounding.cli import main
 from sounding.commands import agree
 from sounding.data.formats import read_qrels
 from sounding.data.sources import find_runs
@@ -26,10 +25,8 @@ from sounding.report.agreement_tables import CUT, WHOLE
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A simulated collection of 6 runs and 26 topics, and three assessors by name."""
-    folder = tmp_path_factory.mktemp("agree") / "trial"
-    sizes = ["--topics", "26", "--groups", "3", "--systems", "2", "--documents", "400", "--length", "60"]
-    with pytest.raises(SystemExit):
-        main(["sample", str(folder), *sizes, "--pool-depth", "20", "--seed", "4"])
+    sizes = "--topics 26 --groups 3 --systems 2 --documents 400 --length 60"
+    folder = sampled(tmp_path_factory.mktemp("agree") / "trial", f"{sizes} --pool-depth 20 --seed 4")
     lines = (folder / "qrels.txt").read_text().splitlines()
     for name, step in (("ann", 5), ("bob", 7)):
         flipped = [
@@ -368,6 +365,24 @@ def test_no_file_that_is_read_is_written_over(call: Call, trial: Path) -> None:
     assert "--combine union and --output both write out.txt; name two files" in err
 
 
+def test_help_lists_no_option_that_is_always_refused(call: Call) -> None:
+    status, out, _ = call("--help")
+    assert status == 0
+    for option in (
+        "--universe",
+        "--at-most",
+        "--prior ",
+        "--moments",
+        "--draws",
+        "bounds",
+        "expected",
+        "skip",
+    ):
+        assert option not in out
+    for option in ("--unjudged", "--missing", "--ties", "--depth"):
+        assert option in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -375,8 +390,11 @@ def test_no_file_that_is_read_is_written_over(call: Call, trial: Path) -> None:
         ((*THREE, "-m", "AP"), "--measure changes nothing without --runs"),
         ((*THREE, "--tau", "tau_a"), "--tau changes nothing without --runs"),
         ((*THREE, "--samples", "100"), "--samples changes nothing without --runs"),
-        ((*THREE, "--missing", "skip"), "--missing changes nothing without --runs"),
-        ((*THREE, "--unjudged", "bounds"), "--unjudged changes nothing without --runs"),
+        ((*THREE, "--missing", "error"), "--missing changes nothing without --runs"),
+        ((*THREE, "--unjudged", "condensed"), "--unjudged changes nothing without --runs"),
+        ((*THREE, "--runs", "runs", "--unjudged", "bounds"), "'bounds' is not one of 'nonrelevant'"),
+        ((*THREE, "--runs", "runs", "--missing", "skip"), "'skip' is not one of 'zero', 'error'"),
+        ((*THREE, "--runs", "runs", "--draws", "9"), "No such option '--draws'"),
         ((*THREE, "--pool-relevant", "3"), "--pool-relevant changes nothing without --secondary-pool"),
         ((*THREE, "--runs"), "--runs without runs; name files, folders or globs behind it"),
         ((*THREE, "--runs", "--quiet"), "--runs without runs; name files, folders or globs behind it"),
@@ -415,7 +433,6 @@ def test_what_cannot_be_is_said_as_a_matter_of_usage(
         ((*THREE, "--primary", "an"), "unknown assessor 'an'; did you mean ann?"),
         ((*THREE, "--runs", "runs", "--tau", "tau_c"), "unknown coefficient 'tau_c'; did you mean"),
         (("qrels.txt", "./qrels.txt"), "./qrels.txt: given twice; expected the judgments of different"),
-        ((*THREE, "--runs", "runs", "--unjudged", "bounds"), "unjudged bounds gives no single value"),
         ((*THREE, "--runs", "runs", "--chart", "a.doc"), "no chart format has the suffix '.doc'"),
         (("qrels.txt", "nobody.qrels"), "nobody.qrels: no such file"),
         (("qrels.txt", "ann.qrels", "--runs", "runs", "--level", "9"), "no topic has a relevant document by every"),

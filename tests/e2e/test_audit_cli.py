@@ -6,20 +6,16 @@ import csv
 import io
 import json
 import re
-import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import polars
 import pytest
 from tests.conftest import require
-from tests.e2e.calling import caller
+from tests.docs_examples import run_commands
+from tests.e2e.calling import Call, Said, caller, sampled
 
 from sounding.cli import main
 from sounding.commands.audit import SECTIONS
-
-Said = tuple[int, str, str]
-Call = Callable[..., Said]
 
 PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
 FREE = [name for name in SECTIONS if name not in ("parts", "titles")]
@@ -28,11 +24,8 @@ FREE = [name for name in SECTIONS if name not in ("parts", "titles")]
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A simulated collection of 8 runs and 26 topics; three of four groups were pooled to depth 10."""
-    folder = tmp_path_factory.mktemp("audit") / "trial"
-    sizes = ["--topics", "26", "--groups", "4", "--systems", "2", "--documents", "400", "--length", "100"]
-    with pytest.raises(SystemExit):
-        main(["sample", str(folder), *sizes, "--pool-depth", "10", "--seed", "4"])
-    return folder
+    sizes = "--topics 26 --groups 4 --systems 2 --documents 400 --length 100"
+    return sampled(tmp_path_factory.mktemp("audit") / "trial", f"{sizes} --pool-depth 10 --seed 4")
 
 
 @pytest.fixture
@@ -40,18 +33,13 @@ def call(trial: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     """Run `sounding audit` on the collection, with its info file unless told otherwise."""
     monkeypatch.chdir(trial)
 
+    run_command = caller(capsys, "audit")
+
     def run(*arguments: str, info: str | None = "info.tsv") -> Said:
-        capsys.readouterr()
-        status = 0
         known = [] if info is None else ["--info", info]
         drawn = {"--all", "assessment", "--collection", "--chart"} & set(arguments)
         few = ["--draws", "3"] if drawn else []
-        try:
-            main(["audit", "qrels.txt", "runs", *known, *few, *arguments])
-        except SystemExit as left:
-            status = int(left.code or 0)
-        out, err = capsys.readouterr()
-        return status, out, err
+        return run_command("qrels.txt", "runs", *known, *few, *arguments)
 
     return run
 
@@ -445,19 +433,9 @@ def test_the_sections_that_may_be_named_are_those_that_there_are(call: Call) -> 
 # -- the page --------------------------------------------------------------------------------------
 
 
-def test_the_commands_and_the_code_of_the_page_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commands_and_the_code_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    assert run_commands(PAGE) == 5
     text = PAGE.read_text()
-    lines = [
-        line for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL) for line in block.splitlines()
-    ]
-    assert len(lines) == 5
-    for line in lines:
-        with pytest.raises(SystemExit) as left:
-            main(shlex.split(line.removeprefix("$ sounding ")))
-        assert not left.value.code, line
-    capsys.readouterr()
     for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         exec(compile(block, "audit.md", "exec"), {})

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import polars
 import pytest
+from tests.e2e.calling import Call, Said, caller, sampled
 
-from sounding.cli import main
 from sounding.compare import TESTS
 from sounding.compare.comparison import COLUMNS
 from sounding.compare.p_values import p_is, shown_p
 from sounding.evaluation import evaluate
-from sounding.report.comparison_tables import shown_interval
-
-Said = tuple[int, str, str]
-Call = Callable[..., Said]
+from sounding.report.comparison_cells import shown_interval
 
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A simulated collection of 8 runs and 30 topics, judged to depth 10."""
-    folder = tmp_path_factory.mktemp("compare") / "trial"
-    sizes = ["--topics", "30", "--groups", "4", "--systems", "2", "--documents", "500", "--length", "100"]
-    with pytest.raises(SystemExit):
-        main(["sample", str(folder), *sizes, "--pool-depth", "10", "--pooled-runs", "1", "--seed", "4"])
-    return folder
+    sizes = "--topics 30 --groups 4 --systems 2 --documents 500 --length 100"
+    return sampled(
+        tmp_path_factory.mktemp("compare") / "trial", f"{sizes} --pool-depth 10 --pooled-runs 1 --seed 4"
+    )
 
 
 @pytest.fixture
@@ -38,16 +34,11 @@ def call(trial: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     monkeypatch.chdir(trial)
     monkeypatch.setenv("COLUMNS", "400")  # tables in one piece
 
+    run_command = caller(capsys, "compare")
+
     def run(*arguments: str) -> Said:
-        capsys.readouterr()
-        status = 0
         test = [] if "--test" in arguments or "--plan" in arguments else ["--test", "t"]
-        try:
-            main(["compare", *arguments, *test])
-        except SystemExit as left:
-            status = int(left.code or 0)
-        out, err = capsys.readouterr()
-        return status, out, err
+        return run_command(*arguments, *test)
 
     return run
 
@@ -647,7 +638,7 @@ def test_long_names_are_shortened_and_told_apart_in_a_table_alone(
 def test_a_matrix_of_many_runs_is_folded_and_its_signs_survive_markdown(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sounding.report.comparison_tables.SIGNS_IN_LINE", 5)
+    monkeypatch.setattr("sounding.report.comparison_matrix.SIGNS_IN_LINE", 5)
     _, whole, _ = call("qrels.txt", "runs", "-m", "P@5", "--matrix", "--format", "csv")
     signs = [line.split(",")[4] for line in whole.splitlines()[1:]]
     _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--matrix")
@@ -977,6 +968,52 @@ def test_a_design_with_too_few_topics_to_split_says_so(call: Call, trial: Path, 
 
 
 # -- errors ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "names", [("--baseline", "nobody"), ("--pair", "auk-1", "nobody"), ("--design", "--baseline", "nobody")]
+)
+def test_a_run_that_is_not_there_is_told_before_runs_are_evaluated(
+    call: Call, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...]
+) -> None:
+    def evaluated(*_: object, **__: object) -> None:
+        raise AssertionError("runs were evaluated")
+
+    for module in ("runs", "designs"):
+        monkeypatch.setattr(f"sounding.compare.{module}.evaluate", evaluated)
+    status, _, err = call("qrels.txt", "runs", "-m", "P@5", *names)
+    assert (status, "unknown run 'nobody'; known: " in err) == (2, True)
+
+
+def test_a_run_that_only_reading_shows_is_found_nevertheless(call: Call, trial: Path, tmp_path: Path) -> None:
+    for file in sorted((trial / "runs").iterdir())[:3]:
+        (tmp_path / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+    first, second, *_ = names(trial)
+    status, out, _ = call("qrels.txt", str(tmp_path), "-m", "P@5", "--pair", first, second)
+    assert (status, out.splitlines()[0]) == (0, f"{first} against {second}")
+    status, _, err = call("qrels.txt", str(tmp_path), "-m", "P@5", "--baseline", "nobody")
+    assert (status, "unknown run 'nobody'" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("most", "told"),
+    [
+        (100, "; weak, for more of one run was judged, and {1} has short lists."),
+        (3, "; {0} and {1} have short lists."),
+    ],
+)
+def test_the_verdict_on_a_pair_says_that_lists_are_short(
+    call: Call, trial: Path, tmp_path: Path, most: int, told: str
+) -> None:
+    pair = names(trial)[:2]
+    for name, length in zip(pair, (most, 3), strict=True):
+        lines = (trial / "runs" / f"{name}.txt").read_text().splitlines()
+        kept = [f"{line}\n" for line in lines if int(line.split()[3]) <= length]
+        (tmp_path / f"{name}.txt").write_text("".join(kept))
+    _, out, _ = call("qrels.txt", str(tmp_path), "-m", "P@5", "-m", "P@20", "--pair", *pair)
+    five, twenty = (line for line in out.splitlines() if line.startswith("P@") and " (p " in line)
+    assert "short lists" not in five
+    assert twenty.endswith(told.format(*pair))
 
 
 @pytest.mark.parametrize(

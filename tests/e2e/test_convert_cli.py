@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -329,3 +330,30 @@ def wait_for(mark: Path) -> None:
             return
         time.sleep(0.01)
     raise AssertionError("no child took anything")
+
+
+@pytest.mark.parametrize(
+    ("target", "to", "told"),
+    [
+        ("x.csv", None, "x.csv: '.csv' is not written; use .parquet, or .txt"),
+        ("x.json.gz", None, "x.json.gz: '.json' is not written"),
+        ("x.PARQUET.GZ", None, "Parquet is compressed by itself; leave '.gz' out"),
+        ("x.pq.zst", None, "Parquet is compressed by itself; leave '.zst' out"),
+        ("x.gz", "parquet", "Parquet is compressed by itself; leave '.gz' out"),
+    ],
+)
+def test_python_refuses_names_that_promise_what_is_not_written(
+    folder: Path, target: str, to: str | None, told: str
+) -> None:
+    with pytest.raises(DataError, match=re.escape(told)):
+        convert("run.txt", target, to=to)
+    assert not Path(target).exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "to"), [("x.csv", "trec"), ("input.bm25", None), ("x.pq", None), ("x", None)]
+)
+def test_python_writes_under_any_other_name(folder: Path, target: str, to: str | None) -> None:
+    convert("run.txt", target, to=to)
+    form = "trec" if to == "trec" else None
+    assert sorted(read_run(target, format=form).docs.texts()) == sorted(read_run("run.txt").docs.texts())

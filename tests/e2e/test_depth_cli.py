@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +11,9 @@ import polars
 import pytest
 from scipy import stats
 from tests.depth.regrading_data import draw_qrels, draw_runs
+from tests.e2e.calling import Call, caller, sampled
 
 from sounding.agreement import coefficients, rbo_of_values, tau_ap
-from sounding.cli import main
 from sounding.compare.cases import MEANING
 from sounding.compare.procedure import Procedure
 from sounding.compare.runs import Reading
@@ -37,37 +36,23 @@ from sounding.ranking import Ranking
 from sounding.regrading import read_regrading
 from sounding.report.stability_tables import pair_tables
 
-Said = tuple[int, str, str]
-Call = Callable[..., Said]
-
 HEAD = ["measure", "k", "means", "apart", "p", "cover", "turned", "tau", "tau_ap_b", "RBO", "r"]
 
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A simulated collection of 8 runs and 30 topics, judged to depth 10."""
-    folder = tmp_path_factory.mktemp("depth") / "trial"
-    sizes = ["--topics", "30", "--groups", "4", "--systems", "2", "--documents", "500", "--length", "100"]
-    with pytest.raises(SystemExit):
-        main(["sample", str(folder), *sizes, "--pool-depth", "10", "--pooled-runs", "1", "--seed", "4"])
-    return folder
+    sizes = "--topics 30 --groups 4 --systems 2 --documents 500 --length 100"
+    return sampled(
+        tmp_path_factory.mktemp("depth") / "trial", f"{sizes} --pool-depth 10 --pooled-runs 1 --seed 4"
+    )
 
 
 @pytest.fixture
 def call(trial: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     monkeypatch.chdir(trial)
 
-    def run(*arguments: str) -> Said:
-        capsys.readouterr()
-        status = 0
-        try:
-            main(["depth", *arguments])
-        except SystemExit as left:
-            status = int(left.code or 0)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return run
+    return caller(capsys, "depth")
 
 
 # -- TREC-8 ----------------------------------------------------------------------------------------
@@ -899,10 +884,10 @@ def test_qrels_that_are_read_already_are_taken_as_they_are(trial: Path) -> None:
 @pytest.fixture(scope="module")
 def tied(tmp_path_factory: pytest.TempPathFactory) -> tuple[Stability, Path]:
     """A simulated collection whose runs have many ties, with two runs in three outside the pool."""
-    folder = tmp_path_factory.mktemp("tied") / "tied"
-    sizes = ["--topics", "26", "--groups", "4", "--systems", "3", "--documents", "400", "--length", "60"]
-    with pytest.raises(SystemExit):
-        main(["sample", str(folder), *sizes, "--pool-depth", "10", "--pooled-runs", "1", "--seed", "8"])
+    sizes = "--topics 26 --groups 4 --systems 3 --documents 400 --length 60"
+    folder = sampled(
+        tmp_path_factory.mktemp("tied") / "tied", f"{sizes} --pool-depth 10 --pooled-runs 1 --seed 8"
+    )
     for place, path in enumerate(sorted((folder / "runs").iterdir())):
         rows = [line.split() for line in path.read_text().splitlines()]
         # Equal scores over stretches that are the longer the later the run.

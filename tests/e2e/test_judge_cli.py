@@ -63,7 +63,7 @@ def test_init_says_what_there_is_and_what_is_missing(
     )  # fmt: skip
     said = capsys.readouterr().err
     assert "11 documents, 2 topics, 3 runs;" in said
-    assert "2 documents of the runs are not in the corpus, such as d11 of topic 301" in said
+    assert "not in the corpus: 2 documents of the runs, such as d11 of topic 301" in said
     assert f"next: sounding judge user {tmp_path / 'p'} NAME --role organiser" in said
     with open_project(tmp_path / "p") as project:
         assert project.settings.order.parameters == {"strata": "3:1,100:0.5"}
@@ -72,10 +72,12 @@ def test_init_says_what_there_is_and_what_is_missing(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--scale", "1"], "scale '1' has 1 grades; expected 2 to 10"),
+        (["--scale", "1"], "scale '1' has 1 grade; expected 2 to 10"),
         (["--order", "mct"], "unknown strategy 'mct'"),
-        (["-P", "strata"], "-P strata: expected name=value"),
+        (["-P", "strata"], "parameter 'strata'; expected name=value"),
         (["-P", "rate=0.5"], "the order mtc has no parameters; 'rate' is given"),
+        (["--order", "uniform-sample", "-P", "rate=x"], "the order uniform-sample cannot have rate=x"),
+        (["--order", "uniform-sample", "-P", "rate=7"], "a sampling rate of 7.0; expected more than 0"),
         (["--level", "3"], "level 3 is no grade of the scale"),
         (["--runs", "nowhere.run"], "nowhere.run"),
         (["--measure", "nope"], "nope"),
@@ -139,15 +141,16 @@ def test_exports_go_to_a_file_or_to_standard_output(
 ) -> None:
     judge_some(project)
     call("judge", "export", project, "qrels", "-o", tmp_path / "qrels.txt")
-    assert b"6 lines, as of event 10" in capfdbinary.readouterr().err
+    assert b"6 lines, as of event 12" in capfdbinary.readouterr().err
     assert len(read_qrels(tmp_path / "qrels.txt").docs) == 6
     call("judge", "export", project, "qrels")
     assert capfdbinary.readouterr().out == (tmp_path / "qrels.txt").read_bytes()
-    call("judge", "export", project, "qrels", "--until", 6)
+    call("judge", "export", project, "qrels", "--until", 8)
     assert len(capfdbinary.readouterr().out.splitlines()) == 2
     call("judge", "export", project, "log", "-o", tmp_path / "log.jsonl", "--quiet")
     lines = (tmp_path / "log.jsonl").read_text().splitlines()
-    assert [json.loads(line)["kind"] for line in lines] == ["project", "run", "run", "run"] + ["judge"] * 6
+    kinds = [json.loads(line)["kind"] for line in lines]
+    assert kinds == ["project", *["topic"] * 2, *["run"] * 3, *["judge"] * 6]
     call("judge", "export", project, "prels")
     assert b"no topic is judged by a sample, so there are no prels" in capfdbinary.readouterr().err
     call("judge", "export", project, "qrels", "-o", tmp_path / "no" / "where", expect=1)
@@ -211,7 +214,7 @@ def test_csv_of_status_holds_the_one_table_that_was_asked_for(
     ("options", "message"),
     [
         (["--corpus", "runs/bm25.txt"], "bm25.txt:1: a line of a run; expected the text of a document"),
-        (["--corpus", "empty.jsonl"], "none of the 2 documents of the corpus has a text"),
+        (["--corpus", "empty.jsonl"], "the corpus has 2 documents and no text"),
         (["--corpus", "docs.jsonl", "--level", "0"], "level 0 is the lowest grade"),
         (["--corpus", "docs.jsonl", "-P", "strata=3"], "the order mtc has no parameters; 'strata' is given"),
         (["--corpus", "docs.jsonl", "--topics", "docs.jsonl"], "docs.jsonl: the ids of the topics are those"),
@@ -299,11 +302,11 @@ def test_verify_names_every_difference_and_fails(project: Path, capsys: pytest.C
     judge_some(project)
     call("judge", "verify", project)
     assert (
-        "10 events replayed in two processes, 6 choices made again: all the same" in capsys.readouterr().err
+        "12 events replayed in two processes, 6 choices made again: all the same" in capsys.readouterr().err
     )
     with open_project(project) as opened, opened.store._database.write() as run:
         run("DROP TRIGGER event_update")
-        run("UPDATE event SET doc = 'other' WHERE sequence = 6")
+        run("UPDATE event SET doc = 'other' WHERE sequence = 8")
     call("judge", "verify", project, expect=1)
     told = capsys.readouterr()
     assert "other was chosen as number" in told.out
@@ -315,7 +318,7 @@ def test_a_backup_is_never_written_over(
 ) -> None:
     judge_some(project)
     call("judge", "backup", project, tmp_path / "copy.sqlite")
-    assert "everything up to event 10" in capsys.readouterr().err
+    assert "everything up to event 12" in capsys.readouterr().err
     call("judge", "backup", project, tmp_path / "copy.sqlite", expect=1)
     assert "there is a file already" in capsys.readouterr().err
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import re
-import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.conftest import require
-from tests.e2e.calling import Call, caller
+from tests.docs_examples import run_commands
+from tests.e2e.calling import Call, caller, check_refused, sampled
 
-from sounding.cli import main
 from sounding.collection.contributors import judgments_at_depth
 from sounding.data.formats import read_qrels
 from sounding.data.run_info import read_run_info
@@ -29,10 +28,8 @@ QUICK = ("--worlds", "2", "--depth", "20", "--jobs", "1")
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A simulated collection of 6 runs and 5 topics, judged to depth 4, and small files of all kinds."""
-    folder = tmp_path_factory.mktemp("plan") / "trial"
-    sizes = ["--topics", "5", "--groups", "3", "--systems", "2", "--documents", "300", "--length", "40"]
-    with pytest.raises(SystemExit):
-        main(["sample", str(folder), *sizes, "--pool-depth", "4", "--seed", "4"])
+    sizes = "--topics 5 --groups 3 --systems 2 --documents 300 --length 40"
+    folder = sampled(tmp_path_factory.mktemp("plan") / "trial", f"{sizes} --pool-depth 4 --seed 4")
     write_small(folder)
     return folder
 
@@ -376,26 +373,9 @@ def test_equal_runs_are_called_equal_and_no_confidence_is_promised(call: Call) -
 def test_what_cannot_be_is_refused_in_one_line(
     call: Call, arguments: tuple[str, ...], status: int, message: str
 ) -> None:
-    left, out, err = call(*arguments)
-    assert (left, out) == (status, "")
-    last = err.splitlines()[-1]
-    assert last.startswith("Error: ")
-    assert message in last
-    assert "unexpected" not in last
+    check_refused(call(*arguments), status, message)
 
 
-def test_the_commands_on_the_page_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commands_on_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs" / "plan.md").read_text()
-    blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
-    commands = [
-        line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line[:2] == "$ "
-    ]
-    assert len(commands) >= 4
-    for command in commands:
-        with pytest.raises(SystemExit) as left:
-            main(shlex.split(command)[1:])
-        assert not left.value.code, command
-    assert capsys.readouterr().out
+    assert run_commands(ROOT / "docs" / "plan.md") >= 4

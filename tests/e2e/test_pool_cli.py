@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import re
-import shlex
 from pathlib import Path
 
 import polars
 import pytest
 from tests.conftest import require
-from tests.e2e.calling import Call, caller
+from tests.docs_examples import run_commands
+from tests.e2e.calling import Call, caller, check_refused, sampled
 
-from sounding.cli import main
 from sounding.collection.strategies import STRATEGIES
 from sounding.data.formats import read_qrels
 from sounding.evaluation import evaluate
@@ -25,10 +24,10 @@ HEAD = ("runs", "--info", "info.tsv", "--depth", "10")
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A simulated collection of 12 runs and 6 topics, judged to depth 10."""
-    folder = tmp_path_factory.mktemp("pool") / "trial"
-    sizes = ["--topics", "6", "--groups", "6", "--systems", "2", "--documents", "400", "--length", "60"]
-    with pytest.raises(SystemExit):
-        main(["sample", str(folder), *sizes, "--pool-depth", "10", "--contributors", "4", "--seed", "4"])
+    sizes = "--topics 6 --groups 6 --systems 2 --documents 400 --length 60"
+    folder = sampled(
+        tmp_path_factory.mktemp("pool") / "trial", f"{sizes} --pool-depth 10 --contributors 4 --seed 4"
+    )
     (folder / "other.txt").write_text("nobody 0 knows 1\n")
     return folder
 
@@ -633,11 +632,7 @@ def test_a_small_residual_keeps_its_figures(call: Call, tmp_path: Path) -> None:
 def test_what_cannot_be_is_refused_in_one_line(
     call: Call, arguments: tuple[str, ...], status: int, message: str
 ) -> None:
-    left, out, err = call(*arguments)
-    assert (left, out) == (status, "")
-    last = err.splitlines()[-1]
-    assert last.startswith("Error: ")
-    assert message in last
+    check_refused(call(*arguments), status, message)
 
 
 def test_the_help_names_every_strategy(call: Call) -> None:
@@ -650,26 +645,9 @@ def test_the_help_names_every_strategy(call: Call) -> None:
 # -- pages -----------------------------------------------------------------------------------------
 
 
-def test_the_commands_on_the_page_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commands_on_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs" / "pool.md").read_text()
-    blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
-    commands = [
-        line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line[:2] == "$ "
-    ]
-    assert len(commands) >= 6
-    for command in commands:
-        words = shlex.split(command)
-        target = words[words.index(">") + 1] if ">" in words else None
-        words = words[1 : words.index(">")] if target else words[1:]
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main(words)
-        assert not left.value.code, command
-        if target:
-            Path(target).write_text(capsys.readouterr().out)
+    assert run_commands(ROOT / "docs" / "pool.md") >= 6
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ import importlib
 import json
 import re
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.conftest import require
+from tests.e2e.calling import Call, Said, caller, sampled
 
 from sounding.cli import main
 from sounding.report.page.parts import SECTIONS
@@ -19,20 +19,16 @@ from sounding.report.page.parts import SECTIONS
 require("altair")
 require("vl_convert")
 
-Said = tuple[int, str, str]
-Call = Callable[..., Said]
-
 PAGE = Path(__file__).parents[2] / "docs" / "report.md"
 
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A simulated collection of 6 runs and 8 topics; two of three groups were pooled to depth 5."""
-    folder = tmp_path_factory.mktemp("report") / "trial"
-    sizes = ["--topics", "8", "--groups", "3", "--systems", "2", "--documents", "120", "--length", "30"]
-    with pytest.raises(SystemExit):
-        main(["sample", str(folder), *sizes, "--pool-depth", "5", "--contributors", "2", "--seed", "4"])
-    return folder
+    sizes = "--topics 8 --groups 3 --systems 2 --documents 120 --length 30"
+    return sampled(
+        tmp_path_factory.mktemp("report") / "trial", f"{sizes} --pool-depth 5 --contributors 2 --seed 4"
+    )
 
 
 @pytest.fixture
@@ -40,15 +36,10 @@ def call(trial: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     """Run `sounding report` on the collection."""
     monkeypatch.chdir(trial)
 
+    run_command = caller(capsys, "report")
+
     def run(*arguments: str, runs: str = "runs") -> Said:
-        capsys.readouterr()
-        status = 0
-        try:
-            main(["report", "qrels.txt", runs, "--draws", "2", *arguments])
-        except SystemExit as left:
-            status = int(left.code or 0)
-        out, err = capsys.readouterr()
-        return status, out, err
+        return run_command("qrels.txt", runs, "--draws", "2", *arguments)
 
     return run
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from sounding.compare.cases import assessment_measure, count_cases, decide, values_of, with_assessment
-from sounding.compare.comparison import Comparison, compare
+from sounding.compare.comparison import Comparison
 from sounding.compare.depths import at_depths, count_scenarios, moved_pairs, moves
 from sounding.compare.procedure import Procedure
+from sounding.compare.scores import compare
 from sounding.data.run_info import read_run_info
 from sounding.evaluation import evaluate
 from sounding.measures import parse

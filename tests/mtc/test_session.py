@@ -17,7 +17,7 @@ from sounding.collection.strategy import Pick, Strategy
 from sounding.data.formats import read_qrels
 from sounding.errors import DataError, UnknownNameError
 from sounding.mtc import Session, known_judgments
-from sounding.mtc.session import Fit
+from sounding.mtc.fits import Fit
 from sounding.mtc.topic_state import TopicState
 from sounding.retrieved import Retrieved, read_retrieved
 

@@ -10,7 +10,8 @@ from tests.report.conftest import Gather
 
 from sounding.compare.comparison import Comparison
 from sounding.report.page.gather import Found, Missing
-from sounding.report.page.summary import ABOUT, counted, listed, summary
+from sounding.report.page.summary import ABOUT, listed, summary
+from sounding.wording import plural
 
 TOPICS = [str(topic) for topic in range(1, 13)]
 
@@ -84,7 +85,7 @@ def test_counts_of_trusted_and_doubtful_pairs_are_those_of_the_comparison(found:
             assert f"{cases[2] + cases[4]} conclusion" in weak[0]
         if settled.count(False):
             assert (
-                f"By {measure}, judging the unjudged documents could turn {counted(settled.count(False), 'pair')} round."
+                f"By {measure}, judging the unjudged documents could turn {plural(settled.count(False), 'pair')} round."
                 in doubtful
             )
     assert set(comparison.notes) <= set(doubtful)
@@ -132,8 +133,6 @@ def test_long_lists_of_names_are_cut() -> None:
     assert listed(["a"]) == "a"
     assert listed(["a", "b"]) == "a and b"
     assert listed([*"abcdef"]) == "a, b, c, d and 2 more"
-    assert counted(1, "pair") == "1 pair"
-    assert counted(8256, "pair") == "8,256 pairs"
 
 
 def test_chances_that_conclusions_hold_are_counted(found: Found) -> None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.assessors.coefficients import (
     agreement_by_grade,
     cohen_kappa,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.agreement import most_places
+from sounding.arrays import NDArray
 from sounding.assessors.coefficients import ratio
 from sounding.assessors.intervals import Bootstrap, Estimate
 from sounding.assessors.panel import Panel

@@ -7,8 +7,8 @@ table is counted once for each topic, and a bootstrap over topics is a product o
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.data.tables import Places
 
 Tables = NDArray[np.float64]  # (..., grade, grade)

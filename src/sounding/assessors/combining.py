@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.assessors.panel import Panel
 from sounding.data.tables import Qrels
 from sounding.errors import UnknownNameError

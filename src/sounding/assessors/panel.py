@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.assessors.log import LogCounts
 from sounding.data.tables import Places, Qrels
 from sounding.data.tokens import Tokens
 from sounding.errors import DataError, UnknownNameError
+from sounding.wording import plural
 
 Marks = NDArray[np.bool_]
 Outside = Literal["common", "primary", "nonrelevant"]
@@ -42,8 +43,8 @@ class Repeats:
 
     def __str__(self) -> str:
         told = (
-            f"{self.assessor}: {self.pairs:,} document{'s' * (self.pairs != 1)} listed more than once"
-            f" ({self.rows:,} further row{'s' * (self.rows != 1)})"
+            f"{self.assessor}: {plural(self.pairs, 'document')} listed more than once"
+            f" ({plural(self.rows, 'further row')})"
         )
         if not self.contradictory:
             return f"{told}, always with the same grade, counted once; first {self.example}"

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.align import settled_grades
+from sounding.arrays import NDArray
 from sounding.assessors.log import LogCounts, is_log, standing_records
 from sounding.assessors.panel import Panel, Repeats
 from sounding.data.columns import Records
@@ -32,6 +32,7 @@ from sounding.data.tokens import MARGIN, Tokens, Words
 from sounding.data.trec import QRELS_SHAPE, checked_grades, numbered
 from sounding.errors import DataError, FormatError, UnknownNameError
 from sounding.policies import DEFAULT_POLICIES, Policies
+from sounding.wording import plural
 
 Repeated = Literal["error", "first", "last", "highest", "lowest", "majority", "mean"]
 By = Literal["file", "column"]
@@ -349,7 +350,7 @@ def _settle(
         count = int(np.count_nonzero(differ))
         raise DataError(
             f"{names[int(assessor[place])]}: {describe(place)} has the grades"
-            f" {' and '.join(f'{grade:g}' for grade in seen)} ({count:,} such document{'s' * (count != 1)});"
+            f" {' and '.join(f'{grade:g}' for grade in seen)} ({plural(count, 'such document')});"
             " choose what counts with --repeated majority, first, last, highest, lowest or mean"
         )
     repeats = []

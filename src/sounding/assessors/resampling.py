@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.agreement import Agreement, agreement_matrix, find_coefficient, rank_agreement
 from sounding.agreement.orders import on_a_grid
+from sounding.arrays import NDArray
 from sounding.assessors.values import AssessorValues
 from sounding.errors import DataError
 from sounding.measures import Measure

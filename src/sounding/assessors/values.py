@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.align import align, prepare, treat_unjudged
+from sounding.arrays import NDArray
 from sounding.assessors.combining import combine
 from sounding.assessors.panel import Panel
 from sounding.data.reading import check_topics, map_runs

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.calibration.completions import completed
 from sounding.calibration.hiding import Hidden
 from sounding.calibration.holding import Statistics, borders, chance_of_conclusion, chance_of_sign

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.align import treat_unjudged
+from sounding.arrays import NDArray
 from sounding.errors import DataError
 from sounding.measures import Measure
 from sounding.mtc.completions import drawn_relevance

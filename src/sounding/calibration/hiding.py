@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.calibration.until import Until
 from sounding.collection.replay import replay
 from sounding.collection.strategies import STRATEGIES, find_strategy, make_strategy

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.calibration.completions import DRAWS, Completions, completed
 from sounding.calibration.until import Flags, Until, parse_until
 from sounding.collection.contributors import contributing_runs

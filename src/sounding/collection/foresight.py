@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.collection.coverage import judged_shares
 from sounding.collection.depth_pool import Contributors
 from sounding.collection.holders import held_by_owner, shared_by_runs

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sounding.data.simulation import RunInfo
 from sounding.retrieved import Retrieved
+from sounding.wording import plural
 
 SHOWN = 3  # names in a remark
 
@@ -57,4 +58,4 @@ def info_remarks(
 def named(names: Sequence[str], what: str) -> str:
     """How many there are, and the first of them by name."""
     shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
-    return f"{len(names)} {what}{'s' * (len(names) > 1)} ({shown})"
+    return f"{plural(len(names), what)} ({shown})"

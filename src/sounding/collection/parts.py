@@ -98,8 +98,8 @@ def _read_parts(source: str) -> dict[str, str]:
     content = read_content(source)
     problems = Problems(content.source)
     grid = split_grid(content, guess_separator(content), problems)
-    wrong = (grid.count != 2).nonzero()[0]
-    problems.add(grid.lines[wrong], lambda i: f"{int(grid.count[wrong[i]])} columns; expected doc and part")
+    wrong = (grid.size != 2).nonzero()[0]
+    problems.add(grid.lines[wrong], lambda i: f"{int(grid.size[wrong[i]])} columns; expected doc and part")
     problems.refuse()
     rows = [grid.texts(record) for record in range(len(grid.first))]
     if rows and [cell.lower() for cell in rows[0]] in (

@@ -5,72 +5,43 @@ The limits are stated here, and in docs/audit.md; nothing else decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from sounding.collection.audit import LADDER, Audit
-from sounding.collection.judged_runs import UNKNOWN_KIND
+from sounding.collection.cautions import cautions, remarks
+from sounding.collection.statements import Answer, Statement, percent
 from sounding.scores import FEW_TOPICS
+from sounding.wording import plural
 
-Answer = Literal["yes", "with care", "no", "not known", "note"]
-
-NAMED = 5  # topics, runs or documents in a statement
 SHALLOW = 10  # a pool that is not as deep as this tells too little of any run
-SMALL_CHANGE, LARGE_CHANGE = (
-    2.0,
-    6.0,
-)  # percent: Voorhees (2002) has < 2 for good collections, 6 to 8 for poor
+# Percent: Voorhees (2002) has less than 2 for good collections, 6 to 8 for poor ones.
+SMALL_CHANGE, LARGE_CHANGE = 2.0, 6.0
 SMALL_REMAINDER, LARGE_REMAINDER = 0.2, 0.5  # new relevant documents at twice the depth, by those known
 WELL_JUDGED, HALF_JUDGED = 0.9, 0.5  # shares of a run's first documents
 ONLY_RELEVANT = " Nearly all judgments are relevant: only relevant documents seem to be listed."
 UNLISTED = " That is what is listed as relevant; what else was judged does not show."
 TOPICS_RULE = f"with care at best: fewer than {FEW_TOPICS} topics; no: one topic"
-NOT_JUDGED = -1.0  # the grade of a document that was pooled and not judged
 UNJUDGED = {
     "nonrelevant": "what is not judged counts as not relevant",
     "condensed": "what is not judged is passed over, so that what is judged moves up",
 }  # by policy
-STEADY_TIES = 0.95  # tau between two rules for tied scores
 MOST_HOLED = 0.01  # of a pool's documents: more unjudged ones are no accident
-MOST_ABSENT = (
-    0.5  # of the judged documents: with more from runs that are not here, leaving a group out misleads
-)
-FEW_RELEVANT = 5  # a topic with fewer moves in large steps
-ASSESSED_ALIKE = (
-    0.5  # tau between MAP and assessment above which popularity is a good part of what is measured
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
-    """One thing that can be said of a collection."""
-
-    about: str
-    answer: Answer
-    claim: str
-    figure: str  # what `value` is
-    value: float  # NaN: not known
-    rule: str  # what makes the answer
-    why: str  # the claim's reasons, with all of their figures
+MOST_ABSENT = 0.5  # of the judged documents, from runs that are not here: leaving a group out misleads
 
 
 def verdict(audit: Audit) -> list[Statement]:
     """What the collection is fit for, and what to beware of, most important first."""
     if audit.sampled:
-        return [_sample(audit), *_remarks(audit)]
+        return [_sample(audit), *remarks(audit)]
     if audit.strangers:
-        return [_no_common_document(audit), *_remarks(audit)]
+        return [_no_common_document(audit), *remarks(audit)]
     found = [_pooled_runs(audit)]
     if audit.has_pool:
         found += [_below_the_pool(audit), _recall(audit), _runs_like_these(audit)]
     found += [_new_run(audit, run) for run in audit.runs.new.nonzero()[0].tolist()]
-    return [*found, *_notes(audit)]
-
-
-# -- fit for what ----------------------------------------------------------------------------------
+    return [*found, *cautions(audit)]
 
 
 def _sample(audit: Audit) -> Statement:
@@ -112,7 +83,7 @@ def _pooled_runs(audit: Audit) -> Statement:
     runs = audit.runs
     depth, topics = runs.pool.depth, len(runs.topics)
     rule = (
-        f"yes: a pool of depth {SHALLOW} or more, at most {_percent(MOST_HOLED)} of its documents unjudged,"
+        f"yes: a pool of depth {SHALLOW} or more, at most {percent(MOST_HOLED)} of its documents unjudged,"
         f" and {FEW_TOPICS} topics or more; with care: less of these; no: not even the first documents are"
         " judged, or one topic; not known: only relevant documents are listed"
     )
@@ -177,11 +148,11 @@ def _below_the_pool(audit: Audit) -> Statement:
     return Statement(
         about="below the pool", figure=f"median share judged at {deepest}", value=middle,
         answer=_no_better(own, _by_topics(audit)),
-        rule=f"yes: {_percent(WELL_JUDGED)} judged or more, by the median of pooled runs; with care:"
-        f" {_percent(HALF_JUDGED)}; {TOPICS_RULE}",
+        rule=f"yes: {percent(WELL_JUDGED)} judged or more, by the median of pooled runs; with care:"
+        f" {percent(HALF_JUDGED)}; {TOPICS_RULE}",
         claim=f"Compare pooled runs by P@{deepest} and whatever weighs all ranks alike",
-        why=f"Judged of what they have down to {deepest}: {_percent(middle)} by the median run,"
-        f" {_percent(shares.min(initial=np.inf))} to {_percent(shares.max(initial=-np.inf))};"
+        why=f"Judged of what they have down to {deepest}: {percent(middle)} by the median run,"
+        f" {percent(shares.min(initial=np.inf))} to {percent(shares.max(initial=-np.inf))};"
         f" {UNJUDGED[audit.runs.policies.unjudged]}.{_few_topics(audit, own)}"
         + (UNLISTED if audit.only_relevant else ""),
     )  # fmt: skip
@@ -193,8 +164,8 @@ def _recall(audit: Audit) -> Statement:
     likely = growth.twice_likely.sum()
     share = float(more / known) if known and np.isfinite(more) else np.nan
     rule = (
-        f"yes: twice the depth would add at most {_percent(SMALL_REMAINDER)} relevant documents, by Zobel's"
-        f" extrapolation; with care: {_percent(LARGE_REMAINDER)}; {TOPICS_RULE}"
+        f"yes: twice the depth would add at most {percent(SMALL_REMAINDER)} relevant documents, by Zobel's"
+        f" extrapolation; with care: {percent(LARGE_REMAINDER)}; {TOPICS_RULE}"
     )
     own = _if_pooled(audit, _graded(share, SMALL_REMAINDER, LARGE_REMAINDER))
     if audit.only_relevant:
@@ -204,9 +175,9 @@ def _recall(audit: Audit) -> Statement:
     else:
         half = (growth.depth + 1) // 2
         why = (
-            f"Twice the depth would add {more:,.0f} relevant documents ({_percent(share)}) by Zobel's"
-            f" extrapolation, {likely:,.0f} ({_percent(likely / known)}) by a Poisson fit; of the {known:,}"
-            f" pooled, {_percent(late / known)} came from below rank {half}."
+            f"Twice the depth would add {more:,.0f} relevant documents ({percent(share)}) by Zobel's"
+            f" extrapolation, {likely:,.0f} ({percent(likely / known)}) by a Poisson fit; of the {known:,}"
+            f" pooled, {percent(late / known)} came from below rank {half}."
         )
     return Statement(
         about="recall", figure="relevant documents to come", value=share, rule=rule,
@@ -274,38 +245,51 @@ def _new_run(audit: Audit, run: int) -> Statement:
     length = int(audit.runs.retrieved.lengths[run].max(initial=0))
     depths = [depth for depth in LADDER if depth <= length] or [max(length, 1)]
     shares = {depth: audit.judged_share(run, depth) for depth in depths}
+    usual = _usual_shares(audit, depths)
     well = _deepest(depths, [share >= WELL_JUDGED for share in shares.values()])
-    alike: int | None = None
-    usual: dict[int, float] = {}
-    if audit.has_pool and len(audit.leave_out().units) > 1:
-        usual = {depth: _lower_quartile(audit, depth) for depth in depths}
-        alike = _deepest(depths, [shares[depth] >= max(usual[depth], HALF_JUDGED) for depth in depths])
+    alike = _deepest(depths, [shares[depth] >= max(usual[depth], HALF_JUDGED) for depth in usual])
     own: Answer = "yes" if well else "not known" if audit.only_relevant else "with care" if alike else "no"
     answer = _no_better(own, _pooled_runs(audit).answer)
     reach = well or alike
-    shown = [depth for depth in depths if depth <= max(10, (reach or 0) * 5)][-4:]
-    figures = ", ".join(f"{_percent(shares[depth])} of the first {depth}" for depth in shown)
-    beside = ", ".join(f"{_percent(usual[depth])}" for depth in shown if depth in usual)
     limit = f" at k of at most {reach}" if reach and answer in ("yes", "with care") else ""
-    why = f"Judged: {figures}, mean over topics."
-    if audit.only_relevant:
-        why += UNLISTED
-    if answer != own:
-        why += " The pooled runs themselves cannot be compared more surely than that."
-    if beside:
-        why += f" A pooled run whose group is left out has {beside} (lower quartile)."
+    shown = [depth for depth in depths if depth <= max(10, (reach or 0) * 5)][-4:]
+    told = depths[min(1, len(depths) - 1)]
+    return Statement(
+        about=f"new run {name}", answer=answer, figure=f"judged share at {told}", value=shares[told],
+        rule=f"yes: {percent(WELL_JUDGED)} judged or more down to k; with care: {percent(HALF_JUDGED)},"
+        " and as much as the lower quartile of left-out runs; never better than for pooled runs",
+        claim=f"Compare {name} with the others{limit}",
+        why=" ".join(
+            [
+                f"Judged: {_shares_in_words(shares, shown)}, mean over topics."
+                + (UNLISTED if audit.only_relevant else ""),
+                *(["The pooled runs themselves cannot be compared more surely than that."] * (answer != own)),
+                *_beside_new_run(audit, run, [usual[depth] for depth in shown if depth in usual]),
+            ]
+        ),
+    )  # fmt: skip
+
+
+def _usual_shares(audit: Audit, depths: list[int]) -> dict[int, float]:
+    """Depth -> what is judged of a pooled run whose group is left out, at least; nothing without a pool."""
+    if not audit.has_pool or len(audit.leave_out().units) < 2:
+        return {}
+    return {depth: _lower_quartile(audit, depth) for depth in depths}
+
+
+def _shares_in_words(shares: Mapping[int, float], depths: list[int]) -> str:
+    return ", ".join(f"{percent(shares[depth])} of the first {depth}" for depth in depths)
+
+
+def _beside_new_run(audit: Audit, run: int, usual: list[float]) -> Iterator[str]:
+    """What to hold against the shares of a new run."""
+    if usual:
+        told = ", ".join(map(percent, usual))
+        yield f"A pooled run whose group is left out has {told} (lower quartile)."
     first = audit.coverage().first_unjudged[run]
     known = first[np.isfinite(first)]
     if len(known):
-        why += f" Its first unjudged document stands at rank {known.mean():.1f} on average."
-    return Statement(
-        about=f"new run {name}", answer=answer, figure=f"judged share at {depths[min(1, len(depths) - 1)]}",
-        value=shares[depths[min(1, len(depths) - 1)]],
-        rule=f"yes: {_percent(WELL_JUDGED)} judged or more down to k; with care: {_percent(HALF_JUDGED)},"
-        " and as much as the lower quartile of left-out runs; never better than for pooled runs",
-        claim=f"Compare {name} with the others{limit}",
-        why=why,
-    )  # fmt: skip
+        yield f"Its first unjudged document stands at rank {known.mean():.1f} on average."
 
 
 def _no_better(answer: Answer, pooled: Answer) -> Answer:
@@ -328,176 +312,7 @@ def _deepest(depths: list[int], good: list[bool]) -> int | None:
     return depths[bad - 1] if bad else None
 
 
-# -- what to beware of -----------------------------------------------------------------------------
-
-
-def _notes(audit: Audit) -> Iterator[Statement]:
-    """What weakens comparisons, where there is any of it."""
-    runs = audit.runs
-    yield from _only_relevant(audit)
-    if audit.has_pool:
-        yield from _holes(audit)
-        yield from _outside(audit)
-        kinds = {kind for kind, own in zip(runs.kinds, runs.contributing, strict=True) if own}
-        if UNKNOWN_KIND not in kinds and "manual" not in kinds:
-            yield _note(
-                "manual runs", "No manual run was pooled", 0.0, "pooled manual runs",
-                "Manual runs bring in relevant documents that automatic ones do not find (Voorhees 2002);"
-                " recall is overestimated without them.",
-            )  # fmt: skip
-        yield from _winners(audit)
-    yield from _relevant_counts(audit)
-    yield from _short_runs(audit)
-    yield from _tied(audit)
-    yield from _popular(audit)
-    yield from _undrawn(audit)
-    yield from _remarks(audit)
-
-
-def _remarks(audit: Audit) -> Iterator[Statement]:
-    for text in audit.runs.remarks:
-        yield _note("runs", text[0].upper() + text[1:], np.nan, "", "")
-
-
-def _undrawn(audit: Audit) -> Iterator[Statement]:
-    """Documents that are listed with the grade of what was pooled and not judged."""
-    grades = audit.runs.qrels.grades
-    count = int(np.count_nonzero(grades == NOT_JUDGED))
-    if count and audit.runs.policies.negative != "nonrelevant":
-        yield _note(
-            "not judged", f"{count:,} of {len(grades):,} lines of the qrels have grade -1: not judged",
-            count / len(grades), "share of lines",
-            "Where the judgments are a sample, values are infAP's to estimate, and depth, growth and leaving"
-            " out tell little.",
-        )  # fmt: skip
-
-
-def _note(about: str, claim: str, value: float, figure: str, why: str) -> Statement:
-    return Statement(about=about, answer="note", claim=claim, figure=figure, value=value, rule="", why=why)
-
-
-def _only_relevant(audit: Audit) -> Iterator[Statement]:
-    if audit.only_relevant:
-        grades = audit.runs.judgments.grades
-        yield _note(
-            "relevant only", f"Nearly all judgments are relevant ({np.count_nonzero(grades > 0):,} of"
-            f" {len(grades):,}): only relevant documents seem to be listed",
-            audit.relevant_share, "share of judgments",
-            "How deep was judged, what deeper pools hold and how far a run is judged does not show in them;"
-            " where judgments of other documents exist, give them too.",
-        )  # fmt: skip
-
-
-def _holes(audit: Audit) -> Iterator[Statement]:
-    places = audit.runs.holes()
-    if len(places) and not audit.only_relevant:
-        named = audit.runs.named_documents(places[:NAMED])
-        depth = audit.runs.pool.depth
-        yield _note(
-            "holes", f"{plural(len(places), 'document')} within the pool's depth of {depth} unjudged",
-            float(len(places)), "unjudged documents",
-            f"Lost judgments, or pools of some topics that end above it (topic doc):"
-            f" {_listed(named, len(places))}.",
-        )  # fmt: skip
-
-
-def _outside(audit: Audit) -> Iterator[Statement]:
-    outside, judged = audit.growth().elsewhere, len(audit.runs.judgments.grades)
-    if outside:
-        yield _note(
-            "judged elsewhere", f"{outside:,} of {judged:,} judged documents are in no pooled run's first"
-            f" {audit.runs.reach}", outside / judged, "share of judgments",
-            "Runs that are not here, or deeper pools of some topics, brought them in.",
-        )  # fmt: skip
-
-
-def _winners(audit: Audit) -> Iterator[Statement]:
-    found = audit.leave_out()
-    topics = int(np.count_nonzero(found.winner_changes.any(axis=0)))
-    if topics and len(found.units) > 1:
-        changing = np.count_nonzero(found.winner_changes, axis=1) > 0
-        groups = [name for name, own in zip(found.units, changing, strict=True) if own]
-        yield _note(
-            "winners", f"On {plural(topics, 'topic')} leaving out one group changes the best run",
-            float(topics), "topics", f"By {found.measures[0]}; left out: {_listed(groups)}.",
-        )  # fmt: skip
-
-
-def _relevant_counts(audit: Audit) -> Iterator[Statement]:
-    runs = audit.runs
-    relevant = runs.judgments.relevant(runs.level)
-    few = relevant < FEW_RELEVANT
-    if few.any():
-        names = [runs.topics[place] for place in few.nonzero()[0]]
-        yield _note(
-            "few relevant", f"{plural(len(names), 'topic')} with fewer than {FEW_RELEVANT} relevant"
-            " documents", float(len(names)), "topics", f"One document moves them far: {_listed(names)}.",
-        )  # fmt: skip
-    many = relevant > runs.pool.depth
-    if audit.has_pool and runs.pool.depth and many.any():
-        names = [runs.topics[place] for place in many.nonzero()[0]]
-        yield _note(
-            "many relevant", f"{plural(len(names), 'topic')} with more relevant documents than the pool is"
-            f" deep ({runs.pool.depth})", float(len(names)), "topics",
-            f"No run could have had them all pooled, and more are likely: {_listed(names)}.",
-        )  # fmt: skip
-
-
-def _short_runs(audit: Audit) -> Iterator[Statement]:
-    found = audit.coverage()
-    rows = found.short.nonzero()[0]
-    if len(rows):
-        names = [f"{found.runs[row]} {found.lengths[row]:.0f}" for row in rows]
-        yield _note(
-            "short runs", f"{plural(len(rows), 'run')} with short lists", float(len(rows)), "runs",
-            f"Such values stand still at deeper k; documents for a topic: {_listed(names)}"
-            f" (median of all runs {np.median(found.lengths):.0f}).",
-        )  # fmt: skip
-
-
-def _tied(audit: Audit) -> Iterator[Statement]:
-    found = audit.ties()
-    tau = float(found.tau[0, 1])
-    if found.with_ties() > 0 and not tau >= STEADY_TIES:
-        told = "is not defined" if np.isnan(tau) else f"is {tau:.3f}"
-        claim = "Whether the rule for tied scores matters is not known"
-        yield _note(
-            "ties", claim if np.isnan(tau) else "The rule for tied scores matters", tau, "tau",
-            f"{_percent(found.with_ties())} of lists have ties in the first {found.top}; tau of"
-            f" {found.measure} between order by doc id and order of lines {told}.",
-        )  # fmt: skip
-
-
-def _popular(audit: Audit) -> Iterator[Statement]:
-    from sounding.agreement import kendall_tau
-    from sounding.collection.pseudo import average_precision
-    from sounding.collection.reinforcement import assessed_at, assessment
-
-    old = ~audit.runs.new
-    tau = kendall_tau(average_precision(audit.runs)[old], assessment(audit.runs)[old])
-    if tau > ASSESSED_ALIKE and not audit.only_relevant:  # where judged means relevant it says nothing
-        yield _note(
-            "assessment", "Runs that were judged more come out better", tau, "tau",
-            f"tau between MAP and assessment at {assessed_at(audit.runs)} is {tau:.3f}.",
-        )  # fmt: skip
-
-
 def _graded(value: float, small: float, large: float) -> Answer:
     if np.isnan(value):
         return "not known"
     return "yes" if value <= small else "with care" if value <= large else "no"
-
-
-def _percent(share: float) -> str:
-    return "–" if np.isnan(share) else f"{100 * share:.0f}%"
-
-
-def plural(count: int, what: str) -> str:
-    """A number of things in words."""
-    return f"{count:,} {what}{'s' * (count != 1)}"
-
-
-def _listed(names: list[str], count: int | None = None) -> str:
-    """The first names, and how many more there are of `count`, or of all."""
-    more = (len(names) if count is None else count) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,9 @@ import click
 from click.core import ParameterSource
 
 from sounding.commands.options import (
+    NO_NOTES,
+    Options,
+    format_options,
     output_options,
     policy_options,
     progress_bar,
@@ -24,9 +28,9 @@ if TYPE_CHECKING:
     from sounding.assessors.study import Study
     from sounding.policies import Policies
 
-NO_NOTES = ("csv", "jsonl", "parquet")  # formats that hold the rows of one section
 SECTIONS = ("pairs", "grades", "confusions", "rejected", "bias", "topics", "taus", "systems", "swaps", "top")
 OF_SYSTEMS = ("taus", "systems", "swaps", "top")
+OUTSIDE = ("common", "primary", "nonrelevant")
 REPEATED = ("error", "first", "last", "highest", "lowest", "majority", "mean")
 COMBINATIONS = ("union", "intersection", "majority", "mean", "priority")
 OF_RUNS = (
@@ -44,9 +48,9 @@ OF_RUNS = (
 )  # options that change nothing without runs
 OF_SEVERAL = ("runs", "combinations", "adjudicate", "chart", "output", "sections", "everything")
 OF_POOLS = ("pool_relevant", "pool_nonrelevant")
+# Policies of bounds and expected values, which give no single ranking; and two that have fewer choices here.
+OTHERWISE = ("universe", "at_most", "prior", "moments", "draws", "unjudged", "missing")
 FILE = click.Path(dir_okay=False, path_type=Path)
-
-Options = dict[str, Any]
 
 
 def _refuse_no_runs(taken: int | None, context: click.Context) -> None:
@@ -86,91 +90,47 @@ class SeveralRuns(click.Command):
 @click.option("-m", "--measure", "measures", multiple=True, metavar="M", help="A measure; default: AP.")
 @click.option("--level", type=float, default=1, show_default=True, help="Lowest grade that is relevant.")
 @click.option("--primary", metavar="NAME", help="Whose judgments are the original ones; default: the first.")
-@click.option(
-    "--outside",
-    type=click.Choice(("common", "primary", "nonrelevant")),
-    default="common",
-    show_default=True,
-    help="What an assessor was not shown: not compared, relevant where the primary says so, or grade 0.",
-)
-@click.option(
-    "--by",
-    type=click.Choice(("file", "column")),
-    help="A file is one assessor's, or a column names them; default: as it looks.",
-)
-@click.option(
-    "--label", "labels", multiple=True, metavar="WORD=G", help="The grade of a word, as relevant=1."
-)
-@click.option(
-    "--repeated",
-    type=click.Choice(REPEATED),
-    default="error",
-    show_default=True,
-    help="What counts where an assessor graded a document several times, and not the same.",
-)
-@click.option(
-    "--samples",
-    type=click.IntRange(1),
-    default=100_000,
-    show_default=True,
-    help="Qrels that pick an assessor for each topic.",
-)
+@click.option("--outside", type=click.Choice(OUTSIDE), default="common", show_default=True,
+              help="What an assessor was not shown: not compared, relevant where the primary says so,"
+              " or grade 0.")  # fmt: skip
+@click.option("--by", type=click.Choice(("file", "column")),
+              help="A file is one assessor's, or a column names them; default: as it looks.")  # fmt: skip
+@click.option("--label", "labels", multiple=True, metavar="WORD=G",
+              help="The grade of a word, as relevant=1.")  # fmt: skip
+@click.option("--repeated", type=click.Choice(REPEATED), default="error", show_default=True,
+              help="What counts where an assessor graded a document several times,"
+              " and not the same.")  # fmt: skip
+@click.option("--samples", type=click.IntRange(1), default=100_000, show_default=True,
+              help="Qrels that pick an assessor for each topic.")  # fmt: skip
 @click.option("--tau", default="tau_b", show_default=True, metavar="T", help="How rankings are compared.")
-@click.option(
-    "--resamples",
-    type=click.IntRange(2),
-    default=2000,
-    show_default=True,
-    help="Resamples of topics, for intervals.",
-)
-@click.option(
-    "--alpha",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="Intervals are of 1 - alpha.",
-)
+@click.option("--resamples", type=click.IntRange(2), default=2000, show_default=True,
+              help="Resamples of topics, for intervals.")  # fmt: skip
+@click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05,
+              show_default=True, help="Intervals are of 1 - alpha.")  # fmt: skip
 @click.option("--top", type=click.IntRange(1), help="Rows of long tables; best systems that are looked at.")
 @click.option("--section", "sections", multiple=True, type=click.Choice(SECTIONS), help="Only this table.")
 @click.option("--all", "everything", is_flag=True, help="Every table.")
-@click.option(
-    "--combine",
-    "combinations",
-    nargs=2,
-    multiple=True,
-    metavar="HOW FILE",
-    help=f"Write one set of qrels: {', '.join(COMBINATIONS)}.",
-)
+@click.option("--combine", "combinations", nargs=2, multiple=True, metavar="HOW FILE",
+              help=f"Write one set of qrels: {', '.join(COMBINATIONS)}.")  # fmt: skip
 @click.option("--priority", multiple=True, metavar="NAME", help="Whose word counts first; may be repeated.")
-@click.option(
-    "--adjudicate", type=FILE, metavar="FILE", help="Write the documents on which assessors differ."
-)
+@click.option("--adjudicate", type=FILE, metavar="FILE",
+              help="Write the documents on which assessors differ.")  # fmt: skip
 @click.option("--secondary-pool", type=FILE, metavar="FILE", help="Write what to show a second assessor.")
-@click.option(
-    "--pool-relevant",
-    type=click.IntRange(0),
-    default=200,
-    show_default=True,
-    help="Relevant documents of a topic in it, at most.",
-)
-@click.option(
-    "--pool-nonrelevant",
-    type=click.IntRange(0),
-    default=200,
-    show_default=True,
-    help="Other documents of a topic in it, at most.",
-)
-@click.option(
-    "--simulate",
-    type=click.Choice(("independent", "correlated")),
-    help="Add two simulated assessors to the one of QRELS.",
-)
+@click.option("--pool-relevant", type=click.IntRange(0), default=200, show_default=True,
+              help="Relevant documents of a topic in it, at most.")  # fmt: skip
+@click.option("--pool-nonrelevant", type=click.IntRange(0), default=200, show_default=True,
+              help="Other documents of a topic in it, at most.")  # fmt: skip
+@click.option("--simulate", type=click.Choice(("independent", "correlated")),
+              help="Add two simulated assessors to the one of QRELS.")  # fmt: skip
 @click.option("--overlaps", metavar="O,O", help="Overlap of each with the primary; default: 0.421,0.494.")
 @click.option("--chart", type=FILE, metavar="FILE", help="Draw: .html, .svg, .png or .pdf.")
-@click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
-@click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
+@format_options
 @worker_options
-@policy_options
+@partial(policy_options, without=OTHERWISE)
+@click.option("--unjudged", type=click.Choice(("nonrelevant", "condensed")), default="nonrelevant",
+              show_default=True, help="What an unjudged document counts; condensed: removed.")  # fmt: skip
+@click.option("--missing", type=click.Choice(("zero", "error")), default="zero", show_default=True,
+              help="What a judged topic counts that a run lacks.")  # fmt: skip
 @output_options()
 def command(qrels: tuple[str, ...], **options: Any) -> None:
     """How far the assessors of QRELS agree, and how much the ranking of runs depends on them.

@@ -11,6 +11,10 @@ from click.core import ParameterSource
 
 from sounding import policies as names
 from sounding.commands.options import (
+    NO_NOTES,
+    PEOPLE,
+    Options,
+    format_options,
     output_options,
     pool_options,
     progress_bar,
@@ -30,9 +34,7 @@ if TYPE_CHECKING:
     from sounding.report.audit_section import Extras, Section
     from sounding.report.tables import Table
 
-PEOPLE = ("table", "md", "latex")  # formats that people read
 CHART_FORMATS = ("html", "svg", "png", "pdf")
-NO_NOTES = ("csv", "jsonl", "parquet")  # formats that hold rows alone
 SECTIONS = (
     "pool", "runs", "topics", "growth", "unique", "leave-out", "reinforcement", "ties", "assessment", "parts",
     "titles",
@@ -50,8 +52,6 @@ IDLE_ELSEWHERE = {
 }  # the sections that an option changes  # fmt: skip
 
 TAKEN = ("pool_depth", "level", "remove", "draws", "qrels_format", "run_format", "jobs")  # as they are given
-
-Options = dict[str, Any]
 
 
 def plain_policies(command: Any) -> Any:
@@ -97,8 +97,7 @@ def plain_policies(command: Any) -> Any:
     "--chart-format", type=click.Choice(CHART_FORMATS), default="html", show_default=True,
     help="Of the files in DIR.",
 )  # fmt: skip
-@click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
-@click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
+@format_options
 @worker_options
 @plain_policies
 @output_options()

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sounding.commands.options import (
+    PEOPLE,
+    Options,
+    format_options,
+    options_refused,
     output_options,
     policy_options,
     progress_bar,
@@ -18,15 +22,12 @@ from sounding.commands.options import (
     worker_options,
     write_tables,
 )
-from sounding.errors import DataError, UnknownNameError
+from sounding.errors import DataError
 
 if TYPE_CHECKING:
     from sounding.calibration.calibrate import Calibration
 
-PEOPLE = ("table", "md", "latex")  # formats that people read
 NO_USE = ("prior", "moments", "universe", "at_most", "draws", "unjudged")  # policies that change nothing here
-
-Options = dict[str, Any]
 
 
 def _policies(function: Any) -> Any:
@@ -76,8 +77,7 @@ def _policies(function: Any) -> Any:
     help="Draw the reliability diagram: .html, .svg, .png or .pdf.",
 )  # fmt: skip
 @_policies
-@click.option("--qrels-format", metavar="F", help="Format of QRELS; default: recognised.")
-@click.option("--run-format", metavar="F", help="Format of the runs; default: recognised.")
+@format_options
 @worker_options
 @output_options()
 def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
@@ -136,7 +136,7 @@ def _check(options: Options, scenarios: tuple[str, ...]) -> None:
     from sounding.compare.procedure import Procedure
     from sounding.measures import parse_measures
 
-    try:
+    with options_refused():
         parse_measures(options["measures"])
         parse_until(options["until"])
         Procedure(test=options["test"], correction="none", alpha=options["alpha"])
@@ -148,8 +148,6 @@ def _check(options: Options, scenarios: tuple[str, ...]) -> None:
             from sounding.report.charts import require_suffix
 
             require_suffix(options["chart"])
-    except (DataError, UnknownNameError) as error:
-        raise click.UsageError(str(error)) from error
 
 
 def _repeats(scenarios: tuple[str, ...], repeats: int) -> int:

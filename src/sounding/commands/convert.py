@@ -9,44 +9,8 @@ from typing import Any, get_args
 import click
 
 from sounding import policies as names
-from sounding.commands.options import progress_bar, remark, worker_options
+from sounding.commands.options import Options, progress_bar, remark, worker_options
 from sounding.errors import DataError, SoundingError
-
-PACKED = (".gz", ".bz2", ".xz", ".zst")
-OTHER_FORMATS = frozenset(
-    {
-        ".csv",
-        ".json",
-        ".jsonl",
-        ".ndjson",
-        ".yaml",
-        ".yml",
-        ".toml",
-        ".xml",
-        ".html",
-        ".md",
-        ".tex",
-        ".pdf",
-        ".docx",
-        ".xlsx",
-        ".ods",
-        ".arrow",
-        ".feather",
-        ".ipc",
-        ".avro",
-        ".orc",
-        ".h5",
-        ".pkl",
-        ".pickle",
-        ".npy",
-        ".npz",
-        ".db",
-        ".sqlite",
-        ".duckdb",
-        ".zip",
-        ".tar",
-    }
-)  # fmt: skip - suffixes of formats; any other is part of a name, such as input.bm25
 
 
 @click.command("convert", short_help="Runs and judgments to Parquet, and back.")
@@ -87,12 +51,16 @@ def command(files: tuple[str, ...], **options: Any) -> None:
     sounding convert runs/ qrels.txt -o parquet/
     sounding convert run.parquet -o run.txt.gz
     """  # noqa: D301 - click wants the control character
+    from sounding.data.converting import check_target
     from sounding.data.parts import steps_to_read
     from sounding.data.reading import processes_to_read
     from sounding.data.sources import bytes_to_read, find_files
     from sounding.workers import map_outcomes
 
-    _refuse_suffix(options["output"], options["to"])
+    try:
+        check_target(options["output"], options["to"])
+    except DataError as problem:
+        raise click.UsageError(f"-o {problem}") from problem
     sources = find_files(files)
     targets = _targets(sources, options["output"], options["to"])
     alone = len(sources) == 1
@@ -119,21 +87,7 @@ def command(files: tuple[str, ...], **options: Any) -> None:
         click.get_current_context().exit(1)
 
 
-def _refuse_suffix(target: str, to: str | None) -> None:
-    """Refuse a name that promises what is not written."""
-    suffixes = [suffix.lower() for suffix in Path(target).suffixes]
-    packed = bool(suffixes) and suffixes[-1] in PACKED
-    promised = suffixes[-2:-1] if packed else suffixes[-1:]
-    if packed and (to == "parquet" or promised == [".parquet"]):
-        raise click.UsageError(f"-o {target}: Parquet is compressed by itself; leave {suffixes[-1]!r} out")
-    if to is None and promised and promised[0] in OTHER_FORMATS:
-        raise click.UsageError(
-            f"-o {target}: {promised[0]!r} is not written; use .parquet, or .txt for TREC's text"
-            " (--to trec keeps the name)"
-        )
-
-
-def _converted(source: str, target: str, options: dict[str, Any], progress: Any) -> None:
+def _converted(source: str, target: str, options: Options, progress: Any) -> None:
     from sounding.data.converting import convert
 
     convert(

@@ -2,65 +2,28 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import shutil
 import sys
-import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sounding.commands.options import progress_bar, write_tables
+from sounding.commands.demo_judging import judging_demo
+from sounding.commands.demo_observations import DEEPEST, LEADING, Evidence, gather, observations
+from sounding.commands.demo_report import examined, last_lines, write_report
+from sounding.commands.options import PARAGRAPH_WIDTH, write_tables
+from sounding.wording import filled
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from sounding.compare.comparison import Comparison
-    from sounding.data.corpus import Document
-    from sounding.data.simulation import Collection, RunInfo
-    from sounding.judging.demo.project import Person
-    from sounding.judging.project import Project
+    from sounding.data.simulation import Collection
     from sounding.mtc.simulate import Row
-    from sounding.report.page.gather import Found
     from sounding.report.tables import Table
-    from sounding.scores import Scores
 
-LEADING = "P@10"  # orders the table, and is what the sentences below it speak of
-DEEPEST = "AP"  # looks at everything that a run retrieved
-MEASURES = (LEADING, "nDCG@10", "RR@10", DEEPEST)
-REPORTED = (LEADING, "nDCG@10", DEEPEST)  # in the report
 DEFAULT_SEED = 1
 JUDGED_DEPTH = 10  # documents of a list that are judged anew
 LOOKS = (64, 128, 256, 512)  # judgments after which the demo looks at what is known
-LOOPBACK, PORT = "127.0.0.1", 8000  # of the judging server
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Evidence:
-    """What the sentences are computed from: one set of runs by what was judged, and by the truth."""
-
-    by_judgments: Scores
-    by_truth: Scores
-    info: dict[str, RunInfo]
-    pool_depth: int
-
-    def new_runs(self) -> list[int]:
-        """The runs that did not contribute to the pool."""
-        return [row for row, run in enumerate(self.by_judgments.runs) if not self.info[run].pooled]
-
-    def pooled_runs(self) -> list[int]:
-        """The runs that did."""
-        return [row for row, run in enumerate(self.by_judgments.runs) if self.info[run].pooled]
-
-    def change(self) -> NDArray[np.float64]:
-        """(run,): how much the leading measure gains when everything is judged."""
-        difference: NDArray[np.float64] = self.by_truth.mean()[:, 0] - self.by_judgments.mean()[:, 0]
-        return difference
 
 
 @click.command("demo", short_help="A complete example on a small simulated collection.")
@@ -95,15 +58,15 @@ def report_demo(folder: Path, seed: int) -> None:
     collection = small_collection(seed)
     write_collection(collection, folder, force=True)
     evidence = gather(collection, folder)
-    click.echo(_paragraph(_opening(collection, folder)) + "\n")
+    click.echo(filled(_opening(collection, folder), PARAGRAPH_WIDTH) + "\n")
     write_tables([wide_table(evidence.by_judgments, Layout())], "table", None)
     click.echo("\nWhat to notice\n")
     for sentence in observations(evidence):
-        click.echo(_paragraph(sentence, bullet="- "))
+        click.echo(filled(sentence, PARAGRAPH_WIDTH, "- ", "  "))
     click.echo("\nJudged anew\n")
     rows = judged_anew(folder)
     write_tables([anew_table(rows)], "table", None)
-    click.echo("\n" + _paragraph(anew_sentence(rows)))
+    click.echo("\n" + filled(anew_sentence(rows), PARAGRAPH_WIDTH))
     click.echo("\nWhat to try next\n")
     if activation := activate_first():
         click.echo(f"  # first, so that the shell finds the command sounding\n  {activation}")
@@ -116,73 +79,26 @@ def report_demo(folder: Path, seed: int) -> None:
         click.echo(line)
 
 
-# -- the judging server ------------------------------------------------------------------------------
+def small_collection(seed: int) -> Collection:
+    """Six groups with two systems each, two of the groups new: small enough to look through."""
+    from sounding.data.simulation import simulate_collection
+
+    return simulate_collection(
+        topics=30, groups=6, systems=2, documents=1000, prevalence=0.04, grades=2, length=100, short=0,
+        pool_depth=10, contributors=4, manual=0.17, seed=seed,
+    )  # fmt: skip
 
 
-def judging_demo(folder: Path, port: int | None) -> None:
-    """Make a judging project, or open the one an earlier demo left, say who can sign in, and serve it."""
-    from sounding.errors import MissingPartError
-
-    try:
-        from sounding.judging.app import can_listen, serve
-        from sounding.judging.demo.project import create_demo, is_demo, open_demo
-    except ModuleNotFoundError as error:
-        raise MissingPartError(str(error.name), "the judging server", "judge") from None
-
-    if is_demo(folder):
-        project, people = open_demo(folder)
-    else:
-        project, people = create_demo(folder, _library())
-    with project:
-        for line in judging_lines(project, people):
-            click.echo(line)
-        sys.stdout.flush()
-        usual = PORT if can_listen(LOOPBACK, PORT) else 0
-        serve(project, LOOPBACK, usual if port is None else port)
-
-
-def _library() -> list[Document]:
-    import sysconfig
-
-    from sounding.judging.demo.docstrings import library_documents, library_sources
-
-    sources = library_sources(Path(sysconfig.get_path("stdlib")))
-    with progress_bar(len(sources), quiet=False, label="reading Python's library") as progress:
-        return library_documents(progress=progress)
-
-
-def judging_lines(project: Project, people: Sequence[Person]) -> list[str]:
-    """What there is, who can sign in, and what to do with it."""
-    from sounding.judging.demo.project import LATER, SOURCE
-
-    folder = project.folder
-    width = max(len(person.name) for person in people)
-    told = (
-        f"{folder} holds a judging project: {project.corpus.count:,} documentation strings of Python's"
-        f" standard library, {len(project.store.topics())} topics and {len(project.engine.run_names())} runs."
+def _opening(collection: Collection, folder: Path) -> str:
+    return (
+        f"{folder} now holds a simulated test collection: {len(collection.runs)} systems, each with a ranking"
+        f" of documents for {collection.parameters.topics} topics, and {len(collection.qrels.docs):,}"
+        " judgments. Every value is a mean over the topics, and 1 is perfect. P@10 is the share of the first"
+        " ten documents that is relevant; nDCG@10 also asks for the best ones at the top; RR@10 is 1 divided"
+        " by the rank of the first relevant one; AP asks for all relevant documents, early. Beside each"
+        " stands the share of the documents it looks at that somebody judged. Best first;"
+        " * marks the best value."
     )
-    later = folder / SOURCE / f"{LATER}.txt"
-    steps = (
-        "Open the address below and sign in as ann: choose a topic, read, press 0, 1 or 2; the page names"
-        " the other keys.",
-        "In another browser, or a private window, sign in as olga: Live shows how sure the order of the runs"
-        " is after every judgment, and what is left to do.",
-        f"As olga add {later} on the page Project, and see on Live what is known about a run that came late.",
-        f"What was judged: sounding judge export {shlex.quote(str(folder))} qrels",
-        "Ctrl+C stops the server; the same command goes on where it stopped.",
-    )
-    return [
-        _paragraph(told), "",
-        *(
-            f"  {person.name:{width}}  password {person.password}  {person.role}"
-            + (f", {len(person.topics)} topics" if person.topics else "")
-            for person in people
-        ),
-        "", *(_paragraph(step, bullet=f"{number}. ") for number, step in enumerate(steps, 1)), "",
-    ]  # fmt: skip
-
-
-# -- judging with a plan -----------------------------------------------------------------------------
 
 
 def judged_anew(folder: Path) -> dict[str, list[Row]]:
@@ -234,221 +150,6 @@ def anew_sentence(rows: dict[str, list[Row]]) -> str:
     )
 
 
-# -- the report ------------------------------------------------------------------------------------
-
-
-def examined(folder: Path) -> tuple[Found, Comparison]:
-    """All that a report says of the collection, and the same comparison by the truth."""
-    from contextlib import nullcontext
-
-    from sounding.compare.runs import compare_runs
-    from sounding.data.run_info import read_run_info
-    from sounding.data.sources import find_runs
-    from sounding.measures import parse_measures
-    from sounding.report.page.gather import Request
-    from sounding.report.page.gather import gather as gather_report
-
-    qrels, info, runs = (str(folder / name) for name in ("qrels.txt", "info.tsv", "runs"))
-    files, measures = find_runs([runs]), parse_measures(REPORTED)
-    options = [word for measure in REPORTED for word in ("-m", measure)]
-    words = ["sounding", "report", qrels, runs, *options, "--info", info, "-o", str(folder / "report.html")]
-    request = Request(
-        qrels=qrels, runs=tuple(files), measures=measures, info_files=(info,), info=read_run_info(info),
-        command=shlex.join(words),
-    )  # fmt: skip
-    found = gather_report(request, lambda total, label: nullcontext())
-    return found, compare_runs(folder / "truth.txt", files, measures, settled=False)
-
-
-def write_report(found: Found, folder: Path) -> bool:
-    """Write the page; False where the packages that it needs are not installed."""
-    from sounding.errors import MissingPartError
-    from sounding.files import write_whole
-    from sounding.report.page.parts import report_of
-    from sounding.report.page.render import render_report
-
-    try:
-        page = render_report(report_of(found), "html")
-    except MissingPartError:
-        return False
-    write_whole(folder / "report.html", page.encode("utf-8", "replace"))
-    return True
-
-
-def last_lines(found: Found, by_truth: Comparison, written: bool, folder: Path) -> list[str]:
-    """Five lines: the report, what was found, what the truth says of it, and the same with other files."""
-    from sounding.report.page.gather import Missing
-
-    page = folder / "report.html"
-    comparison, scores = found.comparison, found.scores
-    best = scores.runs[scores.order()[0]]
-    first = f"Report: {page} (open it in a browser)"
-    if not written:
-        first = "No report.html: its charts need more packages; pip install 'sounding[charts]'"
-    if isinstance(comparison, Missing):
-        told = [f"Found: by {LEADING} {best} is best. {comparison.reason}", ""]
-    else:
-        counts = comparison.counts()[0].tolist()
-        told = [
-            f"Found: by {LEADING} {best} is best; {counts[2] + counts[3]} of {sum(counts)} pairs differ,"
-            f" {counts[2]} of these strongly.",
-            against_truth(comparison, by_truth),
-        ]
-    return [
-        first,
-        *told,
-        "Your own files: sounding report QRELS RUN... --info INFO -o report.html",
-        "Without an info file leave --info out; sounding report --help says more.",
-    ]
-
-
-def against_truth(comparison: Comparison, by_truth: Comparison) -> str:
-    """How many weak and how many strong conclusions by the first measure the truth contradicts."""
-    ours, theirs = conclusions(comparison), conclusions(by_truth)
-    wrong = [theirs[pair] != better for pair, better in ours.items()]
-    strong = comparison.strong[0].tolist()
-    both = list(zip(wrong, strong, strict=True))
-    shown = [comparison.names(pair) for pair, found in enumerate(both) if found == (True, False)]
-    example = f" (on {shown[0][0]}, {shown[0][1]})" if shown else ""
-    return (
-        f"Truth: {len(shown)} of {strong.count(False)} weak conclusions are wrong{example},"
-        f" {both.count((True, True))} of {strong.count(True)} strong."
-    )
-
-
-def conclusions(comparison: Comparison) -> dict[frozenset[str], str | None]:
-    """Pair -> the run that is significantly better by the first measure; None: neither is."""
-    tests = comparison.performance_tests[0]
-    return {
-        frozenset(names := comparison.names(pair)): names[difference < 0] if significant else None
-        for pair, (significant, difference) in enumerate(
-            zip(tests.significant.tolist(), tests.difference.tolist(), strict=True)
-        )
-    }
-
-
-def activate_first() -> str | None:
-    """The line that puts `sounding` on the path of the shell, where it is not and there is one."""
-    script = Path(sys.prefix) / "bin" / "activate"
-    if shutil.which("sounding") or not script.exists():
-        return None
-    here = Path.cwd()
-    return f". {shlex.quote(str(script.relative_to(here) if script.is_relative_to(here) else script))}"
-
-
-# -- the collection and what to notice -------------------------------------------------------------
-
-
-def small_collection(seed: int) -> Collection:
-    """Six groups with two systems each, two of the groups new: small enough to look through."""
-    from sounding.data.simulation import simulate_collection
-
-    return simulate_collection(
-        topics=30, groups=6, systems=2, documents=1000, prevalence=0.04, grades=2, length=100, short=0,
-        pool_depth=10, contributors=4, manual=0.17, seed=seed,
-    )  # fmt: skip
-
-
-def gather(collection: Collection, folder: Path) -> Evidence:
-    """Evaluate the files of a collection, by what was judged and by the truth."""
-    from sounding.data.sources import find_runs
-    from sounding.evaluation import evaluate
-
-    files = find_runs([folder / "runs"])
-    return Evidence(
-        by_judgments=evaluate(folder / "qrels.txt", files, MEASURES),
-        by_truth=evaluate(folder / "truth.txt", files, MEASURES),
-        info={info.run: info for info in collection.info},
-        pool_depth=collection.parameters.pool_depth,
-    )
-
-
-def observations(evidence: Evidence) -> list[str]:
-    """What the table shows, in sentences; one that does not hold for this collection is left out."""
-    found = (unjudged_documents(evidence), hidden_worth(evidence), swapped_pair(evidence), depth(evidence))
-    return [sentence for sentence in found if sentence is not None]
-
-
-def unjudged_documents(evidence: Evidence) -> str | None:
-    """Who has unjudged documents among the first that the leading measure looks at."""
-    new, pooled = evidence.new_runs(), evidence.pooled_runs()
-    if not new or not pooled:
-        return None
-    unjudged = 1 - evidence.by_judgments.judged_share()[:, 0]
-    ours, theirs = float(unjudged[new].mean()), float(unjudged[pooled].mean())
-    if round(100 * ours) <= round(100 * theirs):
-        return None
-    return (
-        f"{_names(evidence, new)} {_do(new)} not come from the groups whose results were pooled for judging."
-        f" Nobody has looked at {ours:.0%} of {_their(new)} first ten documents; for the pooled runs it is"
-        f" {theirs:.0%}. The columns headed 'judged' say so for every value."
-    )
-
-
-def hidden_worth(evidence: Evidence) -> str | None:
-    """How far the new run that gains most would rise if everything were judged."""
-    new, pooled = evidence.new_runs(), evidence.pooled_runs()
-    change = evidence.change()
-    if not new or not pooled:
-        return None
-    most = max(new, key=lambda row: float(change[row]))
-    others = float(abs(change[pooled]).max())
-    if round(float(change[most]), 3) <= round(others, 3):
-        return None
-    before, after = evidence.by_judgments.mean()[most, 0], evidence.by_truth.mean()[most, 0]
-    steady = "does not change" if round(others, 3) == 0 else f"changes by {others:.3f} at most"
-    return (
-        f"An unjudged document counts as not relevant, whatever it is. This collection is simulated, so the"
-        f" truth is known: with everything judged, {LEADING} of {_names(evidence, [most])} is {after:.3f}"
-        f" instead of {before:.3f}, while that of the pooled runs {steady}."
-    )
-
-
-def swapped_pair(evidence: Evidence) -> str | None:
-    """The two systems that the judgments put in the wrong order by the widest true margin."""
-    judged, true = evidence.by_judgments.mean()[:, 0], evidence.by_truth.mean()[:, 0]
-    rows = range(len(judged))
-    wrong = [
-        (float(true[low] - true[high]), low, high)
-        for low in rows
-        for high in rows
-        if round(judged[low], 3) < round(judged[high], 3) and round(true[low], 3) > round(true[high], 3)
-    ]
-    if not wrong:
-        return None
-    _, low, high = max(wrong)
-    worse, better = evidence.by_judgments.runs[high], evidence.by_judgments.runs[low]
-    return (
-        "Judgments that are not complete can put systems in the wrong order:"
-        f" by them {worse} is ahead of {better} ({judged[high]:.3f} to {judged[low]:.3f}),"
-        f" in truth {better} is ahead ({true[low]:.3f} to {true[high]:.3f})."
-        f" Of {math.comb(len(judged), 2)} pairs {len(wrong)} {'is' if len(wrong) == 1 else 'are'} swapped."
-    )
-
-
-def depth(evidence: Evidence) -> str | None:
-    """How much less is known deeper than the pool goes."""
-    pooled = evidence.pooled_runs()
-    if not pooled:
-        return None
-    shares = evidence.by_judgments.judged_share()[pooled].mean(axis=0)
-    deep = float(shares[MEASURES.index(DEEPEST)])
-    if not round(100 * deep) < round(100 * float(shares[0])):
-        return None
-    judged = evidence.by_judgments.mean()[:, MEASURES.index(DEEPEST)].mean()
-    true = evidence.by_truth.mean()[:, MEASURES.index(DEEPEST)].mean()
-    told = ""
-    if round(float(judged - true), 3) > 0:
-        told = (
-            f" Relevant documents that nobody found are missing from the count, so that mean {DEEPEST} over"
-            f" all runs looks like {judged:.3f} and is {true:.3f}."
-        )
-    return (
-        f"The pool is {evidence.pool_depth} deep. Measures that look further rest on less: of all that a"
-        f" pooled run retrieved, {deep:.0%} was judged.{told}"
-    )
-
-
 def next_commands(evidence: Evidence, folder: Path) -> list[tuple[str, str]]:
     """Commands that work on the files just written, each with what it is good for."""
     order = [evidence.by_judgments.runs[place] for place in evidence.by_judgments.order()]
@@ -476,33 +177,10 @@ def next_commands(evidence: Evidence, folder: Path) -> list[tuple[str, str]]:
     ]
 
 
-def _opening(collection: Collection, folder: Path) -> str:
-    return (
-        f"{folder} now holds a simulated test collection: {len(collection.runs)} systems, each with a ranking"
-        f" of documents for {collection.parameters.topics} topics, and {len(collection.qrels.docs):,}"
-        " judgments. Every value is a mean over the topics, and 1 is perfect. P@10 is the share of the first"
-        " ten documents that is relevant; nDCG@10 also asks for the best ones at the top; RR@10 is 1 divided"
-        " by the rank of the first relevant one; AP asks for all relevant documents, early. Beside each"
-        " stands the share of the documents it looks at that somebody judged. Best first;"
-        " * marks the best value."
-    )
-
-
-def _names(evidence: Evidence, rows: Sequence[int]) -> str:
-    names = [evidence.by_judgments.runs[row] for row in rows]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _do(rows: Sequence[int]) -> str:
-    return "does" if len(rows) == 1 else "do"
-
-
-def _their(rows: Sequence[int]) -> str:
-    return "its" if len(rows) == 1 else "their"
-
-
-def _paragraph(text: str, bullet: str = "") -> str:
-    return textwrap.fill(
-        text, 88, initial_indent=bullet, subsequent_indent=" " * len(bullet),
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+def activate_first() -> str | None:
+    """The line that puts `sounding` on the path of the shell, where it is not and there is one."""
+    script = Path(sys.prefix) / "bin" / "activate"
+    if shutil.which("sounding") or not script.exists():
+        return None
+    here = Path.cwd()
+    return f". {shlex.quote(str(script.relative_to(here) if script.is_relative_to(here) else script))}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -15,6 +14,12 @@ import click
 from click.core import ParameterSource
 
 from sounding.commands.options import (
+    NO_NOTES,
+    PEOPLE,
+    PIPED_WIDTH,
+    Options,
+    format_options,
+    options_refused,
     output_options,
     policy_options,
     progress_bar,
@@ -24,7 +29,8 @@ from sounding.commands.options import (
     worker_options,
     write_tables,
 )
-from sounding.errors import DataError, FormatError, UnknownNameError
+from sounding.errors import DataError
+from sounding.wording import filled
 
 if TYPE_CHECKING:
     from sounding.compare.plan import Choices, Plan
@@ -43,13 +49,8 @@ if TYPE_CHECKING:
     from sounding.report.tables import Table
     from sounding.retrieved import Retrieved
 
-PEOPLE = ("table", "md", "latex")  # formats that people read
-NO_NOTES = ("csv", "jsonl", "parquet")  # formats that hold rows alone
 VIEWS = ("pair", "each_run", "volatility", "agreement", "weights", "pools", "subsets")  # tables of their own
-WIDTH = 110  # of notes where there is no terminal
 SHOWN_RUNS = 8  # that the repeated command names
-
-Options = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,8 +135,7 @@ class _Asked:
     metavar="FILE",
     help="Draw it all: .html, .svg, .png or .pdf.",
 )
-@click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
-@click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
+@format_options
 @worker_options
 @partial(policy_options, without=("universe", "at_most", "prior", "moments", "draws"))
 @output_options()
@@ -158,7 +158,7 @@ def command(context: click.Context, /, qrels: str, runs: tuple[str, ...], **opti
 
     typed = typed_command(context, SHOWN_RUNS)
     plan = None if options["plan"] is None else _taken_plan(context, options)
-    with _options_refused():
+    with options_refused():
         policies = taken_policies(options)
         procedure = _procedure(policies, options)
         for name in ("depths", "pools"):
@@ -184,17 +184,6 @@ def command(context: click.Context, /, qrels: str, runs: tuple[str, ...], **opti
 
 
 # -- what is asked for -----------------------------------------------------------------------------
-
-
-@contextmanager
-def _options_refused() -> Iterator[None]:
-    """What is wrong with an option is said as such, before files are read."""
-    try:
-        yield
-    except FormatError:
-        raise
-    except (DataError, UnknownNameError) as error:
-        raise click.UsageError(str(error)) from error
 
 
 def _taken_plan(context: click.Context, options: Options) -> Plan:
@@ -290,7 +279,7 @@ def _found(qrels: str, runs: tuple[str, ...], asked: _Asked, options: Options) -
         )  # fmt: skip
     deviations = [] if plan is None else plan.check(_used(found, options))
     pools, subsets = _with_fewer_judgments(judgments, lists, found, options)
-    with _options_refused():
+    with options_refused():
         pair = found.pair(options["pair"]) if options["pair"] else ()
     return _Answer(
         stability=found,
@@ -430,7 +419,7 @@ def _tidy(view: str, found: _Answer, options: Options) -> Table:
 
 def _filled(table: Table) -> Table:
     """The table with its notes in lines that a pipe or a file shows whole."""
-    return replace(table, notes=[textwrap.fill(note, WIDTH) for note in table.notes])
+    return replace(table, notes=[filled(note, PIPED_WIDTH) for note in table.notes])
 
 
 def _draw(found: _Answer, path: Path) -> None:

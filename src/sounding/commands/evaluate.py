@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sounding.commands.options import (
+    NO_NOTES,
+    PEOPLE,
+    Options,
+    format_options,
     output_options,
     policy_options,
     pool_options,
@@ -23,6 +27,12 @@ from sounding.commands.options import (
     write_text,
 )
 from sounding.errors import DataError, SoundingError
+
+if TYPE_CHECKING:
+    from sounding.measures import Measure
+    from sounding.policies import Policies
+    from sounding.report.score_tables import Layout
+    from sounding.scores import Scores
 
 
 @click.command("evaluate", short_help="Values of measures for runs.")
@@ -48,8 +58,7 @@ from sounding.errors import DataError, SoundingError
 )
 @click.option("--stats", is_flag=True, help="Standard deviation, standard error and geometric mean as well.")
 @click.option("--top", type=click.IntRange(1), help="Only the best so many runs.")
-@click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
-@click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
+@format_options
 @click.option(
     "--into", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
     help="Keep what each run gives as a Parquet file there; what is there already is not done again.",
@@ -69,24 +78,47 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     sounding evaluate qrels.txt bm25.txt dense.txt -m AP -m nDCG@20 -m 'RBP(p=0.8)'
     sounding evaluate qrels.txt runs/ -m official --per-topic --format trec
     """  # noqa: D301 - click wants the control character
-    from sounding.data.sources import find_runs
-    from sounding.evaluation import DEFAULT_MEASURES, evaluate
+    from sounding.evaluation import DEFAULT_MEASURES
     from sounding.measures import parse_measures
     from sounding.report import score_tables
     from sounding.standardisation import read_references, standardised
 
     policies = taken_policies(options)
-    format_name, quiet = options["format_name"], options["quiet"]
     _refuse_together(options, policies.unjudged)
-    default = ("official",) if format_name == "trec" else DEFAULT_MEASURES
-    level = options["level"]
-    measures = parse_measures(options["measures"] or default, level=level)
-    files = find_runs(runs)
+    default = ("official",) if options["format_name"] == "trec" else DEFAULT_MEASURES
+    measures = parse_measures(options["measures"] or default, level=options["level"])
     references = None if options["z_scores"] is None else read_references(options["z_scores"])
+    scores, failures = _evaluated(qrels, runs, measures, policies, options)
+    if references is not None:
+        scores = standardised(scores, references, level=options["level"])
+    layout = score_tables.Layout(
+        per_topic=options["per_topic"], stats=options["stats"], level=options["level"],
+        groups=options["groups"], standardised=references is not None, of_runs=len(scores.runs),
+    )  # fmt: skip
+    if options["top"]:
+        scores = scores.of_runs(scores.order(score_tables.leading_order(scores))[: options["top"]])
+    _write(scores, layout, options)
+    for text in _beside(scores, policies, options):
+        remark(text, quiet=options["quiet"])
+    if failures:
+        _tell(failures)
+        click.get_current_context().exit(1)
+
+
+def _evaluated(
+    qrels: str, runs: Sequence[str], measures: Sequence[Measure], policies: Policies, options: Options
+) -> tuple[Scores, list[str]]:
+    """The values of all runs that could be evaluated, and what is wrong with the others."""
+    from sounding.data.sources import find_runs
+    from sounding.evaluation import evaluate
+
+    files = find_runs(runs)
     judgments, cut = taken_judgments(qrels, files, options, policies, taken_info(options))
     failures: list[str] = []
     try:
-        with progress_bar(_steps(files, options), quiet=quiet, label="evaluating runs") as progress:
+        with progress_bar(
+            _steps(files, options), quiet=options["quiet"], label="evaluating runs"
+        ) as progress:
             scores = evaluate(
                 judgments, files, measures, policies=policies, residual=options["residual"],
                 groups=options["groups"], qrels_format=options["qrels_format"],
@@ -96,39 +128,37 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     except SoundingError:
         _tell(failures[1:])  # the first is the one that is raised
         raise
-    if cut is not None:
-        scores = replace(scores, remarks=(cut, *scores.remarks))
-    if references is not None:
-        scores = standardised(scores, references, level=level)
-    evaluated = len(scores.runs)
-    if options["top"]:
-        scores = scores.of_runs(scores.order(score_tables.leading_order(scores))[: options["top"]])
-    layout = score_tables.Layout(
-        per_topic=options["per_topic"], stats=options["stats"], level=level, groups=options["groups"],
-        standardised=references is not None, of_runs=evaluated,
-    )  # fmt: skip
-    if format_name == "trec":
+    return scores if cut is None else replace(scores, remarks=(cut, *scores.remarks)), failures
+
+
+def _write(scores: Scores, layout: Layout, options: Options) -> None:
+    """Print or write the values: in trec_eval's layout, or as a table for each value of an attribute."""
+    from sounding.report import score_tables
+
+    if options["format_name"] == "trec":
         write_text(score_tables.trec_text(scores, layout), options["output"])
-    else:
-        slices = [(None, scores)] if options["by"] is None else score_tables.slices(scores, options["by"])
-        people = format_name in ("table", "md", "latex")
-        make = score_tables.wide_table if people else score_tables.tidy_table
-        tables = [make(part, layout, label) for label, part in slices]
-        whole = replace(scores, remarks=slices[0][1].remarks)
-        tables[0] = replace(tables[0], facts=score_tables.facts(whole))
-        write_tables(tables, format_name, options["output"])
-    if format_name in ("trec", "csv", "jsonl", "parquet"):
-        remark("; ".join([f"policies: {policies.describe()}", *scores.remarks]), quiet=quiet)
-        for warning in score_tables.warnings(scores):
-            remark(warning, quiet=quiet)
-    if format_name == "trec" and len(scores.runs) > 1 and "RunID" not in {m.name for m in measures}:
-        remark(f"runs, in this order: {', '.join(scores.runs)}", quiet=quiet)
-    if failures:
-        _tell(failures)
-        click.get_current_context().exit(1)
+        return
+    slices = [(None, scores)] if options["by"] is None else score_tables.slices(scores, options["by"])
+    make = score_tables.wide_table if options["format_name"] in PEOPLE else score_tables.tidy_table
+    first, *others = [make(part, layout, label) for label, part in slices]
+    whole = replace(scores, remarks=slices[0][1].remarks)
+    tables = [replace(first, facts=score_tables.facts(whole)), *others]
+    write_tables(tables, options["format_name"], options["output"])
 
 
-def _steps(files: Sequence[str], options: dict[str, Any]) -> int:
+def _beside(scores: Scores, policies: Policies, options: Options) -> Iterator[str]:
+    """What formats without notes leave out."""
+    from sounding.report.score_tables import warnings
+
+    if options["format_name"] in ("trec", *NO_NOTES):
+        yield "; ".join([f"policies: {policies.describe()}", *scores.remarks])
+        yield from warnings(scores)
+    named = "RunID" in {measure.name for measure in scores.measures}
+    if options["format_name"] == "trec" and len(scores.runs) > 1 and not named:
+        yield f"runs, in this order: {', '.join(scores.runs)}"
+
+
+def _steps(files: Sequence[str], options: Options) -> int:
     """In how many steps progress is told: a run is one, unless it is large."""
     from sounding.data.sources import some_may_be_large
 
@@ -150,7 +180,7 @@ def _told(run: str, error: SoundingError) -> str:
     return text if text.startswith(run) else f"{run}: {text}"
 
 
-def _refuse_together(options: dict[str, Any], unjudged: str) -> None:
+def _refuse_together(options: Options, unjudged: str) -> None:
     """Options that have no place in the same output."""
     if options["info"] and options["pool_depth"] is None:
         raise click.UsageError("--info changes nothing here without --pool-depth")
@@ -164,5 +194,5 @@ def _refuse_together(options: dict[str, Any], unjudged: str) -> None:
             raise DataError(f"--unjudged {unjudged} has no place in trec_eval's layout; use another --format")
         if options["stats"]:
             raise DataError(f"--stats and --unjudged {unjudged} do not fit one output; leave one out")
-    if options["stats"] and options["per_topic"] and options["format_name"] in ("table", "md", "latex"):
+    if options["stats"] and options["per_topic"] and options["format_name"] in PEOPLE:
         raise DataError("--stats and --per-topic do not fit one table; leave one out, or use --format csv")

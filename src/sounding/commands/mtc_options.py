@@ -10,14 +10,16 @@ import click
 
 from sounding import policies as names
 from sounding.commands.options import (
+    Options,
     dask_option,
+    format_options,
+    options_refused,
     pool_options,
     progress_bar,
     qrels_first,
     taken_info,
     taken_judgments,
 )
-from sounding.errors import DataError, UnknownNameError
 
 if TYPE_CHECKING:
     from sounding.data.tables import Qrels
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from sounding.policies import Policies
     from sounding.retrieved import Retrieved
 
-Options = dict[str, Any]
 Command = Callable[..., Any]
 
 MODEL = "model"  # another word for the prior that learns how far to believe each run
@@ -76,12 +77,7 @@ def session_options(command: Command) -> Command:
                 "--duplicates", type=click.Choice(get_args(names.Duplicates)), default="error",
                 show_default=True, help="A document listed twice for a topic.",
             ),
-            click.option(
-                "--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised."
-            ),
-            click.option(
-                "--run-format", metavar="F", help="Format of the runs, where it is not recognised."
-            ),
+            format_options,
             click.option(
                 "--jobs", type=click.IntRange(1), help="Processes; default: all cores where that pays."
             ),
@@ -114,24 +110,20 @@ def taken_parameters(options: Options, **more: Any) -> Parameters:
         raise click.UsageError("--info says which runs --pool-depth cuts the pool by; give that as well")
     if not 0.5 < options["sure"] <= 1:
         raise click.UsageError(f"--sure {options['sure']:g}: expected a confidence above 0.5, at most 1")
-    try:
+    with options_refused():
         form_of(options["measure"], options["depth"])
         return Parameters(
             measure=options["measure"], depth=options["depth"], prior=prior, selection=options["selection"],
             confidence=way, draws=options["draws"], **more,
         )  # fmt: skip
-    except (DataError, UnknownNameError) as error:
-        raise click.UsageError(str(error)) from error
 
 
 def require_chart(path: Path) -> None:
     """Refuse a file that no chart can be written to."""
     from sounding.report.charts import require_suffix
 
-    try:
+    with options_refused():
         require_suffix(path)
-    except DataError as error:
-        raise click.UsageError(str(error)) from error
 
 
 def read_judgments(source: str, runs: tuple[str, ...], options: Options) -> tuple[Qrels, str | None]:

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from sounding import policies as names
-from sounding.errors import DataError, FormatError
+from sounding.errors import DataError, FormatError, UnknownNameError
 from sounding.files import write_whole
 from sounding.report.tables import FORMATS, Table, parquet, render
 from sounding.workers import Progress
@@ -24,7 +24,12 @@ if TYPE_CHECKING:
     from sounding.data.simulation import RunInfo
 
 Command = Callable[..., Any]
+Options = dict[str, Any]  # of one call, by name
 
+PEOPLE = ("table", "md", "latex")  # formats that people read
+NO_NOTES = ("csv", "jsonl", "parquet")  # formats that hold rows alone
+
+PARAGRAPH_WIDTH = 88  # of prose
 PIPED_WIDTH = 110  # of tables that go into a pipe or a file, unless COLUMNS says otherwise
 
 _POLICIES: Sequence[tuple[str, Any, str]] = (
@@ -105,6 +110,13 @@ def pool_options(command: Command) -> Command:
     return depth(info(command))
 
 
+def format_options(command: Command) -> Command:
+    """Add --qrels-format and --run-format."""
+    qrels = click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
+    runs = click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
+    return qrels(runs(command))
+
+
 def worker_options(command: Command) -> Command:
     """Add --jobs and --dask; with the latter, all that the command maps is done by a cluster."""
     jobs = click.option(
@@ -135,7 +147,7 @@ def _sent_to_cluster(context: click.Context, _: click.Parameter, address: str | 
     context.with_resource(run_on(address))
 
 
-def taken_info(options: dict[str, Any]) -> dict[str, RunInfo] | None:
+def taken_info(options: Options) -> dict[str, RunInfo] | None:
     """What --info lists of the runs; None: nothing was given."""
     if not options["info"]:
         return None
@@ -147,7 +159,7 @@ def taken_info(options: dict[str, Any]) -> dict[str, RunInfo] | None:
 def taken_judgments(
     qrels: Any,
     runs: Sequence[str],
-    options: dict[str, Any],
+    options: Options,
     policies: names.Policies,
     info: Mapping[str, RunInfo] | None,
 ) -> tuple[Any, str | None]:
@@ -254,7 +266,7 @@ def output_options(*more_formats: str, otherwise: str = "a table") -> Callable[[
     return add
 
 
-def taken_policies(options: dict[str, Any], *, always_bounds: bool = False) -> names.Policies:
+def taken_policies(options: Options, *, always_bounds: bool = False) -> names.Policies:
     """The policies among a command's options, taken out of them.
 
     An option that could change nothing is refused; `always_bounds`: the command computes bounds whatever
@@ -318,6 +330,27 @@ def qrels_first(qrels: str) -> Iterator[None]:
             raise
         problem = f"{error.problem}; QRELS comes first, then RUN..."
         raise FormatError(error.source, error.line, problem, error.more) from error
+
+
+@contextmanager
+def options_refused() -> Iterator[None]:
+    """What is wrong with an option is said as such; what a file holds is another matter."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except (DataError, UnknownNameError) as error:
+        raise click.UsageError(str(error)) from error
+
+
+@contextmanager
+def names_refused(qrels: str) -> Iterator[None]:
+    """A run that does not exist is a wrong option; a first file that is no qrels may be a run."""
+    with qrels_first(qrels):
+        try:
+            yield
+        except UnknownNameError as error:
+            raise click.UsageError(str(error)) from error
 
 
 def remark(text: str, *, quiet: bool) -> None:

@@ -16,12 +16,18 @@ from sounding.commands.mtc_options import (
     taken_parameters,
     worth_sharing,
 )
-from sounding.commands.options import output_options, progress_bar, remark, write_tables
+from sounding.commands.options import (
+    PEOPLE,
+    Options,
+    output_options,
+    progress_bar,
+    remark,
+    write_tables,
+)
 from sounding.errors import DataError, UnknownNameError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from sounding.arrays import NDArray
     from sounding.collection.strategy import Pick
     from sounding.compare.holds import Holds
     from sounding.mtc import Confidence, Session
@@ -31,10 +37,7 @@ if TYPE_CHECKING:
     from sounding.retrieved import Retrieved
 
 NOTHING = "none"  # in place of QRELS: nothing is judged yet
-PEOPLE = ("table", "md", "latex")  # formats that people read
 VIEWS = ("documents", "ranking", "pairs", "forecast")
-
-Options = dict[str, Any]
 
 
 @click.command("plan", short_help="What to judge next.")

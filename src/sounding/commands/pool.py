@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from sounding import policies as names
-from sounding.commands.options import output_options, progress_bar, remark, worker_options, write_tables
+from sounding.commands.options import (
+    PEOPLE,
+    Options,
+    format_options,
+    output_options,
+    progress_bar,
+    remark,
+    worker_options,
+    write_tables,
+)
 from sounding.commands.pool_checks import (
     LINES,
     QRELS,
-    Options,
     check_together,
     check_use,
     check_values,
@@ -20,7 +28,6 @@ from sounding.commands.pool_checks import (
     strategies,
 )
 from sounding.commands.pool_judging import (
-    PEOPLE,
     choose,
     grades_of,
     say_contributors,
@@ -88,8 +95,7 @@ class PoolCommand(click.Command):
     "--duplicates", type=click.Choice(get_args(names.Duplicates)), default="error", show_default=True,
     help="A document listed twice for a topic.",
 )  # fmt: skip
-@click.option("--qrels-format", metavar="F", help="Format of the qrels, where it is not recognised.")
-@click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
+@format_options
 @worker_options
 @output_options(LINES, QRELS, "tsv", otherwise="lines of topic and doc, or a table")
 @click.pass_context

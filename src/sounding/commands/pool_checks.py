@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from sounding.commands.options import remark
+from sounding.commands.options import (
+    Options,
+    remark,
+)
 
 if TYPE_CHECKING:
     from sounding.collection.strategy import Kind
@@ -18,8 +21,6 @@ QRELS = "qrels"  # topic 0 doc grade
 SUFFIXES = {".tsv": "tsv", ".qrels": QRELS}  # beside those that all commands know
 PLAIN = ("", ".txt", ".lines")  # suffixes of plain lines; a replay writes qrels there
 WRITTEN = {LINES: "lines of topic and doc", QRELS: "TREC's qrels", "table": "a table"}  # by format
-
-Options = dict[str, Any]
 
 
 def strategies(options: Options) -> list[Kind]:
@@ -50,47 +51,49 @@ def check_together(kinds: Sequence[Kind], options: Options) -> None:
     for name in idle:
         if ahead and options[name] not in (None, False, "depth"):
             raise click.UsageError(f"--{name} changes nothing with --{ahead[0]}; leave one out")
-    if any(kind.name == "depth" for kind in kinds) and not options["simulate"]:
-        for name in ("budget", "batches"):
-            if options[name]:
-                raise click.UsageError(
-                    f"--{name} takes the most promising documents first, and the strategy depth has them by"
-                    " doc id; use --strategy rank, rrf or move-to-front"
-                )
-    if any(kind.sampled for kind in kinds):
-        if options["budget"]:
-            raise click.UsageError("a sample is judged as a whole, so --budget has no place; lower its rate")
-        if options["batches"]:
-            raise click.UsageError("a sample is drawn at random and judged as a whole; leave --batches out")
+    for kind in kinds:
+        _check_partial(kind, options)
     if options["chart"] is not None and not (options["summary"] or options["simulate"]):
         raise click.UsageError("--chart draws what --summary or --simulate shows; add one of them")
 
 
+def _check_partial(kind: Kind, options: Options) -> None:
+    """Refuse a budget or batches where a strategy has no order to take some first."""
+    for name in ("budget", "batches"):
+        if kind.name == "depth" and options[name] and not options["simulate"]:
+            raise click.UsageError(
+                f"--{name} takes the most promising documents first, and the strategy depth has them by"
+                " doc id; use --strategy rank, rrf or move-to-front"
+            )
+    if kind.sampled and options["budget"]:
+        raise click.UsageError("a sample is judged as a whole, so --budget has no place; lower its rate")
+    if kind.sampled and options["batches"]:
+        raise click.UsageError("a sample is drawn at random and judged as a whole; leave --batches out")
+
+
 def check_use(context: click.Context, kinds: Sequence[Kind], options: Options) -> None:
     """Refuse options that would change nothing."""
-    ahead = options["summary"] or options["residual"] is not None
+    ahead = "summary" if options["summary"] else "residual" if options["residual"] is not None else None
     named = f"the strateg{'ies' if len(kinds) > 1 else 'y'} {', '.join(kind.name for kind in kinds)}"
-    for name in ("rate", "strata", "level", "p"):
-        used = any(name in kind.parameters for kind in kinds)
-        used |= (name == "p" and ahead) or (name == "level" and options["simulate"])
-        if options[name] is not None and not used:
-            raise click.UsageError(f"{'-' if name == 'p' else '--'}{name} changes nothing with {named}")
-    typed = [
-        name
-        for name in ("seed", "depth", "qrels_format", "pool_depth")
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    ]
-    drawn = options["batches"] or any(kind.drawn for kind in kinds)
-    if "seed" in typed and (ahead or not drawn):
-        raise click.UsageError(
-            f"--seed changes nothing with --{'summary' if options['summary'] else 'residual'}" if ahead
-            else f"--seed changes nothing with {named}: nothing is drawn"
-        )  # fmt: skip
-    if "depth" in typed and options["residual"] is not None:
+    used = {name for kind in kinds for name in kind.parameters}
+    used |= {"p"} if ahead else set()
+    used |= {"level"} if options["simulate"] else set()
+    for name, spelt in (("rate", "--rate"), ("strata", "--strata"), ("level", "--level"), ("p", "-p")):
+        if options[name] is not None and name not in used:
+            raise click.UsageError(f"{spelt} changes nothing with {named}")
+
+    def typed(name: str) -> bool:
+        return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+    if typed("seed") and ahead:
+        raise click.UsageError(f"--seed changes nothing with --{ahead}")
+    if typed("seed") and not (options["batches"] or any(kind.drawn for kind in kinds)):
+        raise click.UsageError(f"--seed changes nothing with {named}: nothing is drawn")
+    if typed("depth") and options["residual"] is not None:
         raise click.UsageError("--residual finds the depth; leave --depth out")
-    for name in ("qrels_format", "pool_depth"):
-        if name in typed and options["qrels"] is None:
-            raise click.UsageError(f"--{name.replace('_', '-')} is about judgments: give them with --qrels")
+    for name, spelt in (("qrels_format", "--qrels-format"), ("pool_depth", "--pool-depth")):
+        if typed(name) and options["qrels"] is None:
+            raise click.UsageError(f"{spelt} is about judgments: give them with --qrels")
 
 
 def check_values(options: Options) -> None:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from sounding.commands.options import progress_bar, remark, taken_judgments, write_tables, write_text
-from sounding.commands.pool_checks import LINES, QRELS, Options
+from sounding.commands.options import (
+    PEOPLE,
+    Options,
+    progress_bar,
+    remark,
+    taken_judgments,
+    write_tables,
+    write_text,
+)
+from sounding.commands.pool_checks import LINES, QRELS
 from sounding.errors import DataError
+from sounding.wording import plural
 
 if TYPE_CHECKING:
     from sounding.collection.depth_pool import Contributors
@@ -20,7 +29,6 @@ if TYPE_CHECKING:
     from sounding.report.tables import Table
     from sounding.retrieved import Retrieved
 
-PEOPLE = ("table", "md", "latex")  # formats that people read
 BATCH = 10  # documents of each topic in the first batch, where nobody says how many
 
 
@@ -63,14 +71,14 @@ def say_contributors(contributors: Contributors, options: Options) -> None:
 
 def say_pool(pool: Retrieved, options: Options) -> None:
     """How large the pool is, and what it costs."""
-    from sounding.report.pool_tables import count, hours
+    from sounding.report.pool_tables import hours
 
     topics = int((pool.lengths.max(axis=0) > 0).sum())
     size, depth, runs = int((pool.best_ranks() > 0).sum()), options["depth"], len(pool.runs)
     share = size / max(depth * runs * topics, 1)
     remark(
-        f"pool: {count(size, 'document')}, {share:.0%} of {depth} x {count(runs, 'run')}"
-        f" x {count(topics, 'topic')};"
+        f"pool: {plural(size, 'document')}, {share:.0%} of {depth} x {plural(runs, 'run')}"
+        f" x {plural(topics, 'topic')};"
         f" {hours(size, options['seconds']):,.1f} hours at {options['seconds']:g} s a document",
         quiet=options["quiet"],
     )
@@ -118,43 +126,41 @@ def _list(pool: Retrieved, strategy: Strategy, kind: Kind, judged: int, options:
     picks = strategy.next(count=count) if count > 0 else []
     if not options["batches"]:
         picks.sort(key=lambda pick: pick.document)  # by topic and doc id
-    quiet = options["quiet"]
-    hours = pool_tables.hours(len(picks), options["seconds"])
-    if options["qrels"] is not None:
-        remark(f"judged already: {pool_tables.count(judged, 'document')} of the pool", quiet=quiet)
-    left = int((pool.best_ranks() > 0).sum()) - judged
-    if not picks and left > 0 and options["budget"]:
-        remark(
-            f"the budget of {options['budget']:,} is spent; {left:,} documents of the pool are unjudged",
-            quiet=quiet,
-        )
-    elif not picks:
-        remark("nothing is left to judge; --simulate replays the judgments of --qrels", quiet=quiet)
-    elif judged or len(picks) < int((pool.best_ranks() > 0).sum()):
-        now = pool_tables.count(len(picks), "document")
-        remark(f"to judge now: {now}, {hours:,.1f} hours", quiet=quiet)
-    if kind.adaptive and picks:
-        remark(f"{kind.name} follows the judgments: judge these, and come back with --qrels", quiet=quiet)
-    if kind.sampled and judged == 0:
-        remark(
-            "when they are judged, this command with --qrels JUDGED --simulate -o FILE.tsv makes the qrels",
-            quiet=quiet,
-        )
+    for text in _about_next(pool, kind, len(picks), judged, options):
+        remark(text, quiet=options["quiet"])
     if options["format_name"] == LINES:
         write_text(pool_tables.lines(pool, picks), options["output"])
     elif options["format_name"] == QRELS:
-        remark("qrels to fill in: put the grade of each document in place of -1", quiet=quiet)
         write_text(pool_tables.trec_lines(pool_tables.blank_table(pool, picks)), options["output"])
     else:
         write(pool_tables.pick_table(pool, picks), options)
 
 
+def _about_next(pool: Retrieved, kind: Kind, picked: int, judged: int, options: Options) -> Iterator[str]:
+    """How much there is to judge now, how much is done, and what to do with what is listed."""
+    from sounding.report.pool_tables import hours
+
+    size = int((pool.best_ranks() > 0).sum())
+    if options["qrels"] is not None:
+        yield f"judged already: {plural(judged, 'document')} of the pool"
+    if not picked and size > judged and options["budget"]:
+        left = size - judged
+        yield f"the budget of {options['budget']:,} is spent; {left:,} documents of the pool are unjudged"
+    elif not picked:
+        yield "nothing is left to judge; --simulate replays the judgments of --qrels"
+    elif judged or picked < size:
+        yield f"to judge now: {plural(picked, 'document')}, {hours(picked, options['seconds']):,.1f} hours"
+    if kind.adaptive and picked:
+        yield f"{kind.name} follows the judgments: judge these, and come back with --qrels"
+    if kind.sampled and judged == 0:
+        yield "when they are judged, this command with --qrels JUDGED --simulate -o FILE.tsv makes the qrels"
+    if options["format_name"] == QRELS:
+        yield "qrels to fill in: put the grade of each document in place of -1"
+
+
 def simulate(pool: Retrieved, kinds: Sequence[Kind], options: Options) -> None:
     """What strategies would have found: a table for people, the documents of one for programs."""
     import numpy as np
-
-    from sounding.collection.strategies import in_batches, make_strategy
-    from sounding.report import pool_tables
 
     if len(kinds) > 1 and options["format_name"] == QRELS:
         raise click.UsageError("qrels hold what one strategy had judged; name one, or write a table")
@@ -163,44 +169,60 @@ def simulate(pool: Retrieved, kinds: Sequence[Kind], options: Options) -> None:
     if np.isnan(grades).all():
         raise DataError(f"{options['qrels']}: no document of the pool is judged; nothing to replay")
     steps = int((pool.best_ranks() > 0).sum())
-    found: dict[str, Replay] = {}
-    for kind in kinds:
-        given = _given(kind, options)
-        strategy = (
-            in_batches(kind.name, pool, options["batches"], seed=options["seed"], **given)
-            if options["batches"]
-            else make_strategy(kind.name, pool, seed=options["seed"], **given)
-        )
-        found[kind.name] = _replayed(strategy, kind.name, grades, steps, options)
+    made = {kind.name: _made(kind, pool, options) for kind in kinds}
+    found = {name: _replayed(strategy, name, grades, steps, options) for name, strategy in made.items()}
+    parameters = {kind.name: {**kind.parameters, **_given(kind, options)} for kind in kinds}
     options["facts"] |= {
         "strategy": ",".join(found), "seed": options["seed"],
-        "parameters": {**kinds[0].parameters, **_given(kinds[0], options)} if len(kinds) == 1
-        else {kind.name: {**kind.parameters, **_given(kind, options)} for kind in kinds},
+        "parameters": parameters if len(kinds) > 1 else parameters[kinds[0].name],
     }  # fmt: skip
-    first = found[kinds[0].name]
     if len(kinds) == 1 and kinds[0].sampled:
-        _say_sample(first, options)
+        _say_sample(found[kinds[0].name], options)
     elif options["format_name"] not in PEOPLE:  # tables for people have it in a note
         _say_unknown(found, options)
-    if len(kinds) > 1:
-        write(pool_tables.comparison_table(found, steps), options)
-    elif options["format_name"] in PEOPLE:
-        write(pool_tables.replay_table(first, steps), options)
+    if len(kinds) == 1 and options["format_name"] not in PEOPLE:
+        _write_judged(pool, kinds[0], made[kinds[0].name], found[kinds[0].name], options)
     else:
-        table = (
-            pool_tables.sampled_table(pool, first, cast("Sample", strategy))
-            if kinds[0].sampled
-            else pool_tables.judged_table(pool, first)
-        )
-        if options["format_name"] == QRELS:
-            write_text(pool_tables.trec_lines(table), options["output"])
-        else:
-            write(table, options)
+        _write_found(found, steps, options)
     if options["chart"] is not None:
         from sounding.report.charts import relevant_by_judgments, save
+        from sounding.report.pool_tables import found_frame
 
-        save(relevant_by_judgments(pool_tables.found_frame(found)), options["chart"])
+        save(relevant_by_judgments(found_frame(found)), options["chart"])
         remark(f"chart: {options['chart']}", quiet=options["quiet"])
+
+
+def _made(kind: Kind, pool: Retrieved, options: Options) -> Strategy:
+    """The strategy, in batches where they are asked for."""
+    from sounding.collection.strategies import in_batches, make_strategy
+
+    given = _given(kind, options)
+    if options["batches"]:
+        return in_batches(kind.name, pool, options["batches"], seed=options["seed"], **given)
+    return make_strategy(kind.name, pool, seed=options["seed"], **given)
+
+
+def _write_judged(pool: Retrieved, kind: Kind, strategy: Strategy, found: Replay, options: Options) -> None:
+    """For programs: the documents that one strategy had judged."""
+    from sounding.report import pool_tables
+
+    table = (
+        pool_tables.sampled_table(pool, found, cast("Sample", strategy))
+        if kind.sampled
+        else pool_tables.judged_table(pool, found)
+    )
+    if options["format_name"] == QRELS:
+        write_text(pool_tables.trec_lines(table), options["output"])
+    else:
+        write(table, options)
+
+
+def _write_found(found: Mapping[str, Replay], steps: int, options: Options) -> None:
+    """How much one strategy found after how many judgments, or several side by side."""
+    from sounding.report.pool_tables import comparison_table, replay_table
+
+    first, *others = found.values()
+    write(comparison_table(found, steps) if others else replay_table(first, steps), options)
 
 
 def _replayed(strategy: Strategy, name: str, grades: Values, steps: int, options: Options) -> Replay:
@@ -218,13 +240,13 @@ def _replayed(strategy: Strategy, name: str, grades: Values, steps: int, options
 
 def _say_unknown(found: Mapping[str, Replay], options: Options) -> None:
     """How many documents were judged by nobody, and what they count for."""
-    from sounding.report.pool_tables import count, unknown
+    from sounding.report.pool_tables import unknown
 
     lacking, judged = unknown(found), max(len(one.picks) for one in found.values())
     if lacking:
         grade = f"; {'it has' if lacking == 1 else 'they have'} grade -1" if len(found) == 1 else ""
         remark(
-            f"{lacking:,} of {count(judged, 'document')} not in the judgments: counted as not"
+            f"{lacking:,} of {plural(judged, 'document')} not in the judgments: counted as not"
             f" relevant{grade}",
             quiet=options["quiet"],
         )
@@ -233,8 +255,6 @@ def _say_unknown(found: Mapping[str, Replay], options: Options) -> None:
 def _say_sample(found: Replay, options: Options) -> None:
     """What a sample and the judgments do not share: judged in vain, or drawn otherwise."""
     import numpy as np
-
-    from sounding.report.pool_tables import count
 
     size, known = len(found.picks), int(np.count_nonzero(~np.isnan(found.grades)))
     if known < size:
@@ -245,7 +265,7 @@ def _say_sample(found: Replay, options: Options) -> None:
             else "counted as not drawn"
         )
         remark(
-            f"{size - known:,} of the {count(size, 'document')} of the sample are unjudged: they are {what};"
+            f"{size - known:,} of the {plural(size, 'document')} of the sample are unjudged: they are {what};"
             " estimates are right only if chance left them unjudged",
             quiet=options["quiet"],
         )
@@ -254,14 +274,14 @@ def _say_sample(found: Replay, options: Options) -> None:
     )
     if lost:
         remark(
-            f"{count(lost, 'topic')} of the sample without a judgment: no estimate for"
+            f"{plural(lost, 'topic')} of the sample without a judgment: no estimate for"
             f" {'them' if lost > 1 else 'it'}",
             quiet=options["quiet"],
         )
     others = options["judged"] - known
     if others:
         remark(
-            f"{count(others, 'judged document')} {'are' if others > 1 else 'is'} not of this sample and left"
+            f"{plural(others, 'judged document')} {'are' if others > 1 else 'is'} not of this sample and left"
             " out: another seed, rate, depth or runs? (Right where more than the sample was judged.)",
             quiet=options["quiet"],
         )

@@ -13,10 +13,13 @@ import click
 from sounding import policies as names
 from sounding.commands.audit import CHOICES, plain_policies
 from sounding.commands.options import (
+    Options,
     by_suffix,
+    format_options,
+    names_refused,
+    options_refused,
     pool_options,
     progress_bar,
-    qrels_first,
     remark,
     taken_info,
     typed_command,
@@ -24,15 +27,12 @@ from sounding.commands.options import (
     writable,
     write_bytes,
 )
-from sounding.errors import DataError, FormatError, UnknownNameError
 
 if TYPE_CHECKING:
     from sounding.report.page.gather import Request
     from sounding.workers import Progress
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "md", ".tex": "latex", ".json": "json"}  # by suffix
-
-Options = dict[str, Any]
 
 
 def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) -> str:
@@ -81,8 +81,7 @@ def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) ->
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything drawn at random."
 )
-@click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
-@click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
+@format_options
 @worker_options
 @plain_policies
 @click.option("--quiet", is_flag=True, help="No progress, no remarks.")
@@ -121,7 +120,7 @@ def command(context: click.Context, /, qrels: str, runs: tuple[str, ...], **opti
     page, output, quiet = options["format_name"] == "html", options["output"], options["quiet"]
     if page and output is None and sys.stdout.isatty():
         raise click.UsageError("a page is not for a terminal; give a file with -o report.html")
-    with _options_refused():
+    with options_refused():
         sections = chosen_sections(options["sections"])
         request = _request(context, qrels, runs, options)
     if page:
@@ -133,7 +132,7 @@ def command(context: click.Context, /, qrels: str, runs: tuple[str, ...], **opti
         with progress_bar(total, quiet=quiet, label=label) as progress:
             yield progress
 
-    with _names_refused(qrels):
+    with names_refused(qrels):
         found = gather(request, bars, parts_for(sections))
     remark("writing the report", quiet=quiet)
     text = render_report(report_of(found, sections), options["format_name"])
@@ -175,24 +174,3 @@ def _require_charts() -> None:
 
     for package in ("altair", "vl_convert", "jinja2"):
         require_charts(package, "writing a report")
-
-
-@contextmanager
-def _options_refused() -> Iterator[None]:
-    """What is wrong with an option is said as such, before files are read."""
-    try:
-        yield
-    except FormatError:
-        raise
-    except (DataError, UnknownNameError) as error:
-        raise click.UsageError(str(error)) from error
-
-
-@contextmanager
-def _names_refused(qrels: str) -> Iterator[None]:
-    """A baseline that is no run is a wrong option; a first file that is no qrels may be a run."""
-    with qrels_first(qrels):
-        try:
-            yield
-        except UnknownNameError as error:
-            raise click.UsageError(str(error)) from error

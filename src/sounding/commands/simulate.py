@@ -16,7 +16,15 @@ from sounding.commands.mtc_options import (
     taken_parameters,
     worth_sharing,
 )
-from sounding.commands.options import output_options, progress_bar, remark, write_tables
+from sounding.commands.options import (
+    PEOPLE,
+    Options,
+    options_refused,
+    output_options,
+    progress_bar,
+    remark,
+    write_tables,
+)
 from sounding.errors import DataError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -33,11 +41,8 @@ if TYPE_CHECKING:
 
 MTC = "mtc"
 ALSO_CALLED = {"pooling": "rank"}  # the paper's word for a pool that is deepened rank by rank
-PEOPLE = ("table", "md", "latex")  # formats that people read
 VIEWS = ("curves", "values", "topics", "differences", "pairs", "leave-out", "histogram")
 HISTOGRAM_DRAWS = 5000  # as in the paper
-
-Options = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,10 +128,8 @@ def _checked(options: Options) -> Parameters:
     options["strategies"] = list(dict.fromkeys(asked))
     for name in options["strategies"]:
         if name != MTC:
-            try:
+            with options_refused():
                 find_strategy(ALSO_CALLED.get(name, name))
-            except UnknownNameError as error:
-                raise click.UsageError(str(error)) from error
     options["seeds"] = _numbers("seeds", options["seeds"], least=0)
     options["at"] = _checkpoints(options)
     if options["sets"] is not None and not options["tables"] and view != "values":

@@ -13,7 +13,7 @@ from typing import Any
 from sounding.compare import anova, bootstrap, flips, paired, signed_rank, tukey
 from sounding.compare.cases import with_assessment
 from sounding.compare.claims import PairTests, test_pairs
-from sounding.compare.comparison import Comparison, compare
+from sounding.compare.comparison import Comparison
 from sounding.compare.depths import at_depths
 from sounding.compare.equivalence import Equivalence
 from sounding.compare.multiplicity import CORRECTION_NAMES
@@ -21,6 +21,7 @@ from sounding.compare.pairs import all_pairs, baseline_pairs
 from sounding.compare.procedure import Procedure
 from sounding.compare.registry import TESTS, Omnibus, PairTest
 from sounding.compare.runs import Reading, compare_runs
+from sounding.compare.scores import compare
 
 __all__ = [
     "CORRECTION_NAMES",

@@ -13,6 +13,7 @@ from typing import Literal
 
 from sounding.compare.p_values import p_is
 from sounding.errors import DataError
+from sounding.wording import plural
 
 LOW = 0.5  # a share of judged documents below which more is unknown than known
 
@@ -122,7 +123,7 @@ def advise(situation: Situation) -> Advice:
 def _untested(s: Situation) -> str | None:
     if s.case:
         return None
-    return f"Add topics: the runs share {_count(s.topics, 'topic')}, and a test needs at least 2."
+    return f"Add topics: the runs share {plural(s.topics, 'topic')}, and a test needs at least 2."
 
 
 def _undecided(s: Situation) -> str | None:
@@ -160,7 +161,7 @@ def _only_significance_lacks(s: Situation) -> str | None:
         if s.closed
         else f"both are equally assessed to {s.shares.depth}"
     )
-    topics = _count(s.topics, "topic")
+    topics = plural(s.topics, "topic")
     lacks = f"{why}, but by itself the difference is not significant ({_p(s.p)}) over {topics}"
     if s.topics_needed is None or s.topics_needed <= s.topics:
         return f"Add topics: {lacks}."
@@ -255,10 +256,6 @@ def _shares(s: Situation) -> str:
 
 def _limited(s: Situation) -> str:
     return f" {s.limited}" if s.limited else ""
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
 def _p(p: float) -> str:

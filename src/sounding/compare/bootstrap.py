@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare.pairs import blocks, differences
 from sounding.compare.registry import Floats, Outcome, Request, pair_test
 

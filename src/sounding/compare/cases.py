@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.bounds.utility import depth_for_residual
 from sounding.compare.claims import PairTests
 from sounding.errors import DataError

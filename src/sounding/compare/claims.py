@@ -9,14 +9,15 @@ from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare.effect import cohens_dz, wins_ties_losses
 from sounding.compare.equivalence import Equivalence, one_sided
 from sounding.compare.multiplicity import CORRECTIONS, MAX_T, find_correction
 from sounding.compare.pairs import Pairs, grid_decimals
 from sounding.compare.registry import Floats, Omnibus, Outcome, PairTest, Request, find_test
 from sounding.errors import DataError
+from sounding.wording import plural
 
 Kind = TypeVar("Kind", bound=np.generic)
 
@@ -196,7 +197,7 @@ def _check_values(values: Floats, test: PairTest) -> tuple[Floats, int]:
         )
     topics = values.shape[1]
     if topics < 2:
-        raise DataError(f"{topics} topic{'s' * (topics != 1)} with values; a test needs at least 2")
+        raise DataError(f"{plural(topics, 'topic')} with values; a test needs at least 2")
     if not test.whole_topics:
         return values, 0
     whole = ~np.isnan(values).any(axis=0)
@@ -214,9 +215,7 @@ def _check_pairs(pairs: Pairs, values: Floats) -> Pairs:
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise DataError(f"pairs of shape {pairs.shape}: expected two runs a row")
     if not len(pairs):
-        raise DataError(
-            f"no pairs to test among {runs} run{'s' * (runs != 1)}; a comparison needs at least 2 runs"
-        )
+        raise DataError(f"no pairs to test among {plural(runs, 'run')}; a comparison needs at least 2 runs")
     wrong = ((pairs < 0) | (pairs >= runs)).any(axis=1) | (pairs[:, 0] == pairs[:, 1])
     if wrong.any():
         a, b = pairs[wrong][0].tolist()
@@ -243,7 +242,7 @@ def _reasons(seen: _Seen, test: PairTest, outcome: Outcome) -> Iterator[str]:
     constant = np.isinf(seen.effect).tolist()
     for place, topics in enumerate(seen.topics.tolist()):
         if topics < 2:
-            yield f"{topics} common topic{'s' * (topics != 1)}; a test needs at least 2"
+            yield f"{plural(topics, 'common topic')}; a test needs at least 2"
         elif equal[place]:
             yield f"the runs are equal on all {topics} topics"
         elif test.needs_spread and constant[place]:
@@ -279,7 +278,7 @@ def _floors(
 def _method(outcome: Outcome, correction: str, dropped: int) -> str:
     parts = [outcome.method]
     if dropped:
-        parts.append(f"{dropped} topic{'s' * (dropped > 1)} left out where not all runs have values")
+        parts.append(f"{plural(dropped, 'topic')} left out where not all runs have values")
     if correction != OWN:
         parts.append(f"correction {correction}")
     return "; ".join(parts)
@@ -317,7 +316,7 @@ def _chance_notes(request: Request, outcome: Outcome, adjusted: Floats, other: s
     allowed = int(np.floor(request.alpha / left * (1 + outcome.drawn) + 1e-9)) - 1
     if allowed >= FEW_REACH:
         return
-    reach = "no draw" if allowed < 1 else f"at most {allowed} draw{'s' * (allowed > 1)}"
+    reach = "no draw" if allowed < 1 else f"at most {plural(allowed, 'draw')}"
     yield (
         f"which pairs are significant hangs on the seed: {reach} of {outcome.drawn:,} may reach a pair"
         f" ({request.correction} over {len(adjusted):,} pairs, {significant:,} of them significant); ask for"

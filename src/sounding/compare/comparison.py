@@ -1,54 +1,37 @@
-"""compare(): what can be said of every pair of runs, and how far it can be trusted."""
+"""A comparison: what can be said of every pair of runs, and how far it can be trusted."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare.advice import Basis, Shares, Situation, advise
-from sounding.compare.anova import NO_ERROR
 from sounding.compare.cases import (
-    FIRST_UNJUDGED,
-    RETRIEVED,
     UNTESTED,
     Cases,
-    assessed_depths,
-    assessment_measure,
-    assessment_values,
-    compared_measures,
     count_cases,
-    decide,
     strength,
-    values_of,
 )
 from sounding.compare.claims import PairTests
 from sounding.compare.design import topics_needed
 from sounding.compare.documents import Settling
 from sounding.compare.holds import Holds
-from sounding.compare.notes import short_lists, test_notes, topic_notes
 from sounding.compare.pairs import Pairs
 from sounding.compare.procedure import Procedure
-from sounding.compare.registry import find_test
-from sounding.compare.requests import check_request, chosen_pairs, without_common_topics
-from sounding.compare.scenarios import Pool, find_pool
+from sounding.compare.scenarios import Pool
 from sounding.compare.settled import (
     PairBounds,
-    counted_topics,
-    has_closer_bounds,
-    separate_bounds,
     which_completions,
 )
 from sounding.compare.telling import TellingDocument
-from sounding.data.simulation import RunInfo
 from sounding.display import Displayed
-from sounding.errors import DataError
-from sounding.measures import Measure, parse_measures
+from sounding.measures import Measure
 from sounding.policies import Policies
-from sounding.scores import Scores, mean_over_topics
+from sounding.wording import plural
 
 if TYPE_CHECKING:
     import polars
@@ -59,8 +42,19 @@ COLUMNS = (
     "effect_size", "wins", "ties", "losses", "p_at_floor",
     "mean_a", "mean_b", "difference_least", "difference_most", "case_alone",
 )  # fmt: skip
-MARGIN_COLUMNS = ("equivalence_p", "noninferiority_p")
 HOLDS_COLUMNS = ("conclusion", "holds", "sign_holds")
+
+# Columns, and the fields of tests that they are: of performance, of assessment, against a margin.
+OF_PERFORMANCE = {
+    "topics": "topics", "difference": "difference", "ci_low": "ci_low", "ci_high": "ci_high", "p": "p",
+    "p_adjusted": "p_adjusted", "effect_size": "effect", "wins": "wins", "ties": "ties", "losses": "losses",
+    "p_at_floor": "floor",
+}  # fmt: skip
+OF_ASSESSMENT = {"assessment_difference": "difference", "assessment_p": "p_adjusted"}
+OF_MARGIN = {"equivalence_p": "p_adjusted", "noninferiority_p": "noninferior_p_adjusted"}
+MARGIN_COLUMNS = tuple(OF_MARGIN)
+
+Rows = Sequence[tuple[int, int]]  # (measure, pair)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +129,7 @@ class Comparison(Displayed):
 
     def __repr__(self) -> str:
         measures = ", ".join(map(str, self.measures[:5])) + (", ..." if len(self.measures) > 5 else "")
-        pairs = f"{len(self.pairs):,} pair{'s' * (len(self.pairs) != 1)}"
+        pairs = f"{plural(len(self.pairs), 'pair')}"
         return f"<Comparison of {pairs} of {len(self.runs)} runs on {len(self.topics)} topics: {measures}>"
 
     def means(self, measure: int) -> NDArray[np.float64]:
@@ -162,13 +156,17 @@ class Comparison(Displayed):
         """
         return self.lengths < (from_depth + to_depth) / 2
 
+    def short_runs(self, measure: int, pair: int) -> list[int]:
+        """The runs of a pair whose lists are, on average, not half as long as the measure looks."""
+        return [run for run in self.pairs[pair].tolist() if 0 < self.lengths[run] < self.depths[measure] / 2]
+
     def judged_of_returned(self, run: int, measure: int) -> float:
         """The judged share of what a run has down to the depth of a measure; NaN: it has nothing."""
         depth = self.depths[measure]
         has = float(np.minimum(self.retrieved[run], depth).sum())
         return float(np.nansum(self.assessment[run, measure])) * depth / has if has else float("nan")
 
-    def topics_needed(self, rows: Sequence[tuple[int, int]]) -> list[int | None]:
+    def topics_needed(self, rows: Rows) -> list[int | None]:
         """Topics with which a paired t test finds the difference seen four times out of five.
 
         (row,) for (measure, pair) rows; None: there is no such number, or no more than there are. Each
@@ -218,68 +216,48 @@ class Comparison(Displayed):
         a, b = self.pairs[pair].tolist()
         return self.runs[a], self.runs[b]
 
-    def columns(self, rows: Sequence[tuple[int, int]]) -> dict[str, list[Any]]:
+    def columns(self, rows: Rows) -> dict[str, list[Any]]:
         """The promised columns of some (measure, pair) rows; None: not known."""
-        numbers = [number for number, _ in rows]
+        found = self._decisions(rows) | self._figures(rows)
+        if self.holds is not None:
+            found["conclusion"] = [self.holds.in_words(*row) for row in rows]
+            found["holds"] = [float(self.holds.conclusion[row]) for row in rows]
+            found["sign_holds"] = [float(self.holds.sign[row]) for row in rows]
+        return {name: found[name] for name in (*COLUMNS, *MARGIN_COLUMNS, *HOLDS_COLUMNS) if name in found}
+
+    def _decisions(self, rows: Rows) -> dict[str, list[Any]]:
+        """Which runs by which measure, and what was concluded."""
         names = [self.names(pair) for _, pair in rows]
-
-        def of(tests: Sequence[PairTests], field: str) -> list[Any]:
-            columns = [getattr(one, field).tolist() for one in tests]
-            return [columns[number][pair] for number, pair in rows]
-
-        performance, assessment = self.performance_tests, self.assessment_tests
-        cases = [int(self.cases[row]) for row in rows]
-        found: dict[str, list[Any]] = {
+        return {
             "run_a": [a for a, _ in names],
             "run_b": [b for _, b in names],
-            "measure": [str(self.measures[number]) for number in numbers],
-            "k": [self.depths[number] for number in numbers],
-            "topics": of(performance, "topics"),
-        }
-        found |= {
-            name: of(performance, name) for name in ("difference", "ci_low", "ci_high", "p", "p_adjusted")
-        }
-        found |= {
-            "assessment_difference": of(assessment, "difference"),
-            "assessment_p": of(assessment, "p_adjusted"),
-            "case": [case or None for case in cases],
+            "measure": [str(self.measures[number]) for number, _ in rows],
+            "k": [self.depths[number] for number, _ in rows],
+            "case": [int(self.cases[row]) or None for row in rows],
             "strength": [self.strength(*row) for row in rows],
             "settled": [self.settled(*row) for row in rows],
             "advice": [
                 self._advice(*row, needed) for row, needed in zip(rows, self._needed(rows), strict=True)
             ],
-            "effect_size": of(performance, "effect"),
-            "wins": of(performance, "wins"), "ties": of(performance, "ties"),
-            "losses": of(performance, "losses"),
-            "p_at_floor": of(performance, "floor"),
-        }  # fmt: skip
-        used = sorted(set(numbers))
-        means = {number: self.means(number).tolist() for number in used}
-        limits = {number: self._limits(number).tolist() for number in used}
-        found |= {
-            "mean_a": [means[number][0][pair] for number, pair in rows],
-            "mean_b": [means[number][1][pair] for number, pair in rows],
-            "difference_least": [limits[number][0][pair] for number, pair in rows],
-            "difference_most": [limits[number][1][pair] for number, pair in rows],
             "case_alone": [int(self.own_cases[row]) or None for row in rows],
         }
-        margins = [tests.equivalence for tests in performance if tests.equivalence is not None]
-        if margins:
-            for name, field in zip(MARGIN_COLUMNS, ("p_adjusted", "noninferior_p_adjusted"), strict=True):
-                found[name] = [float(getattr(margins[number], field)[pair]) for number, pair in rows]
-        if self.holds is not None:
-            held = self.holds
-            found |= dict(
-                zip(
-                    HOLDS_COLUMNS,
-                    (
-                        [held.in_words(*row) for row in rows],
-                        [float(held.conclusion[row]) for row in rows],
-                        [float(held.sign[row]) for row in rows],
-                    ),
-                    strict=True,
-                )
-            )
+
+    def _figures(self, rows: Rows) -> dict[str, list[Any]]:
+        """What the conclusions rest on."""
+        by_measure: dict[str, Callable[[int], NDArray[Any]]] = {
+            "mean_a": lambda number: self.means(number)[0],
+            "mean_b": lambda number: self.means(number)[1],
+            "difference_least": lambda number: self._limits(number)[0],
+            "difference_most": lambda number: self._limits(number)[1],
+        }
+        found = {name: _picked(rows, table) for name, table in by_measure.items()}
+        for fields, tests in (
+            (OF_PERFORMANCE, self.performance_tests),
+            (OF_ASSESSMENT, self.assessment_tests),
+            (OF_MARGIN, [one.equivalence for one in self.performance_tests]),
+        ):
+            if None not in tests:
+                found |= {name: _picked(rows, _field_of(tests, field)) for name, field in fields.items()}
         return found
 
     def _limits(self, measure: int) -> NDArray[np.float64]:
@@ -293,7 +271,7 @@ class Comparison(Displayed):
         """What to do about one pair, in a sentence; where there was nothing to test, why."""
         return self._advice(measure, pair, *self._needed([(measure, pair)]))
 
-    def _needed(self, rows: Sequence[tuple[int, int]]) -> list[int | None]:
+    def _needed(self, rows: Rows) -> list[int | None]:
         """`topics_needed` where the advice may ask for topics: of pairs without a significant difference."""
         asking = [row for row in rows if self.own_cases[row] in (1, 2)]
         found = dict(zip(asking, self.topics_needed(asking), strict=True))
@@ -310,7 +288,7 @@ class Comparison(Displayed):
         """What is known of one pair, as rules for advice ask for it."""
         return self.situations([(measure, pair)])[0]
 
-    def situations(self, rows: Sequence[tuple[int, int]]) -> list[Situation]:
+    def situations(self, rows: Rows) -> list[Situation]:
         """The same of (measure, pair) rows."""
         return [self._situation(*row, needed) for row, needed in zip(rows, self._needed(rows), strict=True)]
 
@@ -359,128 +337,15 @@ class Comparison(Displayed):
         return polars.DataFrame(self.columns(self.interesting()), schema_overrides=types)
 
 
-def compare(
-    scores: Scores,
-    *,
-    measures: Iterable[str | Measure] | None = None,
-    baselines: Sequence[str] = (),
-    pair: tuple[str, str] | None = None,
-    procedure: Procedure | None = None,
-    info: Mapping[str, RunInfo] | None = None,
-) -> Comparison:
-    """Test all pairs of runs, all against baselines, or one pair; by all measures, or by some.
-
-    Scores need A_p beside every measure: evaluate `with_assessment(measures)`. They tell which pairs are
-    settled if they were evaluated with bounds over the universe `runs`; over another, only for measures
-    that do not ask how many relevant documents there are. They have no documents: where the runs' own
-    bounds do not settle a pair and closer ones might, it is not known whether it is (`compare_runs`).
-    """
-    if scores.policies.unjudged == "condensed":
-        raise DataError(
-            "A_p counts unjudged documents, and these scores removed them; compare_runs() keeps both"
-        )
-    chosen = compared_measures(scores) if measures is None else parse_measures(measures)
-    how = Procedure(seed=scores.policies.seed) if procedure is None else procedure
-    check_request(scores, chosen)
-    pairs = chosen_pairs(scores, chosen, baselines, pair)
-    bounds = tuple(
-        bounds_of_scores(scores, measure, pairs) if _same_universe(scores, measure) else None
-        for measure in chosen
-    )
-    return compared(scores, chosen, pairs, bounds, how, info)
+def _field_of(tests: Sequence[Any], name: str) -> Callable[[int], NDArray[Any]]:
+    """Measure -> (pair,) a field of its tests."""
+    return lambda number: getattr(tests[number], name)
 
 
-def compared(
-    scores: Scores,
-    measures: tuple[Measure, ...],
-    pairs: Pairs,
-    bounds: tuple[PairBounds | None, ...],
-    procedure: Procedure,
-    info: Mapping[str, RunInfo] | None,
-) -> Comparison:
-    """Test the pairs by every measure, and put down what belongs to them; the request was checked.
-
-    Measures by which no pair can be tested are left out, with a note, unless that is all of them.
-    """
-    apart = without_common_topics(scores, pairs)
-    if apart.all():
-        raise DataError(_apart(scores, pairs))
-    attempts = [
-        _tested(values_of(scores, one), one, pairs, scores.runs, procedure, apart) for one in measures
-    ]
-    problems = [one for one in attempts if isinstance(one, str)]
-    if len(problems) == len(attempts):
-        raise DataError(problems[0])
-    kept = [place for place, one in enumerate(attempts) if not isinstance(one, str)]
-    measures = tuple(measures[place] for place in kept)
-    bounds = tuple(_of_common_topics(bounds[place], apart) for place in kept)
-    performance = tuple(one for one in attempts if not isinstance(one, str))
-    tables = [values_of(scores, measure) for measure in measures]
-    depths, assessed = zip(*(assessment_values(scores, measure) for measure in measures), strict=True)
-    once = dict(zip(depths, assessed, strict=True))
-    by_depth = {k: procedure.apply(table, pairs, apart=apart) for k, table in once.items()}
-    assessments = tuple(by_depth[k] for k in depths)
-    evenness = [_evenness(k, table, by_depth[k]) for k, table in once.items()]
-    evenness += _shallower(scores, pairs, procedure, once)
-    values, shares = (np.stack(part, axis=1) for part in (tables, assessed))
-    return Comparison(
-        runs=scores.runs, measures=measures, topics=scores.topics, depths=depths,
-        values=values, assessment=shares, pairs=pairs,
-        performance_tests=performance, assessment_tests=assessments,
-        cases=np.array([decide(*both) for both in zip(performance, assessments, strict=True)]),
-        own_cases=np.array(
-            [decide(*both, alone=True) for both in zip(performance, assessments, strict=True)]
-        ),
-        bounds=bounds, accounts=(), evenness=tuple(sorted(evenness, key=lambda one: one.depth)),
-        lengths=_lengths(scores), retrieved=values_of(scores, RETRIEVED), pool=_pool(scores, info),
-        notes=(
-            *topic_notes(scores, values),
-            *short_lists(np.nanmax(values_of(scores, RETRIEVED), axis=1, initial=0.0), measures),
-            *test_notes(performance),
-            *(f"Left out: {problem}." for problem in problems),
-        ),
-        left_out=tuple(problems), procedure=procedure, policies=scores.policies,
-    )  # fmt: skip
-
-
-def _apart(scores: Scores, pairs: Pairs) -> str:
-    """That no two of the runs have a topic in common, with the topics of the first pair."""
-    a, b = pairs[0].tolist()
-    has = np.count_nonzero(~scores.missing, axis=1).tolist()
-    others = f" (and {len(pairs) - 1:,} more pairs alike)" if len(pairs) > 1 else ""
-    return (
-        f"{scores.runs[a]} has {has[a]} of the {len(scores.topics)} judged topics, {scores.runs[b]} {has[b]},"
-        f" and none in common{others}; expected runs for the same topics"
-    )
-
-
-def _of_common_topics(bounds: PairBounds | None, apart: NDArray[np.bool_]) -> PairBounds | None:
-    """The bounds, not known for pairs without common topics."""
-    if bounds is None or not apart.any():
-        return bounds
-    lower, upper = (np.where(apart, np.nan, side) for side in (bounds.lower, bounds.upper))
-    return replace(bounds, lower=lower, upper=upper, settled=bounds.settled & ~apart)
-
-
-def _evenness(depth: int, table: NDArray[np.float64], tests: PairTests) -> Evenness:
-    return Evenness(depth=depth, shares=mean_over_topics(table), even=~tests.significant_alone)
-
-
-def _shallower(
-    scores: Scores, pairs: Pairs, procedure: Procedure, known: Collection[int]
-) -> Iterator[Evenness]:
-    """Assessment at depths above the deepest that is compared, where it is not known yet.
-
-    Tests that draw would take long for so many: there the paired t test stands in.
-    """
-    drawn = find_test(procedure.test).draws
-    quick = replace(procedure, test="t", correction=None, permutations=None) if drawn else procedure
-    for depth in assessed_depths(scores):
-        if depth not in known and depth < max(known):
-            table = values_of(scores, assessment_measure(depth))
-            yield _evenness(
-                depth, table, quick.apply(table, pairs, apart=without_common_topics(scores, pairs))
-            )
+def _picked(rows: Rows, table: Callable[[int], NDArray[Any]]) -> list[Any]:
+    """What the table of each measure, (pair,), has for some (measure, pair) rows."""
+    tables = {number: table(number).tolist() for number in {number for number, _ in rows}}
+    return [tables[number][pair] for number, pair in rows]
 
 
 def _judged_only(measure: Measure) -> bool:
@@ -496,56 +361,3 @@ def _condensed_as(measure: Measure) -> str | None:
 
 def _basis(measure: Measure) -> Basis:
     return "utility" if measure.definition.basis == "utility" else "recall"
-
-
-def _tested(
-    values: NDArray[np.float64],
-    measure: Measure,
-    pairs: Pairs,
-    runs: Sequence[str],
-    procedure: Procedure,
-    apart: NDArray[np.bool_],
-) -> PairTests | str:
-    """The test of performance; a sentence where there is nothing that it could say of any pair."""
-    try:
-        tests = procedure.apply(values, pairs, procedure.margin, apart)
-    except DataError as problem:
-        return f"{measure}: {problem}"
-    differ = bool((tests.ties < tests.topics).any())
-    omnibus_alone = tests.omnibus is not None and NO_ERROR not in tests.reasons and differ
-    if all(tests.reasons) and not omnibus_alone:
-        a, b = (runs[place] for place in pairs[0].tolist())
-        others = f" (and {len(pairs) - 1:,} more pairs without a test)" if len(pairs) > 1 else ""
-        return f"{measure}, {a} and {b}: {tests.reasons[0]}{others}; nothing to compare"
-    return tests
-
-
-def _same_universe(scores: Scores, measure: Measure) -> bool:
-    """Whether bounds suppose the same documents for all runs, or do not depend on those not retrieved."""
-    return scores.policies.universe == "runs" or measure.definition.basis == "utility"
-
-
-def bounds_of_scores(scores: Scores, measure: Measure, pairs: Pairs) -> PairBounds | None:
-    """Bounds of differences from the bounds of each run by itself; None where the scores have none."""
-    number = scores.measures.index(measure)
-    if scores.bounds is None or scores.bounds.kinds[number] == "none":
-        return None
-    counted = counted_topics(scores.missing, pairs, scores.policies)
-    low, high = scores.bounds.lower[:, number], scores.bounds.upper[:, number]
-    found = separate_bounds(measure, low, high, pairs, counted)
-    return replace(found, closest=not has_closer_bounds(measure))
-
-
-def _lengths(scores: Scores) -> NDArray[np.float64]:
-    """(run,): the mean length of a run's lists, over the topics that it has; 0: none."""
-    retrieved = values_of(scores, RETRIEVED)
-    having = np.count_nonzero(retrieved > 0, axis=1)
-    return np.nansum(retrieved, axis=1) / np.maximum(having, 1)
-
-
-def _pool(scores: Scores, info: Mapping[str, RunInfo] | None) -> Pool | None:
-    if FIRST_UNJUDGED not in scores.measures:
-        return None
-    names = list(zip(scores.runs, scores.tags, strict=True))
-    lengths = np.nan_to_num(values_of(scores, RETRIEVED))
-    return find_pool(values_of(scores, FIRST_UNJUDGED), names, info, lengths=lengths)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare.cases import CASES, UNTESTED
 from sounding.compare.claims import PairTests
 from sounding.compare.comparison import Comparison

@@ -15,6 +15,7 @@ from sounding.compare import student
 from sounding.compare.pairs import Pairs, blocks, differences, grid_decimals
 from sounding.compare.registry import Floats
 from sounding.errors import DataError
+from sounding.wording import plural
 
 FAR = 30.0  # a noncentrality from which SciPy's noncentral t may fail to converge
 MANY = 1e6  # topics from which Student's t is the normal distribution to six digits
@@ -49,7 +50,7 @@ class PairPower:
         lines = [f"paired t test, alpha {self.alpha:g}{shared}, power {self.target:g}"]
         if (~known).any():
             lines.append(
-                f"{np.count_nonzero(~known):,} of {known.size:,} pair{'s' * (known.size > 1)} left out:"
+                f"{np.count_nonzero(~known):,} of {plural(known.size, 'pair')} left out:"
                 " no spread over topics"
             )
         if not known.any():

@@ -14,13 +14,13 @@ from sounding.compare.design import Design, design
 from sounding.compare.notes import short_lists, topic_notes
 from sounding.compare.pairs import Pairs
 from sounding.compare.procedure import Procedure
-from sounding.compare.requests import check_choices, check_request, chosen_pairs
+from sounding.compare.requests import check_choices, check_names, check_request, chosen_pairs
 from sounding.compare.runs import Reading
-from sounding.data.formats import read_qrels
 from sounding.errors import DataError
 from sounding.evaluation import evaluate
 from sounding.measures import Measure, parse_measures
 from sounding.policies import DEFAULT_POLICIES, Policies
+from sounding.scores import Scores
 
 ONE_BY_ONE = ("none", "bh")  # corrections under which a pair may be significant at alpha itself
 
@@ -70,28 +70,18 @@ def design_runs(
     files = Reading() if reading is None else reading
     values_only = replace(policies, unjudged="nonrelevant") if policies.unjudged == "bounds" else policies
     sources = list(runs)
-    scores = evaluate(
-        read_qrels(
-            qrels, format=files.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
-        ),
-        sources, chosen, policies=values_only,
-        run_format=files.run_format, jobs=files.jobs, progress=files.progress,
-    )  # fmt: skip
+    check_names(pair or baselines, sources, files.run_format)
+    judgments = files.judgments(qrels, policies)
+    with files.step(len(sources), "evaluating runs") as progress:
+        scores = evaluate(
+            judgments, sources, chosen, policies=values_only,
+            run_format=files.run_format, jobs=files.jobs, progress=progress or files.progress,
+        )  # fmt: skip
     check_request(scores, chosen)
     pairs = chosen_pairs(scores, chosen, baselines, pair, sources)
     correction = checked_correction(how.test, how.correction, how.alpha, None, None)
-    found = []
-    for measure in chosen:
-        try:
-            found.append(
-                design(
-                    values_of(scores, measure), pairs, alpha=how.alpha,
-                    comparisons=1 if correction in ONE_BY_ONE else len(pairs),
-                    rng=np.random.default_rng(how.seed),
-                )
-            )  # fmt: skip
-        except DataError as problem:
-            raise DataError(f"{measure}: {problem}") from problem
+    comparisons = 1 if correction in ONE_BY_ONE else len(pairs)
+    found = [_designed(scores, measure, pairs, how, comparisons) for measure in chosen]
     values = np.stack([values_of(scores, measure) for measure in chosen], axis=1)
     told = [*topic_notes(scores, values), *short_lists(scores.lengths.max(axis=1, initial=0), chosen)]
     if how.test != "t":
@@ -100,3 +90,16 @@ def design_runs(
         runs=scores.runs, measures=chosen, topics=scores.topics, pairs=pairs, designs=tuple(found),
         correction=correction, notes=tuple(told), procedure=how, policies=policies,
     )  # fmt: skip
+
+
+def _designed(
+    scores: Scores, measure: Measure, pairs: Pairs, procedure: Procedure, comparisons: int
+) -> Design:
+    """What the topics allow by one measure, where so many comparisons share alpha."""
+    try:
+        return design(
+            values_of(scores, measure), pairs, alpha=procedure.alpha, comparisons=comparisons,
+            rng=np.random.default_rng(procedure.seed),
+        )  # fmt: skip
+    except DataError as problem:
+        raise DataError(f"{measure}: {problem}") from problem

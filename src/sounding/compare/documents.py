@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.bounds import Unknowns, bounds
 from sounding.compare.listings import Listings, Numbers
 from sounding.compare.settled import CLOSE, as_asked, bounds_of_pairs, is_additive, worth_of_ranks
@@ -15,6 +16,7 @@ from sounding.errors import DataError
 from sounding.expectation.completions import COUNT_NONRELEVANT
 from sounding.measures import Measure
 from sounding.ranking import Counts, Ranking, Values
+from sounding.wording import plural
 
 SIDES = (1, -1)  # towards run_a, towards run_b
 LARGEST_BATCH = 1 << 21  # judgments of all copies of topics that are held at once
@@ -56,13 +58,13 @@ class Settling:
         if self.unknown:
             return f"How few judgments would settle it is not known: {self.unknown}."
         numbers = ((self.needed_a, run_a), (self.needed_b, run_b))
-        sides = sorted((one for one in numbers if one[0] is not None), key=lambda one: one[0] or 0)
+        sides = sorted(((needed, run) for needed, run in numbers if needed is not None), key=itemgetter(0))
         if not sides:
             return "Cannot be settled by judging documents of these two runs."
         (number, run), *others = sides
         if number == 0:
             return "Settled: no judgment can change the order."
-        told = f"Open: {number:,} judgment{'s' * (number != 1)} would settle it if all turn out for {run}"
+        told = f"Open: {plural(number, 'judgment')} would settle it if all turn out for {run}"
         if others:
             told += f", {others[0][0]:,} if for {others[0][1]}"
         elif self.least:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare import student
 from sounding.compare.pairs import Differences
 from sounding.compare.registry import Floats

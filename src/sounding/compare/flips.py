@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare.pairs import Differences, blocks, differences
 from sounding.compare.registry import Floats, Outcome, Request, pair_test
 

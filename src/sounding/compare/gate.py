@@ -13,6 +13,7 @@ from typing import Literal
 from sounding.compare.cases import MEANING
 from sounding.compare.p_values import p_is
 from sounding.errors import DataError, UnknownNameError
+from sounding.wording import plural
 
 Condition = Literal["worse", "weak", "unsettled"]
 
@@ -69,7 +70,7 @@ class Verdict:
         return PASSED if self.passed else EXIT_CODES[self.failures[0].condition]
 
     def __str__(self) -> str:
-        count = f"{self.compared} comparison{'s' * (self.compared != 1)}"
+        count = f"{plural(self.compared, 'comparison')}"
         if self.passed:
             return f"passed: {count}, none {' or '.join(self.conditions)}"
         return "\n".join(failure.sentence for failure in self.failures)

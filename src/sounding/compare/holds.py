@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from sounding.arrays import NDArray
 
 CONCLUSIONS = {1: "better", -1: "worse", 0: "not distinguished"}  # run_a of the pair is ...
 FOUND = {1: "finds {run} better", -1: "finds {run} worse", 0: "finds no difference"}

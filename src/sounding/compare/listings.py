@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.align import POOLED, Judged, align, matches, order_documents, topic_rows
+from sounding.arrays import NDArray
 from sounding.compare.pairs import Pairs
 from sounding.data.tables import Run
 from sounding.data.tokens import Words, same_words

@@ -13,16 +13,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare.listings import Listed, Listings, Numbers
 from sounding.compare.pairs import Pairs
 from sounding.ranking import Values
+from sounding.workers import Progress
 
 Table = NDArray[np.float64]
 
 
-def margins(listings: Listings, pairs: Pairs, *, k: int | None, level: float) -> tuple[Table, Table]:
+def margins(
+    listings: Listings, pairs: Pairs, *, k: int | None, level: float, progress: Progress | None = None
+) -> tuple[Table, Table]:
     """(pair, topic): the margin of run_a over run_b, and that of run_b over run_a.
 
     A difference of sums is never less than its margin: what is judged, less all that the unjudged
@@ -42,6 +45,8 @@ def margins(listings: Listings, pairs: Pairs, *, k: int | None, level: float) ->
     for (number, unjudged, there), (_, judged, judged_there) in meetings:
         new = depths.above_in_both(unjudged, there)
         shared[number] = depths.rise(new, depths.above_in_both(judged, judged_there))
+        if progress:
+            progress(1)
     first, second = pairs[:, 0], pairs[:, 1]
     present = sums[first] - sums[second]
     return present - (rises[second] - shared), -present - (rises[first] - shared)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sounding.compare.claims import PairTests
 from sounding.measures import Measure
 from sounding.scores import FEW_TOPICS, Scores
+from sounding.wording import plural
 
 NAMED = 5  # runs that a note names before it counts the others
 
@@ -30,7 +31,7 @@ def topic_notes(scores: Scores, values: NDArray[np.float64]) -> Iterator[str]:
         lacking = [(run, count) for run, count in zip(scores.runs, counts, strict=True) if count]
         lacking.sort(key=lambda row: -row[1])
         yield (
-            f"{len(lacking)} run{'s' * (len(lacking) > 1)} lack{'s' * (len(lacking) == 1)} some of the"
+            f"{plural(len(lacking), 'run')} lack{'s' * (len(lacking) == 1)} some of the"
             f" {topics} judged topics, which count as 0 and as not judged: {_named(lacking)}."
         )
 
@@ -67,5 +68,5 @@ def test_notes(performance: Sequence[PairTests]) -> Iterator[str]:
     for note in dict.fromkeys(note for tests in performance for note in tests.notes):
         told.setdefault(note.partition(":")[0], []).append(note)
     for first, *others in told.values():
-        more = f"; by {len(others)} more measure{'s' * (len(others) > 1)} it is much the same" * bool(others)
+        more = f"; by {plural(len(others), 'more measure')} it is much the same" * bool(others)
         yield f"{first[0].upper()}{first[1:]}{more}."

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare.claims import PairTests, check_choices, test_pairs
 from sounding.compare.flips import interval_flips
 from sounding.compare.multiplicity import find_correction

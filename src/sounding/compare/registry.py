@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare.pairs import Differences, Pairs, blocks, differences
 from sounding.errors import UnknownNameError
 

@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare.pairs import Pairs, all_pairs, baseline_pairs
-from sounding.data.sources import plain_name
+from sounding.data.sources import plain_name, run_names
+from sounding.data.tags import quick_tag
 from sounding.errors import DataError, UnknownNameError
 from sounding.measures import Measure
 from sounding.policies import Policies
 from sounding.scores import FEW_TOPICS, Scores
+from sounding.wording import plural
 
 
 def comparable(measures: Sequence[Measure]) -> tuple[tuple[Measure, ...], tuple[Measure, ...]]:
@@ -56,7 +58,7 @@ def check_request(scores: Scores, measures: Sequence[Measure]) -> None:
     if topics < 2:
         named = f", {scores.topics[0]!r}" if topics else ""
         raise DataError(
-            f"{topics} judged topic{'s' * (topics != 1)}{named}: a comparison needs at least 2 topics,"
+            f"{plural(topics, 'judged topic')}{named}: a comparison needs at least 2 topics,"
             f" and {FEW_TOPICS} to mean much"
         )
 
@@ -89,14 +91,31 @@ def chosen_pairs(
 
 def find_run(scores: Scores, name: str, sources: Sequence[Any] = ()) -> int:
     """The place of a run, by its name, by a tag that only it has, or by its file with or without folders."""
-    if name in scores.runs:
-        return scores.runs.index(name)
-    if scores.tags.count(name) == 1:
-        return scores.tags.index(name)
+    return _place(name, scores.runs, scores.tags, sources)
+
+
+def check_names(names: Sequence[str], sources: Sequence[Any], run_format: str | None = None) -> None:
+    """An error for a run that is not there, before any is evaluated.
+
+    Where only reading the runs shows what they are called, it waits until then.
+    """
+    tags = [quick_tag(source, run_format) for source in sources] if names else []
+    known = [tag for tag in tags if tag is not None]
+    if len(known) == len(tags):
+        runs = run_names(sources, known)
+        for name in names:
+            _place(name, runs, known, sources)
+
+
+def _place(name: str, runs: Sequence[str], tags: Sequence[str], sources: Sequence[Any]) -> int:
+    if name in runs:
+        return runs.index(name)
+    if tags.count(name) == 1:
+        return tags.index(name)
     files = [place for place, source in enumerate(sources) if name in _file_names(source)]
-    if len(files) == 1 and len(sources) == len(scores.runs):
+    if len(files) == 1 and len(sources) == len(runs):
         return files[0]
-    raise UnknownNameError("run", name, scores.runs)
+    raise UnknownNameError("run", name, runs)
 
 
 def _file_names(source: Any) -> tuple[str, ...]:

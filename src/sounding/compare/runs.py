@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,15 +11,16 @@ import numpy as np
 
 from sounding.align import prepare
 from sounding.compare.cases import FIRST_UNJUDGED, assessment_measures
-from sounding.compare.comparison import Account, Comparison, bounds_of_scores, compared
+from sounding.compare.comparison import Account, Comparison
 from sounding.compare.documents import what_would_settle
 from sounding.compare.listings import Listings
 from sounding.compare.pairs import Pairs
 from sounding.compare.procedure import Procedure
-from sounding.compare.requests import check_choices, check_request, chosen_pairs
-from sounding.compare.settled import bounds_of_pairs
+from sounding.compare.requests import check_choices, check_names, check_request, chosen_pairs
+from sounding.compare.scores import bounds_of_scores, compared
+from sounding.compare.settled import PairBounds, bounds_of_pairs
 from sounding.compare.telling import telling_documents
-from sounding.data.formats import read_qrels
+from sounding.data.formats import read_qrels, run_sources
 from sounding.data.reading import read_one
 from sounding.data.simulation import RunInfo
 from sounding.data.sources import STDIN
@@ -28,7 +30,7 @@ from sounding.measures import Measure, parse_measures
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.scores import Scores
 from sounding.uncertainty import value_bounds
-from sounding.workers import Progress
+from sounding.workers import Bars, Progress
 
 TOPICS = 5  # whose documents are looked at where one pair is explained
 MOST_DOCUMENTS = 100_000_000  # of all runs: more are not held in memory for all pairs
@@ -37,12 +39,26 @@ MOST_MEETINGS = 1_000_000_000  # documents of one run looked up in another, over
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How files are read: formats where they are not recognised, processes, and who hears of progress."""
+    """How files are read: formats where they are not recognised, processes, and who hears of progress.
+
+    `progress` hears of the runs; `bars` give somebody to every step of the work.
+    """
 
     qrels_format: str | None = None
     run_format: str | None = None
     jobs: int | None = 1
     progress: Progress | None = None
+    bars: Bars | None = None
+
+    def judgments(self, qrels: Any, policies: Policies) -> Qrels:
+        """The judgments under the policies for what is repeated or no whole number."""
+        return read_qrels(
+            qrels, format=self.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
+        )
+
+    def step(self, items: int, label: str) -> AbstractContextManager[Progress | None]:
+        """Who hears of one step; None: nobody does."""
+        return nullcontext() if self.bars is None else self.bars(items, label)
 
 
 def compare_runs(
@@ -75,8 +91,9 @@ def compare_runs(
     files = Reading() if reading is None else reading
     # Standard input can be read once, and runs may be read again.
     sources = [_read(run, policies, files) if run == STDIN else run for run in runs]
-    judgments = _judgments(qrels, policies, files)
+    judgments = files.judgments(qrels, policies)
     if scores is None:
+        check_names(pair or baselines, sources, files.run_format)
         scores = scores_to_compare(
             judgments, sources, chosen, policies=policies, reading=files, bounded=settled
         )
@@ -85,9 +102,10 @@ def compare_runs(
     if scores.bounds is None or not settled:
         return compared(scores, chosen, pairs, (None,) * len(chosen), how, info)
     apart = not (baselines or pair) and _too_many(scores, pairs)
-    if apart and policies.universe == "runs":
-        bounds = tuple(bounds_of_scores(scores, measure, pairs) for measure in chosen)
-        return compared(scores, chosen, pairs, bounds, how, info)
+    if (
+        apart and policies.universe == "runs"
+    ):  # the runs' own bounds, which are there already, suppose the same
+        return compared(scores, chosen, pairs, _bounds_apart(scores, chosen, pairs), how, info)
     listings = Listings.of(
         [_read(source, policies, files) for source in sources],
         prepare(judgments, scores.policies),
@@ -95,17 +113,27 @@ def compare_runs(
     )
     if apart:
         shared = value_bounds(listings.rankings, listings.outside(), scores.measures, scores.policies)
-        again = replace(scores, bounds=shared)
-        bounds = tuple(bounds_of_scores(again, measure, pairs) for measure in chosen)
+        bounds = _bounds_apart(replace(scores, bounds=shared), chosen, pairs)
         return compared(scores, chosen, pairs, bounds, how, info)
-    kinds = dict(zip(scores.measures, scores.bounds.kinds, strict=True))
-    bounds = tuple(
-        None if kinds[measure] == "none" else bounds_of_pairs(measure, listings, pairs) for measure in chosen
-    )
+    bounds = _bounds_of_differences(scores, chosen, pairs, listings, files)
     found = compared(scores, chosen, pairs, bounds, how, info)
-    if pair is None:
-        return found
-    return replace(found, accounts=tuple(_accounts(found, listings)))
+    return found if pair is None else replace(found, accounts=tuple(_accounts(found, listings)))
+
+
+def _bounds_apart(scores: Scores, measures: Sequence[Measure], pairs: Pairs) -> tuple[PairBounds | None, ...]:
+    """By every measure, bounds of differences from the bounds of each run."""
+    return tuple(bounds_of_scores(scores, measure, pairs) for measure in measures)
+
+
+def _bounds_of_differences(
+    scores: Scores, measures: Sequence[Measure], pairs: Pairs, listings: Listings, reading: Reading
+) -> tuple[PairBounds | None, ...]:
+    """By every measure that has bounds, those of the differences themselves, document by document."""
+    kinds = {} if scores.bounds is None else dict(zip(scores.measures, scores.bounds.kinds, strict=True))
+    bounded = [measure for measure in measures if kinds[measure] != "none"]
+    with reading.step(len(bounded) * len(pairs), "bounding differences") as progress:
+        found = {measure: bounds_of_pairs(measure, listings, pairs, progress=progress) for measure in bounded}
+    return tuple(found.get(measure) for measure in measures)
 
 
 def scores_to_compare(
@@ -119,21 +147,17 @@ def scores_to_compare(
 ) -> Scores:
     """The measures and, behind them, all that a comparison of the runs by them needs."""
     files = Reading() if reading is None else reading
-    judgments = _judgments(qrels, policies, files)
-    parts = [
-        evaluate(
-            judgments, runs, wanted, policies=under,
-            run_format=files.run_format, jobs=files.jobs, progress=files.progress,
-        )
-        for under, wanted in evaluations(measures, policies, bounded=bounded).items()
-    ]  # fmt: skip
+    judgments = files.judgments(qrels, policies)
+    needed = evaluations(measures, policies, bounded=bounded)
+    with files.step(len(needed) * len(run_sources(runs)), "evaluating runs") as progress:
+        parts = [
+            evaluate(
+                judgments, runs, wanted, policies=under,
+                run_format=files.run_format, jobs=files.jobs, progress=progress or files.progress,
+            )
+            for under, wanted in needed.items()
+        ]  # fmt: skip
     return _joined(parts)
-
-
-def _judgments(qrels: Any, policies: Policies, reading: Reading) -> Qrels:
-    return read_qrels(
-        qrels, format=reading.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
-    )
 
 
 def _too_many(scores: Scores, pairs: Pairs) -> bool:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.align import Judged
+from sounding.arrays import NDArray
 from sounding.bounds import Unknowns, bounds
 from sounding.bounds.unjudged import scale
 from sounding.compare.listings import Listed, Listings
@@ -28,6 +28,7 @@ from sounding.ranking import Counts, Judgments, Ranking, Values
 from sounding.scores import GEOMETRIC_FLOOR, ValueBounds
 from sounding.uncertainty import value_bounds as bounds_of_values
 from sounding.universe import cap
+from sounding.workers import Progress
 
 Kind = Literal["difference", "rule", "separate"]
 Table = NDArray[np.float64]  # (pair, topic), or (run, topic)
@@ -71,18 +72,27 @@ def pair_bounds(
 
 
 def bounds_of_pairs(
-    measure: Measure, listings: Listings, pairs: Pairs, value_bounds: ValueBounds | None = None
+    measure: Measure,
+    listings: Listings,
+    pairs: Pairs,
+    value_bounds: ValueBounds | None = None,
+    *,
+    progress: Progress | None = None,
 ) -> PairBounds:
-    """What `pair_bounds` gives, for listings that are there already."""
+    """What `pair_bounds` gives, for listings that are there already; `progress` is told of pairs."""
     if measure.definition.aggregate == "text":
         raise DataError(f"{measure} gives a text, and texts have no difference")
     measure = as_asked(measure, listings.policies)
-    if is_additive(measure, listings):
-        return _by_difference(measure, listings, pairs)
-    own = _own_bounds(measure, listings, value_bounds)
     if _has_rule(measure):
-        return _by_rule(measure, listings, pairs, own)
-    return separate_bounds(measure, own.lower, own.upper, pairs, _known(listings, pairs))
+        return _by_rule(measure, listings, pairs, _own_bounds(measure, listings, value_bounds), progress)
+    if is_additive(measure, listings):
+        found = _by_difference(measure, listings, pairs)
+    else:
+        own = _own_bounds(measure, listings, value_bounds)
+        found = separate_bounds(measure, own.lower, own.upper, pairs, _known(listings, pairs))
+    if progress:
+        progress(len(pairs))
+    return found
 
 
 def as_asked(measure: Measure, policies: Policies) -> Measure:
@@ -218,14 +228,16 @@ def _has_rule(measure: Measure) -> bool:
     return measure.k is None or measure.get("norm") in ("a", "b")
 
 
-def _by_rule(measure: Measure, listings: Listings, pairs: Pairs, own: _OwnBounds) -> PairBounds:
+def _by_rule(
+    measure: Measure, listings: Listings, pairs: Pairs, own: _OwnBounds, progress: Progress | None
+) -> PairBounds:
     """The rule of Carterette, Allan & Sitaraman (2006), Equation 3, made valid for means over topics.
 
     The margin N is the least that the difference of the two sums of precisions can be. On a topic with
     R relevant documents the difference is then at least N / R, for any R from those judged to those
     possible. The runs' own bounds are taken where they say more.
     """
-    margin_a, margin_b = margins(listings, pairs, k=measure.k, level=measure.get("rel"))
+    margin_a, margin_b = margins(listings, pairs, k=measure.k, level=measure.get("rel"), progress=progress)
     known_relevant = listings.judgments.relevant(measure.get("rel"))
     more = listings.may_be_relevant()
     at_most = cap(measure, listings.rankings[0], listings.policies, listings.deepest)

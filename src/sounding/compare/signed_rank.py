@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare.flips import enumerate_flips, share_as_extreme
 from sounding.compare.pairs import Differences, blocks
 from sounding.compare.registry import Floats, Outcome, Request, pair_test

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from sounding.arrays import NDArray
 
 Floats = NDArray[np.float64]
 Degrees = NDArray[np.int64] | int

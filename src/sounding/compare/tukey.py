@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare.anova import NO_ERROR, pooled_t, two_way
 from sounding.compare.pairs import blocks
 from sounding.compare.registry import Floats, Outcome, Request, pair_test

@@ -25,10 +25,10 @@ def read_attributes(source: str | Path) -> list[tuple[str, str]]:
     first = grid.texts(0)
     header = first if first[0].lower() in ("topic", "query", "query-id", "query_id", "qid") else None
     width = len(first) if header else 2
-    wrong = (grid.count != width).nonzero()[0]
+    wrong = (grid.size != width).nonzero()[0]
     problems.add(
         grid.lines[wrong],
-        lambda i: f"{int(grid.count[wrong[i]])} columns; expected {width}: topic and its attributes",
+        lambda i: f"{int(grid.size[wrong[i]])} columns; expected {width}: topic and its attributes",
     )
     problems.refuse()
     records = range(1 if header else 0, len(grid.first))

@@ -6,10 +6,10 @@ read, and repeated documents found, by the same functions that read TREC's own f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -52,13 +52,12 @@ _ROLES: dict[Kind, tuple[str, ...]] = {
 VALUE: dict[Kind, str] = {"run": "score", "qrels": "grade"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Records:
+class Records(NamedTuple):
     """One row a retrieved or judged document: the columns by what they hold, as the source spells them."""
 
     columns: dict[str, Tokens]  # the keys are those of NAMES
     lines: Places | None = None  # the line of every row, from 1; None: row i stands in line i + 1
-    numbers: dict[str, Numbers] = field(default_factory=dict)  # columns that hold finite numbers, no texts
+    numbers: Mapping[str, Numbers] = MappingProxyType({})  # columns that hold finite numbers, no texts
 
 
 def folded(name: str) -> str:

@@ -44,6 +44,14 @@ if TYPE_CHECKING:
     import polars
 
 GROUP = 1 << 20  # rows that Parquet keeps together: what is skipped, or read, at once
+PARQUET = (".parquet", ".parq", ".pq")
+PACKED = (".gz", ".bz2", ".xz", ".zst")
+# Suffixes of formats that are not written; any other is part of a name, such as input.bm25.
+OTHER_FORMATS = frozenset({
+    ".csv", ".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".toml", ".xml", ".html", ".md", ".tex", ".pdf",
+    ".docx", ".xlsx", ".ods", ".arrow", ".feather", ".ipc", ".avro", ".orc", ".h5", ".pkl", ".pickle", ".npy",
+    ".npz", ".db", ".sqlite", ".duckdb", ".zip", ".tar",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +120,10 @@ def convert(
     `ranks` the rank column is left out, and TREC's text gets ranks from 1.
     """
     path = located(target)
-    form = to or ("parquet" if path.suffix.lower() in (".parquet", ".parq", ".pq") else "trec")
+    form = to or ("parquet" if path.suffix.lower() in PARQUET else "trec")
     if form not in ("parquet", "trec"):
         raise UnknownNameError("format to convert to", form, ("parquet", "trec"))
+    check_target(target, to)
     shape = _shape(source, format)
     if (kind or _kind(source, shape)) == "qrels":
         grouped = shape.form == "trec" or not shape.names.isdisjoint(NAMES["group"])
@@ -129,6 +138,20 @@ def convert(
             _write_table(blocks, tag, path, with_ranks=with_ranks)
         else:
             _write_text(blocks, tag, path)
+
+
+def check_target(target: str | Path, to: str | None = None) -> None:
+    """An error where the name of a file promises what is not written."""
+    suffixes = [suffix.lower() for suffix in Path(target).suffixes]
+    packed = bool(suffixes) and suffixes[-1] in PACKED
+    promised = "".join(suffixes[-2:-1] if packed else suffixes[-1:])
+    if packed and (to == "parquet" or promised in PARQUET):
+        raise DataError(f"{target}: Parquet is compressed by itself; leave {suffixes[-1]!r} out")
+    if to is None and promised in OTHER_FORMATS:
+        raise DataError(
+            f"{target}: {promised!r} is not written; use .parquet, or .txt for TREC's text, or say what to"
+            " write and keep the name"
+        )
 
 
 def _without_idle_groups(qrels: Qrels) -> Qrels:

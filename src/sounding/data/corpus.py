@@ -20,11 +20,14 @@ from sounding.data.sources import find_files
 from sounding.errors import FormatError
 
 IDS = ("_id", "id", "docno", "doc_id", "docid")  # members of a JSON line that may hold the doc id
+TITLES = ("title", "headline")  # members that may hold the title
 NOT_TEXT = (*IDS, "url", "metadata")
 
 _OPEN = re.compile(r"<doc(\s[^<>]*)?>", re.IGNORECASE)
 _CLOSE = re.compile(r"</doc\s*>", re.IGNORECASE)
 _NUMBER = re.compile(r"<docno>(.*?)</docno>", re.IGNORECASE | re.DOTALL)
+_TITLE = re.compile(r"<(title|headline|doctitle|hl|ti|ttl)(?:\s[^<>]*)?>", re.IGNORECASE)
+_HEAD = re.compile(r"<(head)>(?=[^<>]*</head)", re.IGNORECASE)  # a headline; that of HTML has elements in it
 _TAG = re.compile(r"<[^<>]*>")
 _OPENERS = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ", lzma.open))
 
@@ -34,6 +37,7 @@ class Document(NamedTuple):
 
     doc: str
     text: str
+    title: str = ""  # with which the text begins; empty: nothing says what the title is
 
 
 def read_corpus(sources: Iterable[str | Path], wanted: Collection[str] | None = None) -> Iterator[Document]:
@@ -90,8 +94,7 @@ def _json_lines(
             if doc is None:
                 raise FormatError(source, number, f"no doc id; expected one of {', '.join(IDS)}")
             if wanted is None or doc in wanted:
-                parts = [str(value) for key, value in entry.items() if key not in NOT_TEXT]
-                yield Document(doc, " ".join(parts))
+                yield _of_entry(doc, entry)
         line = rest.readline()
         number += 1
 
@@ -102,6 +105,21 @@ def _id(entry: object) -> str | None:
         return None
     found = next((entry[name] for name in IDS if name in entry), None)
     return None if found is None else str(found)
+
+
+def _of_entry(doc: str, entry: dict[str, object]) -> Document:
+    """The document of a JSON line: its title first, then all else that is text."""
+    name = next((name for name in TITLES if one_line(entry.get(name))), "")
+    title = one_line(entry.get(name))
+    rest = [
+        str(value) for key, value in entry.items() if value not in (None, "") and key not in (*NOT_TEXT, name)
+    ]
+    return Document(doc, " ".join([title, *rest] if title else rest), title)
+
+
+def one_line(value: object) -> str:
+    """A text without breaks and double blanks; empty: there is none."""
+    return " ".join(value.split()) if isinstance(value, str) else ""
 
 
 def _markup(
@@ -130,4 +148,32 @@ def _document(source: str, line: int, text: str) -> Document:
     if number is None:
         raise FormatError(source, line, "a document without an id; expected <DOCNO>")
     body = text[: number.start()] + text[number.end() :]
-    return Document(number[1].strip(), html.unescape(_TAG.sub(" ", body)).strip())
+    found = element(body, _TITLE) or element(body, _HEAD)
+    title = "" if found is None else one_line(_without_tags(found.inside))
+    rest = _without_tags(body if found is None or not title else found.around)
+    return Document(number[1].strip(), f"{title}\n{rest}".strip(), title)
+
+
+class Element(NamedTuple):
+    """What stands between the tags of an element, and the rest of the text."""
+
+    inside: str
+    around: str
+
+
+def element(markup: str, opening: re.Pattern[str]) -> Element | None:
+    """The first element whose opening tag, with the name for its first group, fits; None: there is none.
+
+    One that does not end is none: looking for the ends of all of them would take for ever in a bad text.
+    """
+    begin = opening.search(markup)
+    if begin is None:
+        return None
+    end = re.compile(rf"</{begin[1]}\s*>", re.IGNORECASE).search(markup, begin.end())
+    if end is None:
+        return None
+    return Element(markup[begin.end() : end.start()], markup[: begin.start()] + markup[end.end() :])
+
+
+def _without_tags(markup: str) -> str:
+    return html.unescape(_TAG.sub(" ", markup))

@@ -6,7 +6,7 @@ through the csv module, which also allows separators and line ends inside a fiel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,19 +26,18 @@ _HEADERS: dict[Kind, dict[int, tuple[str, ...]]] = {
 }  # what the columns of a table without header are, by their number
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Grid:
+class Grid(NamedTuple):
     """All fields of a table, record after record: record r has fields[first[r]:][:count[r]]."""
 
     fields: Tokens
     first: Places
-    count: Places
+    size: Places
     lines: Places  # the line in which each record starts, from 1
 
     def texts(self, record: int) -> list[str]:
         """The fields of one record."""
         begin = int(self.first[record])
-        return self.fields[begin : begin + int(self.count[record])].texts()
+        return self.fields[begin : begin + int(self.size[record])].texts()
 
     def column(self, number: int) -> Tokens:
         """One field of every record."""
@@ -46,7 +45,7 @@ class Grid:
 
     def keep(self, chosen: Places) -> Grid:
         """Some of the records."""
-        return Grid(self.fields, self.first[chosen], self.count[chosen], self.lines[chosen])
+        return Grid(self.fields, self.first[chosen], self.size[chosen], self.lines[chosen])
 
 
 def read_delimited(content: Content, kind: Kind, problems: Problems) -> Records | None:
@@ -70,12 +69,12 @@ def read_delimited(content: Content, kind: Kind, problems: Problems) -> Records 
         places = _places_without_header(grid, kind, problems)
     if not places:
         return None
-    wrong = (grid.count != width).nonzero()[0]
+    wrong = (grid.size != width).nonzero()[0]
     problems.add(
         grid.lines[wrong],
-        lambda i: f"{_counted(int(grid.count[wrong[i]]))} where the first line has {width}",
+        lambda i: f"{_counted(int(grid.size[wrong[i]]))} where the first line has {width}",
     )
-    grid = grid.keep((grid.count == width).nonzero()[0])
+    grid = grid.keep((grid.size == width).nonzero()[0])
     return Records({role: grid.column(place) for role, place in places.items()}, grid.lines)
 
 
@@ -191,7 +190,7 @@ def _split_quoted(content: Content, separator: str, problems: Problems) -> Grid:
 
 def _places_without_header(grid: Grid, kind: Kind, problems: Problems) -> dict[str, int]:
     known = _HEADERS[kind]
-    width, line = int(grid.count[0]), int(grid.lines[0])
+    width, line = int(grid.size[0]), int(grid.lines[0])
     shapes = " or ".join(" ".join(names) for names in known.values())
     if width not in known:
         seen = ", ".join(map(repr, grid.texts(0)))
@@ -219,7 +218,7 @@ def _places_without_header(grid: Grid, kind: Kind, problems: Problems) -> dict[s
 
 def _counts_ranks(grid: Grid) -> bool:
     """Whether the third column numbers the documents of every topic from 1 upwards, as MS MARCO's runs do."""
-    if len(grid.count) < 2 or (grid.count != 3).any():
+    if len(grid.size) < 2 or (grid.size != 3).any():
         return False
     values, _ = parse_numbers(grid.column(2))
     topics = grid.column(0).words()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,14 +20,17 @@ class Problem(NamedTuple):
     lines: tuple[int, ...]  # the first few lines that have it
 
 
-@dataclass(slots=True)
 class Problems:
     """What is wrong with one source."""
 
-    source: str
-    found: list[Problem] = field(default_factory=list)
-    lines_before: int = 0  # where only a part of a file is read: how many lines stand before it
-    own_lines: NDArray[np.int64] | None = None  # or the line in the file of every line that is read
+    def __init__(
+        self, source: str, *, lines_before: int = 0, own_lines: NDArray[np.int64] | None = None
+    ) -> None:
+        """Where only a part of a file is read: how many lines stand before it, or the line of each."""
+        self.source = source
+        self.found: list[Problem] = []
+        self.lines_before = lines_before
+        self.own_lines = own_lines
 
     def line(self, number: int) -> int:
         """The line of the file that was read as this one."""

@@ -28,8 +28,8 @@ from statistics import NormalDist
 from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.data.tables import Qrels, Run, byte_order
 from sounding.data.tokens import Tokens
 from sounding.errors import DataError

@@ -18,6 +18,7 @@ from sounding.depth.rankings import Rankings
 from sounding.depth.ratios import is_quick
 from sounding.measures import parse
 from sounding.scores import FEW_TOPICS, mean_over_topics
+from sounding.wording import plural
 
 EARLY = 10  # where Baillie et al. put the runs in order, by AP
 
@@ -71,7 +72,7 @@ def notes_on(
     """What a reader should be warned of."""
     topics = len(rankings.judgments.topics)
     if topics < FEW_TOPICS:
-        seen = f"{topics} topic{'s' * (topics != 1)}"
+        seen = f"{plural(topics, 'topic')}"
         yield f"Only {seen}, fewer than {FEW_TOPICS}: differences may well be chance."
     lacking = sum(bool(ranking.missing.any()) for ranking in rankings.plain)
     if lacking:

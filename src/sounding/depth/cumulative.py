@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.ranking import Counts, Ranking, Values
 
 Table = NDArray[np.float64]  # (k, topic): row i holds what the first i + 1 ranks give

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare.depths import single_measure
 from sounding.depth import binary_curves, graded_curves, reader_curves  # noqa: F401 - they register themselves
 from sounding.depth.cumulative import CURVES, NoCumulativeFormError, Table

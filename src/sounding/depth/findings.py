@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding import __version__
 from sounding.agreement import MostPlaces
+from sounding.arrays import NDArray
 from sounding.compare.scenarios import Pool
 from sounding.depth.curves import name_of
 from sounding.measures import Measure

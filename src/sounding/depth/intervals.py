@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare.anova import comparison_half_width, one_way, two_way
 from sounding.compare.cases import UNTESTED, Cases, decide
 from sounding.compare.claims import PairTests

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.agreement import MostPlaces, coefficients, most_places, rank_agreement, rbo_of_values
+from sounding.arrays import NDArray
 from sounding.depth.volatility import DIGITS
 
 Floats = NDArray[np.float64]

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.agreement import agreement_matrix, find_coefficient, most_places
 from sounding.agreement.orders import on_a_grid
+from sounding.arrays import NDArray
 from sounding.compare.pairs import Pairs, all_pairs
 from sounding.compare.procedure import Procedure
 from sounding.compare.requests import check_choices

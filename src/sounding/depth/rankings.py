@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.align import align, matches, prepare, treat_unjudged
+from sounding.arrays import NDArray
 from sounding.compare.runs import Reading
 from sounding.data.reading import check_topics, map_runs
 from sounding.data.tables import Qrels, Run

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare import student
 from sounding.compare.claims import PairTests, check_choices
 from sounding.compare.multiplicity import CORRECTIONS

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from sounding.depth.cumulative import Table, curve, cuts, looked_at, placed, sha
 from sounding.measures.graded import DcgForm, Gains, scaled
 from sounding.measures.utility import gains_above_zero, insq_weights, rank_numbers, rbp_gain, rbp_weight
 from sounding.ranking import Ranking, Values
+
+GainCurve = TypeVar("GainCurve", bound=Callable[..., Table])
 
 
 @curve("RBP")
@@ -70,10 +73,23 @@ def _reading(stops: Table) -> Table:
     return reading
 
 
-def _gains(run: Ranking, depth: int, min_rel: float, max_rel: float | None) -> Table:
-    """(rank, topic): gains from 0 at `min_rel` to 1 at `max_rel`."""
-    hit, gain = gains_above_zero(run, depth, min_rel, max_rel)
-    return placed(hit.topic, hit.rank, gain, depth, len(run.topics))
+def gain_curve(name: str) -> Callable[[GainCurve], GainCurve]:
+    """Register a cumulative form that asks a run for nothing but its gains.
+
+    They are (rank, topic), from 0 at `min_rel` to 1 at `max_rel`.
+    """
+
+    def register(function: GainCurve) -> GainCurve:
+        @curve(name)
+        def of_run(
+            run: Ranking, depth: int, *, min_rel: float = 0, max_rel: float | None = None, **parameters: Any
+        ) -> Table:
+            hit, gain = gains_above_zero(run, depth, min_rel, max_rel)
+            return function(placed(hit.topic, hit.rank, gain, depth, len(run.topics)), **parameters)
+
+        return function
+
+    return register
 
 
 def _mean_gain(weight: Table | Values, gain: Table) -> Table:
@@ -82,58 +98,28 @@ def _mean_gain(weight: Table | Values, gain: Table) -> Table:
     return share(np.cumsum(weights * gain, axis=0), np.cumsum(weights, axis=0))
 
 
-@curve("SDCG")
-def scaled_discounted_cumulative_gain(
-    run: Ranking,
-    depth: int,
-    *,
-    dcg: Literal["log2", "zipf", "jk"] = "log2",
-    min_rel: float = 0,
-    max_rel: float | None = None,
-) -> Table:
+@gain_curve("SDCG")
+def scaled_discounted_cumulative_gain(gain: Table, *, dcg: Literal["log2", "zipf", "jk"] = "log2") -> Table:
     """Mean gain under the discounts as weights."""
-    return _mean_gain(DcgForm(dcg).discount(rank_numbers(depth)), _gains(run, depth, min_rel, max_rel))
+    return _mean_gain(DcgForm(dcg).discount(rank_numbers(len(gain))), gain)
 
 
-@curve("INSQ")
-def insq(
-    run: Ranking,
-    depth: int,
-    *,
-    T: float = 1,  # noqa: N803
-    min_rel: float = 0,
-    max_rel: float | None = None,
-) -> Table:
+@gain_curve("INSQ")
+def insq(gain: Table, *, T: float = 1) -> Table:  # noqa: N803
     """Mean gain under the weights of INSQ."""
-    return _mean_gain(insq_weights(depth, T), _gains(run, depth, min_rel, max_rel))
+    return _mean_gain(insq_weights(len(gain), T), gain)
 
 
-@curve("INST")
-def inst(
-    run: Ranking,
-    depth: int,
-    *,
-    T: float = 1,  # noqa: N803
-    min_rel: float = 0,
-    max_rel: float | None = None,
-) -> Table:
+@gain_curve("INST")
+def inst(gain: Table, *, T: float = 1) -> Table:  # noqa: N803
     """Mean gain of a reader who goes on with chance ((a - 1) / a)^2, a = i + 2T - gained so far."""
-    gain = _gains(run, depth, min_rel, max_rel)
-    a = cuts(depth) + 2 * T - np.cumsum(gain, axis=0)
+    a = cuts(len(gain)) + 2 * T - np.cumsum(gain, axis=0)
     return _mean_gain(_reading(1 - ((a - 1) / a) ** 2), gain)
 
 
-@curve("BPM")
-def bejeweled_player_model(
-    run: Ranking,
-    depth: int,
-    *,
-    T: float = 1,  # noqa: N803
-    min_rel: float = 0,
-    max_rel: float | None = None,
-) -> Table:
+@gain_curve("BPM")
+def bejeweled_player_model(gain: Table, *, T: float = 1) -> Table:  # noqa: N803
     """Mean gain as far as the reader goes, who stops where T is gained."""
-    gain = _gains(run, depth, min_rel, max_rel)
     gained = np.cumsum(gain, axis=0)
     enough = gained >= T * (1 - 1e-12)  # sums of thirds and the like reach T but for rounding
     going = np.ones(enough.shape, np.bool_)
@@ -141,43 +127,29 @@ def bejeweled_player_model(
     return np.cumsum(gain * going, axis=0) / np.cumsum(going, axis=0)
 
 
-@curve("NERR8")
-def nearly_err_truncated(
-    run: Ranking, depth: int, *, min_rel: float = 0, max_rel: float | None = None
-) -> Table:
+@gain_curve("NERR8")
+def nearly_err_truncated(gain: Table) -> Table:
     """Mean gain of a reader who stops with the chance of each gain."""
-    return _cascade(run, np.ones(depth), min_rel, max_rel)
+    return _cascade(np.ones(len(gain)), gain)
 
 
-@curve("NERR9")
-def nearly_err_discounted(
-    run: Ranking, depth: int, *, min_rel: float = 0, max_rel: float | None = None
-) -> Table:
+@gain_curve("NERR9")
+def nearly_err_discounted(gain: Table) -> Table:
     """The same with weights 1 / rank."""
-    return _cascade(run, 1 / rank_numbers(depth), min_rel, max_rel)
+    return _cascade(1 / rank_numbers(len(gain)), gain)
 
 
-@curve("NERR10")
-def nearly_err_patient(
-    run: Ranking, depth: int, *, p: float = 0.9, min_rel: float = 0, max_rel: float | None = None
-) -> Table:
+@gain_curve("NERR10")
+def nearly_err_patient(gain: Table, *, p: float = 0.9) -> Table:
     """The same with weights p^(rank - 1)."""
-    return _cascade(run, p ** (rank_numbers(depth) - 1), min_rel, max_rel)
+    return _cascade(p ** (rank_numbers(len(gain)) - 1), gain)
 
 
-@curve("NERR11")
-def nearly_err_goal(
-    run: Ranking,
-    depth: int,
-    *,
-    T: float = 1,  # noqa: N803
-    min_rel: float = 0,
-    max_rel: float | None = None,
-) -> Table:
+@gain_curve("NERR11")
+def nearly_err_goal(gain: Table, *, T: float = 1) -> Table:  # noqa: N803
     """The same with the weights of INSQ."""
-    return _cascade(run, insq_weights(depth, T), min_rel, max_rel)
+    return _cascade(insq_weights(len(gain), T), gain)
 
 
-def _cascade(run: Ranking, weight: Values, min_rel: float, max_rel: float | None) -> Table:
-    gain = _gains(run, len(weight), min_rel, max_rel)
+def _cascade(weight: Values, gain: Table) -> Table:
     return _mean_gain(weight[:, np.newaxis] * _reading(gain), gain)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare.requests import check_choices
 from sounding.compare.runs import Reading
 from sounding.compare.scenarios import Pool

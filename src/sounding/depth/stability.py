@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.agreement import MostPlaces
+from sounding.arrays import NDArray
 from sounding.collection.contributors import contributing_runs, judgments_at_depth
 from sounding.compare.cases import assessment_measure
 from sounding.compare.plan import Plan

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.agreement import agreement_matrix, find_coefficient
+from sounding.arrays import NDArray
 from sounding.depth.pools import check_judgments
 from sounding.errors import DataError
 from sounding.measures import Measure, parse, parse_measures

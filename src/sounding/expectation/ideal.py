@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.expectation.additive import Terms
 from sounding.expectation.completions import Sampler
 from sounding.expectation.moments import Moments

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from sounding.errors import DataError, UnknownNameError
 from sounding.measures.parameters import checked
@@ -26,8 +26,7 @@ Shown = Literal["both", "summary", "topics"]
 SHARED: Mapping[str, Any] = {"judged_only": False, "assessed": False}
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Definition:
+class Definition(NamedTuple):
     """One registered measure with what it claims; the claims are tested over the whole registry."""
 
     name: str

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.measures import sets, utility
 from sounding.measures.binary import Norm, multiple_of_relevant, relevant_by_norm, share
 from sounding.measures.graded import Dcg, DcgForm, Gains, ideal_dcg_of, running, scaled

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from sounding.errors import DataError
 from sounding.measures.registry import Measure
@@ -28,8 +28,7 @@ _RECALLS = tuple(tenth / 10 for tenth in range(11))
 _MULTIPLES = tuple(fifth / 5 for fifth in range(1, 11))
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class TrecMeasure:
+class TrecMeasure(NamedTuple):
     """One measure of trec_eval and what it is here."""
 
     name: str
@@ -37,7 +36,7 @@ class TrecMeasure:
     kind: Kind = "plain"
     sets: tuple[str, ...] = ()  # our parameters that the values after the name set, in their order
     defaults: tuple[float, ...] = ()  # cutoffs and points: what the bare name stands for
-    fixed: Mapping[str, Any] = field(default_factory=dict)  # its defaults that are not ours
+    fixed: Mapping[str, Any] = MappingProxyType({})  # its defaults that are not ours
     aside: tuple[str, ...] = ()  # our parameters that trec_eval takes by an option: not part of its name
     prints: str = "%6.4f"
     groups: bool = False  # the mean over judgment groups within a topic

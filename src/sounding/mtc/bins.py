@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare.claims import test_pairs as tested_pairs
 from sounding.compare.pairs import all_pairs
 from sounding.ranking import Counts

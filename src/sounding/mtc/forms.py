@@ -6,7 +6,7 @@ for AP, one for every pair of them; N is 1, the number R of relevant documents, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -34,6 +34,10 @@ class Form:
     def pairs(self) -> bool:
         """Whether two relevant documents add the weight of the lower one as well: so it is in AP."""
         return self.divided_by == "relevant"
+
+    def cut(self, ranks: int) -> Form:
+        """The same measure where no list is longer than this."""
+        return replace(self, weights=self.weights[:ranks])
 
     def divisor(self, relevant: float) -> tuple[float, float]:
         """N for so many relevant documents, on a straight line between whole numbers, and its slope."""

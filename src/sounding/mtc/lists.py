@@ -6,12 +6,13 @@ that is smaller than a table of runs by documents, and sums over a ranking are r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.errors import DataError
 from sounding.ranking import Counts, Values
 from sounding.retrieved import NONE, Retrieved
@@ -112,6 +113,14 @@ def _lists_of(numbers: NDArray[np.int32]) -> TopicLists:
     places = np.searchsorted(documents, numbers)
     places[numbers == NONE] = len(documents)
     return TopicLists(documents, places)
+
+
+def places_of(lists: Sequence[TopicLists], documents: int) -> list[int]:
+    """(document,) the place of each of all documents in its topic's lists; -1: it does not count."""
+    places = np.full(documents, -1)
+    for topic in lists:
+        places[topic.documents] = np.arange(topic.size)
+    return places.tolist()
 
 
 def rows_below(values: ByRank) -> ByRank:

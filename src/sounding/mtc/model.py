@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.mtc.lists import TopicLists
 from sounding.mtc.randomness import generator
 from sounding.ranking import Counts, Values

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.mtc.forms import Form
 from sounding.mtc.lists import ByRank, TopicLists, rows_below
 from sounding.ranking import Values

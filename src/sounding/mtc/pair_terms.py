@@ -8,8 +8,8 @@ have, that is a sum over j of v_j / rank of j, times the sum over documents i ab
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.mtc.lists import ByRank, TopicLists
 from sounding.ranking import Counts, Values
 

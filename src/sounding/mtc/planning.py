@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.mtc.session import Session
 from sounding.ranking import Values
 from sounding.workers import Progress, map_items

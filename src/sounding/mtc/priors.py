@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.errors import DataError, UnknownNameError
 from sounding.mtc.lists import TopicLists
 from sounding.mtc.model import Belief, DocumentPrior, DrawnOdds, Evidence, Features, RunWeights

@@ -7,21 +7,21 @@ and the same next document. Judgments, what could not be judged, undos and refit
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sounding.align import prepare
+from sounding.arrays import NDArray
 from sounding.collection.strategy import Pick, State, fingerprint
-from sounding.data.tables import Qrels
 from sounding.errors import DataError, UnknownNameError
 from sounding.mtc.completions import drawn_relevance
 from sounding.mtc.confidence import Confidence, drawn_chances, normal_chances
-from sounding.mtc.forms import Form, form_of
-from sounding.mtc.lists import TopicLists, topic_lists
-from sounding.mtc.model import Belief, DrawnOdds, Evidence
+from sounding.mtc.fits import Fit, Judged, due_size
+from sounding.mtc.forms import form_of
+from sounding.mtc.kept_draws import Drawn, KeptDraws
+from sounding.mtc.lists import TopicLists, places_of, topic_lists
+from sounding.mtc.model import Evidence
 from sounding.mtc.moments import Matrix
 from sounding.mtc.parameters import Method, Parameters
 from sounding.mtc.priors import document_prior
@@ -33,33 +33,7 @@ from sounding.ranking import Counts, Values
 from sounding.retrieved import Retrieved
 from sounding.workers import Progress
 
-FIRST_REFIT = 8  # judgments; then at every doubling
 _COMPLETIONS = 2**32  # added to the seeds of completions, which no seed of draws then is
-
-Judged = tuple[int, bool]  # a document that counts, and whether it is relevant
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fit:
-    """The prior as it was fitted to the first judgments of a session."""
-
-    judged: tuple[Judged, ...]  # in the order of the log
-    belief: Belief
-    probability: Values  # (document that counts,)
-    by_topic: Counts  # (topic,) how many of the judgments each has
-
-    def begins(self, judged: Sequence[Judged]) -> bool:
-        """Whether these judgments begin with those of the fit."""
-        return self.judged == tuple(judged[: len(self.judged)])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Drawn:
-    """The values that were drawn for a topic, and what they were drawn from."""
-
-    fit: Fit
-    changes: int
-    values: NDArray[np.floating]  # (run, draw)
 
 
 class Session:
@@ -87,11 +61,11 @@ class Session:
         lists = topic_lists(retrieved, self.parameters.depth)
         if not any(topic.size for topic in lists):
             raise DataError("the runs have no documents for these topics: there is nothing to judge")
-        self.form = fitting_form(self.parameters, lists)
+        self.form = form_of(self.parameters.measure, self.parameters.depth).cut(lists[0].places.shape[1])
         self._given = [[int(document), float(grade)] for document, grade in given]
         self._elsewhere = [0.0] * len(lists) if elsewhere is None else [float(count) for count in elsewhere]
         self._prior = document_prior(self.parameters.prior, retrieved, lists)
-        self._place, self._best_rank = _places(lists, len(retrieved.docs)), retrieved.best_ranks()
+        self._place, self._best_rank = places_of(lists, len(retrieved.docs)), retrieved.best_ranks()
         self._log: list[list[Any]] = []
         self._grades: dict[int, float | None] = {}
         self._judged: list[Judged] = []  # as in the log
@@ -102,8 +76,7 @@ class Session:
         self._means = np.zeros((len(lists), len(retrieved.runs)))
         self._covariances = np.zeros((len(lists), *(len(retrieved.runs),) * 2) if self._keeps else 0)
         self._moved: set[int] = set()  # topics whose covariances are those of before
-        self._odds: tuple[Fit, DrawnOdds] | None = None
-        self._drawn: dict[int, _Drawn] = {}
+        self._draws = KeptDraws(self.parameters.draws)
         for document, grade in self._given:
             self._note(self._checked(int(document)), grade)
         self._beforehand = frozenset(self._grades)
@@ -208,7 +181,7 @@ class Session:
 
     def refit_due(self) -> bool:
         """Whether the judgments have doubled since the prior in force was fitted."""
-        return self._prior.learns and self._due_size() > self.version
+        return self._prior.learns and self._due_size > self.version
 
     def refit(self) -> None:
         """Fit the prior to all judgments so far, where it learns from them."""
@@ -240,7 +213,7 @@ class Session:
         values = self._expected().mean(axis=0)
         return [(self.retrieved.runs[run], float(values[run])) for run in np.argsort(-values, kind="stable")]
 
-    def drawn_values(self) -> NDArray[np.floating]:
+    def drawn_values(self) -> Drawn:
         """(topic, run, draw) values when the relevance of all unjudged documents is drawn."""
         return self._drawing()()
 
@@ -407,16 +380,14 @@ class Session:
             self._judged.remove((document, relevant))
         return topic
 
+    @property
     def _due_size(self) -> int:
         """How many judgments the prior should know by now."""
-        size = len(self._fits[0].judged)
-        while (doubled := max(FIRST_REFIT, 2 * size)) <= len(self._judged):
-            size = doubled
-        return size
+        return due_size(len(self._fits[0].judged), len(self._judged))
 
     def _refit_when_due(self) -> None:
         if self.parameters.refits == "doubling" and self.refit_due():
-            self._fits.append(self._fitted(self._due_size()))
+            self._fits.append(self._fitted(self._due_size))
             self._log.append(["refit", self.version])
             self._use()
 
@@ -483,31 +454,8 @@ class Session:
             pool_rank=int(self._best_rank[document]), weight=weight,
         )  # fmt: skip
 
-    def _drawing(self) -> Callable[[], NDArray[np.floating]]:
-        """Work that draws values (topic, run, draw) as things stand now; what it draws is kept."""
-        fit, draws, seed = self._fits[-1], self.parameters.draws, (self.seed, self.version)
-        kept = {
-            number: one.values
-            for number, one in self._drawn.items()
-            if one.fit is fit and one.changes == self._topics[number].changes
-        }
-        others = [topic.as_it_stands() for topic in self._topics if topic.number not in kept]
-
-        def work() -> NDArray[np.floating]:
-            if others:
-                odds = self._odds_of(fit, draws, seed)
-                for topic in others:
-                    kept[topic.number] = topic.drawn_values(odds, draws, seed)
-                    self._drawn[topic.number] = _Drawn(fit, topic.changes, kept[topic.number])
-            return np.stack([kept[number] for number in range(len(kept))])
-
-        return work
-
-    def _odds_of(self, fit: Fit, draws: int, seed: tuple[int, int]) -> DrawnOdds:
-        known = self._odds
-        if known is None or known[0] is not fit:
-            known = self._odds = (fit, fit.belief.drawn(draws, seed))
-        return known[1]
+    def _drawing(self) -> Callable[[], Drawn]:
+        return self._draws.drawing(self._fits[-1], self._topics, (self.seed, self.version))
 
     def _moments(self, method: Moments) -> tuple[Values, Matrix]:
         """Mean and covariance of all runs' values over topics, which are independent of each other."""
@@ -521,32 +469,3 @@ class Session:
                 covariances[number] = self._topics[number].moments(method).covariance
             self._moved.clear()
         return means.mean(axis=0), covariances.sum(axis=0) / len(means) ** 2
-
-
-def known_judgments(
-    retrieved: Retrieved, qrels: Qrels, level: float = 1
-) -> tuple[list[tuple[int, float]], list[float]]:
-    """What to give a session of judgments that exist: judged documents, and counts of relevant others."""
-    grades = retrieved.grades(qrels)
-    judged = np.isfinite(grades).nonzero()[0]
-    total = dict(zip(qrels.topics, prepare(qrels).judgments.relevant(level).tolist(), strict=True))
-    found = np.bincount(retrieved.topic[judged[grades[judged] >= level]], minlength=len(retrieved.topics))
-    elsewhere = [
-        float(total.get(topic, 0) - here)
-        for topic, here in zip(retrieved.topics, found.tolist(), strict=True)
-    ]
-    return [(int(document), float(grades[document])) for document in judged], elsewhere
-
-
-def fitting_form(parameters: Parameters, lists: Sequence[TopicLists]) -> Form:
-    """The form of the measure, no longer than the longest list."""
-    form = form_of(parameters.measure, parameters.depth)
-    return replace(form, weights=form.weights[: lists[0].places.shape[1]])
-
-
-def _places(lists: Sequence[TopicLists], documents: int) -> list[int]:
-    """(document,) its place in its topic's lists; -1: it does not count."""
-    places = np.full(documents, -1)
-    for topic in lists:
-        places[topic.documents] = np.arange(topic.size)
-    return places.tolist()

@@ -11,18 +11,19 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.agreement import kendall_tau
+from sounding.arrays import NDArray
 from sounding.collection.strategy import Strategy
 from sounding.data.tables import Qrels
 from sounding.measures import Measure
+from sounding.mtc.beforehand import known_judgments
 from sounding.mtc.bins import bins_of
 from sounding.mtc.completions import known_values
 from sounding.mtc.confidence import Confidence
 from sounding.mtc.forms import Form
 from sounding.mtc.lists import topic_lists
-from sounding.mtc.session import Session, known_judgments
+from sounding.mtc.session import Session
 from sounding.ranking import Counts, Judgments, Ranking, Values
 from sounding.retrieved import NONE, Retrieved
 from sounding.workers import Progress

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.mtc.completions import values_of_draws
 from sounding.mtc.forms import Form
 from sounding.mtc.lists import TopicLists

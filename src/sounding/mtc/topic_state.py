@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.mtc.completions import drawn_relevance, values_of_draws
 from sounding.mtc.exact import exact_moments
 from sounding.mtc.forms import Form

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.errors import UnknownNameError
 from sounding.mtc.forms import Form
 from sounding.mtc.lists import ByRank, TopicLists, rows_below

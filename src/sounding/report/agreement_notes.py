@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sounding.assessors.study import Study
-from sounding.report.charts.frames import plural
+from sounding.wording import plural
 
 OF_JUDGMENTS = ("negative", "fractional")  # policies that count where there are no runs
 

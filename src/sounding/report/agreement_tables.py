@@ -28,8 +28,8 @@ from sounding.report.agreement_rows import (
     top_rows,
     topic_rows,
 )
-from sounding.report.charts.frames import plural
 from sounding.report.tables import UNKNOWN, Column, Table, decimal
+from sounding.wording import plural
 
 SHOWN = 10  # rows of a long table that people see without asking for more
 FIRST = ("pairs", "topics", "taus", "systems", "swaps", "top")  # what people see unless they ask for others

@@ -8,8 +8,8 @@ import numpy as np
 
 from sounding.collection.audit import Audit
 from sounding.collection.growth_by_depth import Growth
-from sounding.collection.verdict import plural
 from sounding.report.audit_section import LISTED_ALONE, Extras, Section, known, people
+from sounding.wording import plural
 
 MOST_HOLES = 20  # unjudged documents of the pool that are named
 GROWTH_SHOWN = (1, 2, 3, 5, 10, 20, 30, 50, 75, 100, 200, 500, 1000)

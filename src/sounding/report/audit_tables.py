@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sounding.collection.audit import Audit
-from sounding.collection.verdict import Statement, plural
+from sounding.collection.statements import Statement
 from sounding.report.audit_pool_tables import (
     growth_section,
     parts_section,
@@ -28,6 +27,7 @@ from sounding.report.audit_run_tables import (
 )
 from sounding.report.audit_section import Builder, Extras, Section
 from sounding.report.tables import Cell, Column, Table
+from sounding.wording import plural, wrapped
 
 MARGIN = 11  # of statements: room for the longest answer
 NARROW, WIDTH = 40, 100  # longer lines are hard to read
@@ -45,7 +45,7 @@ OF_A_POOL = ("pool", "growth", "unique", "leave-out", "reinforcement")  # need r
 def verdict_text(audit: Audit, statements: Sequence[Statement], width: int) -> str:
     """The verdict as a page: an answer, a claim and its reasons, one after the other."""
     width = min(max(width, NARROW) if width else WIDTH, WIDTH)  # some terminals say 0
-    lines = textwrap.wrap(headline(audit), width)
+    lines = wrapped(headline(audit), width)
     fit = [one for one in statements if one.answer != "note"]
     notes = [one for one in statements if one.answer == "note"]
     for title, group in (("", fit), ("Look out", notes)):
@@ -56,14 +56,14 @@ def verdict_text(audit: Audit, statements: Sequence[Statement], width: int) -> s
             else:
                 lines += _hanging(f"{one.claim}.", width, one.answer.ljust(MARGIN))
                 lines += _hanging(one.why, width, " " * MARGIN)
-    lines += ["", *textwrap.wrap(f"Policies: {audit.runs.policies.describe()}.", width)]
-    lines += textwrap.wrap(f"More: --section {', '.join(sections(audit, Extras()))}; or --all.", width)
+    lines += ["", *wrapped(f"Policies: {audit.runs.policies.describe()}.", width)]
+    lines += wrapped(f"More: --section {', '.join(sections(audit, Extras()))}; or --all.", width)
     return "\n".join(lines) + "\n"
 
 
 def _hanging(text: str, width: int, first: str) -> list[str]:
     """A paragraph whose first line begins with something, and the others with as many blanks."""
-    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=" " * len(first))
+    return wrapped(text, width, first, " " * len(first))
 
 
 def verdict_table(audit: Audit, statements: Sequence[Statement], *, rounded: bool = False) -> Table:

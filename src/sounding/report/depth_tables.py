@@ -21,18 +21,12 @@ from sounding.compare.depths import (
 )
 from sounding.compare.p_values import shown_p
 from sounding.compare.scenarios import SCENARIOS
-from sounding.report.comparison_tables import (
-    SHOWN,
-    WIDEST_NAME,
-    Named,
-    columns_of,
-    facts,
-    p_name,
-    short_names,
-    shown_case,
-)
-from sounding.report.tables import Cell, Column, Table
+from sounding.report.comparison_cells import WIDEST_NAME, p_name, short_names, shown_case
+from sounding.report.comparison_notes import facts
+from sounding.report.comparison_tables import SHOWN, Named
+from sounding.report.tables import Cell, Column, Table, columns_of
 from sounding.scores import mean_over_topics
+from sounding.wording import plural
 
 
 def case_tables(collections: Named) -> list[Table]:
@@ -156,19 +150,15 @@ def _moved_table(comparison: Comparison, top: int | None) -> Table:
     shown = (
         ""
         if len(rows) == len(found)
-        else f"{len(rows)} of {_count(len(found), 'move')}, the rest with --top N. "
+        else f"{len(rows)} of {plural(len(found), 'move')}, the rest with --top N. "
     )
     notes = [f"{shown}Judged: of the documents down to the second depth, for run_a and for run_b. Why:"]
     notes += [
-        f"- {CAUSE_NAMES[cause]} ({_count(causes[cause], 'move')}): {text}"
+        f"- {CAUSE_NAMES[cause]} ({plural(causes[cause], 'move')}): {text}"
         for cause, text in CAUSES.items()
         if causes[cause]
     ]
     return Table(columns_of(names, rows), title="pairs that move", notes=notes, keys=3)
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
 def _names(comparison: Comparison, pair: int) -> tuple[str, str]:

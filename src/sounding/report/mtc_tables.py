@@ -9,14 +9,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.compare.holds import CONCLUSIONS, Holds, shown_chance
 from sounding.mtc.forms import form_of
 from sounding.mtc.planning import FIRST_CHECK
 from sounding.ranking import Counts, Values
-from sounding.report.pool_tables import count, hours
+from sounding.report.pool_tables import hours
 from sounding.report.tables import Column, Table
+from sounding.wording import plural
 
 if TYPE_CHECKING:
     from sounding.collection.strategy import Pick
@@ -47,8 +48,8 @@ def truth_note(session: Session) -> str:
     """What the expected values are expected values of."""
     depth = session.parameters.depth
     return (
-        f"Truth: {session.form.name} of the first {count(depth, 'document')} of each run on"
-        f" {count(len(session.retrieved.topics), 'topic')}, were all of them judged."
+        f"Truth: {session.form.name} of the first {plural(depth, 'document')} of each run on"
+        f" {plural(len(session.retrieved.topics), 'topic')}, were all of them judged."
     )
 
 
@@ -125,9 +126,9 @@ def missing_notes(retrieved: Retrieved) -> list[str]:
     if not short:
         return []
     named = [
-        f"{run} lacks {count(len(topics), 'topic')} ({topics[0]})"
+        f"{run} lacks {plural(len(topics), 'topic')} ({topics[0]})"
         if len(topics) == 1
-        else f"{run} lacks {count(len(topics), 'topic')} ({topics[0]}, ...)"
+        else f"{run} lacks {plural(len(topics), 'topic')} ({topics[0]}, ...)"
         for run, topics in short.items()
     ]
     more = f" and {len(named) - 3:,} more runs" if len(named) > 3 else ""
@@ -161,7 +162,7 @@ def pairs_table(
         notes.append(held_note(held))
         notes += [AGAINST] if CONCLUSIONS[-1] in columns[0].cells else []
     if len(shown) < len(pairs):
-        notes.insert(0, f"The {len(shown)} least sure of {count(len(pairs), 'pair')}; --view pairs has all.")
+        notes.insert(0, f"The {len(shown)} least sure of {plural(len(pairs), 'pair')}; --view pairs has all.")
     return Table(
         [
             Column("run", [confidence.runs[run] for run, _ in shown]),
@@ -215,16 +216,16 @@ def documents_table(
     shown = picks[:SHOWN] if brief else picks
     notes = []
     if len(shown) < len(picks):
-        notes.append(f"The first {len(shown)} of {count(len(picks), 'document')}; -o FILE.csv has all.")
+        notes.append(f"The first {len(shown)} of {plural(len(picks), 'document')}; -o FILE.csv has all.")
     if outlook is None:
         notes.append("Nothing is left to judge." if not session.next() else "No document was asked for.")
     else:
         after = outlook.after
         notes.append(
-            f"Judging {count(len(picks), 'document')} ({hours(len(picks), seconds):,.1f} hours at"
+            f"Judging {plural(len(picks), 'document')} ({hours(len(picks), seconds):,.1f} hours at"
             f" {seconds:g} s each) is expected to bring the confidence from {outlook.before:.3f} to"
             f" {after.mean():.3f}{_error(after)}; {after.min():.3f} to {after.max():.3f} in"
-            f" {count(len(after), 'completion')} drawn."
+            f" {plural(len(after), 'completion')} drawn."
         )
     retrieved = session.retrieved
     return Table(
@@ -311,7 +312,7 @@ def forecast_note(courses: Sequence[Course], wanted: float, seconds: float) -> s
     reached = int(np.isfinite(needed).sum())
     if not reached:
         last = max(course.judgments[-1] for course in courses)
-        return f"In none of {count(len(needed), 'completion')} did {last:,} judgments reach {goal}."
+        return f"In none of {plural(len(needed), 'completion')} did {last:,} judgments reach {goal}."
     if needed[-1] == 0:
         return f"The confidence is {goal} or more already."
     middle = needed[(len(needed) - 1) // 2]
@@ -326,7 +327,7 @@ def forecast_note(courses: Sequence[Course], wanted: float, seconds: float) -> s
     between = "" if least == most <= FIRST_CHECK else f"{least:,.0f}{fewer} to {most:,.0f} "
     within = ", to within a tenth" if most > FIRST_CHECK else f"; the first look is after {FIRST_CHECK}"
     return (
-        f"{text}; {between}in {reached} of {count(len(needed), 'completion')} drawn from what is believed"
+        f"{text}; {between}in {reached} of {plural(len(needed), 'completion')} drawn from what is believed"
         f" now{within}."
     )
 
@@ -334,7 +335,7 @@ def forecast_note(courses: Sequence[Course], wanted: float, seconds: float) -> s
 def _duration(documents: int, seconds: float) -> str:
     """How long it takes to judge so many documents: in minutes, from an hour on in hours."""
     if documents * seconds < HOUR:
-        return count(math.ceil(documents * seconds / 60), "minute")
+        return plural(math.ceil(documents * seconds / 60), "minute")
     return f"{hours(documents, seconds):,.1f} hours"
 
 
@@ -389,7 +390,7 @@ def _stopping(words: Sequence[str], sure: float) -> str:
     """How far both stopping rules have come."""
     proven, probable, equal, still = (words.count(word) for word in (PROVEN, PROBABLE, EQUAL, OPEN))
     text = (
-        f"Of {count(len(words), 'pair')}, {proven:,} proven by a bound, whatever the rest is,"
+        f"Of {plural(len(words), 'pair')}, {proven:,} proven by a bound, whatever the rest is,"
         f" {probable:,} probable at {sure:g}, {still:,} open"
     )
     if equal:
@@ -400,7 +401,5 @@ def _stopping(words: Sequence[str], sure: float) -> str:
 
 
 def _mean_sure(session: Session, confidence: Confidence) -> str:
-    return (
-        f"Confidence {confidence.of_these(session.pairs()):.3f} after {count(session.judgments, 'judgment')}:"
-        " the mean over these pairs."
-    )
+    sure, judged = confidence.of_these(session.pairs()), plural(session.judgments, "judgment")
+    return f"Confidence {sure:.3f} after {judged}: the mean over these pairs."

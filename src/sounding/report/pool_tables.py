@@ -14,6 +14,7 @@ from sounding.collection.strategy import Pick, Sample
 from sounding.errors import DataError
 from sounding.report.tables import Cell, Column, Table
 from sounding.retrieved import Retrieved
+from sounding.wording import plural
 
 if TYPE_CHECKING:
     import polars
@@ -29,11 +30,6 @@ NOT_JUDGED = -1.0  # the grade of a document that was pooled and not judged
 def hours(documents: int, seconds: float) -> float:
     """How long it takes to judge so many documents."""
     return documents * seconds / 3600
-
-
-def count(number: int, what: str) -> str:
-    """A number of things in words."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def lines(pool: Retrieved, picks: Sequence[Pick]) -> str:
@@ -189,7 +185,7 @@ def replay_table(found: Replay, size: int) -> Table:
     judged = [n for n in judged if n < len(found.picks)] + [len(found.picks)]
     totals = [int(np.count_nonzero(found.grades[:n] >= found.level)) for n in judged]
     lacking = unknown({"": found})
-    told = f"Not in the judgments, and counted as not relevant: {count(lacking, 'document')}."
+    told = f"Not in the judgments, and counted as not relevant: {plural(lacking, 'document')}."
     return Table(
         [
             Column("judged", judged),
@@ -216,7 +212,7 @@ def comparison_table(found: Mapping[str, Replay], size: int) -> Table:
     if any(len(one.picks) < longest for one in found.values()):
         notes.append("A dash: all that the strategy chose was judged before.")
     if lacking:
-        notes.append(f"Not in the judgments, and counted as not relevant: {count(lacking, 'document')}.")
+        notes.append(f"Not in the judgments, and counted as not relevant: {plural(lacking, 'document')}.")
     return Table(
         [
             Column("judged", judged),
@@ -295,7 +291,7 @@ def summary_tables(found: Foresight, seconds: float, p: float) -> list[Table]:
 def _size_table(found: Foresight, seconds: float, p: float) -> Table:
     depths = sorted({depth for depth in DEPTHS if depth < found.depth} | {found.depth})
     sizes = [found.documents_at(depth) for depth in depths]
-    of_runs = count(len(found.runs), "run")
+    of_runs = plural(len(found.runs), "run")
     means = found.residuals.mean(axis=0)
     topics = found.sizes[:, [depth - 1 for depth in depths]]
     topics = topics[topics[:, -1] > 0]
@@ -355,7 +351,7 @@ def residual_table(found: Foresight, most: float, seconds: float, p: float) -> T
     means = found.residuals.mean(axis=0)
     size = None if depth is None else found.documents_at(depth)
     reached = None if depth is None else float(means[depth])
-    notes = [f"Mean over {count(len(found.runs), 'run')} and {count(found.topics, 'topic')}, p = {p:g}."]
+    notes = [f"Mean over {plural(len(found.runs), 'run')} and {plural(found.topics, 'topic')}, p = {p:g}."]
     if depth is None:
         notes.append(f"No depth is enough: with all that these runs retrieved judged it is {means[-1]:.3g}.")
     return Table(
@@ -417,7 +413,7 @@ def _advice(found: Foresight, seconds: float) -> list[str]:
     return [
         f"{len(poor)} {have} less than {POOR:.0%} of the first {NEAR} documents in the pool: {names}.",
         f"Pooling the first {NEAR} of {'each' if len(poor) > 1 else 'it'} as well adds"
-        f" {count(near, 'document')} ({hours(near, seconds):,.1f} hours){deeper}.",
+        f" {plural(near, 'document')} ({hours(near, seconds):,.1f} hours){deeper}.",
     ]
 
 

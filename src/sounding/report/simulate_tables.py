@@ -7,12 +7,12 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.mtc.reuse import Reuse
 from sounding.report.mtc_tables import EQUAL, NORMAL_95, OPEN, SHOWN
-from sounding.report.pool_tables import count
 from sounding.report.tables import UNKNOWN, Column, Table, decimal
+from sounding.wording import plural
 
 if TYPE_CHECKING:
     from sounding.mtc import Confidence, Parameters
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 def replayed_truth_note(parameters: Parameters, retrieved: Retrieved, truth: Truth) -> str:
     """What a replay is held against."""
     return (
-        f"Truth: {parameters.measure} of the first {count(parameters.depth, 'document')} of each run on"
-        f" {count(len(retrieved.topics), 'topic')}, with all given judgments;"
-        f" what nobody judged, {truth.never_judged:,} of {count(len(truth.pool), 'document')}, is not"
+        f"Truth: {parameters.measure} of the first {plural(parameters.depth, 'document')} of each run on"
+        f" {plural(len(retrieved.topics), 'topic')}, with all given judgments;"
+        f" what nobody judged, {truth.never_judged:,} of {plural(len(truth.pool), 'document')}, is not"
         " relevant."
     )
 
@@ -106,7 +106,7 @@ def topic_notes(retrieved: Retrieved, truth: Truth) -> list[str]:
     if not none:
         return []
     named = ", ".join(none[:3]) + (", ..." if len(none) > 3 else "")
-    return [f"{count(len(none), 'topic')} ({named}) without a relevant document: every run has 0 there."]
+    return [f"{plural(len(none), 'topic')} ({named}) without a relevant document: every run has 0 there."]
 
 
 def curve_notes(seeds: int, sure: float, truth: Truth) -> list[str]:
@@ -176,7 +176,7 @@ def values_table(
     ]
     return Table(
         columns,
-        title=f"Values after {count(confidence.judgments, 'judgment')} ({who})",
+        title=f"Values after {plural(confidence.judgments, 'judgment')} ({who})",
         notes=[
             "A run begins the next bin where it differs significantly from the best of the one before"
             " (paired t test, 0.05); ±: the middle 95% of the model, no confidence interval.",
@@ -211,7 +211,7 @@ def topics_table(
             Column("of all relevant", truth.relevant.tolist()),
         ],
         title=f"Judgments by topic ({who})",
-        notes=[f"{share:.1%} of the {count(int(judged.sum()), 'judged document')} are relevant."],
+        notes=[f"{share:.1%} of the {plural(int(judged.sum()), 'judged document')} are relevant."],
     )
 
 
@@ -233,7 +233,7 @@ def differences_table(confidence: Confidence, truth: Truth, sure: float, who: st
     ]
     if brief and len(run) > SHOWN:
         shown = np.sort(np.argsort(np.abs(chance - 0.5), kind="stable")[:SHOWN])
-        notes.insert(0, f"The {SHOWN} least sure of {count(len(run), 'pair')}.")
+        notes.insert(0, f"The {SHOWN} least sure of {plural(len(run), 'pair')}.")
     return Table(
         [
             Column("run", [confidence.runs[place] for place in run[shown]]),
@@ -266,7 +266,7 @@ def list_pairs_table(found: Sequence[ListPair], related: Correlations, sure: flo
     parts = [[pair for pair in reached if low <= pair.difference < high] for low, high in pairwise(edges)]
     numbers = [np.array([pair.judgments for pair in part], np.float64) for part in parts]
     notes = [
-        f"Told apart at {sure:g}: {len(reached):,} of {count(len(found), 'pair')} of lists"
+        f"Told apart at {sure:g}: {len(reached):,} of {plural(len(found), 'pair')} of lists"
         + (f"; {np.mean(right):.1%} of their orders are right." if right else "."),
         f"Correlations: difference and judgments {_known(related.difference_judgments)}, distance and"
         f" judgments {_known(related.distance_judgments)}, difference and distance"
@@ -318,7 +318,7 @@ def reuse_tables(rows: Sequence[Reuse], prior: str, *, brief: bool) -> list[Tabl
         title="Each run left out, and put back when the others' documents are judged",
         notes=[
             f"Confidence in the order of the other runs, and of all with the prior {prior} once the run is"
-            f" back; means over {count(runs, 'run')} left out"
+            f" back; means over {plural(runs, 'run')} left out"
             + (f" and {seeds} seeds." if seeds > 1 else ".")
         ],
     )  # fmt: skip
@@ -335,7 +335,7 @@ def _landing_table(rows: Sequence[Reuse], seeds: int) -> Table:
             Column("place", _means(by_run, "place"), digits=0 if seeds == 1 else 1),
             Column("tau", _means(by_run, "tau"), digits=3),
         ],
-        title=f"Where each landed after {count(rows[0].judgments, 'judgment')}",
+        title=f"Where each landed after {plural(rows[0].judgments, 'judgment')}",
         notes=[f"Means over {seeds} seeds."] if seeds > 1 else [],
     )
 

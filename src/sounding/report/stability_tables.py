@@ -19,6 +19,7 @@ from sounding.depth.stability import Stability
 from sounding.depth.subsets import JudgmentSubsets
 from sounding.depth.volatility import Volatility, volatility
 from sounding.report.tables import UNKNOWN, Cell, Column, Table, decimal
+from sounding.wording import plural
 
 if TYPE_CHECKING:
     import polars
@@ -86,7 +87,7 @@ def _explained(found: Stability) -> list[str]:
             " share of the first k that was judged, are means over the runs."
         )
     return [
-        f"{runs} runs, {_counted(runs * (runs - 1) // 2, 'pair')}, {_counted(topics, 'topic')}. means: of the"
+        f"{runs} runs, {plural(runs * (runs - 1) // 2, 'pair')}, {plural(topics, 'topic')}. means: of the"
         " worst and the best run. apart: pairs that the test separates; p: its median over the pairs."
         f" Against the reference ({references}): cover and turned, of the pairs that it separates, those"
         " separated alike and those in the other order; tau, tau_ap_b (the"
@@ -107,10 +108,6 @@ def _explained(found: Stability) -> list[str]:
         *found.notes,
         found.pool.describe(),
     ]
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count:,} {thing}{'s' * (count != 1)}"
 
 
 def _without_order(found: Stability) -> list[str]:
@@ -391,7 +388,7 @@ def pools_table(pools: PoolDepths, names: Mapping[str, str]) -> Table:
         for name, title in shown.items()
     ]
     note = (
-        f"Of {_counted(len(pools.pairs), 'pair')}: turned, in the other order than under the whole pool;"
+        f"Of {plural(len(pools.pairs), 'pair')}: turned, in the other order than under the whole pool;"
         " apart, significant in this pool, which is a claim. Claims that are reversed, or lost, under the"
         " whole pool; missed: claims of the whole pool alone. places: the most that a run moves."
     )

@@ -23,7 +23,7 @@ BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 Cell = str | float | int | bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Column:
     """A named column; `digits` rounds it for people, `best` lists the rows to mark."""
 
@@ -37,7 +37,7 @@ class Column:
     code: bool = False  # signs that stand for themselves, which no markup may change
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """Columns of one length, with notes for people and facts for programs."""
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.collection.strategies.orders import FixedQueue
 from sounding.collection.strategies.topic_pool import TopicPool
 from sounding.collection.strategies.turns import by_topic

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from sounding.collection.strategies.orders import FixedQueue, heaviest_first
 from sounding.collection.strategies.topic_pool import Queue, Relevance, TopicPool
 from sounding.collection.strategies.turns import by_topic
 from sounding.errors import DataError
-from sounding.ranking import Values
+from sounding.ranking import Counts, Values
 from sounding.retrieved import NONE
 
 Interest = Callable[[Values, Values], Values]  # in runs of these scores and residuals
@@ -33,16 +34,23 @@ def rbp_sum(pool: TopicPool, _: np.random.Generator, *, p: float = 0.8) -> Fixed
     return heaviest_first(pool.sums(rbp_weights(p, pool.lists.shape[1])))
 
 
-class InterestQueue(Queue):
-    """By the weight in RBP, each run counting with its interest: a function of its score and residual."""
+class HeaviestQueue(Queue):
+    """The heaviest document first, of equal ones the first by doc id; judgments change the weights."""
 
-    def __init__(self, pool: TopicPool, p: float, interest: Interest) -> None:
-        self._pool, self._interest = pool, interest
-        self._by_rank = rbp_weights(p, pool.lists.shape[1])
-        self._score = np.zeros(len(pool.lists))  # (run,) RBP of what was judged
-        self._residual = np.ones(len(pool.lists))  # (run,) weight of what was not
+    _learnt: ClassVar[tuple[str, ...]]  # the arrays that judgments change
+
+    def __init__(self, pool: TopicPool) -> None:
+        self._pool = pool
         self._open = np.ones(pool.size, np.bool_)
         self._weigh()
+
+    @abstractmethod
+    def _present_weights(self) -> Values:
+        """(document,) what each weighs by what is known."""
+
+    @abstractmethod
+    def _learn(self, runs: Counts, ranks: Counts, *, relevant: bool) -> None:
+        """Take in what a document is that these runs have at these ranks, from 0."""
 
     @property
     def weight(self) -> float | None:
@@ -50,33 +58,50 @@ class InterestQueue(Queue):
         return float(self._weights[self._front])
 
     def next(self) -> int:
-        """The heaviest document; of equal ones the first by doc id."""
+        """The heaviest document."""
         return self._front
 
     def tell(self, position: int, relevant: Relevance) -> None:
-        """Scores and residuals of the runs that have the document change, and with them all weights."""
+        """What is known of the runs changes, and with it all weights."""
         self._open[position] = False
         if relevant is not None:
-            runs, ranks = self._pool.holders.of(position)
-            self._residual[runs] -= self._by_rank[ranks]
-            if relevant:
-                self._score[runs] += self._by_rank[ranks]
+            self._learn(*self._pool.holders.of(position), relevant=relevant)
         self._weigh()
 
     def copy(self) -> Self:
         """A queue that goes its own way from here."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other._score, other._residual = self._score.copy(), self._residual.copy()
-        other._open = self._open.copy()
+        for name in ("_open", *self._learnt):
+            setattr(other, name, getattr(self, name).copy())
         return other
 
     def _weigh(self) -> None:
+        self._weights = np.where(self._open, self._present_weights(), -np.inf)
+        self._front = int(self._weights.argmax()) if self._open.any() else NONE
+
+
+class InterestQueue(HeaviestQueue):
+    """By the weight in RBP, each run counting with its interest: a function of its score and residual."""
+
+    _learnt = ("_score", "_residual")
+
+    def __init__(self, pool: TopicPool, p: float, interest: Interest) -> None:
+        self._interest = interest
+        self._by_rank = rbp_weights(p, pool.lists.shape[1])
+        self._score = np.zeros(len(pool.lists))  # (run,) RBP of what was judged
+        self._residual = np.ones(len(pool.lists))  # (run,) weight of what was not
+        super().__init__(pool)
+
+    def _learn(self, runs: Counts, ranks: Counts, *, relevant: bool) -> None:
+        self._residual[runs] -= self._by_rank[ranks]
+        if relevant:
+            self._score[runs] += self._by_rank[ranks]
+
+    def _present_weights(self) -> Values:
         # From the start each time: changes added up would drown the small weights of deep ranks.
         factor = self._interest(self._score, np.maximum(self._residual, 0))
-        weights = self._pool.sums(factor[:, np.newaxis] * self._by_rank)
-        self._weights = np.where(self._open, weights, -np.inf)
-        self._front = int(self._weights.argmax()) if self._open.any() else NONE
+        return self._pool.sums(factor[:, np.newaxis] * self._by_rank)
 
 
 @by_topic("rbp-b", adaptive=True)
@@ -97,11 +122,13 @@ def rbp_projected(pool: TopicPool, _: np.random.Generator, *, p: float = 0.8) ->
     return InterestQueue(pool, p, lambda score, residual: residual * (score + residual / 2) ** 3)
 
 
-class HedgeQueue(Queue):
+class HedgeQueue(HeaviestQueue):
     """By the mixture of the runs' opinions of a document; runs that were wrong lose their say."""
 
+    _learnt = ("_loss",)
+
     def __init__(self, pool: TopicPool, beta: float) -> None:
-        self._pool, self._beta = pool, beta
+        self._beta = beta
         depth, size = pool.lists.shape[1], pool.size
         logs = np.log(np.arange(1, size + 1))
         ranks = np.arange(1, depth + 1)
@@ -112,43 +139,20 @@ class HedgeQueue(Queue):
         # (run,) what a document that the run lacks gains on average, somewhere below its list
         self._unlisted = np.where(lengths < size, (np.log(max(size, 1)) - mean) / 2, 0.0)
         self._loss = np.zeros(len(lengths))  # (run,)
-        self._open = np.ones(size, np.bool_)
-        self._say()
+        super().__init__(pool)
 
-    @property
-    def weight(self) -> float | None:
-        """The weight of the next document."""
-        return float(self._weights[self._front])
-
-    def next(self) -> int:
-        """The document that the mixture ranks first."""
-        return self._front
-
-    def tell(self, position: int, relevant: Relevance) -> None:
+    def _learn(self, runs: Counts, ranks: Counts, *, relevant: bool) -> None:
         """Every run gains where it ranked a relevant document high, and loses by the same amount else."""
-        self._open[position] = False
-        if relevant is not None:
-            runs, ranks = self._pool.holders.of(position)
-            gain = self._unlisted.copy()
-            gain[runs] = self._listed[ranks]
-            self._loss += -gain if relevant else gain
-        self._say()
+        gain = self._unlisted.copy()
+        gain[runs] = self._listed[ranks]
+        self._loss += -gain if relevant else gain
 
-    def copy(self) -> Self:
-        """A queue that goes its own way from here."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        other._loss, other._open = self._loss.copy(), self._open.copy()
-        return other
-
-    def _say(self) -> None:
-        """The weights of all documents under the runs' present say, and the first of them."""
+    def _present_weights(self) -> Values:
+        """(document,) its mean worth under the runs' present say."""
         say = self._beta ** (self._loss - self._loss.min(initial=np.inf))
         say /= max(say.sum(), np.finfo(float).tiny)
         excess = say[:, np.newaxis] * (self._listed - self._unlisted[:, np.newaxis])
-        weights = self._pool.sums(excess) + say @ self._unlisted
-        self._weights = np.where(self._open, weights, -np.inf)
-        self._front = int(self._weights.argmax()) if self._open.any() else NONE
+        return self._pool.sums(excess) + say @ self._unlisted
 
 
 @by_topic("hedge", adaptive=True)

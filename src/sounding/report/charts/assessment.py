@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sounding.report.charts.axes import PERCENT, value_domain
-from sounding.report.charts.frames import data, names, needs, plural, span, thinned
+from sounding.report.charts.frames import data, names, needs, span, thinned
 from sounding.report.charts.runs import AMOUNT, RunPane, reference_depth, run_pane, standing_notes
 from sounding.report.charts.series import Values, series_signs
 from sounding.report.charts.style import pane_title, titled
+from sounding.wording import plural
 
 if TYPE_CHECKING:
     import altair as alt

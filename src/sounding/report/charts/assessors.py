@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.assessors.resampling import KENDALL, Effect
 from sounding.assessors.study import Study
 from sounding.report.charts.axes import value_domain
-from sounding.report.charts.frames import data, names, needs, plural
+from sounding.report.charts.frames import data, names, needs
 from sounding.report.charts.style import (
     CIVIDIS,
     COLOURS,
@@ -22,6 +22,7 @@ from sounding.report.charts.style import (
     series_shapes,
     titled,
 )
+from sounding.wording import plural
 
 if TYPE_CHECKING:
     import altair as alt

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sounding.report.charts.axes import PERCENT, depth_x, level_rule, value_domain
-from sounding.report.charts.frames import data, names, needs, plural, span
+from sounding.report.charts.frames import data, names, needs, span
 from sounding.report.charts.series import Values, series_pane, series_signs
 from sounding.report.charts.style import pane_title, titled
+from sounding.wording import plural
 
 if TYPE_CHECKING:
     import polars

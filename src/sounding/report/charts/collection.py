@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sounding.report.charts.axes import PERCENT, depth_x, value_domain
-from sounding.report.charts.frames import MOST_POINTS, data, names, needs, plural, span, thinned
+from sounding.report.charts.frames import MOST_POINTS, data, names, needs, span, thinned
 from sounding.report.charts.series import Values, series_pane, series_signs
 from sounding.report.charts.style import COLOURS, RULE, pane_title, titled
+from sounding.wording import plural
 
 if TYPE_CHECKING:
     import altair as alt

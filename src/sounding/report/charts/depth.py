@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sounding.report.charts.axes import PERCENT, depth_x, pool_rule, value_domain
-from sounding.report.charts.frames import MOST_POINTS, names, needs, plural, span, thinned
+from sounding.report.charts.frames import MOST_POINTS, names, needs, span, thinned
 from sounding.report.charts.runs import (
     AMOUNT,
     PERFORMANCE,
@@ -17,6 +17,7 @@ from sounding.report.charts.runs import (
 )
 from sounding.report.charts.series import Values, series_pane
 from sounding.report.charts.style import COLOURS, pane_title, titled
+from sounding.wording import plural
 
 if TYPE_CHECKING:
     import altair as alt

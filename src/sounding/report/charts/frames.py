@@ -82,11 +82,6 @@ def names(frame: polars.DataFrame, column: str) -> list[str]:
     return [str(name) for name in frame.get_column(column).unique(maintain_order=True)]
 
 
-def plural(count: int, word: str) -> str:
-    """A number with its word, as `129 runs`."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
-
-
 def span(frame: polars.DataFrame, column: str = "k") -> tuple[int, int]:
     """The least and the greatest whole number of a column."""
     numbers = frame.get_column(column).to_numpy()

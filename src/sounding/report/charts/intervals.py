@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from sounding.errors import DataError
 from sounding.report.charts.axes import DEPTH_TITLE, value_domain
-from sounding.report.charts.frames import data, names, needs, plural
+from sounding.report.charts.frames import data, names, needs
 from sounding.report.charts.series import Values, series_signs
 from sounding.report.charts.style import COLOURS, INK, RULE, pane_title, titled
+from sounding.wording import plural
 
 if TYPE_CHECKING:
     import altair as alt

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from sounding.errors import DataError
 from sounding.report.charts.agreement import TAU, VERY_CLOSE
 from sounding.report.charts.axes import depth_x, level_rule, value_domain
-from sounding.report.charts.frames import MOST_POINTS, data, names, needs, plural, span, thinned
+from sounding.report.charts.frames import MOST_POINTS, data, names, needs, span, thinned
 from sounding.report.charts.series import Values, series_pane, series_signs
 from sounding.report.charts.style import COLOURS, FAINT, INK, titled
+from sounding.wording import plural
 
 if TYPE_CHECKING:
     import altair as alt

@@ -70,7 +70,7 @@ def require_suffix(path: Path) -> None:
 
 
 def together(charts: Sequence[Chart]) -> Chart:
-    """Several charts under each other as one, each with its own axes and colours."""
+    """Several charts under each other as one, each with its own axes and colours, their titles in line."""
     if not charts:
         raise DataError("no charts to put together; expected at least one")
     import altair as alt
@@ -79,6 +79,9 @@ def together(charts: Sequence[Chart]) -> Chart:
     inner: list[Any] = [chart.copy(deep=False) for chart in charts]
     for chart in inner:
         chart.config = alt.Undefined
+        # The panes stand in line; what is left of them, and so where a title would begin, is not as wide.
+        chart.title = chart.title.copy(deep=False)
+        chart.title.frame = "group"
     apart: dict[str, Any] = dict.fromkeys(CHANNELS, "independent")
     joined = alt.vconcat(*inner, spacing=50).resolve_scale(**apart)
     joined.config = charts[0].config

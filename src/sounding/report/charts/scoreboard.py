@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sounding.report.charts.axes import value_domain
-from sounding.report.charts.frames import data, names, needs, plural
+from sounding.report.charts.frames import data, names, needs
 from sounding.report.charts.style import COLOURS, FAINT, pane_title, titled
+from sounding.wording import plural
 
 if TYPE_CHECKING:
     import altair as alt

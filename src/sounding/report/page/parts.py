@@ -14,13 +14,21 @@ from sounding.collection.audit import Audit
 from sounding.compare.comparison import Comparison
 from sounding.depth.stability import Stability
 from sounding.errors import UnknownNameError
-from sounding.report import audit_tables, charts, comparison_tables, score_tables, stability_tables
+from sounding.report import (
+    audit_tables,
+    charts,
+    comparison_notes,
+    comparison_tables,
+    score_tables,
+    stability_tables,
+)
 from sounding.report.audit_charts import audit_charts
 from sounding.report.audit_section import Extras
 from sounding.report.html_tables import ungrouped
 from sounding.report.page.gather import PARTS, Found, Missing
-from sounding.report.page.summary import Sentence, counted, summary
+from sounding.report.page.summary import Sentence, summary
 from sounding.report.tables import Column, Table
+from sounding.wording import plural
 
 if TYPE_CHECKING:
     import polars
@@ -126,7 +134,7 @@ def report_of(found: Found, sections: Sequence[str] = tuple(SECTIONS)) -> Report
     }  # fmt: skip
     runs, topics = len(found.scores.runs), len(found.scores.topics)
     return Report(
-        title=f"{counted(runs, 'run')} on {counted(topics, 'topic')}",
+        title=f"{plural(runs, 'run')} on {plural(topics, 'topic')}",
         sentences=summary(found) if "summary" in sections else (),
         sections=[maker(found) for name, maker in makers.items() if name in sections],
         command=found.request.command,
@@ -184,7 +192,7 @@ def _pairs(found: Found) -> Section:
 
 def _all_pairs(comparison: Comparison) -> Shown:
     whole = comparison_tables.people_pairs(comparison, ALL_ROWS)
-    whole = replace(whole, title=f"{counted(whole.height, 'row')}: a pair and a measure each")
+    whole = replace(whole, title=f"{plural(whole.height, 'row')}: a pair and a measure each")
     whole = _paired(whole)
     short = replace(
         whole,
@@ -389,7 +397,7 @@ def _methods(found: Found) -> Section:
             Column("source", [source for _, source in METHODS]),
         ],
         title="What was computed, and who described it",
-        notes=[] if isinstance(found.comparison, Missing) else comparison_tables.notes(found.comparison),
+        notes=[] if isinstance(found.comparison, Missing) else comparison_notes.notes(found.comparison),
     )
     in_force = found.scores.policies.in_force()
     policies = Table(

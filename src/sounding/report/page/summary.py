@@ -9,16 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from sounding.calibration.scoring import SURE
-from sounding.collection.verdict import Statement
+from sounding.collection.statements import Statement
 from sounding.compare.advice import Advice, Situation, advise
 from sounding.compare.comparison import Comparison
 from sounding.compare.p_values import p_is
 from sounding.depth.stability import Stability
 from sounding.depth.volatility import THRESHOLD
-from sounding.report.comparison_tables import p_name
+from sounding.report.comparison_cells import p_name
 from sounding.report.page.gather import Found, Missing
 from sounding.report.tables import decimal
 from sounding.scores import Scores
+from sounding.wording import plural
 
 ABOUT = {
     "short": "In short",
@@ -54,11 +55,6 @@ def summary(found: Found) -> list[Sentence]:
     return [Sentence(about, text) for about, texts in told.items() for text in texts]
 
 
-def counted(number: int, word: str) -> str:
-    """A number with its word: 1 pair, 8,256 pairs."""
-    return f"{number:,} {word}{'s' * (number != 1)}"
-
-
 def listed(names: Sequence[str], most: int = NAMED) -> str:
     """Names as a sentence has them, the first few."""
     if len(names) > most:
@@ -89,7 +85,7 @@ def _leader(found: Found) -> str:
     equal = _equal_to_best(scores)
     if len(equal) > 1:
         return f"By {leading}, {listed(equal)} share the best mean: none of them can be called the best."
-    best = f"By {leading}, {first} is best of {counted(len(order), 'run')}"
+    best = f"By {leading}, {first} is best of {plural(len(order), 'run')}"
     pair = None if isinstance(found.comparison, Missing) else _pair_of(found.comparison, first, second)
     if isinstance(found.comparison, Missing) or pair is None:
         return f"{best}; its lead over {second} was not tested."
@@ -122,7 +118,7 @@ def _first_step(comparison: Comparison) -> Iterator[str]:
     """What most pairs ask for that ask for anything."""
     advised = list(_advised(comparison))
     actions = Counter(advice.action for _, advice in advised if advice.action != DONE)
-    measure, pairs = comparison.measures[0], counted(len(advised), "pair")
+    measure, pairs = comparison.measures[0], plural(len(advised), "pair")
     if actions:
         action, count = actions.most_common(1)[0]
         heads = Counter(advice.head for _, advice in advised if advice.action == action)
@@ -148,14 +144,14 @@ def _best(found: Found) -> Iterator[str]:
         return
     first, leading = order[0], scores.measures[0]
     equal = _equal_to_best(scores)
-    topics = counted(len(scores.topics), "topic")
+    topics = plural(len(scores.topics), "topic")
     value = decimal(float(means[first, 0]))
     if len(equal) > 1:
         yield f"By {leading}, {listed(equal)} share the best mean, {value}, over {topics}."
     else:
         second = order[1]
         yield (
-            f"By {leading}, {scores.runs[first]} is best of {counted(len(order), 'run')}: its mean over"
+            f"By {leading}, {scores.runs[first]} is best of {plural(len(order), 'run')}: its mean over"
             f" {topics} is {value}, that of the next, {scores.runs[second]},"
             f" {decimal(float(means[second, 0]))}."
         )
@@ -253,7 +249,7 @@ def _lead(comparison: Comparison, first: str, second: str) -> Iterator[str]:
         means = dict(zip(runs, np.nanmean(comparison.values[:, 0], axis=1).tolist(), strict=True))
         alike.sort(key=lambda run: (-means[run], run))
         yield (
-            f"No significant difference from {first} was found for {counted(len(alike), 'run')}:"
+            f"No significant difference from {first} was found for {plural(len(alike), 'run')}:"
             f" {listed(alike)}."
         )
 
@@ -273,7 +269,7 @@ def _trusted(comparison: Comparison | Missing) -> Iterator[str]:
     for number, measure in enumerate(comparison.measures):
         cases = comparison.counts()[number].tolist()
         text = (
-            f"By {measure}, {cases[2] + cases[3]:,} of {counted(sum(cases), 'pair')} differ significantly;"
+            f"By {measure}, {cases[2] + cases[3]:,} of {plural(sum(cases), 'pair')} differ significantly;"
             f" {cases[2]:,} of these differences {_be(cases[2])} strong (case 3)"
         )
         bounds = comparison.bounds[number]
@@ -284,7 +280,7 @@ def _trusted(comparison: Comparison | Missing) -> Iterator[str]:
         if comparison.holds is not None:
             chances = comparison.holds.conclusion[number]
             sure = int(np.count_nonzero(chances >= SURE))
-            told = counted(int(np.isfinite(chances).sum()), "conclusion")
+            told = plural(int(np.isfinite(chances).sum()), "conclusion")
             yield (
                 f"Of paired t tests by {measure}, of two runs alone each, {sure:,} of {told} would hold with"
                 f" a chance of {SURE:g} or more were {comparison.holds.until_in_words} judged."
@@ -304,18 +300,18 @@ def _doubtful(comparison: Comparison | Missing) -> Iterator[str]:
                 f"in {two:,} no difference was found, but one run was judged significantly more (case 2)"
             )
         if told:
-            yield f"By {measure}, {counted(two + four, 'conclusion')} {_be(two + four)} weak: {listed(told)}."
+            yield f"By {measure}, {plural(two + four, 'conclusion')} {_be(two + four)} weak: {listed(told)}."
         if one:
             yield (
-                f"By {measure}, no difference was found in {counted(one, 'pair')} judged alike (case 1),"
+                f"By {measure}, no difference was found in {plural(one, 'pair')} judged alike (case 1),"
                 " which does not show that there is none: more topics might."
             )
         states = [comparison.settled(number, pair) for pair in range(len(comparison.pairs))]
         turning, unknown = states.count(False), states.count(None)
         if turning:
-            yield f"By {measure}, judging the unjudged documents could turn {counted(turning, 'pair')} round."
+            yield f"By {measure}, judging the unjudged documents could turn {plural(turning, 'pair')} round."
         if unknown:
-            pairs = counted(unknown, "pair")
+            pairs = plural(unknown, "pair")
             yield f"By {measure}, it is not known of {pairs} whether judgments could turn the order."
     yield from comparison.notes
 
@@ -379,7 +375,7 @@ def _next(found: Found) -> Iterator[str]:
     actions = Counter(advice.action for _, advice in advised)
     total, measure = len(advised), comparison.measures[0]
     shares = [f"{action} ({count:,})" for action, count in actions.most_common()]
-    yield f"Advice for {counted(total, 'pair')} by {measure}, each by itself: {listed(shares, len(shares))}."
+    yield f"Advice for {plural(total, 'pair')} by {measure}, each by itself: {listed(shares, len(shares))}."
     wanting = Counter(situation.less_judged[0] for situation, advice in advised if advice.action in JUDGING)
     if wanting:
         runs = [f"{run} ({count:,})" for run, count in wanting.most_common(NAMED)]

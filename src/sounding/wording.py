@@ -1,0 +1,26 @@
+"""Counts in words, and paragraphs in lines: the same everywhere."""
+
+from __future__ import annotations
+
+
+def plural(count: int, thing: str) -> str:
+    """A number of things in words: `1 topic`, `2,000 topics`."""
+    return f"{count:,} {thing}{'s' * (count != 1)}"
+
+
+def wrapped(text: str, width: int, first: str = "", others: str = "") -> list[str]:
+    """The lines of a paragraph, the first and the others set in as is said.
+
+    No word is broken, nor at its hyphens: a path or a run's name can be copied from the screen.
+    """
+    import textwrap
+
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=others,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def filled(text: str, width: int, first: str = "", others: str = "") -> str:
+    """The same as one text."""
+    return "\n".join(wrapped(text, width, first, others))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,7 +150,7 @@ if TYPE_CHECKING:
 )
 @format_options
 @worker_options
-@policy_options
+@partial(policy_options, without=("prior", "moments", "draws"))  # of expected values, which are not compared
 @output_options()
 @click.pass_context
 def command(context: click.Context, /, qrels: str | None, runs: tuple[str, ...], **options: Any) -> int:

@@ -218,6 +218,21 @@ def test_a_run_that_is_given_twice_is_named(tmp_path: Path) -> None:
     path = stored(tmp_path, TEXT)
     with pytest.raises(DataError, match=r"run\.txt' is given twice"):
         find_runs([path, tmp_path])
+    for twice in ([path, path], ["-", "-"]):
+        with pytest.raises(DataError, match="is given twice"):
+            find_runs(twice)
+    link = tmp_path / "link.txt"
+    link.symlink_to(path)
+    with pytest.raises(DataError, match=r"link\.txt' is given twice"):
+        find_runs([path, link])
+
+
+def test_hard_links_are_runs_of_their_own(tmp_path: Path) -> None:
+    path, other = stored(tmp_path, TEXT), tmp_path / "other.txt"
+    other.hardlink_to(path)
+    assert find_runs([path, other]) == [str(path), str(other)]
+    with pytest.raises(DataError, match=r"other\.txt' is given twice"):
+        find_runs([path, other, other])
 
 
 def test_runs_are_named_by_their_tags_while_these_differ() -> None:

@@ -318,17 +318,19 @@ def find_runs(sources: str | Path | Iterable[str | Path]) -> list[str]:
     found = [name for source in given for name in _expand(str(source))]
     if not found:
         raise DataError("no runs are given; expected files, folders or globs")
-    seen: set[tuple[int, int] | str] = set()
+    seen: dict[tuple[int, int] | str, list[str]] = {}
     for name in found:
         place = name if name == STDIN or is_remote(name) else _place_on_disk(name)
-        if place in seen:
+        # Hard links to one file are files of their own: the way there tells them apart.
+        others = [other for other in seen.get(place, ()) if Path(other).resolve() == Path(name).resolve()]
+        if others:
             raise DataError(f"{name!r} is given twice; every run counts once")
-        seen.add(place)
+        seen.setdefault(place, []).append(name)
     return found
 
 
 def _place_on_disk(name: str) -> tuple[int, int]:
-    """What tells a file from others, by whatever name or link it is reached."""
+    """What files must share to be one; asked first, since it takes far less time than following links."""
     status = os.stat(name)  # noqa: PTH116 - for thousands of files a Path takes longer than the question
     return status.st_dev, status.st_ino
 

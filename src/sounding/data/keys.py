@@ -39,17 +39,8 @@ def repeated_rows(keys: Words, docs: Tokens) -> tuple[Places, Places]:
 
 
 def _suspects(keys: Words) -> Places:
-    """All rows whose key occurs more than once, ascending.
-
-    Every row writes its number into a slot of a small table; who does not find it there afterwards
-    shares the slot. Only those few are sorted and compared.
-    """
-    bits = max(4, (4 * len(keys)).bit_length())
-    slot = (keys >> _U64(64 - bits)).view(np.int64)
-    row = np.arange(len(keys), dtype=np.int32)
-    table = np.empty(1 << bits, np.int32)
-    table[slot] = row
-    winner = table.take(slot)
+    """All rows whose key occurs more than once, ascending: only those that lost their slot are compared."""
+    row, winner = _rows_in_slots(keys, 4)
     losers = (winner != row).nonzero()[0]
     lost = keys.take(losers)
     ordered = np.sort(lost)
@@ -61,18 +52,27 @@ def _suspects(keys: Words) -> Places:
 def distinct_keys(keys: Words) -> int:
     """How many different keys there are.
 
-    As in `_suspects`, one row stays in every slot that is used. Its key counts once; so does each of the
-    few other keys that belong into the slot, and only these are sorted.
+    The key of the row that stays in a slot counts once; so does each of the few other keys that belong
+    there, and only these are sorted.
     """
-    bits = max(4, (2 * len(keys)).bit_length())
+    row, winner = _rows_in_slots(keys, 2)
+    others = np.sort(keys.compress(keys.take(winner) != keys))
+    used = int(np.count_nonzero(winner == row))
+    return used + int(np.count_nonzero(others[1:] != others[:-1])) + (len(others) > 0)
+
+
+def _rows_in_slots(keys: Words, slots_a_key: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """All rows, and for each the row that stays in its slot.
+
+    Every row writes its number into a slot of a small table that its key names, one over the other. Equal
+    keys share a slot, and few others do.
+    """
+    bits = max(4, (slots_a_key * len(keys)).bit_length())
     slot = (keys >> _U64(64 - bits)).view(np.int64)
     row = np.arange(len(keys), dtype=np.int32)
     table = np.empty(1 << bits, np.int32)
     table[slot] = row
-    winner = table.take(slot)
-    others = np.sort(keys.compress(keys.take(winner) != keys))
-    used = int(np.count_nonzero(winner == row))
-    return used + int(np.count_nonzero(others[1:] != others[:-1])) + (len(others) > 0)
+    return row, table.take(slot)
 
 
 def _unused(keys: Words) -> np.uint64:

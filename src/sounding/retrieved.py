@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sounding.align import Judged, order_documents, prepare
+from sounding.arrays import NDArray
 from sounding.data.keys import pair_keys
 from sounding.data.reading import EachRun, check_topics, map_runs
 from sounding.data.tables import Qrels, Run, byte_order
@@ -73,6 +73,19 @@ class Retrieved:
             runs=tuple(self.runs[row] for row in rows),
             tags=tuple(self.tags[row] for row in rows),
             lists=self.lists[rows],
+        )
+
+    def of_topics(self, topics: Sequence[int]) -> Retrieved:
+        """Some of the topics, by number and ascending; documents are numbered anew, ranks stay."""
+        rows = np.isin(self.topic, topics).nonzero()[0]
+        numbers = np.full(len(self.docs) + 1, NONE, np.int32)  # the last place is where NONE points to
+        numbers[rows] = np.arange(len(rows))
+        return replace(
+            self,
+            topics=tuple(self.topics[topic] for topic in topics),
+            starts=np.concatenate([[0], np.cumsum(self.sizes[topics])]),
+            docs=self.docs[rows],
+            lists=numbers[self.lists[:, topics]],
         )
 
     def best_ranks(self) -> Counts:

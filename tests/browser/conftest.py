@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import threading
@@ -20,6 +21,7 @@ from sounding.judging.project import Project, open_project
 
 PHONE = {"width": 390, "height": 780}
 DESK = {"width": 1280, "height": 800}
+AXE = "SOUNDING_AXE"  # the file axe.min.js of the npm package axe-core
 
 
 class Site:
@@ -98,6 +100,22 @@ def until(page: Any, expression: str, given: Any = None, seconds: float = 10) ->
         page.wait_for_timeout(20)
 
 
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The script that finds what people with disabilities cannot use."""
+    script = Path(os.environ.get(AXE, ""))
+    if not script.is_file():
+        lacking(f"no axe-core: set {AXE} to its file axe.min.js")
+    return script.read_text()
+
+
+def faults(page: Any, axe: str) -> list[tuple[str, list[str]]]:
+    """What axe finds in a page: its name for each kind, and the first elements."""
+    page.evaluate(axe)
+    found = page.evaluate("axe.run()")["violations"]
+    return [(one["id"], [node["html"][:120] for node in one["nodes"][:3]]) for one in found]
+
+
 @pytest.fixture
 def visit(chromium: Any, site: Site) -> Iterator[Visit]:
     """A page of somebody who has signed in; what went wrong in it fails the test at the end."""
@@ -113,9 +131,13 @@ def visit(chromium: Any, site: Site) -> Iterator[Visit]:
         dialog.dismiss()
 
     def visiting(
-        name: str, path: str = "/", size: dict[str, int] = DESK, expected: tuple[str, ...] = ()
+        name: str,
+        path: str = "/",
+        size: dict[str, int] = DESK,
+        expected: tuple[str, ...] = (),
+        scheme: str = "light",
     ) -> Any:
-        context = chromium.new_context(viewport=size, has_touch=size is PHONE)
+        context = chromium.new_context(viewport=size, has_touch=size is PHONE, color_scheme=scheme)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(10_000)

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.browser.conftest import DESK, PHONE, Site, Visit, until
+from tests.browser.conftest import DESK, PHONE, Site, Visit, faults, until
 from tests.judging.web import PASSWORD, RUNS
+
+from sounding.judging.settings import Order
 
 NAMELESS = """() => [...document.querySelectorAll('button, input:not([type=hidden]), select, textarea, a[href], summary')]
   .filter((one) => one.offsetParent !== null)
@@ -30,7 +32,8 @@ def test_a_topic_is_written_searched_and_judged(site: Site, visit: Visit) -> Non
     title = page.text_content(".found li:first-child a")
     page.click(".found li:first-child a")
     until(page, "document.querySelector('#text').textContent.length > 50")
-    assert title in page.text_content("#text")
+    assert title == page.text_content("#doc .title")
+    assert page.locator("#doc .title").evaluate("(one) => getComputedStyle(one).display") == "block"
     page.keyboard.press("1")
     until(page, "document.querySelector('#count').textContent === '1'")
     page.click("text=back")
@@ -118,7 +121,7 @@ def test_the_live_page_tells_what_is_left_and_what_is_known_of_a_late_run(
         f"and {20 - len(graded & {f'd{n}' for n in range(10, 30)})} of all that it retrieved are not" in late
     )
     assert [one.strip() for one in page.locator("#coverage thead th").all_text_contents()] == [
-        "Run", "Came after", "First 5", "First 10", "First 20", "Not judged",
+        "Run", "Came", "First 5", "First 10", "First 20", "Not judged",
     ]  # fmt: skip
     until(page, "document.querySelector('#matrix').textContent.includes('pairs of runs by')", seconds=30)
     cells = page.locator("#matrix tbody strong").all_text_contents()
@@ -198,52 +201,167 @@ def test_assessors_who_differ_are_settled(site: Site, visit: Visit) -> None:
     page = visit("olga", "/organise/differences")
     assert page.locator("tbody >> nth=1").locator("tr").count() == 2
     assert "33%" in page.text_content("tbody >> nth=0")
-    page.click("[aria-label='Settle as highly relevant'] >> nth=0")
+    page.click("[aria-label='Settle as 2: highly relevant'] >> nth=0")
     page.wait_for_selector("button.chosen")
     [event] = [event for event in site.project.store.events() if event.kind == "adjudicate"]
     assert (event.doc, event.grade, event.assessor) == ("d05", 2, "assessor-3")
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_everything_that_can_be_used_has_a_name_and_fits(
-    site: Site, visit: Visit, size: dict[str, int]
+PAGES = {
+    "ann": (
+        "/",
+        "/judge?topic=MB001",
+        "/judge?topic=303&doc=d02",
+        "/history?topic=MB001",
+        "/develop",
+        "/develop/topic?id=N001&query=noise",
+        "/account",
+        "/nowhere",
+    ),
+    "olga": (
+        "/organise",
+        "/organise/topics",
+        "/organise/people",
+        "/organise/differences",
+        "/organise/audit?assessor=assessor-1&size=3",
+        "/organise/project",
+    ),
+}
+
+
+def judged_by_two(site: Site) -> None:
+    """Some documents judged by two people who do not always agree, and a topic of one's own."""
+    engine = site.project.engine
+    for number, doc in enumerate(("d05", "d06", "d07", "d01")):
+        engine.judge("assessor-1", "MB001", doc, number % 3, key=f"one-{doc}-long", comment="so", active=9)
+        engine.judge("assessor-2", "MB001", doc, number % 2, key=f"two-{doc}-long", active=9)
+    site.project.store.save_topic("N001", title="鯨と騒音", author="assessor-1")
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(DESK, "light"), (PHONE, "dark")])
+@pytest.mark.parametrize("name", list(PAGES))
+def test_everything_can_be_used_by_everybody_and_fits(
+    site: Site, visit: Visit, axe: str, name: str, size: dict[str, int], scheme: str
 ) -> None:
-    pages = {
-        "ann": (
-            "/",
-            "/judge?topic=MB001",
-            "/judge?topic=MB001&doc=d01",
-            "/history?topic=MB001",
-            "/develop",
-            "/account",
-        ),
-        "olga": (
-            "/organise",
-            "/organise/topics",
-            "/organise/people",
-            "/organise/differences",
-            "/organise/project",
-        ),
-    }
-    for name, paths in pages.items():
-        page = visit(name, "/account", size)
-        for path in paths:
-            page.goto(site.url + path)
-            page.wait_for_timeout(300)
-            assert page.evaluate(NAMELESS) == [], path
-            assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], path
-            assert page.locator("main h1:not(#text h1)").count() == 1, path
-            assert page.locator("main").count() == 1
-            assert page.evaluate("document.documentElement.lang") == "en"
+    judged_by_two(site)
+    page = visit(name, "/account", size, expected=("404",), scheme=scheme)
+    for path in PAGES[name]:
+        page.goto(site.url + path)
+        page.wait_for_timeout(400)
+        page.evaluate("document.querySelectorAll('main details').forEach((one) => { one.open = true; })")
+        page.wait_for_timeout(100)
+        assert page.evaluate(NAMELESS) == [], path
+        assert faults(page, axe) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], path
+        assert page.locator("main h1:not(#text h1)").count() == 1, path
+        assert page.locator("main").count() == 1
+        assert page.evaluate("document.documentElement.lang") == "en"
+
+
+def test_a_table_that_is_too_wide_scrolls_in_its_box_and_says_so(site: Site, visit: Visit) -> None:
+    page = visit("olga", "/organise/topics", PHONE)
+    box, hint = page.locator(".wide"), page.locator(".hint")
+    assert hint.is_visible()
+    assert (box.get_attribute("role"), box.get_attribute("aria-label")) == (
+        "region",
+        "Topics: scroll for more",
+    )
+    box.focus()
+    page.keyboard.press("ArrowRight")
+    until(page, "document.querySelector('.wide').scrollLeft > 0")
+    page.set_viewport_size(DESK)
+    until(page, "!document.querySelector('.wide').hasAttribute('tabindex')")
+    assert hint.is_hidden()
+
+
+def test_the_live_page_does_not_move_what_one_looks_at(site: Site, visit: Visit) -> None:
+    """New numbers leave the place in a table, and what is open."""
+    page = visit("olga", "/organise", PHONE)
+    until(page, "document.querySelector('#runs').classList.contains('more')")
+    page.evaluate("document.querySelector('#runs').scrollLeft = 60; scrollTo(0, 300)")
+    site.project.engine.judge("assessor-1", "MB001", "d05", 1, key="abcdefgh")
+    until(page, "document.querySelector('#judged').textContent === '1'")
+    assert page.evaluate("[document.querySelector('#runs').scrollLeft, Math.round(scrollY)]") == [60, 300]
+    assert page.text_content("#updated").startswith("As of ")
+
+
+def test_titles_stand_above_documents_and_in_lists(site: Site, visit: Visit) -> None:
+    judged_by_two(site)
+    page = visit("ann", "/history?topic=MB001")
+    assert page.locator("tbody a").all_text_contents() == ["t", "Report 7", "Report 6", "Report 5"]
+    page.goto(f"{site.url}/judge?topic=MB001&doc=d01")  # HTML with a title of its own
+    until(page, "document.querySelector('#doc .title').textContent === 't'")
+    assert page.text_content("#doc bdi") == "d01"
+    assert "Report 5" not in page.text_content("main")
+    page.goto(f"{site.url}/judge?topic=MB001&doc=d00")
+    until(page, "document.querySelector('#doc .title').textContent.startsWith('Hostile report <script>')")
+    assert page.locator("#doc script, #doc img").count() == 0
+
+
+def test_the_page_says_what_is_still_to_come(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    assert page.text_content("#coming") == "more follow while they help"
+    site.project.engine.set_order("MB001", Order(policy="depth", batch=4))
+    site.project.store.release("assessor-1")
+    left = site.project.engine.left("MB001")
+    page.reload()
+    assert page.text_content("#coming") == f"4 of 4 left in this batch, {left} left in all"
+    until(page, "document.querySelector('#doc bdi').textContent !== '…'")
+    page.keyboard.press("0")
+    page.wait_for_selector(f"text=3 of 4 left in this batch, {left - 1} left in all")
+    page.keyboard.press("u")
+    page.wait_for_selector(f"text=4 of 4 left in this batch, {left} left in all")
+    site.project.engine.set_status("MB001", "candidate")
+    site.project.store.release("assessor-1")
+    page.reload()
+    page.wait_for_selector("text=This topic is not chosen for judging yet")
+
+
+def test_judging_needs_no_mouse_from_the_sign_in_on(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/account")
+    page.context.clear_cookies()
+    page.goto(f"{site.url}/")
+    for text in ("ann", PASSWORD):
+        page.keyboard.type(text)
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{site.url}/")
+
+    def tab_to(words: str) -> None:
+        for _ in range(20):
+            page.keyboard.press("Tab")
+            if words in page.evaluate("document.activeElement.textContent"):
+                outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+                assert outline == "solid"  # it can be seen where one is
+                return
+        raise AssertionError(f"{words!r} cannot be reached by Tab")
+
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "To the content"
+    tab_to("whales and noise")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/judge?topic=MB001")
+    until(page, "document.querySelector('#doc bdi').textContent !== '…'")
+    page.keyboard.press("1")
+    until(page, "document.querySelector('#count').textContent === '1'")
+    page.keyboard.press("Shift+Tab")
+    assert page.evaluate("document.activeElement.textContent") == "my judgments"
+    page.keyboard.press("Enter")
+    page.wait_for_selector("h1:has-text('My judgments')")
+    tab_to("Report")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/judge?topic=MB001&doc=*")
+    until(page, "document.querySelector('[data-grade=\"1.0\"]')?.getAttribute('aria-pressed') === 'true'")
 
 
 def test_a_screen_reader_hears_what_happens(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001")
     until(page, "document.querySelector('#doc bdi').textContent !== '…'")
-    first = page.text_content("#doc bdi")
+    first = page.text_content("#doc .title")
+    assert first.startswith("Report ")
     page.keyboard.press("1")
     until(page, "document.querySelector('#status').textContent !== ''")
-    assert first in page.text_content("#status")
+    assert page.text_content("#status") == f"1 relevant: {first}."
     assert page.get_attribute("#status", "aria-live") == "polite"
     assert page.get_attribute("#document", "aria-labelledby") == "doc"
     assert page.get_attribute("[data-grade='1.0']", "aria-keyshortcuts") == "1"

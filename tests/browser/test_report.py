@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import lacking, require
+from tests.browser.conftest import faults
+from tests.conftest import require
 
 from sounding.cli import main
 
-AXE = "SOUNDING_AXE"  # the file axe.min.js of the npm package axe-core
 HOSTILE = "</script><b>"
 MANY = 129  # runs, as TREC-8 has
 
@@ -241,12 +240,7 @@ def test_the_page_can_be_printed_with_its_explanations(chromium: Any, page_file:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_to_mend(chromium: Any, page_file: Path, scheme: str) -> None:
-    script = Path(os.environ.get(AXE, ""))
-    if not script.is_file():
-        lacking(f"no axe-core: set {AXE} to its file axe.min.js")
+def test_axe_finds_nothing_to_mend(chromium: Any, page_file: Path, scheme: str, axe: str) -> None:
     page = opened(chromium, page_file, scheme=scheme)
-    page.evaluate(script.read_text())
-    found = page.evaluate("axe.run()")["violations"]
-    assert [(one["id"], [node["html"][:120] for node in one["nodes"][:3]]) for one in found] == []
+    assert faults(page, axe) == []
     page.context.close()

@@ -43,7 +43,11 @@ class Server:
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
+def running_server(*, fsync: bool = False) -> Iterator[Server]:
+    """A server; without `fsync` it does not wait for the disk, which is faster and survives what tests do.
+
+    What then survives is the end of a process, and not that of the machine: tests of durability want it.
+    """
     require("psycopg")
     if shutil.which("postgres") is None or shutil.which("initdb") is None:
         lacking("no PostgreSQL server on the PATH")
@@ -54,9 +58,9 @@ def running_server() -> Iterator[Server]:
     try:
         data = str(folder / "data")
         _run("initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
-        # What must survive here is the end of a process, and never that of the machine.
         options = (
-            f"-c fsync=off -c listen_addresses='' -c unix_socket_directories={folder} -c max_connections=150"
+            f"-c fsync={'on' if fsync else 'off'} -c listen_addresses=''"
+            f" -c unix_socket_directories={folder} -c max_connections=150"
         )
         _run("pg_ctl", "-D", data, "-w", "-l", str(folder / "log"), "-o", options, "start")
         yield server

@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import require
 from tests.judging.web import TOPICS, Browser, add_person, signed_in
 
+from sounding.judging.assessor_pages import advice
 from sounding.judging.limits import RateLimit
 from sounding.judging.project import FILE, Project
 
@@ -35,6 +36,24 @@ def docs(answer: Any) -> list[str]:
 def ann(project: Project) -> Browser:
     add_person(project, "ann", topics=tuple(TOPICS))
     return signed_in(project, "ann")
+
+
+@pytest.mark.parametrize(
+    ("estimate", "found", "said"),
+    [
+        (None, 0, ""),
+        (None, 1, "You found 1 relevant document already: expect at least as many."),
+        (4, 5, "You found 5 relevant documents already: expect at least as many."),
+        (2, 0, "Probably too hard"),
+        (3, 3, "A good number"),
+        (200, 7, "A good number"),
+        (201, 7, "Probably too easy"),
+    ],
+)
+def test_an_estimate_is_judged_beside_what_was_found(estimate: int | None, found: int, said: str) -> None:
+    told = advice(estimate, found)
+    assert told.startswith(said)
+    assert bool(told) == bool(said)
 
 
 def test_judging_records_the_grade_with_its_design_and_brings_the_next_document(

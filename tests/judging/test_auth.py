@@ -15,6 +15,7 @@ from sounding.judging.app import is_loopback, serve
 from sounding.judging.auth import LEAST_PASSWORD, hash_password, is_password
 from sounding.judging.limits import RateLimit
 from sounding.judging.project import Project, digest_of, invite
+from sounding.judging.sign_in_pages import browser_of
 from sounding.judging.web import local_path
 
 
@@ -120,6 +121,40 @@ def test_signing_out_everywhere_ends_every_browser(ann: Browser, project: Projec
     assert ann.get("/account").text.count("<tr>") == 3  # the heading and two browsers
     ann.post("/account/end-all")
     assert other.get("/api/topics").status_code == ann.get("/api/topics").status_code == 401
+
+
+def test_one_browser_is_signed_out_by_its_owner_alone(ann: Browser, project: Project) -> None:
+    add_person(project, "eve")
+    other, eve = signed_in(project, "ann"), signed_in(project, "eve")
+    first, second = project.store.sign_ins(1)
+    assert eve.post("/account/end", which=second.digest).status_code == 404
+    assert ann.post("/account/end", which=second.digest, token="0" * 64).status_code == 403
+    assert other.get("/account").status_code == 200
+    assert second.digest in ann.get("/account").text
+    assert first.digest not in ann.get("/account").text  # this one: it has its own way out
+    assert ann.post("/account/end", which=second.digest).status_code == 303
+    assert other.get("/account").status_code == 303
+    assert ann.get("/account?said=ended").text.count("That browser is signed out.") == 1
+    assert ann.post("/account/end", which=second.digest).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox on Linux"),
+        (
+            "Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 Chrome/139.0 Safari/537.36",
+            "Chrome on Android",
+        ),
+        ("Mozilla/5.0 (iPhone; CPU iPhone OS 18 like Mac OS X) Version/18 Safari/604.1", "Safari on iPhone"),
+        ("Mozilla/5.0 (Windows NT 10.0) Chrome/139.0 Safari/537.36 Edg/139.0", "Edge on Windows"),
+        ("curl/8.0", "curl/8.0"),
+        ("", ""),
+        ("<b> from here", "<b> from here"),
+    ],
+)
+def test_a_browser_is_named_in_a_few_words(said: str, shown: str) -> None:
+    assert browser_of(f"{said} from 192.0.2.1") == f"{shown} from 192.0.2.1"
 
 
 def test_a_sign_in_expires(ann: Browser, monkeypatch: pytest.MonkeyPatch) -> None:

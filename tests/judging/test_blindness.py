@@ -22,7 +22,8 @@ TELLTALE = re.compile(
 )
 MEMBERS = {
     "topic", "documents", "doc", "html", "missing", "grade", "judged", "comment", "sequence", "repeated", "title", "cannot",
-    "relevant", "left", "time", "snippet", "held", "token", "name", "account", "role",
+    "relevant", "left", "time", "snippet", "held", "token", "name", "account", "role", "heading", "coming", "words",
+    "batch_left", "batch_size",
 }  # fmt: skip
 
 PLAIN = {name.lower() for name in HEADERS} | {

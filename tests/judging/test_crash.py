@@ -1,4 +1,8 @@
-"""kill -9 while judging: what was acknowledged is there, and a replay comes to the same."""
+"""kill -9 while judging: what was acknowledged is there, and a replay comes to the same.
+
+Both databases run as they do for users: SQLite with `synchronous=FULL`, PostgreSQL with `fsync` on, unlike the
+server of the other tests, which does not wait for the disk.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.judging.small import begin, found_by, found_by_replay
+from tests.judging.databases import Server, running_server
+from tests.judging.small import TOPICS, begin, found_by, found_by_replay
 
 from sounding.judging.engine import Engine
 from sounding.judging.store import Store, open_store
@@ -47,7 +53,41 @@ while True:
         print(event.sequence, event.kind, event.doc, event.grade, key, flush=True)
     if act > 0.95:
         engine.refit_if_due()
+    elif act > 0.9:
+        engine.set_status(topic, rng.choice(("chosen", "dropped")))
 """
+
+
+@pytest.fixture(scope="module")
+def durable_server() -> Iterator[Server]:
+    with running_server(fsync=True) as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def durable_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Where a new database can be that waits for the disk before it says that something is recorded."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "judging.sqlite")
+        return
+    server: Server = request.getfixturevalue("durable_server")
+    url = server.fresh()
+    yield url
+    server.drop(url)
+
+
+def set_up(store: Store) -> None:
+    begin(store, seed=3)
+    for topic in TOPICS:
+        store.save_topic(topic, title="x", status="chosen")
+
+
+def waits_for_the_disk(store: Store) -> bool:
+    with store._database.read() as run:
+        if store._database.dialect == "sqlite":
+            return [list(dict(row).values()) for row in run("PRAGMA synchronous")] == [[2]]  # FULL
+        asked = ("fsync", "synchronous_commit", "full_page_writes")
+        return all(list(run(f"SHOW {name}")[0].values()) == ["on"] for name in asked)
 
 
 def interrupted(place: str, number: int, least: int, seconds: float) -> list[list[str]]:
@@ -78,11 +118,12 @@ def check(store: Store, acknowledged: list[list[str]]) -> None:
 
 @pytest.mark.parametrize(("part", "rounds"), list(enumerate(PARTS)))
 def test_no_acknowledged_judgment_is_lost_when_the_process_is_killed(
-    place: str, part: int, rounds: int
+    durable_place: str, part: int, rounds: int
 ) -> None:
-    rng = random.Random(part)
+    rng, place = random.Random(part), durable_place
     with open_store(place) as store:
-        begin(store, seed=3)
+        assert waits_for_the_disk(store)
+        set_up(store)
     acknowledged: list[list[str]] = []
     for number in range(rounds):
         acknowledged += interrupted(place, AT_ONCE * part + number, rng.randint(0, 8), rng.uniform(0, 0.03))
@@ -97,7 +138,7 @@ def test_the_check_notices_a_lost_judgment(tmp_path: Path) -> None:
     """The same check on a database that forgets: it must fail."""
     place = str(tmp_path / "x.sqlite")
     with open_store(place) as store:
-        begin(store, seed=3)
+        set_up(store)
     acknowledged = interrupted(place, 1, 5, 0)
     assert acknowledged
     with open_store(place) as store:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from html.parser import HTMLParser
 
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.judging.web import HOSTILE
 
+from sounding.data.corpus import Document
 from sounding.judging import documents
-from sounding.judging.documents import marked, shown
+from sounding.judging.documents import marked, presented, shown
+from sounding.judging.titles import titled
 
 HARMLESS = {"p", "div", "mark", "b", "i", "em", "h1", "table", "tbody", "tr", "td", "ul", "li", "br", "span"}
 
@@ -55,6 +58,11 @@ def test_text_is_shown_as_it_is_in_paragraphs_of_their_own_direction() -> None:
         ("ضجيج", "الضجيج ضجيج", ["ضجيج"]),
         ("騒音対策", "船の騒音と対策", ["騒音", "対策"]),
         ("鯨", "鯨の鯨", ["鯨", "鯨"]),
+        (
+            "鯨と船の騒音",
+            "騒音は鯨に、捕鯨に、船に",
+            ["騒音", "鯨", "船"],
+        ),  # a part of a word is not the word
         ("С++ .*", "anything", []),
         ("STRASSE", "Strasse strassen", ["Strasse", "strassen"]),
     ],
@@ -113,3 +121,83 @@ def test_whatever_is_written_markup_comes_back_harmless(text: str) -> None:
 def test_a_very_long_document_is_cut_and_says_so() -> None:
     text = shown("x" * (documents.MOST_CHARACTERS + 1), "")
     assert text.endswith('<p class="cut">Cut here: 500,000 of 500,001 characters are shown.</p>')
+
+
+# ---- titles
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "rest"),
+    [
+        ("Tides\n\nThey rise.", "Tides", "They rise."),
+        ("\n  Tides \n \n\nThey rise.\n", "Tides", " \n\nThey rise."),
+        ("# Tides #\nThey rise.", "Tides", "They rise."),
+        ("Tides\n=====\nThey rise.", "Tides", "They rise."),
+        ("潮汐\n\n海面が上がる。", "潮汐", "海面が上がる。"),
+        ("المد\n\nيرتفع البحر.", "المد", "يرتفع البحر."),
+        ("They rise.\n\nThey fall.", "", None),  # a sentence
+        ("海面が上がる。\n\n下がる。", "", None),
+        ("Dear Sir,\n\nthe tides", "", None),
+        ("Tides\nrise and fall\n\ntwice", "", None),  # a paragraph
+        ("Tides", "", None),  # all that there is
+        ("Tides\n\n \n", "", None),
+        ("x" * 151 + "\n\nlong", "", None),
+        ("", "", None),
+        ("\n\n", "", None),
+    ],
+)
+def test_a_first_line_that_stands_alone_is_the_title(text: str, title: str, rest: str | None) -> None:
+    found, body = titled(Document("d", text))
+    assert (found, body.strip()) == (title, text.strip() if rest is None else rest.strip())
+
+
+def test_the_title_of_the_source_comes_first_and_is_not_shown_twice() -> None:
+    assert titled(Document("d", "High tide at noon", "High tide")) == ("High tide", "at noon")
+    assert titled(Document("d", "Heading\n\ntext", "High tide")) == ("High tide", "Heading\n\ntext")
+    assert presented(Document("d", "Tide <b> Water & salt", "Tide <b>"), "tide salt") == (
+        "<mark>Tide</mark> &lt;b&gt;",
+        '<p dir="auto">Water &amp; <mark>salt</mark></p>',
+    )
+    assert presented(Document("d", "Only a title", "Only a title"), "").body == (
+        '<p class="faint">There is no text beside the title.</p>'
+    )
+
+
+@pytest.mark.parametrize(
+    ("html", "heading", "body"),
+    [
+        ("<html><title>A &amp;\n b</title><h2>c</h2>d</html>", "A &amp; b", "<h2>c</h2>d"),
+        ("<html><h1>A <i>b</i></h1><p>d</p></html>", "A b", "<p>d</p>"),
+        ("<html><title>A b</title><h1>A <i>b</i></h1><h1>A b</h1></html>", "A b", "<h1>A b</h1>"),
+        ("<html><title><script>x</script></title>d</html>", "", "d"),
+        ("<html><h1>A<script>x</script></h1>d</html>", "A", "d"),
+        ("<html><title>&lt;img src=x onerror=y&gt;</title>d</html>", "&lt;img src=x onerror=y&gt;", "d"),
+        ("<html><title></title><h2>B</h2>d</html>", "B", "d"),
+        ("<html>d</html>", "", "d"),
+    ],
+)
+def test_html_is_called_what_its_title_or_first_heading_says(html: str, heading: str, body: str) -> None:
+    assert presented(Document("d", html), "") == (heading, f'<div dir="auto">{body}</div>')
+    # The title of the source does not hide that the text is HTML.
+    assert presented(Document("d", f"T {html}", "T"), "").heading == "T"
+    assert "&lt;html" not in presented(Document("d", f"T {html}", "T"), "").body
+
+
+@pytest.mark.parametrize("part", ["<title>x", "<h1>x", "<title ", "<h1", "# ", "=\n", "\n", "<h1></h1"])
+def test_a_bad_text_takes_no_time_to_name(part: str) -> None:
+    """Titles that never end cost as much as any other text: looking for each end would take minutes."""
+    begun = time.process_time()
+    for text in (f"<html>{part * 60_000}", part * 60_000):
+        titled(Document("d", text))
+    assert time.process_time() - begun < 2
+
+
+@given(st.text(alphabet=st.sampled_from("<>&;\"'/=abmpx scripth1tle#=\n"), max_size=60), st.booleans())
+def test_no_title_can_act_and_nothing_of_a_text_is_lost(text: str, html: bool) -> None:
+    document = Document("d", f"<html>{text}" if html else text)
+    heading, body = presented(document, "script a")
+    assert {tag for tag, _ in Elements(heading).found} <= {"mark"}
+    assert {tag for tag, _ in Elements(body).found} <= documents._TAGS | {"mark"}
+    if not html and not re.search("(?m)^[#=]", text):
+        seen = Elements(heading).text + Elements(body).text
+        assert not text.strip() or "".join(seen.split()) == "".join(text.split())

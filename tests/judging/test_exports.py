@@ -86,8 +86,8 @@ def test_judgments_of_candidate_and_dropped_topics_are_exported_only_when_all_ar
 ) -> None:
     engine = begin(store, order=SAMPLE)
     for topic, status in (("7", "chosen"), ("MB001", "candidate"), ("t-é", "dropped")):
-        store.save_topic(topic, title="x", status=status)  # type: ignore[arg-type]
         engine.judge("a", topic, engine.next("a", topic)[0].doc, 1, key=topic)
+        store.save_topic(topic, title="x", status=status)  # type: ignore[arg-type]
     until = store.last_sequence()
     for what, place in (("qrels", 0), ("assessors", 0), ("prels", 0), ("strata", 0)):
         every = EXPORTS[what](store, replayed(store), until, all_topics=True)

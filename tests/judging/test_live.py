@@ -251,7 +251,7 @@ def test_prospects_say_why_there_are_none(project: Project) -> None:
     [only_matrix, both] = prospects(project.store, project.store.last_sequence())
     assert only_matrix["matrix"]["reason"] == "There are no pairs of runs with judgments yet."
     assert both["forecast"]["reason"] == "After 8 judgments it can be said what it would take."
-    assert seconds_a_judgment(project.store) == 30  # nobody has judged yet
+    assert seconds_a_judgment(project.store, project.store.last_sequence()) == 30  # nobody has judged yet
     ann = add_person(project, "ann", topics=("MB001",))
     judge(project, ann, 3)
     [matrix, _] = prospects(project.store, project.store.last_sequence())
@@ -354,9 +354,9 @@ def test_many_who_watch_cost_one_working_out(project: Project, monkeypatch: pyte
 def test_a_project_without_runs_has_a_live_page_all_the_same(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Engine, "run_names", lambda _: ())
+    monkeypatch.setattr(Engine, "why_no_ranking", lambda _: "There are no runs yet.")
     state = LiveState.model_validate(LiveFeed(project).current())
-    assert (state.runs, state.ranking, state.curve) == ([], None, [])
+    assert (state.runs, state.ranking, state.curve, state.reason) == ([], None, [], "There are no runs yet.")
 
 
 def test_the_stream_pushes_what_has_changed_and_ends_with_the_sign_in(

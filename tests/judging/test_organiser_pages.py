@@ -14,6 +14,7 @@ from sounding.judging.audit import audit_sample
 from sounding.judging.events import FREE
 from sounding.judging.organiser_pages import shared_out
 from sounding.judging.project import Project, open_project
+from sounding.judging.settings import Order
 from sounding.judging.store import Standing
 
 
@@ -40,6 +41,16 @@ def test_topics_are_shared_out_evenly_and_never_twice_to_one() -> None:
     assert ("t0", "ann") not in given
     loads = Counter(assessor for _, assessor in given) + Counter({"ann": 2, "bob": 1})
     assert max(loads.values()) - min(loads.values()) <= 1
+
+
+def test_topics_of_somebody_who_is_gone_are_shared_out_to_others(olga: Browser, project: Project) -> None:
+    project.store.set_active(1, False)  # ann, who had MB001 as bob has
+    olga.post("/organise/share-out", count="1")
+    given = project.store.assignments()
+    assert {topic for topic, assessor in given if assessor == "assessor-2"} == set(TOPICS)
+    project.store.unassign("MB001", "assessor-2")
+    olga.post("/organise/share-out", count="1")
+    assert ("MB001", "assessor-2") in project.store.assignments()
 
 
 def test_more_assessors_are_wanted_than_there_are() -> None:
@@ -104,6 +115,50 @@ def test_an_audit_hides_the_grade_until_the_expert_has_given_one(olga: Browser, 
     first = {one.doc: one.grade for one in project.store.standing(assessor="assessor-1")}
     same = sum(first[doc] == grade for doc, grade in zip(seen[:2], (2, 0), strict=True))
     assert f"Same grade: {50 * same}% of 2" in text
+
+
+def test_the_parameters_of_an_order_are_set_kept_and_checked_before_they_count(
+    olga: Browser, project: Project
+) -> None:
+    engine = project.engine
+    every = engine.left("MB001")
+
+    def sent(**order: str) -> int:
+        fields = {"topic": "MB001", "policy": "uniform-sample", "batch": "5", "warm_up": "0"} | order
+        status: int = olga.post("/organise/order", **fields).status_code
+        return status
+
+    assert sent(parameters="rate=1") == 303
+    assert engine.order("MB001") == Order(policy="uniform-sample", parameters={"rate": 1.0}, batch=5)
+    assert engine.left("MB001") == every  # the whole pool at random
+    page = olga.get("/organise/topics").text
+    assert 'name="parameters" maxlength="500" value="rate=1"' in page
+    assert "uniform-sample rate=1, batches of 5" in page
+    before = project.store.last_sequence()
+    for wrong in ("rate=7", "rate=much", "rate", "strata=1:1", "rate=1 rate"):
+        assert sent(parameters=wrong) == 400, wrong
+    assert sent(policy="depth", parameters="rate=1") == 400
+    assert sent(policy="stratified-sample", parameters="strata=x") == 400
+    assert project.store.last_sequence() == before
+    assert sent(policy="stratified-sample", parameters="strata=10:1,100:0.5") == 303
+    assert engine.next("assessor-1", "MB001")
+    assert sent(policy="depth") == 303
+    assert engine.order("MB001") == Order(policy="depth", batch=5)
+
+
+def test_documents_are_called_by_their_titles_and_shown_without_markup(
+    olga: Browser, project: Project
+) -> None:
+    for doc in ("d01", "d12"):
+        project.engine.judge("assessor-1", "MB001", doc, 0, key=f"one-{doc}-long")
+        project.engine.judge("assessor-2", "MB001", doc, 2, key=f"two-{doc}-long")
+    text = olga.get("/organise/differences").text
+    assert '<span dir="auto">Report 12</span> <span class="faint"><bdi>d12</bdi></span>' in text
+    assert "Whales" in text
+    assert "onclick" not in text
+    assert "iframe" not in text
+    audit = olga.get("/organise/audit?assessor=assessor-1&size=2").text
+    assert re.search('<span class="title">(t|Report 12)</span><bdi>(d01|d12)</bdi>', audit)
 
 
 @pytest.mark.parametrize("change", [{"doc": "d40"}, {"grade": "7"}, {"grade": "nan"}, {"assessor": "nobody"}])
@@ -215,7 +270,7 @@ def test_settings_can_be_changed_while_people_judge(olga: Browser, project: Proj
     ("changes", "said"),
     [
         ({"measure": "Nothing@5"}, "Nothing"),
-        ({"level": "0.5"}, "level 0.5 is no grade of the scale"),
+        ({"level": "0.5"}, "Level 0.5 is no grade of the scale"),
         ({"level": "x"}, "is no number"),
         ({"overlap": "0"}, "expected a whole number"),
         ({"feed": "loudest"}, "loudest"),

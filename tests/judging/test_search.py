@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -119,6 +121,36 @@ def test_a_document_comes_back_as_it_was(corpus: Corpus) -> None:
     assert corpus.count == len(TEXTS)
 
 
+def test_hits_are_called_by_their_titles_and_show_what_can_be_read(tmp_path: Path, engine: Search) -> None:
+    html = "<html><head><title>Reefs &amp; tides</title></head><body class=hull><p>about <b>corals</b></p></body></html>"
+    documents = [
+        Document("given", "Of corals Text about corals", "Of corals"),
+        Document("html", html),
+        Document("heading", "Corals at night\n\nThey feed, the corals."),
+        Document("none", "corals and nothing else on this line"),
+    ]
+    build_corpus(tmp_path / "c", documents, search=engine)
+    corpus = Corpus(tmp_path / "c")
+    assert {hit.doc: (hit.title, hit.snippet) for hit in corpus.search("corals")} == {
+        "given": ("Of corals", "Text about corals"),
+        "html": ("Reefs & tides", "about corals"),
+        "heading": ("Corals at night", "They feed, the corals."),
+        "none": ("corals and nothing else on this line", "corals and nothing else on this line"),
+    }
+    assert [hit.doc for hit in corpus.search("reefs")] == ["html"]
+    assert corpus.search("hull") == []  # no word that anybody can read
+    assert corpus.document("given") == documents[0]
+
+
+def test_a_corpus_from_before_titles_were_kept_is_read_all_the_same(tmp_path: Path) -> None:
+    build_corpus(tmp_path / "c", [Document("d", "Of corals Text", "Of corals")])
+    with closing(sqlite3.connect(tmp_path / "c")) as connection:
+        connection.execute("ALTER TABLE document DROP COLUMN title")
+    corpus = Corpus(tmp_path / "c")
+    assert corpus.document("d") == Document("d", "Of corals Text")
+    assert [(hit.doc, hit.title) for hit in corpus.search("corals")] == [("d", "Of corals Text")]
+
+
 def test_threads_search_at_once(corpus: Corpus) -> None:
     found: list[int] = []
     threads = [threading.Thread(target=lambda: found.append(len(corpus.search("cafe")))) for _ in range(10)]
@@ -148,7 +180,9 @@ def test_a_corpus_is_read_from_every_kind_of_file(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text('docid,title,body\nc1,"a ""title""","two\nlines"\n\nc2,,x\n', "utf-8-sig")
     (tmp_path / "e.tsv").write_text("doc\ttext\nt1\tплан\n")
     (tmp_path / "plain text.txt").write_bytes(b"\xef\xbb\xbfbytes \xff that are not UTF-8\n")
-    found = {document.doc: document.text for document in read_documents([tmp_path])}
+    documents = list(read_documents([tmp_path]))
+    assert {one.doc: one.title for one in documents if one.title} == {"j1": "T", "c1": 'a "title"'}
+    found = {document.doc: document.text for document in documents}
     assert found == {
         "j1": "T x", "s1": "some & text", "g1": "packed", "c1": 'a "title"\ntwo\nlines', "c2": "x", "t1": "план",
         "plain text": "bytes \ufffd that are not UTF-8\n",
@@ -159,7 +193,7 @@ def test_a_corpus_is_read_from_every_kind_of_file(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("a.csv", "title,body\nx,y\n", r"a.csv:1: the columns title, body hold no doc id"),
-        ("a.csv", "id,body\nx\n", r"a.csv:2: 1 fields in a row under 2 columns"),
+        ("a.csv", "id,body\nx\n", r"a.csv:2: 1 field in a row under 2 columns"),
         ("a.txt", " \n", "the file is empty"),
         ("a.jsonl", '{"_id": "1"\n', "a.jsonl:1: no JSON"),
         ("a.bin", "hello", "begins no document"),

@@ -27,6 +27,7 @@ from sounding.judging.engine import Engine
 from sounding.judging.exports import qrels_lines
 from sounding.judging.settings import Order
 from sounding.judging.store import Store, StoreError, open_store
+from sounding.judging.verify import _unlike_topics
 
 PEOPLE = st.sampled_from(["assessor-1", "assessor-2", "assessor-3"])
 TOPIC = st.sampled_from(TOPICS)
@@ -38,18 +39,21 @@ class Judging(RuleBasedStateMachine):
     """People at work; `self.model` has the grades that stand, by pair and assessor, in their order."""
 
     fresh: Any = None  # gives the place of a new database, and takes it away
+    seen: Counter[str]  # sessions, the events of their logs, and the moments whose exports were made again
 
     def __init__(self) -> None:
         super().__init__()
         self.place, self.remove = self.fresh()
         self.clock = SimpleNamespace(now=1000.0)
         self.patch = pytest.MonkeyPatch()
-        for module in ("store", "people"):
+        for module in ("store", "people", "log", "topics"):
             self.patch.setattr(
                 f"sounding.judging.{module}.time", SimpleNamespace(time=lambda: self.clock.now)
             )
         self.signed: dict[str, tuple[str, float]] = {}  # cookie -> who is signed in, until when
         self.model: dict[tuple[str, str], dict[str, float | None]] = {}
+        self.statuses: dict[str, str] = dict.fromkeys(TOPICS, "chosen")
+        self.moments: dict[int, list[str]] = {}  # the qrels as they were after an event
         self.acts: list[tuple[str, ...]] = []  # what the log should hold: kind, assessor, topic, doc
         self.keys = 0
         self.runs = 0
@@ -76,6 +80,8 @@ class Judging(RuleBasedStateMachine):
             (user := self.store.add_user(name, "assessor")).pseudonym: user.id
             for name in ("ann", "bob", "cem")
         }
+        for topic in TOPICS:
+            self.store.save_topic(topic, title="x", status="chosen")
         self.begun = self.store.last_sequence()
 
     def key(self) -> str:
@@ -92,6 +98,10 @@ class Judging(RuleBasedStateMachine):
     @rule(assessor=PEOPLE, topic=TOPIC, count=st.sampled_from([1, 2]))
     def next(self, assessor: str, topic: str, count: int) -> None:
         own = [lease.doc for lease in self.store.leases(assessor, topic)]
+        if self.statuses[topic] != "chosen":
+            assert [lease.doc for lease in self.engine.next(assessor, topic, count)] == own[:count]
+            assert self.engine.left(topic) == 0
+            return
         found = [lease.doc for lease in self.engine.next(assessor, topic, count)]
         assert found[: len(own)] == own[:count]
         assert len(set(found)) == len(found) <= count
@@ -171,6 +181,27 @@ class Judging(RuleBasedStateMachine):
             self.acts.append(("skip", assessor, topic, leases[0].doc))
             assert leases[0].doc not in [lease.doc for lease in self.store.leases(assessor, topic)]
 
+    @rule(topic=TOPIC, status=st.sampled_from(["chosen", "chosen", "dropped", "candidate"]))
+    def choose_or_drop_a_topic(self, topic: str, status: Any) -> None:
+        self.engine.set_status(topic, status)
+        if status != self.statuses[topic]:
+            self.acts.append(("topic",))
+            self.statuses[topic] = status
+            assert status == "chosen" or self.store.leases(topic=topic) == []
+        used = {name for name, one in self.statuses.items() if one == "chosen"}
+        assert (self.engine.why_no_ranking() == "") == bool(used)
+        if used:
+            live = self.engine.live()
+            assert set(live.topics) == used
+            assert live.judged == sum(topic in used for topic, _ in self.model)
+            assert sum(live.unused.values()) == len(self.model) - live.judged
+
+    @precondition(lambda self: self.moments)
+    @rule(data=st.data())
+    def export_as_of_a_moment(self, data: st.DataObject) -> None:
+        moment = data.draw(st.sampled_from(sorted(self.moments)))
+        assert list(qrels_lines(self.store, "first", moment)) == self.moments[moment]
+
     @precondition(lambda self: self.runs < 2)
     @rule()
     def add_a_run(self) -> None:
@@ -247,9 +278,10 @@ class Judging(RuleBasedStateMachine):
             self.model.items(), key=lambda item: [part.encode() for part in item[0]]
         ):
             given = [grade for grade in grades.values() if grade is not None]
-            if given:
+            if given and self.statuses[topic] == "chosen":
                 expected.append(f"{topic} 0 {doc} {given[0]:g}\n")
         assert list(qrels_lines(self.store, "first")) == expected
+        self.moments[self.store.last_sequence()] = expected
 
     @invariant()
     def nobody_shares_a_document_beyond_the_overlap(self) -> None:
@@ -261,6 +293,10 @@ class Judging(RuleBasedStateMachine):
         if hasattr(self, "store"):
             kinds = [event.kind for event in self.store.events()][self.begun :]
             assert kinds == [act[0] for act in self.acts]
+            for moment, expected in self.moments.items():
+                assert list(qrels_lines(self.store, "first", moment)) == expected
+            assert list(_unlike_topics(self.store, self.store.last_sequence())) == []
+            self.seen.update(["session", *["moment"] * len(self.moments), *kinds])
             assert found_by(self.engine, self.store) == found_by_replay(self.store)
             self.store.close()
         self.patch.undo()
@@ -276,15 +312,25 @@ def in_a_folder() -> tuple[str, Any]:
     return str(folder / "x.sqlite"), lambda: shutil.rmtree(folder)
 
 
-def run(fresh: Any, examples: int) -> None:
-    machine = type("Machine", (Judging,), {"fresh": staticmethod(fresh)})
+def run(fresh: Any, examples: int, steps: int = 25) -> None:
+    seen: Counter[str] = Counter()
+    machine = type("Machine", (Judging,), {"fresh": staticmethod(fresh), "seen": seen})
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=examples, stateful_step_count=25, deadline=None,
+            max_examples=examples, stateful_step_count=steps, deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
     )  # fmt: skip
+    print(dict(seen))  # noqa: T201 - how much was tried, for `pytest -rP`
+
+
+def on(server: Server) -> Any:
+    def fresh() -> tuple[str, Any]:
+        url = server.fresh()
+        return url, lambda: server.drop(url)
+
+    return fresh
 
 
 def test_judging_is_as_a_plain_model_has_it_in_sqlite() -> None:
@@ -292,13 +338,14 @@ def test_judging_is_as_a_plain_model_has_it_in_sqlite() -> None:
 
 
 def test_judging_is_as_a_plain_model_has_it_in_postgresql(postgresql: Server) -> None:
-    def fresh() -> tuple[str, Any]:
-        url = postgresql.fresh()
-        return url, lambda: postgresql.drop(url)
-
-    run(fresh, 6)
+    run(on(postgresql), 6)
 
 
 @pytest.mark.long
-def test_judging_is_as_a_plain_model_has_it_over_many_examples() -> None:
-    run(in_a_folder, 500)
+def test_judging_is_as_a_plain_model_has_it_over_many_examples_in_sqlite() -> None:
+    run(in_a_folder, 500, steps=50)
+
+
+@pytest.mark.long
+def test_judging_is_as_a_plain_model_has_it_over_many_examples_in_postgresql(postgresql: Server) -> None:
+    run(on(postgresql), 60, steps=50)

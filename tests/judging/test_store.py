@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import sqlite3
 import subprocess
@@ -13,11 +14,16 @@ from pathlib import Path
 import pytest
 from tests.conftest import lacking
 from tests.judging.databases import Server
+from tests.judging.small import TOPICS, begin, found_by, found_by_replay
 
 from sounding.errors import DataError
-from sounding.judging import database, migrations, sql
+from sounding.judging import database, migrations, sql, verify
 from sounding.judging.database import journal_mode, open_database, shown_url
+from sounding.judging.engine import Engine
 from sounding.judging.events import Selection
+from sounding.judging.exports import unused_topics, without_status
+from sounding.judging.replay import Replay
+from sounding.judging.settings import Order
 from sounding.judging.store import ConflictError, Offer, Store, StoreError, Submission, open_store
 
 DESIGN = Selection(
@@ -128,7 +134,7 @@ def test_sequence_numbers_and_not_the_clock_give_the_order(
 
 
 def test_events_are_read_page_by_page_without_a_gap(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sounding.judging.store.PAGE", 3)
+    monkeypatch.setattr("sounding.judging.log.PAGE", 3)
     for number in range(10):
         judge(store, f"d{number % 4}", number, f"k{number}", topic=f"t{number % 2}")
     assert [event.sequence for event in store.events()] == list(range(1, 11))
@@ -230,6 +236,21 @@ def test_erasing_a_person_keeps_the_pseudonym_and_the_log(store: Store) -> None:
     assert store.leases() == []
     again = store.add_user("Jane Doe", "assessor")
     assert again.pseudonym != user.pseudonym
+
+
+def test_who_was_erased_is_no_longer_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.sqlite"
+    with open_store(path) as store:
+        for number in range(40):  # others around, so that pages are shared
+            store.add_user(f"somebody {number}", "assessor", "hash")
+        user = store.add_user("Jane Doe", "assessor", "the hash of her password")
+        store.add_sign_in(user.id, "cookie", time.time() + 60, "the browser that she used")
+    secrets = (b"Jane Doe", b"jane doe", b"the hash of her password", b"the browser that she used")
+    assert all(secret in path.read_bytes() for secret in secrets)
+    with open_store(path) as store:
+        store.erase_user(user.id)
+    assert not any(secret in path.read_bytes() for secret in secrets)
+    assert [left.name for left in tmp_path.iterdir()] == [path.name]
 
 
 def test_a_one_time_link_works_once_until_it_expires(store: Store) -> None:
@@ -334,7 +355,8 @@ def test_searches_are_logged_with_what_was_opened(store: Store) -> None:
 def test_settings_change_and_runs_do_not(store: Store) -> None:
     assert store.setting("instructions") is None
     store.set_setting("instructions", "a")
-    store.set_setting("instructions", "b")
+    store.set_setting("instructions", "b", by="assessor-1")
+    store.set_setting("instructions", "b", by="assessor-2")  # as it is: nothing happens
     assert store.setting("instructions") == "b"
     store.add_run("bm25", b"\0\xff content", {"documents": 3})
     assert store.run("bm25") == b"\0\xff content"
@@ -342,8 +364,14 @@ def test_settings_change_and_runs_do_not(store: Store) -> None:
         store.add_run("bm25", b"", {})
     with pytest.raises(DataError, match="the run 'other' of the log is missing"):
         store.run("other")
-    assert [(event.kind, event.detail) for event in store.events()] == [
-        ("run", {"name": "bm25", "documents": 3})
+    assert [(event.kind, event.assessor, event.detail) for event in store.events()] == [
+        ("setting", None, {"name": "instructions", "value": "a"}),
+        ("setting", "assessor-1", {"name": "instructions", "value": "b"}),
+        (
+            "run",
+            None,
+            {"name": "bm25", "documents": 3, "digest": hashlib.sha256(b"\0\xff content").hexdigest()},
+        ),
     ]
 
 
@@ -358,15 +386,81 @@ def test_a_database_of_version_1_is_brought_up_to_date_with_all_it_holds(place: 
     first = Store(old)
     user = first.add_user("bob", "assessor", "hash")
     judge(first, "d1", 1, "a", assessor=user.pseudonym)
-    first.save_topic("t1", title="x")
+    add_topic_as_before(first, "t1", 1, "candidate")
     before = list(first.events())
     first.close()
     with open_store(place) as store:
-        assert list(store.events()) == before
+        *same, topic = store.events()
+        assert same == before
+        assert (topic.kind, topic.topic) == ("topic", "t1")
         assert store.users() == [user]
         store.log_search(user.pseudonym, "t1", "x", 1)
         judge(store, "d2", 1, "b", assessor=user.pseudonym)
         assert len(store.searches()) == 1
+
+
+def add_topic_as_before(store: Store, topic: str, version: int, status: str, time: float = 5.0) -> None:
+    """What releases did that did not have topics in the log."""
+    with store._database.write() as run:
+        run(
+            sql.ADD_TOPIC, id=topic, version=version, title="x", description="", narrative="", status=status,
+            estimate=None, author="assessor-1", time=time,
+        )  # fmt: skip
+
+
+def test_a_project_from_before_topics_were_in_the_log_goes_on_with_the_topics_it_has(place: str) -> None:
+    old = open_database(place)
+    migrations.migrate(old, until=2)
+    first = Store(old)
+    engine = begin(first, order=Order(batch=2))
+    user = first.add_user("bob", "assessor", "hash")
+    statuses = {"7": ["chosen"], "MB001": ["chosen", "dropped"], "t-é": ["candidate", "chosen", "candidate"]}
+    for topic, own in statuses.items():
+        for version, status in enumerate(own, 1):
+            add_topic_as_before(first, topic, version, status, time=4.0 + version)
+    with first._database.write() as run:
+        run(sql.ASSIGN, topic="7", assessor=user.pseudonym)
+    for number in range(9):
+        topic = TOPICS[number % 3]
+        engine.judge("a", topic, engine.next("a", topic)[0].doc, number % 3, key=str(number))
+    before = list(first.events())
+    first.close()
+    with open_store(place) as store:
+        events = list(store.events())
+        assert events[: len(before)] == before
+        added = events[len(before) :]
+        assert [(event.sequence, event.kind, event.topic, event.assessor) for event in added] == [
+            (len(before) + number, kind, topic, "assessor-1")
+            for number, (kind, topic) in enumerate(
+                [*(("topic", topic) for topic, own in statuses.items() for _ in own), ("assign", "7")], 1
+            )
+        ]
+        assert [event.detail for event in added[:-1]] == [
+            {"status": status, "version": version}
+            for own in statuses.values()
+            for version, status in enumerate(own, 1)
+        ]
+        assert [event.time for event in added[:3]] == [5.0, 5.0, 6.0]
+        assert abs(added[-1].time - time.time()) < 60
+        again = Engine(store)
+        assert set(again.live().topics) == {"7"}
+        assert len(again.live().unused) == 2
+        until = store.last_sequence()
+        choices = list(verify._choices(store, Replay(store.run), until, None))
+        assert len(choices) == 9
+        assert all(verify._same(selection, found) for _, _, selection, found in choices)
+        assert list(verify._unlike_topics(store, until)) == []
+        # What the log did not say then is not made up: all topics are in use.
+        assert unused_topics(store, len(before)) == set()
+        assert without_status(store, len(before)) == ["7", "MB001", "t-é"]
+        assert (unused_topics(store), without_status(store, until)) == ({"MB001", "t-é"}, [])
+        assert again.set_status("MB001", "chosen").version == 3
+        assert set(again.live().topics) == {"7", "MB001"}
+        again.judge("a", "MB001", again.next("a", "MB001")[0].doc, 1, key="on")
+        assert found_by(again, store) == found_by_replay(store)
+    open_store(place).close()  # once more: nothing is added
+    with open_store(place) as store:
+        assert store.last_sequence() == until + 2
 
 
 def test_a_database_of_a_newer_release_is_refused(place: str) -> None:
@@ -377,6 +471,23 @@ def test_a_database_of_a_newer_release_is_refused(place: str) -> None:
     raw.close()
     with pytest.raises(StoreError, match=f"has version {migrations.NEWEST + 1}, and this release knows"):
         open_store(place)
+
+
+def test_a_database_that_cannot_be_written_can_still_be_read(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_store(place) as store:
+        judge(store, "d1", 1, "a")
+        kind = type(store._database)
+
+    def refused(_: object) -> None:
+        raise StoreError("read-only")
+
+    monkeypatch.setattr(kind, "write", refused)
+    with open_store(place) as store:
+        assert [event.doc for event in store.events()] == ["d1"]
+        with pytest.raises(StoreError, match="read-only"):
+            judge(store, "d2", 1, "b")
 
 
 def test_several_processes_may_open_a_new_database_at_once(place: str) -> None:

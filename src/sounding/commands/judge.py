@@ -11,20 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sounding.commands.judge_user import LOOPBACK, PORT, project_argument, user
 from sounding.commands.options import output_options, progress_bar, remark, write_tables, write_text
 from sounding.errors import DataError, MissingPartError
 from sounding.workers import Progress
 
 if TYPE_CHECKING:
     from sounding.judging.project import Project
-    from sounding.judging.store import Store, User
-
-LOOPBACK = "127.0.0.1"
-PORT = 8000
-
-project_argument = click.argument(
-    "folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path)
-)
 
 
 @click.group("judge", short_help="The judging server.")
@@ -143,14 +136,14 @@ def command() -> None:
 def init(folder: Path, **options: Any) -> None:
     """Make a project in DIR, which must not exist or be empty."""
     from sounding.judging.project import create_project
-    from sounding.judging.settings import Order, Settings, parse_scale
+    from sounding.judging.settings import Order, Settings, parse_parameters, parse_scale
 
     settings = Settings(
         title=options["title"], scale=parse_scale(options["scale"]), level=options["level"],
         overlap=options["overlap"], feed=options["feed"], seed=options["seed"], depth=options["depth"],
         order=Order(
-            policy=options["order"], parameters=_parameters(options["parameter"]), batch=options["batch"],
-            warm_up=options["warm_up"],
+            policy=options["order"], parameters=parse_parameters(options["parameter"]),
+            batch=options["batch"], warm_up=options["warm_up"],
         ),
         lease_seconds=60 * options["lease"], measure=options["measure"],
     )  # fmt: skip
@@ -189,47 +182,7 @@ def serve(folder: Path, host: str, port: int) -> None:
         serve_project(project, host, port)
 
 
-@command.command("user")
-@project_argument
-@click.argument("name", required=False)
-@click.option(
-    "--role",
-    type=click.Choice(["assessor", "organiser"]),
-    help="Of a new user, or from now on.  [default: assessor]",
-)
-@click.option(
-    "--topics", metavar="ID,...", help="Topics to judge, in place of those so far; all: every topic."
-)
-@click.option("--link", is_flag=True, help="A new one-time link to set a password; the old password is void.")
-@click.option("--enable/--disable", "enable", default=None, help="Whether the user may sign in.")
-@click.option("--erase", is_flag=True, help="Forget who the user was; the judgments stay, under a pseudonym.")
-@click.option(
-    "--url", default=f"http://{LOOPBACK}:{PORT}", show_default=True, help="Where the server is, for links."
-)
-@output_options()
-def user(folder: Path, name: str | None, **options: Any) -> None:
-    """List the users of a project, or add or change the one called NAME.
-
-    A new user gets a one-time link to set a password with.
-    """
-    from sounding.judging.project import open_project
-    from sounding.judging.status import user_table
-
-    with open_project(folder) as project:
-        if name is None:
-            _refuse_changes(options)
-            write_tables([user_table(project.store)], options["format_name"], options["output"])
-            return
-        store = project.store
-        present = store.user_by_name(name)
-        if present is None:
-            if options["erase"] or options["link"] or options["enable"] is not None:
-                others = ", ".join(other.name for other in store.users()) or "nobody yet"
-                raise DataError(f"there is no user {name!r}; there are: {others}")
-            _wanted_topics(store, options["topics"])
-            present = store.add_user(name, options["role"] or "assessor")
-            options["link"], options["role"] = True, None
-        _change_user(store, present, options)
+command.add_command(user)
 
 
 @command.command("import")
@@ -246,7 +199,7 @@ def import_files(folder: Path, **options: Any) -> None:
     """Add judgments, runs or topics to the project in DIR, while it is being judged or not."""
     from sounding.data.topics import read_topics
     from sounding.judging.project import add_runs, add_topics, import_qrels, open_project
-    from sounding.report.pool_tables import count
+    from sounding.wording import plural
 
     if not any(options[name] for name in ("qrels", "runs", "topics")):
         raise click.UsageError("nothing to add; give --qrels, --runs or --topics")
@@ -255,16 +208,16 @@ def import_files(folder: Path, **options: Any) -> None:
         if options["topics"]:
             topics = read_topics(options["topics"])
             changed = add_topics(project.store, topics)
-            remark(f"{count(len(topics.ids), 'topic')} read, {changed:,} new or changed", quiet=quiet)
+            remark(f"{plural(len(topics.ids), 'topic')} read, {changed:,} new or changed", quiet=quiet)
         if options["runs"]:
             with _counter(quiet, "reading runs") as progress:
                 added = add_runs(
                     project, options["runs"], run_format=options["run_format"], progress=progress
                 )
-            remark("; ".join((f"{count(added.rows, 'run')} added", *added.remarks)), quiet=quiet)
+            remark("; ".join((f"{plural(added.rows, 'run')} added", *added.remarks)), quiet=quiet)
         for source in options["qrels"]:
             read = import_qrels(project, source, qrels_format=options["qrels_format"])
-            told = f"{source}: {count(read.rows, 'judgment')}, {read.changed:,} new or changed"
+            told = f"{source}: {plural(read.rows, 'judgment')}, {read.changed:,} new or changed"
             remark("; ".join((told, *read.remarks)), quiet=quiet)
 
 
@@ -282,7 +235,8 @@ def export(
 ) -> None:
     """Write what was judged: one line a judgment, however many there are.
 
-    Judgments are those of topics in use: candidates and dropped ones are left out, and it is said.
+    Judgments are those of topics in use at that moment: candidates and dropped ones are left out, and it
+    is said.
 
     \b
     qrels      topic 0 doc grade: the grade that counts
@@ -293,24 +247,36 @@ def export(
     searches   every query and document opened, as JSON
     topics     every version of every topic, as JSON
     """  # noqa: D301 - click wants the control character
-    from sounding.judging.exports import EXPORTS, OF_JUDGMENTS, left_out
+    from sounding.judging.exports import EXPORTS, OF_JUDGMENTS, left_out, without_status
     from sounding.judging.project import open_project
     from sounding.judging.verify import replayed
-    from sounding.report.pool_tables import count
+    from sounding.wording import plural
 
+    if until is not None and what == "searches":
+        raise click.UsageError("searches are no events of the log; --until is for the others")
+    if all_topics and what not in OF_JUDGMENTS:
+        raise click.UsageError(f"{what} has all topics; --all-topics is for {', '.join(OF_JUDGMENTS)}")
+    filtered = what in OF_JUDGMENTS and not all_topics
     with open_project(folder) as project:
         last = project.store.last_sequence()
         moment = last if until is None else min(until, last)
         replay = replayed(project.store, moment)
         lines = write_lines(EXPORTS[what](project.store, replay, moment, all_topics=all_topics), output)
-        unused = left_out(project.store) if what in OF_JUDGMENTS and not all_topics else []
+        unused = left_out(project.store, moment) if filtered else []
+        unsaid = without_status(project.store, moment) if filtered else []
     if unused:
         remark(
-            f"{count(len(unused), 'judged topic')} not in use (candidate or dropped), such as {unused[0]}:"
+            f"{plural(len(unused), 'judged topic')} not in use (candidate or dropped), such as {unused[0]}:"
             " left out; --all-topics has them",
             quiet=quiet,
         )
-    remark(f"{lines:,} lines, as of event {moment:,}", quiet=quiet or output is None)
+    if unsaid:
+        remark(
+            f"{plural(len(unsaid), 'judged topic')} of which the log says only later whether they are in use,"
+            f" such as {unsaid[0]}: taken in",
+            quiet=quiet,
+        )
+    remark(f"{plural(lines, 'line')}, as of event {moment:,}", quiet=quiet or output is None)
     if what in ("strata", "prels") and not lines:
         remark(f"no topic is judged by a sample, so there are no {what}; see --order at init", quiet=quiet)
 
@@ -335,7 +301,7 @@ def status(folder: Path, view: str | None, **options: Any) -> None:
     with open_project(folder) as project:
         tables = status_tables(project)
     if view is not None and view not in tables:
-        raise DataError("there are no runs yet; add some with: sounding judge import DIR --runs ...")
+        raise DataError(tables["topics"].notes[0])  # why the runs are not ranked
     if view is None and layout == "json":
         both = {name: {**table.facts, "rows": table.rows()} for name, table in tables.items()}
         write_text(json_text(both, indent=1), output)
@@ -410,87 +376,21 @@ def write_lines(lines: Iterable[str], output: Path | None) -> int:
     return count
 
 
-def _parameters(given: Iterable[str]) -> dict[str, Any]:
-    """Parameters of an order, numbers as numbers."""
-    found: dict[str, Any] = {}
-    for text in given:
-        name, sign, value = text.partition("=")
-        if not sign:
-            raise click.UsageError(f"-P {text}: expected name=value")
-        try:
-            found[name] = float(value)
-        except ValueError:
-            found[name] = value
-    return found
-
-
-def _refuse_changes(options: dict[str, Any]) -> None:
-    for name in ("role", "topics", "link", "erase", "enable"):
-        if options[name]:
-            raise click.UsageError(f"--{name} is for one user; give a NAME")
-
-
-def _change_user(store: Store, user: User, options: dict[str, Any]) -> None:
-    from sounding.judging.project import invite
-
-    quiet = options["quiet"]
-    if options["erase"]:
-        gone = store.erase_user(user.id)
-        remark(f"{user.name} is forgotten; the judgments stay, as those of {gone.pseudonym}", quiet=quiet)
-        return
-    if options["role"] is not None:
-        store.set_role(user.id, options["role"])
-    if options["enable"] is not None:
-        store.set_active(user.id, options["enable"])
-    if options["topics"] is not None:
-        _assign(store, user, options["topics"])
-    if options["link"]:
-        if user.password_hash is not None:
-            store.set_password(user.id, None)
-        secret = invite(store, user, "invitation" if user.password_hash is None else "reset")
-        click.echo(f"{options['url'].rstrip('/')}/welcome/{secret}")
-        remark(f"for {user.name} alone: opens once, within 14 days, and sets a password", quiet=quiet)
-
-
-def _wanted_topics(store: Store, listed: str | None) -> list[str]:
-    """The topics of a list with commas, or all."""
-    known = [topic.id for topic in store.topics()]
-    wanted = (
-        known if listed == "all" else [name.strip() for name in (listed or "").split(",") if name.strip()]
-    )
-    if listed is not None and not wanted and listed != "all":
-        raise DataError("--topics names no topic; give ids with commas between them, or all")
-    for name in wanted:
-        if name not in known:
-            raise DataError(f"there is no topic {name!r}; sounding judge status lists them")
-    return wanted
-
-
-def _assign(store: Store, user: User, listed: str) -> None:
-    """Give a user these topics in place of those so far."""
-    wanted = _wanted_topics(store, listed)
-    for topic, assessor in store.assignments():
-        if assessor == user.pseudonym and topic not in wanted:
-            store.unassign(topic, assessor)
-    for name in wanted:
-        store.assign(name, user.pseudonym)
-
-
 def _say_what_there_is(project: Project, quiet: bool) -> None:
-    from sounding.report.pool_tables import count
+    from sounding.wording import plural
 
     runs, engine = project.engine.run_names(), project.engine
     topics = [topic.id for topic in project.store.topics()]
     left = sum(map(engine.left, topics))
     remark(
-        f"{count(project.corpus.count, 'document')}, {count(len(topics), 'topic')},"
-        f" {count(len(runs), 'run')}; {left:,} documents of the runs can be judged",
+        f"{plural(project.corpus.count, 'document')}, {plural(len(topics), 'topic')},"
+        f" {plural(len(runs), 'run')}; {plural(left, 'document')} of the runs can be judged",
         quiet=quiet,
     )
     strangers = [topic for topic in engine.topics() if topic not in topics]
     if strangers and topics:
         remark(
-            f"the runs have {count(len(strangers), 'topic')} more, such as {strangers[0]}: without a text"
+            f"the runs have {plural(len(strangers), 'topic')} more, such as {strangers[0]}: without a text"
             " nobody can judge for them, and they count in every run's value",
             quiet=quiet,
         )
@@ -498,7 +398,7 @@ def _say_what_there_is(project: Project, quiet: bool) -> None:
     if lost:
         topic, doc = lost[0]
         remark(
-            f"{len(lost):,} documents of the runs are not in the corpus, such as {doc} of topic {topic}",
+            f"not in the corpus: {plural(len(lost), 'document')} of the runs, such as {doc} of topic {topic}",
             quiet=quiet,
         )
 

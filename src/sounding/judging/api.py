@@ -11,10 +11,11 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
-from sounding.judging.auth import RefusedError
-from sounding.judging.documents import shown
+from sounding.judging.auth import RefusedError, too_soon
+from sounding.judging.documents import Presented, presented
 from sounding.judging.exports import EXPORTS
 from sounding.judging.messages import (
+    Coming,
     Credentials,
     Found,
     Grading,
@@ -142,11 +143,25 @@ def progress_of(here: Context, who: User) -> list[TopicProgress]:
             judged=done[topic.id].judged if topic.id in done else 0,
             cannot=done[topic.id].cannot if topic.id in done else 0,
             relevant=done[topic.id].relevant if topic.id in done else 0,
-            left=project.engine.left(topic.id),
+            coming=coming(here, who, topic),
         )
         for topic in project.store.topics_of(who.pseudonym)
         if topic.status != "dropped"
     ]  # fmt: skip
+
+
+def coming(here: Context, who: User, topic: Topic) -> Coming:
+    """What is still to come for an assessor in a topic."""
+    ahead = here.project.engine.ahead(who.pseudonym, topic.id)
+    if topic.status == "candidate":
+        words = "not chosen for judging yet"
+    elif ahead.left == 0:
+        words = "nothing left for you"
+    else:
+        batch = f"{ahead.batch_left} of {ahead.batch_size} left in this batch" if ahead.batch_size else ""
+        after = "more follow while they help" if ahead.left is None else f"{ahead.left:,} left"
+        words = f"{batch}, {after}{' in all' * (ahead.left is not None)}" if batch else after
+    return Coming(left=ahead.left, batch_left=ahead.batch_left, batch_size=ahead.batch_size, words=words)
 
 
 def own_topic(here: Context, who: User, topic: str) -> Topic:
@@ -172,7 +187,7 @@ def next_documents(
     """The documents of a topic that you are to judge, the first one first."""
     asked = own_topic(here, who, topic)
     leases = here.project.engine.next(who.pseudonym, topic, count)
-    return Work(topic=topic, documents=_texts(here, asked, leases, have))
+    return Work(topic=topic, documents=_texts(here, asked, leases, have), coming=coming(here, who, asked))
 
 
 @judging.get("/document")
@@ -256,7 +271,7 @@ def searched(here: Context, who: User, topic: str, query: str) -> tuple[list[Fou
     """What a query finds, noted in the search log; and whether there is more than that."""
     wait = here.searches.wait(who.id)
     if wait:
-        raise RefusedError(429, f"too many searches; try again in {wait:.0f} seconds", wait)
+        raise too_soon("too many searches", wait)
     every = here.project.corpus.search(query, MOST_FOUND + 1)
     hits = every[:MOST_FOUND]
     here.project.store.log_search(who.pseudonym, topic, query, len(hits))
@@ -285,8 +300,9 @@ def _shown(
     here: Context, doc: str, query: str, standing: Standing | None, *, text: bool = True
 ) -> ShownDocument:
     found = here.project.corpus.document(doc) if text else None
+    heading, body = Presented("", "") if found is None else presented(found, query)
     return ShownDocument(
-        doc=doc, html=None if found is None else shown(found.text, query), missing=text and found is None,
+        doc=doc, heading=heading, html=None if found is None else body, missing=text and found is None,
         judged=standing is not None, grade=None if standing is None else standing.grade,
         comment="" if standing is None else standing.comment,
     )  # fmt: skip
@@ -312,6 +328,7 @@ def _recorded(
     return Recorded(
         topic=topic.id,
         documents=_texts(here, topic, leases, given.have),
+        coming=coming(here, who, topic),
         sequence=0 if receipt is None else receipt.event.sequence,
         repeated=receipt is not None and receipt.repeated,
         doc=None if receipt is None else receipt.event.doc,

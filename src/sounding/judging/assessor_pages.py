@@ -10,11 +10,13 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 from markupsafe import Markup
 
-from sounding.judging.api import Assessor, existing, own_topic, progress_of, searched
+from sounding.judging.api import Assessor, coming, existing, own_topic, progress_of, searched
 from sounding.judging.auth import RefusedError
 from sounding.judging.documents import marked
 from sounding.judging.store import Topic, User
+from sounding.judging.titles import titled
 from sounding.judging.web import Asking, Context, Given, Here, assessor, from_our_page, page, user, went_to
+from sounding.wording import plural
 
 FEW = 3  # fewer relevant documents than that tell systems apart badly
 MANY = 200  # with more than that, nearly any system finds some
@@ -48,7 +50,7 @@ def judge_page(
     return page(
         request, "judge.html", topic=asked, doc=doc, query=query, scale=here.project.settings.scale,
         judged=len(store.standing(topic=topic, assessor=who.pseudonym)), instructions=_instructions(here),
-        back=back,
+        back=back, coming=coming(here, who, asked),
     )  # fmt: skip
 
 
@@ -58,7 +60,9 @@ def history(request: Request, here: Here, who: Assessor, topic: TopicId) -> Resp
     asked = own_topic(here, who, topic)
     judgments = here.project.store.standing(topic=topic, assessor=who.pseudonym)[::-1]
     labels = {grade.value: grade.label for grade in here.project.settings.scale}
-    return page(request, "history.html", topic=asked, judgments=judgments, labels=labels)
+    corpus = here.project.corpus
+    titles = {one.doc: titled(found)[0] for one in judgments if (found := corpus.document(one.doc))}
+    return page(request, "history.html", topic=asked, judgments=judgments, labels=labels, titles=titles)
 
 
 @router.get("/develop")
@@ -108,7 +112,7 @@ def save_topic(request: Request, here: Here, who: Assessor, given: Given) -> Res
         return _topic_page(request, here, who, written, "", changed=topic.version, status=409)
     here.project.store.save_topic(
         topic.id, title=title, description=written.description, narrative=written.narrative,
-        status=topic.status, estimate=written.estimate, author=who.pseudonym,
+        estimate=written.estimate, author=who.pseudonym,
     )  # fmt: skip
     return went_to(f"/develop/topic?id={quote(topic.id, safe='')}&query={quote(query, safe='')}&said=saved")
 
@@ -135,25 +139,31 @@ def _topic_page(
     store = here.project.store
     judged = store.standing(topic=topic.id, assessor=who.pseudonym)
     level = here.project.settings.level
+    relevant = sum(one.grade is not None and one.grade >= level for one in judged)
     found, more = searched(here, who, topic.id, query) if query else ([], False)
     return page(
         request, "develop_topic.html", status=status, topic=topic, query=query, changed=changed,
         versions=store.topic_versions(topic.id), looked=len(judged),
-        relevant=sum(one.grade is not None and one.grade >= level for one in judged),
-        grades={one.doc: one.grade for one in judged}, advice=advice(topic.estimate),
+        relevant=relevant,
+        grades={one.doc: one.grade for one in judged}, advice=advice(topic.estimate, relevant),
+        instructions=_instructions(here),
         more=more,
         # What `marked` gives is escaped.
         found=[
-            {"doc": one.doc, "title": one.title, "html": Markup(marked(one.snippet, query))}  # noqa: S704
+            {
+                "doc": one.doc, "title": Markup(marked(one.title, query)),  # noqa: S704
+                "html": Markup(marked(one.snippet, query)),  # noqa: S704
+            }
             for one in found
         ],
     )  # fmt: skip
 
 
-def advice(estimate: int | None) -> str:
-    """What an expected number of relevant documents says about a topic."""
-    if estimate is None:
-        return ""
+def advice(estimate: int | None, found: int = 0) -> str:
+    """What the expected number of relevant documents says about a topic, beside those found by now."""
+    if estimate is None or estimate < found:
+        least = f"You found {plural(found, 'relevant document')} already: expect at least as many."
+        return least if found else ""
     if estimate < FEW:
         return f"Probably too hard: fewer than {FEW} relevant documents can hardly tell systems apart."
     if estimate > MANY:

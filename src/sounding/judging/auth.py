@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import secrets
 import threading
 import time
@@ -22,6 +23,7 @@ from sounding.errors import SoundingError
 from sounding.judging.limits import RateLimit
 from sounding.judging.project import digest_of
 from sounding.judging.store import Role, Store, User
+from sounding.wording import plural
 
 SIGN_IN_SECONDS = 7 * 86400.0  # that a browser stays signed in
 LEAST_PASSWORD = 10  # characters
@@ -83,11 +85,18 @@ def visitor_of(store: Store, session: str | None, guest: str | None) -> Visitor:
     return Visitor(secret=secrets.token_urlsafe(32), user=None, known=False)
 
 
+def too_soon(why: str, wait: float) -> RefusedError:
+    """The refusal of what may be tried again after some seconds."""
+    return RefusedError(429, f"{why}; try again in {plural(math.ceil(wait), 'second')}", wait)
+
+
 def hash_password(password: str) -> str:
     """What is kept of a password; one that is too short or too long is refused."""
     if not LEAST_PASSWORD <= len(password) <= MOST_PASSWORD:
         raise RefusedError(
-            400, f"a password of {len(password)} characters; expected {LEAST_PASSWORD} to {MOST_PASSWORD}"
+            400,
+            f"a password of {plural(len(password), 'character')};"
+            f" expected {LEAST_PASSWORD} to {MOST_PASSWORD}",
         )
     with _hashing:
         return _hasher.hash(password.encode("utf-8", "replace"))
@@ -125,9 +134,7 @@ class Door:
             self._by_both.wait((folded, address)), self._by_address.wait(address), self._by_name.wait(folded)
         ]  # fmt: skip
         if max(waits) > 0:
-            raise RefusedError(
-                429, f"too many attempts to sign in; try again in {max(waits):.0f} seconds", max(waits)
-            )
+            raise too_soon("too many attempts to sign in", max(waits))
         user = self._store.user_by_name(name)
         if not is_password(None if user is None else user.password_hash, password) or user is None:
             raise RefusedError(401, "name or password is wrong")
@@ -140,6 +147,6 @@ class Door:
 def begin_session(store: Store, user: User, address: str, browser: str) -> str:
     """The secret of a new cookie for a user."""
     secret = secrets.token_urlsafe(32)
-    note = f"{browser[:120]} from {address}"
+    note = f"{browser[:250]} from {address}"
     store.add_sign_in(user.id, digest_of(secret), time.time() + SIGN_IN_SECONDS, note)
     return secret

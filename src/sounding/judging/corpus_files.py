@@ -7,9 +7,10 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from sounding.data.corpus import IDS, Document, read_corpus
+from sounding.data.corpus import IDS, TITLES, Document, one_line, read_corpus
 from sounding.data.sources import find_files
 from sounding.errors import FormatError
+from sounding.wording import plural
 
 NAMES = ("doc", *IDS)  # of the column that holds the doc id
 _TABLES = {".csv": ",", ".tsv": "\t"}
@@ -71,11 +72,13 @@ def _documents(source: str, rows: Iterator[list[str]]) -> Iterator[Document]:
     if place is None:
         problem = f"the columns {', '.join(header)} hold no doc id; expected one of {', '.join(NAMES)}"
         raise FormatError(source, 1, problem)
+    titled = next((header.index(name) for name in TITLES if name in header and name != header[place]), None)
     for number, row in enumerate(rows, 2):
         if not any(row):
             continue
         if len(row) != len(header):
-            problem = f"{len(row)} fields in a row under {len(header)} columns; expected one for each"
-            raise FormatError(source, number, problem)
-        parts = [text for column, text in enumerate(row) if column != place and text]
-        yield Document(row[place], "\n".join(parts))
+            wrong = f"{plural(len(row), 'field')} in a row under {plural(len(header), 'column')}"
+            raise FormatError(source, number, f"{wrong}; expected one for each")
+        title = "" if titled is None else one_line(row[titled])
+        rest = [text for column, text in enumerate(row) if column not in (place, titled) and text]
+        yield Document(row[place], "\n".join([title, *rest] if title else rest), title)

@@ -10,8 +10,12 @@ import re
 import unicodedata
 from functools import lru_cache
 from html import escape, unescape
+from typing import NamedTuple
 
 import nh3
+
+from sounding.data.corpus import Document, element, one_line
+from sounding.judging.titles import SILENT, is_html, titled
 
 MOST_CHARACTERS = 500_000  # of a document that are shown
 SHORTEST = 3  # letters of a word that is marked, in scripts that have blanks between words
@@ -25,13 +29,14 @@ relevant should some such than that the their them then there these they this th
 what when where which while who whose why will with would you your
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
-_HTML = re.compile(r"\s*(<\?xml[^>]*>\s*)?<(!doctype\s+html|html|body)\b", re.IGNORECASE)
 _TAG = re.compile(r"(<[^<>]*>)")
+_HEADING = re.compile(r"<(h[1-6])\b[^<>]*>")
 _MARKS = "[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed]*"
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
 )
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
+_HAN = "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
 _WORD = re.compile(r"[^\W_]+")
 _TAGS = {
     "abbr", "address", "article", "aside", "b", "bdi", "bdo", "blockquote", "br", "caption", "cite", "code",
@@ -42,7 +47,6 @@ _TAGS = {
 }  # fmt: skip
 _ATTRIBUTES = {"*": {"dir", "lang"}, "td": {"colspan", "rowspan"}, "th": {"colspan", "rowspan"}}
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9-]{1,20}")
-_SILENT = {"head", "script", "style", "title", "noscript", "iframe", "object", "template", "svg", "math"}
 
 
 class _Folding(dict[int, str]):
@@ -57,11 +61,29 @@ class _Folding(dict[int, str]):
 _FOLDING = _Folding()
 
 
-def shown(text: str, query: str) -> str:
-    """HTML that shows a document, with the words of a query marked; safe whatever the document holds."""
+class Presented(NamedTuple):
+    """A document as HTML, safe whatever it holds."""
+
+    heading: str  # empty: it has no title
+    body: str
+
+
+def presented(document: Document, query: str) -> Presented:
+    """A document with the words of a query marked in its title and its text."""
+    title, text = titled(document)
+    return Presented(marked(title, query), shown(text, query, title))
+
+
+def shown(text: str, query: str, title: str = "") -> str:
+    """HTML that shows a document, with the words of a query marked; safe whatever the document holds.
+
+    The title stands above it already: a first heading of HTML that repeats it is left out.
+    """
     cut = text[:MOST_CHARACTERS]
     words = _pattern(query)
-    body = _cleaned(cut, words) if _HTML.match(cut) else _paragraphs(cut, words)
+    body = _cleaned(cut, words, title) if is_html(cut) else _paragraphs(cut, words)
+    if not cut.strip():
+        return '<p class="faint">There is no text beside the title.</p>'
     if len(text) > len(cut):
         body += f'<p class="cut">Cut here: {len(cut):,} of {len(text):,} characters are shown.</p>'
     return body
@@ -78,11 +100,14 @@ def _paragraphs(text: str, words: re.Pattern[str] | None) -> str:
     return "".join(f'<p dir="auto">{_marked(part.strip(chr(10)), words)}</p>' for part in parts)
 
 
-def _cleaned(text: str, words: re.Pattern[str] | None) -> str:
+def _cleaned(text: str, words: re.Pattern[str] | None, title: str) -> str:
     clean = nh3.clean(
-        text, tags=_TAGS, clean_content_tags=_SILENT, attributes=_ATTRIBUTES, attribute_filter=_plain_value,
+        text, tags=_TAGS, clean_content_tags=SILENT, attributes=_ATTRIBUTES, attribute_filter=_plain_value,
         link_rel=None,
     )  # fmt: skip
+    heading = element(clean, _HEADING) if title else None
+    if heading is not None and one_line(unescape(_TAG.sub("", heading.inside))) == title:
+        clean = heading.around
     # Attribute values are letters and digits by now, so every < begins a tag and every > ends one.
     parts = _TAG.split(clean)
     parts[::2] = [_marked(unescape(part), words) for part in parts[::2]]
@@ -128,4 +153,8 @@ def _unspaced_branch(run: str) -> str:
     every = {run[place : place + 2] for place in range(len(run) - 1)}
     # Two hiragana are grammar far more often than a word.
     pairs = sorted(pair for pair in every if not _HIRAGANA.fullmatch(pair))
-    return "|".join([re.escape(run), *([f"(?:{'|'.join(map(re.escape, pairs))})+"] if pairs else [])])
+    branches = [re.escape(run), *([f"(?:{'|'.join(map(re.escape, pairs))})+"] if pairs else [])]
+    # One character between two of grammar is a word, which in others it is a part of.
+    alone = sorted({part for part in _HIRAGANA.split(run) if len(part) == 1 and part != run})
+    branches += [f"(?<!{_HAN}){re.escape(part)}(?!{_HAN})" for part in alone]
+    return "|".join(branches)

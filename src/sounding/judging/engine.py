@@ -7,19 +7,21 @@ all others are.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.errors import DataError
+from sounding.judging.records import Ahead
 from sounding.judging.replay import Replay, run_content
 from sounding.judging.search import Corpus
 from sounding.judging.settings import Order, Settings
-from sounding.judging.store import Lease, Receipt, Store, Submission
+from sounding.judging.store import Lease, Receipt, Store, Submission, Topic, TopicStatus
 from sounding.mtc import Confidence
 from sounding.policies import DEFAULT_POLICIES
 from sounding.retrieved import read_retrieved
@@ -39,16 +41,17 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Live:
-    """How sure the ranking is, and the last event that this knows of."""
+    """How sure the ranking is, over topics in use, and the last event that this knows of."""
 
     sequence: int
     judged: int  # documents that anybody judged
     relevant: int  # among them
     cannot: int  # among them: nobody could, or not settled
     topics: dict[str, tuple[int, int, int]]  # judged, relevant, left
+    unused: dict[str, int]  # documents judged for topics that are not in use
     confidence: Confidence
     coverage: Coverage
-    joined: tuple[int, ...]  # (run,) documents that were judged when it came
+    joined: tuple[int, ...]  # (run,) documents that were judged when it came, of topics in use now
 
 
 class AddedRuns(NamedTuple):
@@ -174,6 +177,11 @@ class Engine:
         with self._lock:
             return self._replay.left(topic)
 
+    def ahead(self, assessor: str, topic: str) -> Ahead:
+        """What is still to come for an assessor in a topic."""
+        with self._lock:
+            return self._replay.ahead(assessor, topic)
+
     def order(self, topic: str) -> Order:
         """In which order a topic is judged."""
         with self._lock:
@@ -186,8 +194,15 @@ class Engine:
 
     def set_order(self, topic: str | None, order: Order, *, by: str | None = None) -> None:
         """Change the order of a topic (None: of all) from now on; what is at hand stays at hand."""
+        order.check()
         self._store.append("order", topic=topic, assessor=by, detail=asdict(order))
         self.catch_up()
+
+    def set_status(self, topic: str, status: TopicStatus, *, by: str | None = None) -> Topic:
+        """Choose a topic, drop it, or make it a candidate: only chosen ones are judged and counted."""
+        changed = self._store.set_status(topic, status, author=by)
+        self.catch_up()
+        return changed
 
     def change_settings(self, settings: Settings, *, by: str | None = None) -> None:
         """Change what the project was set up with; seed, depth and the grades in use must stay."""
@@ -243,20 +258,28 @@ class Engine:
     def topics(self) -> tuple[str, ...]:
         """The topics for which some run has documents."""
         with self._lock:
-            return self._replay.retrieved.topics if self._replay.runs else ()
+            return self._replay.every.topics if self._replay.runs else ()
 
     def lost(self, corpus: Corpus, runs: Collection[str] | None = None) -> list[tuple[str, str]]:
         """(topic, doc) that runs (None: any) retrieved and the corpus does not have: nobody can read them."""
         with self._lock:
             if not self._replay.runs:
                 return []
-            retrieved = self._replay.retrieved
+            retrieved = self._replay.every
         rows = [number for number, name in enumerate(retrieved.runs) if runs is None or name in runs]
         numbers = np.unique(retrieved.lists[rows])
         docs, topic = retrieved.docs.texts(), retrieved.topic
         pairs = [(retrieved.topics[topic[number]], docs[number]) for number in numbers if number >= 0]
         known = {doc for doc in {doc for _, doc in pairs} if corpus.document(doc) is not None}
         return [pair for pair in pairs if pair[1] not in known]
+
+    def why_no_ranking(self) -> str:
+        """Why the runs cannot be ranked, as a sentence; empty: they can."""
+        with self._lock:
+            self.catch_up()
+            if not self._replay.runs:
+                return "There are no runs yet."
+            return "" if self._replay.ready else "No topic that the runs have is in use."
 
     def live(self) -> Live:
         """How sure the ranking is now; for organisers only. Judging goes on while it is worked out."""
@@ -274,7 +297,7 @@ class Engine:
         with self._fitting:
             with self._lock:
                 self.catch_up()
-                if not self._replay.runs or not self._replay.session.refit_due():
+                if not self._replay.ready or not self._replay.session.refit_due():
                     return False
                 asked = self._store.append("fit", detail={"process": uuid4().hex}).event.sequence
                 self.catch_up()
@@ -293,8 +316,12 @@ def live_work(replay: Replay) -> Callable[[], Live]:
     """Work that finds how sure the ranking is where a replay stands now; it may run in another thread."""
     level = replay.settings.level
     judged: dict[str, list[float | None]] = {}
+    unused: Counter[str] = Counter()
     for (topic, _), verdict in replay.verdicts.items():
-        judged.setdefault(topic, []).append(verdict.grade)
+        if replay.in_use(topic):
+            judged.setdefault(topic, []).append(verdict.grade)
+        else:
+            unused[topic] += 1
     relevant = {
         topic: sum(grade is not None and grade >= level for grade in grades)
         for topic, grades in judged.items()
@@ -305,12 +332,15 @@ def live_work(replay: Replay) -> Callable[[], Live]:
         for topic in sorted({*replay.retrieved.topics, *judged})
     }
     sequence, lists, graded = replay.sequence, replay.retrieved.lists, replay.graded()
-    joined = tuple(replay.joined[run] for run in replay.retrieved.runs)
+    joined = tuple(
+        sum(count for topic, count in replay.joined[run].items() if replay.in_use(topic))
+        for run in replay.retrieved.runs
+    )
     confidence = replay.session.drawing()
     return lambda: Live(
         sequence=sequence, judged=len(every), relevant=sum(relevant.values()),
-        cannot=sum(grade is None for grade in every), topics=topics, confidence=confidence(),
-        coverage=coverage_of(lists, graded), joined=joined,
+        cannot=sum(grade is None for grade in every), topics=topics, unused=unused,
+        confidence=confidence(), coverage=coverage_of(lists, graded), joined=joined,
     )  # fmt: skip
 
 
@@ -329,6 +359,7 @@ def coverage_of(lists: NDArray[np.int32], graded: NDArray[np.bool_]) -> Coverage
 
 def first_settings(store: Store, settings: Settings) -> None:
     """Begin a project: its settings are the first event of the log."""
+    settings.order.check()
     if store.last_sequence():
         raise DataError(f"{store.place}: the database has a project already; give another one")
     store.append("project", detail=settings.record())

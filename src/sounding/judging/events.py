@@ -9,7 +9,10 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["project", "run", "order", "judge", "withdraw", "skip", "adjudicate", "fit", "refit"]
+Kind = Literal[
+    "project", "setting", "topic", "assign", "unassign", "run", "order", "judge", "withdraw", "skip",
+    "adjudicate", "fit", "refit",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

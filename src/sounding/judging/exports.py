@@ -1,7 +1,8 @@
 """What judging came to, line by line, in memory that does not grow: qrels, strata, prels, the whole log.
 
 Every export is that of one moment: up to a sequence number, whatever is judged meanwhile. Judgments are
-those of topics in use, unless all are asked for: what is exported is what the project's figures rest on.
+those of topics in use at that moment, unless all are asked for: what is exported is what the project's
+figures rest on.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple, Protocol
 
 from sounding.judging.audit import POLICY as AUDIT
 from sounding.judging.events import Selection
+from sounding.judging.records import IN_USE
 from sounding.judging.replay import Replay
 from sounding.judging.settings import Feed
 from sounding.judging.store import Store
@@ -42,15 +44,30 @@ class Export(Protocol):
         """The lines."""
 
 
-def unused_topics(store: Store) -> list[str]:
-    """Topics that are candidates or were dropped: what was judged for them is no part of the collection."""
-    return [topic.id for topic in store.topics() if topic.status != "chosen"]
+def unused_topics(store: Store, until: int | None = None) -> set[str]:
+    """Topics that were candidates or dropped after an event (None: now).
+
+    What was judged for them is no part of the collection.
+    """
+    events = store.topic_events(store.last_sequence() if until is None else until)
+    statuses = {event.topic: event.detail["status"] for event in events}
+    return {topic for topic, status in statuses.items() if topic is not None and status != IN_USE}
 
 
-def left_out(store: Store) -> list[str]:
-    """Topics with judgments that stand and are not exported, since they are not in use."""
-    unused = set(unused_topics(store))
-    return sorted(unused & {one.topic for one in store.standing()}) if unused else []
+def left_out(store: Store, until: int | None = None) -> list[str]:
+    """Topics with judgments that are not exported, since the topics were not in use."""
+    moment = store.last_sequence() if until is None else until
+    unused = unused_topics(store, moment)
+    return [topic for topic in store.judged_topics(moment) if topic in unused] if unused else []
+
+
+def without_status(store: Store, until: int) -> list[str]:
+    """Topics with judgments that are exported although the log said nothing of their status by then.
+
+    Logs of earlier releases begin to say so when they are brought up to date.
+    """
+    later = {topic.id for topic in store.topics()} - {event.topic for event in store.topic_events(until)}
+    return [topic for topic in store.judged_topics(until) if topic in later] if later else []
 
 
 def qrels_lines(store: Store, feed: Feed, until: int | None = None, *, all_topics: bool = False) -> Lines:
@@ -87,15 +104,16 @@ def strata_lines(
 
     Only topics whose order is a stratified sample are there.
     """
-    unused = () if all_topics else unused_topics(store)
-    sampled: dict[str, dict[str, float]] = {
-        topic: {} for topic in replay.retrieved.topics if topic not in unused and replay.design(topic)
-    }
+    if not replay.runs:
+        return
+    unused = () if all_topics else unused_topics(store, until)
+    designs = {topic: replay.design(topic) for topic in replay.every.topics if topic not in unused}
+    sampled: dict[str, dict[str, float]] = {topic: {} for topic, design in designs.items() if design}
     for judged in _judged(store, replay.settings.feed, until, all_topics):
         if judged.topic in sampled:
             sampled[judged.topic][judged.doc] = judged.grade
     for topic, grades in sampled.items():
-        for doc, (stratum, _) in replay.design(topic).items():
+        for doc, (stratum, _) in designs[topic].items():
             if stratum is not None:
                 yield f"{topic} 0 {doc} {stratum} {_number(grades.get(doc, -1.0))}\n"
 
@@ -112,10 +130,12 @@ def search_lines(store: Store) -> Lines:
         yield json.dumps(asdict(search), ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def topic_lines(store: Store) -> Lines:
-    """Every version of every topic, as lines of JSON."""
-    for topic in store.topics():
-        for version in store.topic_versions(topic.id):
+def topic_lines(store: Store, until: int | None = None) -> Lines:
+    """Every version of every topic that the log knew of by then, as lines of JSON."""
+    events = store.topic_events(store.last_sequence() if until is None else until)
+    known = {event.topic: event.detail["version"] for event in events}
+    for topic in sorted(filter(None, known), key=str.encode):
+        for version in store.topic_versions(topic)[: known[topic]]:
             yield json.dumps(asdict(version), ensure_ascii=False, sort_keys=True) + "\n"
 
 
@@ -141,7 +161,7 @@ EXPORTS: dict[str, Export] = {
     **OF_JUDGMENTS,
     "log": lambda store, _, until, **_all: log_lines(store, until),
     "searches": lambda store, _replay, _until, **_all: search_lines(store),
-    "topics": lambda store, _replay, _until, **_all: topic_lines(store),
+    "topics": lambda store, _replay, until, **_all: topic_lines(store, until),
 }
 
 
@@ -154,7 +174,7 @@ def _judged(store: Store, feed: Feed, until: int | None, all_topics: bool) -> It
 
 def _pairs(store: Store, until: int | None, all_topics: bool) -> Iterator[tuple[str, str, Opinions]]:
     """All that is said of each document, by topic and document."""
-    unused: Collection[str | None] = () if all_topics else set(unused_topics(store))
+    unused: Collection[str | None] = () if all_topics else unused_topics(store, until)
     for (topic, doc), events in groupby(store.gradings(until), key=lambda event: (event.topic, event.doc)):
         if topic is not None and doc is not None and topic not in unused:
             yield topic, doc, opinions_of(sorted(events, key=lambda event: event.sequence))

@@ -128,13 +128,14 @@ class LiveFeed:
         if self._tally.level != project.settings.level:
             self._tally = Tally(project.settings.level)
         self._tally.follow(store.events(self._tally.sequence))
-        if not project.engine.run_names():
-            return self._record(None)
+        reason = project.engine.why_no_ranking()
+        if reason:
+            return self._record(None, reason)
         live = project.engine.live()
         extend(self._curve, live)
         return self._record(live)
 
-    def _record(self, live: Live | None) -> dict[str, Any]:
+    def _record(self, live: Live | None, reason: str = "") -> dict[str, Any]:
         store = self._project.store
         titles = {topic.id: topic.title for topic in store.topics()}
         names = {user.pseudonym: user.name for user in store.users()}
@@ -146,6 +147,7 @@ class LiveFeed:
             "cannot": 0 if live is None else live.cannot,
             "measure": self._project.settings.measure,
             "sure": SURE,
+            "reason": reason,
             **({} if live is None else _confidence_record(live)),
             "agreement": agreements(
                 self._tally.opinions(), [grade.value for grade in self._project.settings.scale], names
@@ -164,6 +166,10 @@ class LiveFeed:
                     "left": left,
                 }
                 for topic, (judged, found, left) in ({} if live is None else live.topics).items()
+            ],
+            "unused": [
+                {"id": topic, "title": titles.get(topic, ""), "judged": judged}
+                for topic, judged in ({} if live is None else live.unused).items()
             ],
         }  # fmt: skip
 
@@ -202,7 +208,7 @@ def curve_of(store: Store, points: int) -> Curve:
     curve: Curve = []
     for before, place in pairwise(places):
         replay.follow(store.events(before, until=place))
-        if replay.runs and (not curve or len(replay.verdicts) != curve[-1][0]):
+        if replay.ready and (not curve or replay.counted() != curve[-1][0]):
             extend(curve, live_work(replay)())
     return curve
 

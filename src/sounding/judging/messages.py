@@ -44,6 +44,7 @@ class ShownDocument(Message):
     """A document to judge. Nothing here says where it came from."""
 
     doc: str
+    heading: str = Field(description="its title, safe to show as HTML; empty: it has none, or see `html`")
     html: str | None = Field(description="safe to show; null: the page said that it has it")
     missing: bool = Field(description="the corpus does not have the text")
     grade: float | None = Field(description="as you judged it; null: you did not, or could not")
@@ -51,11 +52,21 @@ class ShownDocument(Message):
     comment: str
 
 
+class Coming(Message):
+    """What is still to come for you in a topic."""
+
+    left: int | None = Field(description="documents; null: not fixed, since it goes by the judgments so far")
+    batch_left: int = Field(description="documents of the batch at hand that nobody has judged")
+    batch_size: int = Field(description="0: there are no batches")
+    words: str
+
+
 class Work(Message):
     """The documents at hand: the first one to be judged now, the others to be loaded meanwhile."""
 
     topic: str
     documents: list[ShownDocument]
+    coming: Coming
 
 
 class Grading(Message):
@@ -108,7 +119,7 @@ class TopicProgress(Message):
     judged: int
     cannot: int
     relevant: int
-    left: int = Field(description="documents that nobody has judged yet")
+    coming: Coming
 
 
 class Judgment(Message):
@@ -182,6 +193,14 @@ class TopicWork(Message):
     left: int
 
 
+class UnusedTopic(Message):
+    """A topic that is not in use and counts nowhere, and what was judged for it."""
+
+    id: str
+    title: str
+    judged: int
+
+
 class Matrix(Message):
     """The decision matrix by what is judged so far."""
 
@@ -235,5 +254,7 @@ class LiveState(Message):
     curve: list[tuple[int, float | None]]
     assessors: list[AssessorWork]
     agreement: list[Agreement]
-    topics: list[TopicWork]
+    topics: list[TopicWork] = Field(description="in use")
+    unused: list[UnusedTopic] = Field(description="candidate or dropped, with judgments: they count nowhere")
+    reason: str = Field(description="why the runs are not ranked; empty: they are")
     prospects: ProspectState | None = Field(None, description="null: none yet")

@@ -13,8 +13,11 @@ NEWEST = len(sql.MIGRATIONS)
 def migrate(database: Database, until: int = NEWEST) -> int:
     """Bring a database to a version, each step with its record in one transaction; returns the version.
 
-    One that a newer release has written is refused.
+    One that a newer release has written is refused. Where nothing is to be done nothing is written, so that
+    a project on a disk that is full or read-only can still be read.
     """
+    if _present(database) == until:
+        return until
     with database.write() as run:
         run(sql.CREATE_SCHEMA)
         present = run(sql.SCHEMA_VERSION)[0]["version"] or 0
@@ -31,3 +34,12 @@ def migrate(database: Database, until: int = NEWEST) -> int:
                     run(statement)
             run(sql.ADD_MIGRATION, version=version, time=time.time())
     return max(present, until)
+
+
+def _present(database: Database) -> int:
+    """The version of a database; 0: it has none yet, or does not answer."""
+    try:
+        with database.read() as run:
+            return int(run(sql.SCHEMA_VERSION)[0]["version"] or 0)
+    except StoreError:
+        return 0

@@ -21,11 +21,13 @@ from sounding.judging.agreement import Opinion, agreements
 from sounding.judging.api import words_of
 from sounding.judging.audit import audit_sample, record_audit
 from sounding.judging.auth import RefusedError
-from sounding.judging.documents import shown
+from sounding.judging.documents import Presented, presented
 from sounding.judging.exports import left_out
 from sounding.judging.project import add_runs, invite
-from sounding.judging.settings import MTC, Order
+from sounding.judging.search import shortened
+from sounding.judging.settings import MTC, Order, parse_parameters
 from sounding.judging.store import Role, Standing, TopicStatus, User
+from sounding.judging.titles import plain, titled
 from sounding.judging.web import Asking, Context, Fields, Given, Here, from_our_page, organiser, page, went_to
 
 MOST_SHOWN = 100  # differences on one page
@@ -113,8 +115,8 @@ def share_out(here: Here, given: Given) -> Response:
     loads = {person.pseudonym: 0 for person in _assessors(here)}
     who: dict[str, set[str]] = {}
     for topic, assessor in store.assignments():
-        who.setdefault(topic, set()).add(assessor)
-        if assessor in loads:
+        if assessor in loads:  # those who can no longer sign in judge nothing
+            who.setdefault(topic, set()).add(assessor)
             loads[assessor] += 1
     chosen = [topic.id for topic in store.topics() if topic.status == "chosen"]
     for topic, assessor in shared_out(chosen, who, loads, count):
@@ -138,15 +140,12 @@ def shared_out(
 @router.post("/status")
 def set_status(here: Here, given: Given, asking: Asking) -> Response:
     """Choose a topic, drop it, or make it a candidate again."""
-    store = here.project.store
-    topic, status = store.topic(given.text("topic", most=500)), given.text("status", most=20)
-    if topic is None or status not in get_args(TopicStatus):
+    project = here.project
+    topic, status = given.text("topic", most=500), given.text("status", most=20)
+    if project.store.topic(topic) is None or status not in get_args(TopicStatus):
         known = ", ".join(get_args(TopicStatus))
         raise RefusedError(400, f"no such topic, or no status {status!r}; expected {known}")
-    store.save_topic(
-        topic.id, title=topic.title, description=topic.description, narrative=topic.narrative,
-        status=status, estimate=topic.estimate, author=asking.signed_in().pseudonym,  # type: ignore[arg-type]
-    )  # fmt: skip
+    project.engine.set_status(topic, status, by=asking.signed_in().pseudonym)  # type: ignore[arg-type]
     return went_to("/organise/topics?said=saved")
 
 
@@ -158,6 +157,7 @@ def set_order(here: Here, given: Given, asking: Asking) -> Response:
         raise RefusedError(400, f"there is no topic {topic!r}")
     order = Order(
         policy=given.text("policy", most=100),
+        parameters=parse_parameters(given.text("parameters", most=500).split()),
         batch=given.whole("batch", least=1, most=1000) or 1,
         warm_up=given.whole("warm_up", least=0, most=1000) or 0,
     )
@@ -239,7 +239,7 @@ def differences_page(request: Request, here: Here) -> Response:
         agreement=agreements(map(_given, project.store.standing()), _grades(here), names),
         differences=[
             {
-                "topic": topic, "doc": doc, "text": _text(here, doc), "key": uuid4().hex,
+                "topic": topic, "doc": doc, **_text(here, doc), "key": uuid4().hex,
                 "grades": [(names.get(one.assessor, one.assessor), one.grade) for one in several[topic, doc]],
                 "settled": settled.get((topic, doc)),
             }
@@ -266,9 +266,11 @@ def _settled(here: Context, wanted: set[tuple[str, str]]) -> dict[tuple[str, str
     }
 
 
-def _text(here: Context, doc: str) -> str:
+def _text(here: Context, doc: str) -> dict[str, str]:
+    """Title and the beginning of the text of a document."""
     found = here.project.corpus.document(doc)
-    return "The corpus does not have this document." if found is None else found.text[:MOST_TEXT]
+    title, text = ("", "The corpus does not have this document.") if found is None else titled(found)
+    return {"title": title, "text": shortened(plain(text), MOST_TEXT)}
 
 
 @router.post("/adjudicate")
@@ -303,13 +305,14 @@ def audit_page(
     found = agreements((_given(one) for pair in both for one in pair), _grades(here), {})
     topic = None if present is None else project.store.topic(present.topic)
     text = None if present is None else project.corpus.document(present.doc)
+    heading, body = Presented("", "") if text is None or topic is None else presented(text, words_of(topic))
     return page(
         request, "audit.html", people=people, assessor=assessor, size=size, graded=len(done),
         total=len(sample),
         agreement=found[0] if found else None, present=None if topic is None else present, topic=topic,
         compared=[(one, other.grade) for one, other in both], key=uuid4().hex, scale=project.settings.scale,
-        # What `shown` gives is escaped or cleaned.
-        html=Markup("" if text is None or topic is None else shown(text.text, words_of(topic))),  # noqa: S704
+        # What `presented` gives is escaped or cleaned.
+        heading=Markup(heading), html=Markup(body),  # noqa: S704
     )  # fmt: skip
 
 
@@ -362,9 +365,10 @@ def _project(request: Request, here: Context, said: str = "") -> Response:
 
 
 @router.post("/instructions")
-def set_instructions(here: Here, given: Given) -> Response:
+def set_instructions(here: Here, given: Given, asking: Asking) -> Response:
     """Change what assessors read beside every topic."""
-    here.project.store.set_setting("instructions", given.text("instructions", most=100_000).strip())
+    text = given.text("instructions", most=100_000).strip()
+    here.project.store.set_setting("instructions", text, by=asking.signed_in().pseudonym)
     return went_to("/organise/project?said=saved")
 
 

@@ -23,10 +23,11 @@ from sounding.judging.corpus_files import read_documents
 from sounding.judging.database import POSTGRESQL
 from sounding.judging.engine import Engine, first_settings
 from sounding.judging.events import Selection
+from sounding.judging.records import IN_USE
 from sounding.judging.search import Corpus, Search, build_corpus
 from sounding.judging.settings import Settings
 from sounding.judging.store import Store, Submission, TokenKind, User, open_store
-from sounding.report.pool_tables import count
+from sounding.wording import plural
 from sounding.workers import Progress
 
 FILE = "project.json"
@@ -144,13 +145,17 @@ def _are_documents(topics: Topics, corpus: Corpus) -> bool:
 
 
 def add_topics(store: Store, topics: Topics) -> int:
-    """Keep topics of a file as chosen ones; returns how many are new or have changed."""
+    """Keep topics of a file; returns how many are new or have changed.
+
+    New ones are chosen; those that are there keep their status.
+    """
     changed = 0
     every = zip(topics.ids, topics.titles, topics.descriptions, topics.narratives, strict=True)
     for name, title, description, narrative in every:
         before = store.topic(name)
         after = store.save_topic(
-            name, title=title, description=description, narrative=narrative, status="chosen",
+            name, title=title, description=description, narrative=narrative,
+            status=IN_USE if before is None else None,
             estimate=None if before is None else before.estimate,
         )  # fmt: skip
         changed += after != before
@@ -214,11 +219,11 @@ def _remarks(strangers: Sequence[str], lost: Sequence[tuple[str, str]]) -> tuple
     """What is said of topics that were left out, and of (topic, doc) that the corpus does not have."""
     remarks = []
     if strangers:
-        told = f"{count(len(strangers), 'topic')} left out, such as {strangers[0]}"
+        told = f"{plural(len(strangers), 'topic')} left out, such as {strangers[0]}"
         remarks.append(f"{told}: the project does not have them")
     if lost:
         topic, doc = lost[0]
-        remarks.append(f"{count(len(lost), 'document')} not in the corpus, such as {doc} of topic {topic}")
+        remarks.append(f"{plural(len(lost), 'document')} not in the corpus, such as {doc} of topic {topic}")
     return tuple(remarks)
 
 

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.calibration.holding import holds
 from sounding.compare.cases import MEANING, UNTESTED
 from sounding.compare.comparison import Comparison
@@ -24,7 +24,6 @@ from sounding.compare.pairs import all_pairs
 from sounding.compare.runs import compare_runs
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
-from sounding.judging.exports import unused_topics
 from sounding.judging.live import POINTS, SURE, curve_of
 from sounding.judging.project import open_project
 from sounding.judging.replay import Replay, run_of
@@ -33,8 +32,8 @@ from sounding.judging.verify import replayed
 from sounding.mtc.planning import Course, courses
 from sounding.policies import DEFAULT_POLICIES
 from sounding.report.mtc_tables import forecast_note
-from sounding.report.pool_tables import count
 from sounding.scores import FEW_TOPICS
+from sounding.wording import plural
 
 WORLDS = 5  # completions of the judgments in which judging is tried out
 MOST = 3000  # judgments after which that is given up
@@ -50,7 +49,7 @@ def matrix(store: Store, replay: Replay) -> dict[str, Any]:
 
     Only topics in use count, as in the export.
     """
-    grades = grades_in_use(store, replay)
+    grades = grades_in_use(replay)
     if len(replay.runs) < 2 or not grades:
         return {"reason": "There are no pairs of runs with judgments yet."}
     measure = replay.settings.graded_measure
@@ -82,7 +81,7 @@ def held(store: Store, replay: Replay) -> list[tuple[str, str, str, str]]:
 
     As `compare --holds` has it; nothing where it cannot be said, or for more runs than a page has room for.
     """
-    grades, settings = grades_in_use(store, replay), replay.settings
+    grades, settings = grades_in_use(replay), replay.settings
     if not 2 <= len(replay.runs) <= MOST_RUNS or not grades:
         return []
     policies = replace(DEFAULT_POLICIES, fractional="accept", depth=settings.depth, seed=settings.seed)
@@ -102,12 +101,11 @@ def held(store: Store, replay: Replay) -> list[tuple[str, str, str, str]]:
     ]  # fmt: skip
 
 
-def grades_in_use(store: Store, replay: Replay) -> dict[str, dict[str, float]]:
+def grades_in_use(replay: Replay) -> dict[str, dict[str, float]]:
     """The grades that count, by topic in use and document."""
     grades: dict[str, dict[str, float]] = {}
-    unused = unused_topics(store)
     for (topic, doc), verdict in replay.verdicts.items():
-        if verdict.grade is not None and topic not in unused:
+        if verdict.grade is not None and replay.in_use(topic):
             grades.setdefault(topic, {})[doc] = verdict.grade
     return grades
 
@@ -127,7 +125,7 @@ def too_early(found: Comparison, shares: NDArray[np.float64]) -> str:
     least = int(shares.argmin())
     few, depth = len(found.topics) < FEW_TOPICS, found.depths[0]
     reasons = [
-        f"{count(len(found.topics), 'topic')} with judgments, fewer than {FEW_TOPICS}" if few else "",
+        f"{plural(len(found.topics), 'topic')} with judgments, fewer than {FEW_TOPICS}" if few else "",
         f"{100 * shares[least]:.0f}% of the first {depth} documents of {found.runs[least]} are judged"
         if shares[least] < SMALL_SHARE
         else "",
@@ -146,7 +144,7 @@ def forecasts(store: Store, replay: Replay) -> Iterator[dict[str, Any]]:
         yield {"reason": "", "needed": [0] * WORLDS, "note": f"The order is as sure as {SURE:.0%} already."}
         return
     left = len(replay.retrieved.docs) - session.judgments
-    seconds = seconds_a_judgment(store)
+    seconds = seconds_a_judgment(store, replay.sequence)
     found: list[Course] = []
     for seed in range(WORLDS):
         found += courses(session, SURE, [seed], most=min(left, MOST))
@@ -157,17 +155,17 @@ def forecasts(store: Store, replay: Replay) -> Iterator[dict[str, Any]]:
         }
 
 
-def seconds_a_judgment(store: Store) -> float:
-    """How long a judgment has taken so far, on average."""
-    times = [event.active for event in store.events() if event.kind == "judge" and event.active]
+def seconds_a_judgment(store: Store, until: int) -> float:
+    """How long a judgment has taken up to an event, on average."""
+    times = [event.active for event in store.events(until=until) if event.kind == "judge" and event.active]
     return float(np.mean(times)) if times else SECONDS
 
 
 def prospects(store: Store, until: int, *, curve: bool = False) -> Iterator[dict[str, Any]]:
     """The prospects after an event, with more of them every time."""
     replay = replayed(store, until)
-    found: dict[str, Any] = {"sequence": until, "judged": len(replay.verdicts)}
-    if replay.runs:
+    found: dict[str, Any] = {"sequence": until, "judged": replay.counted()}
+    if replay.ready:
         found = found | {"matrix": matrix(store, replay)}
         yield found
         if curve:

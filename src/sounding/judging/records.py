@@ -15,6 +15,8 @@ Role = Literal["assessor", "organiser"]
 TopicStatus = Literal["candidate", "chosen", "dropped"]
 TokenKind = Literal["invitation", "reset"]
 
+IN_USE: TopicStatus = "chosen"  # judged by an order, and part of what is exported and ranked
+
 _OWN = tuple(name for name in sql.EVENT if name not in (*sql.SELECTION, "detail"))
 
 
@@ -78,6 +80,15 @@ class Offer:
 
     doc: str
     selection: Selection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ahead:
+    """What is still to come for an assessor in a topic."""
+
+    left: int | None  # documents; None: not fixed, since the order goes by the judgments
+    batch_left: int  # documents of the batch at hand that nobody has judged
+    batch_size: int  # 0: the order has no batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sounding.arrays import NDArray
 from sounding.collection.strategies import find_strategy, make_strategy
 from sounding.collection.strategy import Pick, Strategy
 from sounding.data.formats import parse_run
@@ -24,13 +25,14 @@ from sounding.data.sources import Content
 from sounding.data.tables import Run
 from sounding.errors import DataError
 from sounding.judging.events import Event, Selection
-from sounding.judging.records import Offer
+from sounding.judging.records import IN_USE, Ahead, Offer, TopicStatus
 from sounding.judging.settings import MTC, Order, Settings, settings_of
 from sounding.judging.verdicts import NOT_JUDGED, Opinions, Verdict
 from sounding.mtc import Fit, Session
 from sounding.retrieved import Retrieved, read_retrieved
 
 _NEED_RUNS = ("judge", "withdraw", "adjudicate", "fit", "refit")
+_NO_MATTER = ("skip", "setting", "assign", "unassign")  # to what comes next
 WARM_UP = "rank"  # the strategy that assessors begin a topic with, where they warm up
 
 Pair = tuple[str, str]  # topic, doc
@@ -46,9 +48,9 @@ class _InForce:
 
 @dataclass(slots=True, eq=False)
 class _Pool:
-    """What follows from the runs, and is made anew when there are more."""
+    """What follows from the runs and the topics in use, and is made anew when there are others."""
 
-    retrieved: Retrieved
+    retrieved: Retrieved  # for topics in use
     session: Session
     strategies: dict[str, Strategy]
     topics: dict[str, int]
@@ -56,6 +58,7 @@ class _Pool:
     docs: list[str]  # (document,)
     open: list[dict[int, Selection]]  # (topic,) what is left of the batch that is being judged
     made: list[int]  # (topic,) batches so far
+    size: list[int]  # (topic,) documents of the batch that is being judged; 0: the order has no batches
     judged: list[int]  # (topic,) documents that are judged
 
 
@@ -70,7 +73,8 @@ class Replay:
             Pair, Verdict
         ] = {}  # of all that are judged, in the order in which they became so
         self.runs: list[str] = []
-        self.joined: dict[str, int] = {}  # run -> documents that were judged when it came
+        self.joined: dict[str, Counter[str]] = {}  # run -> documents judged when it came, by topic
+        self.statuses: dict[str, TopicStatus] = {}  # of topics; one that has none is in use
         self.ready_fit: tuple[int, Fit] | None = None  # made beforehand: the event that asked for it, the fit
         self._read_run = read_run
         self._changed = 0  # the last event that may change what comes next
@@ -81,6 +85,7 @@ class Replay:
         self._thin: dict[str, dict[str, Selection]] = {}  # topic -> judged, and by too few assessors
         self._fit: tuple[int, Callable[[], Fit]] | None = None  # the event that asked for it, the work
         self._made: _Pool | None = None
+        self._every: Retrieved | None = None
 
     @property
     def settings(self) -> Settings:
@@ -96,8 +101,24 @@ class Replay:
 
     @property
     def retrieved(self) -> Retrieved:
-        """What the runs retrieved."""
+        """What the runs retrieved for topics in use."""
         return self._pool.retrieved
+
+    @property
+    def every(self) -> Retrieved:
+        """What the runs retrieved, also for topics that are not in use."""
+        if self._every is None:
+            self._every = self._read()
+        return self._every
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is anything to choose from and to rank by: runs with topics that are in use."""
+        return bool(self.runs) and any(map(self.in_use, self.every.topics))
+
+    def in_use(self, topic: str) -> bool:
+        """Whether a topic is judged by its order and counts: neither a candidate nor dropped."""
+        return self.statuses.get(topic, IN_USE) == IN_USE
 
     def follow(self, events: Iterable[Event]) -> None:
         """Take in events, each in its turn."""
@@ -106,9 +127,9 @@ class Replay:
                 raise DataError(
                     f"event {event.sequence} follows {self.sequence} in the log; some are missing"
                 )
-            if event.kind in _NEED_RUNS and self.runs:
+            if event.kind in _NEED_RUNS and self.ready:
                 _ = self._pool  # made of what was known before, whenever it is that somebody asks
-            if event.kind != "skip":
+            if event.kind not in _NO_MATTER:
                 self._changed = event.sequence
             self._take(event)
             self.sequence = event.sequence
@@ -126,7 +147,7 @@ class Replay:
 
         First those that too few others have judged, then what the order brings, then what was put off.
         """
-        if not self.runs or topic not in self._pool.topics:
+        if not self._gives_out(topic):
             return []
         put_off = self._skips.get((assessor, topic), {})
         offers = [
@@ -142,6 +163,8 @@ class Replay:
 
     def fresh_offers(self, topic: str, count: int) -> list[Offer]:
         """The next documents of a topic that nobody has judged."""
+        if not self._gives_out(topic):
+            return []
         pool = self._pool
         number = pool.topics[topic]
         ready = pool.open[number]
@@ -168,9 +191,13 @@ class Replay:
                     found[number] = True
         return found
 
+    def counted(self) -> int:
+        """How many documents are judged for topics in use."""
+        return sum(self.in_use(topic) for topic, _ in self.verdicts)
+
     def left(self, topic: str) -> int:
         """How many documents nobody has judged that the order would still bring."""
-        if not self.runs or topic not in self._pool.topics:
+        if not self._gives_out(topic):
             return 0
         number = self._pool.topics[topic]
         size = int(self._pool.retrieved.sizes[number])
@@ -178,6 +205,19 @@ class Replay:
         if order.policy != MTC and find_strategy(order.policy).sampled:
             return len(self._strategy(order).next([number], size))
         return size - self._pool.judged[number]
+
+    def ahead(self, assessor: str, topic: str) -> Ahead:
+        """What is still to come for an assessor: of the batch at hand, and in all where that is fixed."""
+        if not self._gives_out(topic):
+            return Ahead(left=0, batch_left=0, batch_size=0)
+        number, order = self._pool.topics[topic], self.order(topic)
+        thin = self._thin.get(topic, {})
+        left = self.left(topic) + sum(assessor not in self.opinions[topic, doc].grades for doc in thin)
+        adaptive = order.policy == MTC or find_strategy(order.policy).adaptive
+        batch_left = len(self._pool.open[number])
+        # A judgment that was taken back returns to the batch at hand, wherever it came from.
+        size = max(self._pool.size[number], batch_left)
+        return Ahead(left=None if adaptive and left else left, batch_left=batch_left, batch_size=size)
 
     def asked_fit(self, event: int) -> Callable[[], Fit] | None:
         """The fit that an event asked for, as work to be done; None: a later one has taken its place."""
@@ -188,9 +228,17 @@ class Replay:
         order = self.order(topic)
         if not self.runs or order.policy == MTC or not find_strategy(order.policy).sampled:
             return {}
-        numbers = self._pool.numbers[self._pool.topics[topic]] if topic in self._pool.topics else {}
-        sample = self._strategy(order)
-        return {doc: sample.design(number) for doc, number in numbers.items()}  # type: ignore[attr-defined]
+        if topic not in self.every.topics:
+            return {}
+        # Topics are drawn apart from each other, so that one that is not in use has its design as well.
+        alone = self.every.of_topics([self.every.topics.index(topic)])
+        sample = make_strategy(order.policy, alone, seed=self.settings.seed, **order.parameters)
+        docs = enumerate(alone.docs.texts())
+        return {doc: sample.design(number) for number, doc in docs}  # type: ignore[attr-defined]
+
+    def _gives_out(self, topic: str) -> bool:
+        """Whether some run has the topic, and it is in use."""
+        return self.ready and topic in self._pool.topics
 
     @property
     def _pool(self) -> _Pool:
@@ -209,8 +257,10 @@ class Replay:
             self._reorder(event)
         elif event.kind == "run":
             self.runs.append(event.detail["name"])
-            self.joined[event.detail["name"]] = len(self.verdicts)
-            self._made = self._fit = None
+            self.joined[event.detail["name"]] = Counter(topic for topic, _ in self.verdicts)
+            self._made = self._fit = self._every = None
+        elif event.kind == "topic":
+            self._set_status(event.topic or "", event.detail["status"])
         elif event.kind == "project":
             self._set_up(event)
         elif event.kind == "fit":
@@ -232,6 +282,12 @@ class Replay:
         for pair in self.opinions:
             self._note_thin(pair)
 
+    def _set_status(self, topic: str, status: TopicStatus) -> None:
+        before = self.in_use(topic)
+        self.statuses[topic] = status
+        if self.in_use(topic) != before and self.runs and topic in self.every.topics:
+            self._made = self._fit = None
+
     def _reorder(self, event: Event) -> None:
         in_force = _InForce(Order(**event.detail), event.sequence)
         if event.topic is None:
@@ -246,7 +302,7 @@ class Replay:
     def _regrade(self, event: Event) -> None:
         pair = (event.topic or "", event.doc or "")
         opinions = self.opinions.setdefault(pair, Opinions())
-        pool = self._pool if self.runs else None
+        pool = self._pool if self.ready else None
         opinions.take(event)
         if event.kind == "judge":
             self._skips.get((event.assessor or "", pair[0]), {}).pop(pair[1], None)
@@ -305,16 +361,21 @@ class Replay:
         own = self._orders.get(topic) or self._general
         return _InForce(self.general_order(), 0) if own is None else own
 
-    def _built(self) -> _Pool:
-        """All that follows from the runs, with all that is judged so far."""
-        settings = self.settings
+    def _read(self) -> Retrieved:
         if not self.runs:
             raise DataError(
                 "the project has no runs yet; add some with: sounding judge import DIR --runs ..."
             )
-        retrieved = read_retrieved(
-            [run_of(name, self._read_run(name)) for name in self.runs], depth=settings.depth
-        )
+        runs = [run_of(name, self._read_run(name)) for name in self.runs]
+        return read_retrieved(runs, depth=self.settings.depth)
+
+    def _built(self) -> _Pool:
+        """All that follows from the runs, with all that is judged so far."""
+        settings = self.settings
+        used = [number for number, topic in enumerate(self.every.topics) if self.in_use(topic)]
+        if not used:
+            raise DataError("no topic that the runs have is in use; choose one on the page Topics")
+        retrieved = self.every.of_topics(used) if len(used) < len(self.every.topics) else self.every
         docs = retrieved.docs.texts()
         bounds = retrieved.starts.tolist()
         numbers = [
@@ -331,7 +392,7 @@ class Replay:
         )  # fmt: skip
         pool = _Pool(
             retrieved, session, {}, topics, numbers, docs, [{} for _ in topics], [0] * len(topics),
-            [0] * len(topics),
+            [0] * len(topics), [0] * len(topics),
         )  # fmt: skip
         for topic_id, doc in self.verdicts:
             if topic_id in topics and doc in numbers[topics[topic_id]]:
@@ -366,7 +427,7 @@ class Replay:
         return pool.strategies[name]
 
     def _begin_batches(self, pool: _Pool, topic: int) -> None:
-        pool.open[topic], pool.made[topic] = {}, 0
+        pool.open[topic], pool.made[topic], pool.size[topic] = {}, 0, 0
         self._fill(pool, topic)
 
     def _fill(self, pool: _Pool, topic: int) -> None:
@@ -378,9 +439,11 @@ class Replay:
         if not pool.made[topic] and order.warm_up and not pool.judged[topic]:
             in_force, size = _InForce(Order(policy=WARM_UP), in_force.version), order.warm_up
         pool.made[topic] += 1
+        pool.size[topic] = 0
         if not size:
             return
         picks = self._strategy(in_force.order, pool).next([topic], size)
+        pool.size[topic] = len(picks)
         mark = zlib.crc32(name.encode("utf-8", "surrogateescape"))
         rng = np.random.default_rng([self.settings.seed, mark, in_force.version, pool.made[topic]])
         shuffled = [picks[place] for place in rng.permutation(len(picks)).tolist()]
@@ -411,7 +474,11 @@ def run_content(retrieved: Retrieved, run: int, topics: Collection[str]) -> byte
 
 def run_of(name: str, content: bytes) -> Run:
     """The run that was kept."""
+    try:
+        text = gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"run {name!r} is damaged in the database ({error}); restore a backup") from error
     problems = Problems(name)
-    run = parse_run(Content.from_bytes(name, gzip.decompress(content)), problems, format="trec", name=name)
+    run = parse_run(Content.from_bytes(name, text), problems, format="trec", name=name)
     problems.refuse()
     return run

@@ -24,13 +24,15 @@ from sounding.errors import DataError
 from sounding.judging import sql
 from sounding.judging.database import StoreError, readable, storable
 from sounding.judging.tantivy_index import Add, TantivyIndex, Term, new_index
+from sounding.judging.titles import is_html, plain, titled
+from sounding.wording import plural
 from sounding.workers import Progress
 
 Search = Literal["fts5", "tantivy"]
 
 PAGE = 500  # documents that are added at once
 AROUND = 120  # characters of a document shown before and behind the first word that was found
-TITLE = 100  # characters of a document's first line
+TITLE = 100  # characters of the first line of a document without a title
 
 # Thai, Lao, Myanmar, Khmer, kana, Han, Hangul: no blanks between words, or endings that stick to them.
 _UNSPACED = re.compile(
@@ -50,7 +52,7 @@ class Hit:
     """A document that a search found."""
 
     doc: str
-    title: str  # the beginning of its first line
+    title: str  # or the beginning of its first line, where it has none
     snippet: str  # what stands around the first word that was found
 
 
@@ -103,8 +105,9 @@ def _fill(
     for page in _pages(documents):
         for document in page:
             count += 1
-            text = _add(connection, count, document)
-            filled = filled or bool(text.strip())
+            kept = _add(connection, count, document)
+            filled = filled or bool(kept.text.strip())
+            text = _searched(kept)
             if add is None:
                 connection.execute(sql.ADD_WORDS, {"number": count, "terms": indexed(text)})
             else:
@@ -114,9 +117,7 @@ def _fill(
     if not count:
         raise DataError("the corpus has no documents; expected at least one")
     if not filled:
-        raise DataError(
-            f"none of the {count:,} documents of the corpus has a text; expected one beside the id"
-        )
+        raise DataError(f"the corpus has {plural(count, 'document')} and no text; expected one beside the id")
     connection.execute("COMMIT")
     connection.execute(sql.OPTIMISE)
     connection.execute("PRAGMA synchronous=FULL")
@@ -135,16 +136,21 @@ def _pages(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield page
 
 
-def _add(connection: sqlite3.Connection, number: int, document: Document) -> str:
-    """Add a document; returns its text as it was kept."""
-    text = readable(document.text)
+def _add(connection: sqlite3.Connection, number: int, document: Document) -> Document:
+    """Add a document; returns it as it was kept."""
+    doc = storable(document.doc, "a doc id")
+    kept = Document(doc, readable(document.text), readable(document.title))
     try:
-        connection.execute(
-            sql.ADD_DOCUMENT, {"number": number, "doc": storable(document.doc, "a doc id"), "text": text}
-        )
+        connection.execute(sql.ADD_DOCUMENT, {"number": number, **kept._asdict()})
     except sqlite3.IntegrityError:
         raise DataError(f"document {document.doc!r} stands twice in the corpus; expected it once") from None
-    return text
+    return kept
+
+
+def _searched(document: Document) -> str:
+    """What a search looks at: all of a text, and of HTML the title and what can be read."""
+    title, rest = titled(document)
+    return f"{title}\n{plain(rest)}" if is_html(rest) else document.text
 
 
 class Corpus:
@@ -162,7 +168,7 @@ class Corpus:
     def document(self, doc: str) -> Document | None:
         """A document; None: the corpus does not have it."""
         rows = self._rows(sql.DOCUMENT, doc=readable(doc))
-        return Document(rows[0]["doc"], rows[0]["text"]) if rows else None
+        return _document(rows[0]) if rows else None
 
     def search(self, query: str, limit: int = 20) -> list[Hit]:
         """The documents that fit a query best: those with all of its words, then those with some.
@@ -175,21 +181,18 @@ class Corpus:
         found = self._find(terms, limit, every=True)
         if len(found) < limit and len(terms) > 1:
             some = self._find(terms, limit, every=False)
-            found |= {doc: text for doc, text in some.items() if doc not in found}
+            found |= {doc: one for doc, one in some.items() if doc not in found}
         words = _WORD.findall(query)
-        return [
-            Hit(doc=doc, title=title_of(text), snippet=_around(text, words))
-            for doc, text in list(found.items())[:limit]
-        ]
+        return [_hit(document, words) for document in list(found.values())[:limit]]
 
-    def _find(self, terms: list[Term], limit: int, *, every: bool) -> dict[str, str]:
+    def _find(self, terms: list[Term], limit: int, *, every: bool) -> dict[str, Document]:
         if self._index is None:
             query = (" AND " if every else " OR ").join(map(in_fts5, terms))
             rows = self._rows(sql.FIND, query=query, limit=limit)
         else:
             numbers = self._index.find(terms, limit, every=every)
             rows = [row for number in numbers for row in self._rows(sql.DOCUMENT_OF_NUMBER, number=number)]
-        return {row["doc"]: row["text"] for row in rows}
+        return {row["doc"]: _document(row) for row in rows}
 
     def _rows(self, statement: str, **given: object) -> list[sqlite3.Row]:
         try:
@@ -201,6 +204,16 @@ class Corpus:
             return connection.execute(statement, given).fetchall()
         except sqlite3.Error as error:
             raise StoreError(f"the corpus cannot be read ({error}); make the project anew") from error
+
+
+def _document(row: sqlite3.Row) -> Document:
+    return Document(row["doc"], row["text"], row["title"] if "title" in row.keys() else "")  # noqa: SIM118
+
+
+def _hit(document: Document, words: list[str]) -> Hit:
+    title, rest = titled(document)
+    text = plain(rest)
+    return Hit(doc=document.doc, title=title or title_of(text), snippet=_around(text, words))
 
 
 def folded(text: str) -> str:

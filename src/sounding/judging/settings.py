@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
-from sounding.collection.strategies import find_strategy
+from sounding.collection.strategies import find_strategy, make_strategy
 from sounding.errors import DataError, UnknownNameError
 from sounding.mtc.forms import form_of
+from sounding.retrieved import read_retrieved
+from sounding.wording import plural
 
 Feed = Literal["first", "majority", "adjudicated"]
 MTC = "mtc"
@@ -51,9 +54,22 @@ class Order:
                 raise UnknownNameError(f"parameter of the order {self.policy}:", name, known)
         if self.batch < 1 or self.warm_up < 0:
             raise DataError(
-                f"batches of {self.batch} after {self.warm_up} documents to warm up;"
+                f"batches of {self.batch} after {plural(self.warm_up, 'document')} to warm up;"
                 " expected at least 1, and 0 or more"
             )
+
+    def check(self) -> None:
+        """Refuse parameters that the strategy would refuse: once they are in the log, it is too late."""
+        if not self.parameters:
+            return
+        one_document = read_retrieved({"run": {"topic": {"doc": 1.0}}}, depth=1)
+        try:
+            make_strategy(self.policy, one_document, **self.parameters)
+        except (TypeError, ValueError, AttributeError):
+            given = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
+            raise DataError(
+                f"the order {self.policy} cannot have {given}; expected values as in the page strategies"
+            ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +135,20 @@ def settings_of(record: dict[str, Any]) -> Settings:
     return Settings(**{**record, "scale": scale, "order": Order(**record["order"])})
 
 
+def parse_parameters(given: Iterable[str]) -> dict[str, Any]:
+    """Parameters of an order, each `name=value`, numbers as numbers."""
+    found: dict[str, Any] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise DataError(f"parameter {text!r}; expected name=value")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
 def parse_scale(text: str) -> tuple[Grade, ...]:
     """The grades of a scale such as `0=not relevant,1=relevant`; a grade's key is its digit.
 
@@ -139,7 +169,7 @@ def parse_scale(text: str) -> tuple[Grade, ...]:
         values.append(number)
         labels.append(label.strip() or f"{number:g}")
     if not 2 <= len(values) <= 10:
-        raise DataError(f"scale {text!r} has {len(values)} grades; expected 2 to 10")
+        raise DataError(f"scale {text!r} has {plural(len(values), 'grade')}; expected 2 to 10")
     own = {number: f"{number:g}" for number in values if number in range(10)}
     free = iter(digit for digit in "0123456789" if digit not in own.values())
     keys = [own.get(number) or next(free) for number in values]

@@ -8,7 +8,14 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
 from sounding.judging.api import leave
-from sounding.judging.auth import LEAST_PASSWORD, RefusedError, begin_session, hash_password, is_password
+from sounding.judging.auth import (
+    LEAST_PASSWORD,
+    RefusedError,
+    begin_session,
+    hash_password,
+    is_password,
+    too_soon,
+)
 from sounding.judging.project import digest_of
 from sounding.judging.store import User
 from sounding.judging.web import (
@@ -27,6 +34,15 @@ from sounding.judging.web import (
 )
 
 VOID = "this link has been used already or is too old; ask an organiser for a new one"
+# The first that fits: browsers name those that they descend from, and systems likewise.
+_BROWSERS = {
+    "Edg": "Edge", "OPR": "Opera", "SamsungBrowser": "Samsung Internet", "Firefox": "Firefox",
+    "FxiOS": "Firefox", "Chrome": "Chrome", "CriOS": "Chrome", "Safari": "Safari",
+}  # fmt: skip
+_SYSTEMS = {
+    "iPhone": "iPhone", "iPad": "iPad", "Android": "Android", "Windows": "Windows", "Mac OS X": "macOS",
+    "CrOS": "ChromeOS", "Linux": "Linux",
+}  # fmt: skip
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(from_our_page)])
 own = APIRouter(include_in_schema=False, dependencies=[Depends(user), Depends(from_our_page)])
@@ -68,20 +84,14 @@ def sign_in(request: Request, here: Here, given: Given) -> Response:
 @router.get("/welcome/{secret}")
 def welcome_page(request: Request, here: Here, secret: str) -> Response:
     """The form to set a password with, for whoever has a one-time link."""
-    wait = here.links.wait(address_of(request))
-    if wait:
-        raise RefusedError(429, f"too many links were tried; try again in {wait:.0f} seconds", wait)
-    kind, who = _welcomed(here, secret)
+    kind, who = _welcomed(request, here, secret)
     return page(request, "welcome.html", kind=kind, who=who, wrong="", least=LEAST_PASSWORD)
 
 
 @router.post("/welcome/{secret}")
 def welcome(request: Request, here: Here, given: Given, secret: str) -> Response:
     """Set the password, use the link up and sign in."""
-    wait = here.links.wait(address_of(request))
-    if wait:
-        raise RefusedError(429, f"too many links were tried; try again in {wait:.0f} seconds", wait)
-    kind, who = _welcomed(here, secret)
+    kind, who = _welcomed(request, here, secret)
     try:
         password_hash = _new_password(given)
     except RefusedError as refused:
@@ -98,7 +108,11 @@ def welcome(request: Request, here: Here, given: Given, secret: str) -> Response
     return response
 
 
-def _welcomed(here: Here, secret: str) -> tuple[str, User]:
+def _welcomed(request: Request, here: Here, secret: str) -> tuple[str, User]:
+    """What a one-time link is for, and whose it is; links cannot be tried at will."""
+    wait = here.links.wait(address_of(request))
+    if wait:
+        raise too_soon("too many links were tried", wait)
     found = here.project.store.token(digest_of(secret))
     if found is None or not found[1].active:
         raise RefusedError(404, VOID)
@@ -122,9 +136,18 @@ def _account(
     request: Request, here: Here, who: User, asking: Asking, wrong: str = "", status: int = 200
 ) -> Response:
     return page(
-        request, "account.html", status=status, sign_ins=here.project.store.sign_ins(who.id),
-        digest=digest_of(asking.secret), wrong=wrong, least=LEAST_PASSWORD,
+        request, "account.html", status=status, digest=digest_of(asking.secret), wrong=wrong,
+        least=LEAST_PASSWORD,
+        sign_ins=[(one, browser_of(one.note)) for one in here.project.store.sign_ins(who.id)],
     )  # fmt: skip
+
+
+def browser_of(note: str) -> str:
+    """A browser in a few words, where what it says of itself is known: `Firefox on Linux from 192.0.2.1`."""
+    said, _, address = note.rpartition(" from ")
+    browser = next((name for mark, name in _BROWSERS.items() if f"{mark}/" in said), None)
+    system = next((name for mark, name in _SYSTEMS.items() if mark in said), None)
+    return note if browser is None or system is None else f"{browser} on {system} from {address}"
 
 
 @own.post("/account/password")
@@ -141,6 +164,16 @@ def change_password(request: Request, here: Here, who: Self, asking: Asking, giv
     response = went_to("/account?said=password")
     keep_session(request, response, begin_session(here.project.store, who, address_of(request), browser))
     return response
+
+
+@own.post("/account/end")
+def end_one(here: Here, who: Self, given: Given) -> Response:
+    """Sign out one of the own browsers."""
+    digest = given.text("which", most=200)
+    if digest not in [one.digest for one in here.project.store.sign_ins(who.id)]:
+        raise RefusedError(404, "this sign-in has ended already, or is not yours")
+    here.project.store.end_sign_in(digest)
+    return went_to("/account?said=ended")
 
 
 @own.post("/account/end-all")

@@ -1,7 +1,8 @@
 """Every SQL statement of the judging server, once, for both databases.
 
 Parameters are written `:name`. What SQLite and PostgreSQL spell differently stands in braces in the
-migrations, and nowhere else: `{text}`, `{bytes}`, `{number}`. Texts are compared by their bytes in both.
+migrations, and nowhere else: `{text}`, `{bytes}`, `{number}`, `{now}`. Texts are compared by their bytes in
+both.
 """
 
 from __future__ import annotations
@@ -85,6 +86,18 @@ WHERE e.kind = 'judge' AND NOT EXISTS (
   query {text} NOT NULL, doc {text}, results {number})""",
         "CREATE TABLE setting (name {text} PRIMARY KEY, value {text} NOT NULL)",
     ),
+    # From here on topics and who judges them are in the log; what there was before is added to its end.
+    (
+        "CREATE INDEX event_topic ON event (sequence) WHERE kind = 'topic'",
+        """INSERT INTO event (sequence, kind, time, topic, assessor, comment, detail)
+SELECT (SELECT coalesce(max(sequence), 0) FROM event) + row_number() OVER (ORDER BY id, version),
+  'topic', time, id, author, '', '{{"status": "' || status || '", "version": ' || version || '}}'
+FROM topic""",
+        """INSERT INTO event (sequence, kind, time, topic, assessor, comment, detail)
+SELECT (SELECT coalesce(max(sequence), 0) FROM event) + row_number() OVER (ORDER BY topic, assessor),
+  'assign', {now}, topic, assessor, '', '{{}}'
+FROM assignment""",
+    ),
 )
 
 # The log refuses changes and removals whoever asks for them.
@@ -102,8 +115,18 @@ APPEND_ONLY = {
     ),
 }
 SPELLING = {
-    "sqlite": {"text": "TEXT", "bytes": "BLOB", "number": "INTEGER"},
-    "postgresql": {"text": 'TEXT COLLATE "C"', "bytes": "BYTEA", "number": "BIGINT"},
+    "sqlite": {
+        "text": "TEXT",
+        "bytes": "BLOB",
+        "number": "INTEGER",
+        "now": "(julianday('now') - 2440587.5) * 86400",
+    },
+    "postgresql": {
+        "text": 'TEXT COLLATE "C"',
+        "bytes": "BYTEA",
+        "number": "BIGINT",
+        "now": "extract(epoch FROM now())",
+    },
 }
 
 CREATE_SCHEMA = (
@@ -137,6 +160,13 @@ GRADINGS = (
     f"{_EVENTS} WHERE (topic, doc, assessor, sequence) > (:topic, :doc, :assessor, :sequence)"
     " AND sequence <= :until AND kind IN ('judge', 'withdraw', 'adjudicate')"
     " ORDER BY topic, doc, assessor, sequence LIMIT :count"
+)
+TOPIC_EVENTS = f"{_EVENTS} WHERE kind = 'topic' AND sequence <= :until ORDER BY sequence"
+JUDGED_TOPICS = (
+    "SELECT DISTINCT topic FROM event AS e WHERE kind IN ('judge', 'adjudicate') AND sequence <= :until"
+    " AND NOT EXISTS (SELECT 1 FROM event AS w WHERE w.topic = e.topic AND w.doc = e.doc"
+    " AND w.assessor = e.assessor AND w.kind = 'withdraw' AND w.sequence > e.sequence"
+    " AND w.sequence <= :until) ORDER BY topic"
 )
 LAST_OF_PAIR = (
     f"{_EVENTS} WHERE topic = :topic AND doc = :doc AND assessor = :assessor"
@@ -184,6 +214,7 @@ RELEASE = {
     "topic": "DELETE FROM lease WHERE assessor = :assessor AND topic = :topic",
     "topic doc": "DELETE FROM lease WHERE assessor = :assessor AND topic = :topic AND doc = :doc",
 }
+RELEASE_TOPIC = "DELETE FROM lease WHERE topic = :topic"
 
 # ---- people
 NEXT_USER = "SELECT coalesce(max(id), 0) + 1 AS id FROM account"
@@ -223,7 +254,8 @@ TOPICS_OF = (
     " ORDER BY id"
 )
 ADD_TOPIC = _insert("topic", TOPIC)
-ASSIGN = "INSERT INTO assignment (topic, assessor) VALUES (:topic, :assessor) ON CONFLICT DO NOTHING"
+ASSIGNED = "SELECT topic FROM assignment WHERE topic = :topic AND assessor = :assessor"
+ASSIGN = "INSERT INTO assignment (topic, assessor) VALUES (:topic, :assessor)"
 UNASSIGN = "DELETE FROM assignment WHERE topic = :topic AND assessor = :assessor"
 ASSIGNMENTS = "SELECT topic, assessor FROM assignment ORDER BY topic, assessor"
 
@@ -249,6 +281,7 @@ PRAGMAS = (
     "PRAGMA synchronous=FULL",
     "PRAGMA foreign_keys=ON",
     "PRAGMA trusted_schema=OFF",
+    "PRAGMA secure_delete=ON",  # what is erased leaves the file as well
 )
 BACKUP = "VACUUM INTO :path"
 INTEGRITY = "PRAGMA integrity_check"
@@ -258,18 +291,20 @@ LOCK = "SELECT pg_advisory_xact_lock(7463002)"
 
 # ---- the corpus and its index, always in a SQLite file of their own
 CORPUS = (
-    "CREATE TABLE document (number INTEGER PRIMARY KEY, doc TEXT NOT NULL UNIQUE, text TEXT NOT NULL)",
+    "CREATE TABLE document (number INTEGER PRIMARY KEY, doc TEXT NOT NULL UNIQUE, text TEXT NOT NULL,"
+    " title TEXT NOT NULL)",
     # Marks belong to words: else scripts that write vowels with them would be cut to pieces.
     """CREATE VIRTUAL TABLE words USING fts5(
   terms, content='', tokenize="unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'")""",
 )
-ADD_DOCUMENT = "INSERT INTO document (number, doc, text) VALUES (:number, :doc, :text)"
+ADD_DOCUMENT = "INSERT INTO document (number, doc, text, title) VALUES (:number, :doc, :text, :title)"
 ADD_WORDS = "INSERT INTO words (rowid, terms) VALUES (:number, :terms)"
-DOCUMENT = "SELECT doc, text FROM document WHERE doc = :doc"
-DOCUMENT_OF_NUMBER = "SELECT doc, text FROM document WHERE number = :number"
+# All columns: corpora from before titles were kept have one less.
+DOCUMENT = "SELECT * FROM document WHERE doc = :doc"
+DOCUMENT_OF_NUMBER = "SELECT * FROM document WHERE number = :number"
 COUNT_DOCUMENTS = "SELECT count(*) AS count FROM document"
 FIND = (
-    "SELECT doc, text FROM (SELECT rowid AS number, rank FROM words WHERE words MATCH :query"
+    "SELECT d.* FROM (SELECT rowid AS number, rank FROM words WHERE words MATCH :query"
     " ORDER BY rank LIMIT :limit) AS found JOIN document AS d ON d.number = found.number ORDER BY rank, doc"
 )
 OPTIMISE = "INSERT INTO words (words) VALUES ('optimize')"

@@ -11,6 +11,7 @@ from sounding.judging.search import shortened
 from sounding.judging.store import Store
 from sounding.mtc import Confidence
 from sounding.report.tables import Column, Table
+from sounding.wording import plural
 
 TITLE = 50  # characters of a topic's title
 
@@ -35,28 +36,37 @@ def user_table(store: Store) -> Table:
 
 
 def status_tables(project: Project) -> dict[str, Table]:
-    """`topics` with what is judged and left, and `runs` with how sure their order is."""
-    if not project.engine.run_names():
-        note = (
-            "no runs yet, so there is nothing to judge; add some with: sounding judge import DIR --runs ..."
+    """`topics` with what is judged and left, and `runs` with how sure their order is, if it can be said."""
+    if reason := project.engine.why_no_ranking():
+        mend = (
+            "choose one on the page Topics"
+            if project.engine.run_names()
+            else "add some with: sounding judge import DIR --runs ..."
         )
-        names = [topic.id for topic in project.store.topics()]
-        return {"topics": Table([Column("topic", names)], notes=[note])}
+        topics = project.store.topics()
+        columns = [
+            Column("topic", [topic.id for topic in topics]),
+            Column("status", [topic.status for topic in topics]),
+        ]
+        return {"topics": Table(columns, notes=[f"{reason} There is nothing to judge; {mend}"])}
     live = project.engine.live()
     return {"topics": _topics(project, live), "runs": _runs(live.confidence, live.sequence)}
 
 
 def _topics(project: Project, live: Live) -> Table:
     assessors = Counter(topic for topic, _ in project.store.assignments())
-    titles = {topic.id: topic.title for topic in project.store.topics()}
-    names = sorted({*live.topics, *titles}, key=str.encode)
-    rows = [live.topics.get(name, (0, 0, 0)) for name in names]
+    known = {topic.id: topic for topic in project.store.topics()}
+    names = sorted({*live.topics, *known}, key=str.encode)
+    rows = [live.topics.get(name, (live.unused.get(name, 0), None, 0)) for name in names]
     left = sum(row[2] for row in rows)
     unclear = f", {live.cannot:,} of them could not be judged or are not settled" if live.cannot else ""
+    unused = sum(live.unused.values())
+    apart = f"; not counted: {unused:,} of topics that are not chosen" if unused else ""
     return Table(
         [
             Column("topic", names),
-            Column("title", [shortened(titles.get(name, ""), TITLE) for name in names]),
+            Column("title", [shortened(known[name].title, TITLE) if name in known else "" for name in names]),
+            Column("status", [known[name].status if name in known else "no text" for name in names]),
             Column("order", [project.engine.order(name).policy for name in names]),
             Column("assessors", [assessors[name] for name in names]),
             Column("judged", [row[0] for row in rows]),
@@ -64,7 +74,10 @@ def _topics(project: Project, live: Live) -> Table:
             Column("left", [row[2] for row in rows]),
         ],
         title=project.settings.title,
-        notes=[f"{live.judged:,} documents judged{unclear}; {live.relevant:,} relevant; {left:,} left"],
+        notes=[
+            f"{plural(live.judged, 'document')} judged{unclear}; {live.relevant:,} relevant;"
+            f" {left:,} left{apart}"
+        ],
         facts={"sequence": live.sequence, "judged": live.judged, "left": left},
     )
 

@@ -6,10 +6,11 @@ what it did is on the disk. Assessors appear by their pseudonym everywhere but i
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
@@ -18,6 +19,7 @@ from sounding.errors import DataError
 from sounding.judging import sql
 from sounding.judging.database import Statements, StoreError, open_database, readable, storable
 from sounding.judging.events import FREE, Event, Kind, Selection, plain
+from sounding.judging.log import PAGE, Log, append
 from sounding.judging.migrations import migrate
 from sounding.judging.people import People
 from sounding.judging.records import (
@@ -39,8 +41,8 @@ from sounding.judging.records import (
     row_of,
     selection_of,
     standing_of,
-    topic_of,
 )
+from sounding.judging.topics import Topics
 
 __all__ = [
     "ConflictError", "Lease", "Offer", "Progress", "Receipt", "Role", "Search", "SignIn", "Standing", "Store",
@@ -48,7 +50,6 @@ __all__ = [
 ]  # fmt: skip
 
 NO_GRADE = -1.0  # differs from every grade, and from none
-PAGE = 1000  # rows that are read at once, so that long exports hold neither memory nor locks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,7 @@ def open_store(place: str | Path) -> Store:
     return Store(database)
 
 
-class Store(People):
+class Store(People, Topics, Log):
     """The database of a project. One a process; its methods may be called from any thread."""
 
     def __enter__(self) -> Self:
@@ -110,78 +111,6 @@ class Store(People):
     def damage(self) -> list[str]:
         """What is wrong with the database itself, a sentence each; nothing: it is whole."""
         return self._database.damage()
-
-    # ---- topics and who judges them
-
-    def save_topic(
-        self,
-        id: str,  # noqa: A002
-        *,
-        title: str,
-        description: str = "",
-        narrative: str = "",
-        status: TopicStatus = "candidate",
-        estimate: int | None = None,
-        author: str | None = None,
-    ) -> Topic:
-        """A new version of a topic; one that would be as the newest is, is not made."""
-        id = storable(id.strip(), "a topic id")  # noqa: A001
-        if len(id.split()) != 1:
-            raise DataError(f"topic id {id!r} has blanks in it; expected one word")
-        with self._database.write() as run:
-            rows = run(sql.NEWEST_TOPIC, id=id)
-            last = topic_of(rows[0]) if rows else None
-            topic = Topic(
-                id=id, version=1 if last is None else last.version + 1, title=readable(title),
-                description=readable(description), narrative=readable(narrative), status=status,
-                estimate=estimate, author=author, time=time.time(),
-            )  # fmt: skip
-            if (
-                last is not None
-                and replace(topic, version=last.version, author=last.author, time=last.time) == last
-            ):
-                return last
-            run(sql.ADD_TOPIC, **asdict(topic))
-        return topic
-
-    def topic(self, id: str) -> Topic | None:  # noqa: A002
-        """The newest version of a topic."""
-        with self._database.read() as run:
-            rows = run(sql.NEWEST_TOPIC, id=readable(id))
-        return topic_of(rows[0]) if rows else None
-
-    def topics(self) -> list[Topic]:
-        """All topics, each in its newest version, by id."""
-        with self._database.read() as run:
-            return [topic_of(row) for row in run(sql.TOPICS)]
-
-    def topic_versions(self, id: str) -> list[Topic]:  # noqa: A002
-        """All versions of a topic, the first one first."""
-        with self._database.read() as run:
-            return [topic_of(row) for row in run(sql.TOPIC_VERSIONS, id=readable(id))]
-
-    def assign(self, topic: str, assessor: str) -> None:
-        """Have an assessor judge a topic."""
-        with self._database.write() as run:
-            if not run(sql.NEWEST_TOPIC, id=readable(topic)):
-                raise DataError(f"there is no topic {topic!r}; assign one that exists")
-            run(sql.ASSIGN, topic=topic, assessor=assessor)
-
-    def unassign(self, topic: str, assessor: str) -> None:
-        """Take a topic from an assessor, whose leases on it are given back."""
-        with self._database.write() as run:
-            run(sql.UNASSIGN, topic=topic, assessor=assessor)
-            run(sql.RELEASE["topic"], topic=topic, assessor=assessor)
-
-    def assignments(self) -> list[tuple[str, str]]:
-        """(topic, assessor) for all that are assigned."""
-        with self._database.read() as run:
-            return [(row["topic"], row["assessor"]) for row in run(sql.ASSIGNMENTS)]
-
-    def topics_of(self, assessor: str) -> list[Topic]:
-        """The topics that an assessor is to judge."""
-        with self._database.read() as run:
-            return [topic_of(row) for row in run(sql.TOPICS_OF, assessor=assessor)]
 
     # ---- leases
 
@@ -282,7 +211,7 @@ class Store(People):
             if not rows:
                 return None
             last = standing_of(rows[0])
-            event = _append(
+            event = append(
                 run, "withdraw", topic=topic, doc=last.doc, assessor=assessor, key=key,
                 selection=last.selection,
             )  # fmt: skip
@@ -304,9 +233,7 @@ class Store(People):
                 return found
             selection = _selection(run, assessor, topic, doc)
             run(sql.RELEASE["topic doc"], assessor=assessor, topic=topic, doc=doc)
-            event = _append(
-                run, "skip", topic=topic, doc=doc, assessor=assessor, key=key, selection=selection
-            )
+            event = append(run, "skip", topic=topic, doc=doc, assessor=assessor, key=key, selection=selection)
             return Receipt(event=event, repeated=False)
 
     def append(
@@ -327,39 +254,11 @@ class Store(People):
                 found = _repeated(run, kind, assessor, topic, doc, key, grade)
                 if found is not None:
                     return found
-            event = _append(
+            event = append(
                 run, kind, topic=topic, doc=doc, assessor=assessor, grade=grade, comment=readable(comment),
                 key=key, detail=detail or {},
             )  # fmt: skip
             return Receipt(event=event, repeated=False)
-
-    def events(self, after: int = 0, until: int | None = None) -> Iterator[Event]:
-        """The events after a sequence number, up to one (None: the last that there is now), in order."""
-        last = self.last_sequence() if until is None else until
-        while after < last:
-            with self._database.read() as run:
-                rows = run(sql.EVENTS, after=after, until=last, count=PAGE)
-            if not rows:
-                return
-            yield from map(event_of, rows)
-            after = rows[-1]["sequence"]
-
-    def gradings(self, until: int | None = None) -> Iterator[Event]:
-        """Judgments, withdrawals and adjudications by topic, document, assessor and sequence number."""
-        last = self.last_sequence() if until is None else until
-        place: dict[str, Any] = {"topic": "", "doc": "", "assessor": "", "sequence": 0}
-        while True:
-            with self._database.read() as run:
-                rows = run(sql.GRADINGS, **place, until=last, count=PAGE)
-            yield from map(event_of, rows)
-            if len(rows) < PAGE:
-                return
-            place = {name: rows[-1][name] for name in place}
-
-    def last_sequence(self) -> int:
-        """The sequence number of the last event; 0: there is none."""
-        with self._database.read() as run:
-            return int(run(sql.LAST_SEQUENCE)[0]["sequence"])
 
     def standing(
         self, *, topic: str | None = None, assessor: str | None = None, doc: str | None = None
@@ -389,7 +288,8 @@ class Store(People):
         with self._database.write() as run:
             if run(sql.RUN, name=name):
                 raise ConflictError(f"there is a run {name!r} already; runs are never replaced")
-            event = _append(run, "run", detail={"name": name, **detail})
+            digest = hashlib.sha256(content).hexdigest()
+            event = append(run, "run", detail={"name": name, "digest": digest, **detail})
             run(sql.ADD_RUN, name=name, sequence=event.sequence, content=content)
         return event
 
@@ -428,10 +328,13 @@ class Store(People):
             rows = run(sql.SETTING, name=name)
         return rows[0]["value"] if rows else None
 
-    def set_setting(self, name: str, value: str) -> None:
-        """Change a setting."""
+    def set_setting(self, name: str, value: str, *, by: str | None = None) -> None:
+        """Change a setting; the same value again changes nothing."""
+        value = readable(value)
         with self._database.write() as run:
-            run(sql.SET_SETTING, name=name, value=readable(value))
+            if not any(row["value"] == value for row in run(sql.SETTING, name=name)):
+                run(sql.SET_SETTING, name=name, value=value)
+                append(run, "setting", assessor=by, detail={"name": name, "value": value})
 
     def _judge_page(
         self, page: Sequence[Submission], known: dict[tuple[str, str], dict[str, float | None]]
@@ -480,16 +383,6 @@ def _narrowed(statements: dict[str, str], **given: str | None) -> tuple[str, dic
     return statements[" ".join(named)], named
 
 
-def _append(run: Statements, kind: Kind, **given: Any) -> Event:
-    """Add an event behind all others; the transaction lets no other one in between."""
-    number = int(run(sql.LAST_SEQUENCE)[0]["sequence"]) + 1
-    # As the database will give them back, so that a receipt and its repetition are the same.
-    given |= {name: float(given[name]) for name in ("grade", "active", "away") if given.get(name) is not None}
-    event = Event(sequence=number, kind=kind, time=time.time(), **given)
-    run(sql.ADD_EVENT, **row_of(event))
-    return event
-
-
 def _add_lease(run: Statements, lease: Lease, position: int) -> None:
     own = {name: getattr(lease, name) for name in ("topic", "doc", "assessor", "expires")}
     run(sql.ADD_LEASE, **own, position=position, **plain(lease.selection))
@@ -502,7 +395,7 @@ def _judged(run: Statements, submission: Submission) -> Receipt:
         return found
     selection = submission.selection or _selection(run, assessor, topic, doc)
     run(sql.RELEASE["topic doc"], assessor=assessor, topic=topic, doc=doc)
-    event = _append(
+    event = append(
         run, "judge", topic=topic, doc=doc, assessor=assessor, grade=submission.grade,
         comment=submission.comment, active=submission.active, away=submission.away, key=submission.key,
         selection=selection,

@@ -43,7 +43,8 @@ def verify(project: Project, progress: Progress | None = None) -> Verification:
     """Replay the log here and in a new process, and make every recorded choice again."""
     until = project.store.last_sequence()
     replay = Replay(project.store.run)
-    choices, problems = 0, list(project.store.damage())
+    choices, problems = 0, [*project.store.damage(), *_unlike_topics(project.store, until)]
+    problems += _unlike_runs(project.store, until)
     for topic, doc, selection, found in _choices(project.store, replay, until, progress):
         choices += 1
         if not _same(selection, found):
@@ -58,23 +59,54 @@ def verify(project: Project, progress: Progress | None = None) -> Verification:
 
 def snapshot(store: Store, replay: Replay, until: int) -> Snapshot:
     """The next documents, the confidences and a digest of every export, where a replay stands."""
-    topics = replay.retrieved.topics if replay.runs else ()
+    topics = replay.retrieved.topics if replay.ready else ()
     result: Snapshot = {
         "sequence": replay.sequence,
+        "statuses of topics": dict(sorted(replay.statuses.items())),
         "next documents": {
             topic: [offer.doc for offer in replay.fresh_offers(topic, AHEAD)] for topic in topics
         },
     }
-    if replay.runs:
+    if replay.ready:
         confidence = replay.session.confidence()
         result["expected values"] = [value.hex() for value in confidence.values.tolist()]
         result["confidences"] = [value.hex() for value in confidence.not_above.ravel().tolist()]
-    for name in ("qrels", "assessors", "prels", "log", *(("strata",) if replay.runs else ())):
+    for name in ("qrels", "assessors", "prels", "strata", "topics", "log"):
         digest = hashlib.sha256()
         for line in EXPORTS[name](store, replay, until):
             digest.update(line.encode("utf-8", "surrogateescape"))
         result[f"export of {name}"] = digest.hexdigest()
     return result
+
+
+def _unlike_runs(store: Store, until: int) -> Iterator[str]:
+    """Runs that are not what they were when they were added."""
+    for event in store.events(until=until):
+        if event.kind == "run" and "digest" in event.detail:  # earlier releases did not note it
+            name = event.detail["name"]
+            if hashlib.sha256(store.run(name)).hexdigest() != event.detail["digest"]:
+                yield f"run {name}: not what it was when it was added"
+
+
+def _unlike_topics(store: Store, until: int) -> Iterator[str]:
+    """Versions of topics that the log and the topics themselves do not have alike."""
+    logged = {
+        (event.topic or "", event.detail["version"]): event.detail["status"]
+        for event in store.topic_events(until)
+    }
+    newest: dict[str, int] = {}
+    for topic, version in logged:
+        newest[topic] = max(version, newest.get(topic, 0))
+    kept = {
+        (topic, one.version): one.status
+        for topic, last in newest.items()
+        for one in store.topic_versions(topic)
+        if one.version <= last
+    }
+    for topic, version in sorted(logged.keys() | kept.keys()):
+        said, found = logged.get((topic, version), "nothing"), kept.get((topic, version), "nothing")
+        if said != found:
+            yield f"topic {topic}, version {version}: the log has {said}, the topics have {found}"
 
 
 def replayed(store: Store, until: int | None = None) -> Replay:

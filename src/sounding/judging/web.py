@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from sounding.judging.limits import RateLimit
 from sounding.judging.live import LiveFeed
 from sounding.judging.project import Project
 from sounding.judging.store import User
+from sounding.wording import plural
 
 FOLDER = Path(__file__).parent
 TOKEN = "X-Page-Token"  # noqa: S105 - the name of a header
@@ -31,6 +33,7 @@ SAID = {
     "saved": "Saved.",
     "begun": "The topic is begun.",
     "password": "The password is changed.",
+    "ended": "That browser is signed out.",
 }  # what pages say after a form
 HEADERS = {
     "Content-Security-Policy": (
@@ -181,6 +184,8 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client is not None else "unknown"
 
 
+_LOWER = re.compile("^[a-z]+(?= )")  # a word that begins a message, unlike a name or a file
+
 _templates = Environment(
     loader=FileSystemLoader(FOLDER / "pages"),
     autoescape=select_autoescape(default=True, default_for_string=True),
@@ -189,6 +194,8 @@ _templates = Environment(
     lstrip_blocks=True,
 )
 _templates.filters["grade"] = lambda value: "cannot judge" if value is None else f"{value:g}"
+_templates.filters["count"] = plural
+_templates.filters["sentence"] = lambda text: f"{_LOWER.sub(lambda word: word[0].capitalize(), text)}."
 _templates.filters["day"] = lambda when: time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(when))
 
 

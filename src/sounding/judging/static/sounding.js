@@ -14,11 +14,14 @@
     element.append(...children);
     return element;
   };
+  const put = (element, text) => { if (element.textContent !== String(text)) element.textContent = text; }; // what stays is not read out again
   const notice = (text) => {
     const box = find("#notice");
     box.hidden = !text;
-    if (box.textContent !== text) box.textContent = text;
+    put(box, text);
   };
+  const plural = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
+  const are = (number, what) => `${plural(number, what)} ${number === 1 ? "is" : "are"}`;
   // A page that is not served over HTTPS has no crypto.randomUUID.
   const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
@@ -118,7 +121,7 @@
   function sendLater(problem) {
     const count = unsent().length;
     const why = problem.status === 0 ? "No connection" : `The server cannot answer now (${problem.message})`;
-    if (count) notice(`${why}. ${count === 1 ? "1 judgment is" : `${count} judgments are`} kept in this browser and sent later; ${goesOn() ? "you can go on" : "waiting for the connection"}.`);
+    if (count) notice(`${why}. ${are(count, "judgment")} kept in this browser and sent later; ${goesOn() ? "you can go on" : "waiting for the connection"}.`);
     else notice(`${why}; waiting for the connection.`);
     retry = setTimeout(send, wait);
     wait = Math.min(wait * 2, 30000);
@@ -127,7 +130,7 @@
   function signInAgain() {
     const dialog = find("#again");
     const count = unsent().length;
-    find("#again-kept").textContent = count ? `${count === 1 ? "1 judgment is" : `${count} judgments are`} kept in this browser and will be sent.` : "";
+    find("#again-kept").textContent = count ? `${are(count, "judgment")} kept in this browser and will be sent.` : "";
     if (dialog.open) return;
     dialog.showModal();
     find("[name=password]", dialog).focus();
@@ -158,6 +161,34 @@
     window.addEventListener("beforeunload", (event) => { if (memory.size) event.preventDefault(); });
     if (unsent().length) send();
   }
+
+  // ---- tables that are wider than their box: it can be reached by keyboard, and says that there is more
+
+  const sides = (box) => {
+    const aside = box.scrollWidth > box.clientWidth + 1;
+    box.classList.toggle("more", aside);
+    if (!aside && box.scrollHeight <= box.clientHeight + 1) {
+      for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
+      return;
+    }
+    const heading = find("summary", box.closest("details") ?? make("p")) ?? find("h1, h2", box.closest("section, main"));
+    box.setAttribute("tabindex", "0");
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", `${heading.textContent.trim()}: scroll for more`);
+  };
+  const wide = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      if (target.isConnected) sides(target.closest(".wide"));
+      else wide.unobserve(target); // another table has taken its place
+    }
+  });
+  const widen = (box) => { wide.observe(box); for (const child of box.children) wide.observe(child); sides(box); };
+  for (const box of every(".wide")) {
+    box.insertAdjacentElement("beforebegin", make("p", { class: "hint", "aria-hidden": "true" }, "More to the side: swipe or scroll →"));
+    new MutationObserver(() => widen(box)).observe(box, { childList: true });
+    widen(box);
+  }
+
   // ---- forms
 
   for (const form of every("form[data-confirm]")) {
@@ -185,7 +216,8 @@
 
   const judging = find("#judge");
   if (judging) {
-    const { topic, doc: only, query } = judging.dataset;
+    const { topic, doc: only, query, status: chosen } = judging.dataset;
+    const waits = chosen === "candidate";
     const status = find("#status");
     const comment = find("#comment");
     const texts = new Map(); // document -> what shows it
@@ -200,15 +232,21 @@
 
     const remember = (list) => list.map((one) => {
       if (one.html !== null || one.missing) texts.set(one.doc, one);
-      return { ...texts.get(one.doc), ...one, html: one.html ?? texts.get(one.doc)?.html ?? null };
+      const known = one.html === null ? texts.get(one.doc) : one;
+      return { ...known, ...one, heading: known?.heading ?? "", html: known?.html ?? null };
     });
     const say = (text) => { status.textContent = text; };
     const count = (by) => { judged += by; find("#count").textContent = judged; };
+    const named = (one) => (one.heading && new DOMParser().parseFromString(one.heading, "text/html").body.textContent) || one.doc;
+    const coming = (reply) => { if (find("#coming")) put(find("#coming"), reply.coming.words); };
 
     function show(focus = true) {
       const [present] = documents;
+      const title = find("#doc .title");
+      title.innerHTML = present?.heading ?? ""; // escaped by the server
+      find("#doc bdi").hidden = title.textContent === present?.doc;
       find("#doc bdi").textContent = present ? present.doc : only ? "" : "Nothing left";
-      if (!present) find("#text").replaceChildren(make("p", {}, "No document of this topic is left for you."), make("p", {}, make("a", { href: "/" }, "To my topics")));
+      if (!present) find("#text").replaceChildren(make("p", {}, waits ? "This topic is not chosen for judging yet: an organiser does that." : "No document of this topic is left for you."), make("p", {}, make("a", { href: "/" }, "To my topics")));
       else if (present.missing) find("#text").replaceChildren(make("p", { class: "wrong" }, "The collection does not have the text of this document: it cannot be judged."));
       else find("#text").innerHTML = present.html; // escaped or cleaned by the server
       for (const button of every(".grading button")) {
@@ -236,8 +274,9 @@
     wanted = (asked) => (asked === topic && !only ? { count: 2, have: documents.map((one) => one.doc) } : { count: 0 });
     onSent = (item, reply) => {
       if (item.content.topic !== topic) return;
+      coming(reply);
       if (item.path === "/api/undo") {
-        say(reply.sequence ? `Taken back: ${reply.doc}.` : "There is nothing to take back.");
+        say(reply.sequence ? `Taken back: ${named(reply.documents.find((one) => one.doc === reply.doc) ?? reply)}.` : "There is nothing to take back.");
         if (reply.sequence && !item.counted) count(-1);
       }
       if (!only) take(reply.documents, item.path === "/api/undo" && reply.sequence > 0);
@@ -250,7 +289,11 @@
     async function load() {
       try {
         if (only) documents = remember([await request(`/api/document?${new URLSearchParams({ topic, doc: only, query })}`)]);
-        else return take((await request(`/api/next?${new URLSearchParams({ topic, count: 2 })}`)).documents, true);
+        else {
+          const work = await request(`/api/next?${new URLSearchParams({ topic, count: 2 })}`);
+          coming(work);
+          return take(work.documents, true);
+        }
         show();
       } catch (problem) {
         if (problem.status === 401) return signInAgain();
@@ -267,7 +310,7 @@
       comments.delete(present.doc);
       const key = newKey();
       keep(path, { topic, doc: present.doc, key, ...content });
-      say(`${words}: ${present.doc}.`);
+      say(`${words}: ${named(present)}.`);
       if (only) {
         if (!present.judged) count(1);
         documents = [{ ...present, judged: true, grade: content.grade, comment: content.comment }];
@@ -292,7 +335,7 @@
         forget(item.place);
         if (last.counted) count(-1);
         documents = [last.document, ...documents];
-        say(`Taken back: ${last.document.doc}.`);
+        say(`Taken back: ${named(last.document)}.`);
         show();
         return;
       }
@@ -352,6 +395,7 @@
   if (live) {
     const shown = (value, digits = 3) => (value === null || value === undefined ? "–" : value.toFixed(digits));
     const percent = (value) => (value === null || value === undefined ? "–" : `${(Math.floor(value * 1000) / 10).toFixed(1)}%`);
+    const chance = (value) => (value >= 0.9995 ? ">99.9%" : percent(value)); // draws do not make anything certain
     const table = (names, rows) => make("table", {},
       make("thead", {}, make("tr", {}, ...names.map((name) => make("th", { scope: "col", class: typeof rows[0]?.[names.indexOf(name)] === "string" ? "" : "number" }, name)))),
       make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell) => make("td", typeof cell === "string" ? {} : { class: "number" }, typeof cell === "number" ? String(cell) : typeof cell === "string" ? make("bdi", {}, cell) : cell))))));
@@ -359,19 +403,21 @@
 
     function interval(run, most) {
       const x = (value) => (4 + (192 * value) / most).toFixed(1);
-      return make("svg", { viewBox: "0 0 200 16", class: "interval", role: "img", "aria-label": `${shown(run.low)} to ${shown(run.high)}` },
-        make("line", { x1: x(run.low), x2: x(run.high), y1: 8, y2: 8 }), make("circle", { cx: x(run.value), cy: 8, r: 4 }));
+      return make("div", { class: "spread" },
+        make("svg", { viewBox: "0 0 200 16", class: "interval", "aria-hidden": "true" },
+          make("line", { x1: x(run.low), x2: x(run.high), y1: 8, y2: 8 }), make("circle", { cx: x(run.value), cy: 8, r: 4 })),
+        make("span", { class: "faint" }, `${shown(run.low)} to ${shown(run.high)}`));
     }
 
-    function curve(points, sure, runs) {
+    function curve(points, sure, runs, judged) {
       const known = points.filter(([, value]) => value !== null);
-      if (known.length < 2) return make("p", { class: "faint" }, "Two judgments make a curve.");
+      if (known.length < 2) return make("p", { class: "faint" }, judged < 2 ? "Two judgments make a curve." : "The curve so far is being worked out …");
       const most = Math.max(...known.map(([judged]) => judged), 1);
       const low = Math.min(0.5, ...known.map(([, value]) => value));
       const x = (judged) => (40 + (450 * judged) / most).toFixed(1);
       const y = (value) => (10 + (180 * (1 - value)) / (1 - low)).toFixed(1);
       const last = known[known.length - 1];
-      return make("svg", { viewBox: "0 0 500 220", class: "curve", role: "img", "aria-label": `After ${last[0]} judgments the confidence is ${percent(last[1])}` },
+      return make("svg", { viewBox: "0 0 500 220", class: "curve", role: "img", "aria-label": `After ${plural(last[0], "judgment")} the confidence is ${percent(last[1])}` },
         ...[low, sure, 1].map((value) => make("line", { x1: 40, x2: 490, y1: y(value), y2: y(value), class: value === sure ? "goal" : "grid" })),
         ...[low, sure, 1].map((value) => make("text", { x: 36, y: Number(y(value)) + (value === 1 ? 0 : 8), class: "left" }, `${Math.round(100 * value)}%`)),
         ...runs.filter((run) => run.joined && run.joined <= most).map((run) => make("line", { x1: x(run.joined), x2: x(run.joined), y1: 10, y2: 190, class: "late" }, make("title", {}, `${run.name} came after ${run.joined} judged`))),
@@ -385,17 +431,23 @@
       const turned = { better: "worse", worse: "better" };
       const held = new Map((state.prospects?.held ?? []).flatMap(([one, other, said, chance]) => [[`${one}\n${other}`, [said, chance]], [`${other}\n${one}`, [turned[said] ?? said, chance]]]));
       const told = (one, other) => { const [said, chance] = held.get(`${one}\n${other}`) ?? []; return said ? { title: `${one} against ${other}, by a test of what is judged: ${said}; holds: ${chance}` } : {}; };
-      const cell = (value, names) => make("td", value === null ? { class: "self" } : { class: `sure s${Math.min(5, Math.max(0, Math.floor((value - 0.5) * 10)))}${value >= state.sure ? " settled" : ""}`, ...told(...names) }, value === null ? "" : String(Math.floor(value * 100)));
+      const cell = (value, names) => make("td", value === null ? { class: "self" } : { class: `sure s${Math.min(5, Math.max(0, Math.floor((value - 0.5) * 10)))}${value >= state.sure ? " settled" : ""}`, ...told(...names) }, value === null ? "" : value > 0.99 ? ">99" : String(Math.floor(value * 100)));
       return make("table", { class: "matrix" },
-        make("caption", {}, `Per cent, the better run first. Framed: ${Math.round(100 * state.sure)}% or more.${held.size ? " Point at a cell: what a test concludes by now, and the chance that it holds." : ""}`),
-        make("thead", {}, make("tr", {}, make("td"), ...names.map((name, number) => make("th", { scope: "col", title: name }, String(number + 1))))),
+        make("thead", {}, make("tr", {}, make("td"), ...names.map((name, number) => make("th", { scope: "col", title: name, "aria-label": name }, String(number + 1))))),
         make("tbody", {}, ...names.map((name, number) => make("tr", {}, make("th", { scope: "row" }, `${number + 1} `, make("bdi", {}, name)), ...state.chances[number].map((value, other) => cell(value, [name, names[other]]))))));
     }
 
     function coverage(state) {
       const whole = (value) => right(value === null ? "–" : `${Math.floor(100 * value)}%`);
-      return table(["Run", "Came after", ...state.depths.map((depth) => `First ${depth}`), "Not judged"], state.runs.map((run) => [
-        run.name, right(run.joined ? `${run.joined} judged` : "at first"), ...run.coverage.map(whole), run.ungraded]));
+      const later = state.runs.some((run) => run.joined);
+      return table(["Run", ...(later ? ["Came"] : []), ...state.depths.map((depth) => `First ${depth}`), "Not judged"], state.runs.map((run) => [
+        run.name, ...(later ? [right(run.joined ? `after ${run.joined} judged` : "at first")] : []), ...run.coverage.map(whole), run.ungraded]));
+    }
+
+    function tested(state) { // what stands behind the cells of the table of pairs, for those who cannot point at them
+      const held = state.prospects?.held ?? [];
+      find("#tested").hidden = !held.length;
+      find("#tested .wide").replaceChildren(table(["Run", "Against", "By a test of what is judged", "Holds"], held.map(([one, other, said, chance]) => [one, other, said, right(chance)])));
     }
 
     function late(state) { // what is known of runs that came when others had been judged for
@@ -407,17 +459,18 @@
         const open = others.filter((value) => value < state.sure).length;
         const share = (value) => (value === null ? "none" : `${Math.floor(100 * value)}%`);
         return make("p", { class: "advice" }, make("strong", {}, make("bdi", {}, run.name)),
-          ` came after ${run.joined} judgments. Of its first ${state.depths[depth]} documents ${share(run.coverage[depth])} are judged`,
-          mean === null ? "" : ` (of those of the runs that were there at first, ${share(mean)})`, `, and ${run.ungraded} of all that it retrieved are not. `,
+          ` came after ${plural(run.joined, "judgment")}. Of its first ${plural(state.depths[depth], "document")} ${share(run.coverage[depth])} are judged`,
+          mean === null ? "" : ` (of those of the runs that were there at first, ${share(mean)})`, `, and ${run.ungraded} of all that it retrieved ${run.ungraded === 1 ? "is" : "are"} not. `,
           `Its expected value is ${shown(run.value)}, with 95% chance between ${shown(run.low)} and ${shown(run.high)}: place ${place + 1} of ${state.runs.length}. `,
-          open ? `Against ${open} of ${others.length} runs that is not sure yet.` : "That is sure against every other run.");
+          open ? `Against ${open} of the ${plural(others.length, "other run")} that is not sure yet.` : "That is sure against every other run.");
       });
     }
 
     function forecast(state) {
       const found = state.prospects?.forecast;
       if (!state.runs.length || (state.pairs && !state.open_pairs)) return "";
-      if (!found) return state.prospects ? "What it would take is being worked out …" : "";
+      const behind = state.prospects && state.prospects.judged < state.judged;
+      if (!found || (found.reason && behind)) return state.prospects ? "What it would take is being worked out …" : "";
       return found.reason || `What it would take, as of ${state.prospects.judged} judged: ${found.note}`;
     }
 
@@ -427,9 +480,8 @@
       if (found.reason) return [make("p", { class: "faint" }, found.reason)];
       const all = found.cases.reduce((sum, [, pairs]) => sum + pairs, 0) + found.untested;
       const cell = (number) => { const [, pairs, meaning] = found.cases[number - 1]; return make("td", { title: meaning }, make("strong", {}, String(pairs)), make("br", {}), make("span", { class: "faint" }, `case ${number}${found.early ? "" : number % 2 ? ", strong" : ", weak"}`)); };
-      const plural = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
-      return [...(found.early ? [make("p", { class: "advice" }, found.early)] : []), make("table", { class: "cases" },
-        make("caption", {}, `${plural(all, "pair")} of runs by ${plural(found.topics, "topic")} in use with judgments, as of ${state.prospects.judged} judged`),
+      return [...(found.early ? [make("p", { class: "advice" }, found.early)] : []), make("p", { class: "faint" }, `${plural(all, "pair")} of runs by ${plural(found.topics, "topic")} in use with judgments, as of ${state.prospects.judged} judged`),
+      make("table", { class: "cases", "aria-label": "Decision matrix" },
         make("thead", {}, make("tr", {}, make("td"), make("th", { scope: "col" }, "Assessed alike"), make("th", { scope: "col" }, "Assessed unlike"))),
         make("tbody", {},
           make("tr", {}, make("th", { scope: "row" }, "No significant difference"), cell(1), cell(2)),
@@ -438,29 +490,34 @@
     }
 
     function draw(state) {
-      find("#judged").textContent = state.judged;
-      find("#relevant").textContent = state.relevant;
-      find("#ranking").textContent = percent(state.ranking);
-      find("#open").textContent = state.pairs ? `${state.open_pairs} of ${state.pairs}` : "–";
-      find("#measure").textContent = state.measure;
+      put(find("#judged"), state.judged.toLocaleString("en"));
+      put(find("#relevant"), state.relevant.toLocaleString("en"));
+      put(find("#ranking"), chance(state.ranking));
+      put(find("#open"), state.pairs ? `${state.open_pairs} of ${state.pairs}` : "–");
+      put(find("#measure"), state.measure);
+      put(find("#updated"), `As of ${new Date().toLocaleTimeString("en-GB")}; follows every judgment by itself.`);
       const goal = `${Math.round(100 * state.sure)}%`;
-      find("#verdict").textContent = (state.runs.length && !state.judged ? "Nothing is judged yet: what stands here is the model alone. " : "") + (!state.runs.length ? "There are no runs yet: add some on the page Project."
+      put(find("#verdict"), (state.runs.length && !state.judged ? "Nothing is judged yet: what stands here is the model alone. " : "") + (state.reason ? state.reason
         : state.pairs && !state.open_pairs ? `Every pair of runs is settled at ${goal}: judging can stop.`
-          : state.ranking >= state.sure ? `The ranking as a whole is as sure as ${goal}; ${state.open_pairs} pairs are less sure by themselves.`
-            : `Not sure enough yet: the ranking as a whole should reach ${goal}.`);
+          : state.ranking >= state.sure ? `The ranking as a whole is as sure as ${goal}; ${are(state.open_pairs, "pair")} less sure by ${state.open_pairs === 1 ? "itself" : "themselves"}.`
+            : state.pairs ? `Not sure enough yet: the ranking as a whole should reach ${goal}.`
+              : "One run makes no order: add another on the page Project."));
       const most = Math.max(...state.runs.map((run) => run.high ?? 0), 1e-9);
-      find("#runs").replaceChildren(table(["", "Run", "Value", "95% interval", "Above the next"], state.runs.map((run, number) => [
-        number + 1, run.name, right(shown(run.value)), run.value === null ? right("–") : interval(run, most), right(percent(run.above_next))])));
+      find("#runs").replaceChildren(table(["Place", "Run", "Value", "95% interval", "Above the next"], state.runs.map((run, number) => [
+        number + 1, run.name, right(shown(run.value)), run.value === null ? right("–") : interval(run, most), right(chance(run.above_next))])));
       find("#coverage").replaceChildren(coverage(state));
       find("#matrix").replaceChildren(...matrix(state));
-      find("#forecast").textContent = forecast(state);
+      put(find("#forecast"), forecast(state));
       find("#late").replaceChildren(...late(state));
-      find("#curve").replaceChildren(curve(state.curve, state.sure, state.runs));
+      find("#curve").replaceChildren(curve(state.curve, state.sure, state.runs, state.judged));
       find("#chances").replaceChildren(chances(state));
+      put(find("#framed"), `Per cent, the better run first. Framed: ${goal} or more.`);
+      tested(state);
       find("#assessors").replaceChildren(table(["Assessor", "Judged", "Relevant", "Cannot", "Changed", "Last hour", "Per hour of work"], state.assessors.map((one) => [
         one.name, one.judged, one.relevant, one.cannot, one.changed, one.last_hour, right(shown(one.per_active_hour, 0))])));
       find("#agreement").replaceChildren(...(state.agreement.length ? [make("h3", {}, "Agreement"), table(["Assessors", "Both", "Same grade", "Kappa"], state.agreement.map((one) => [
         `${one.first} and ${one.second}`, one.common, right(percent(one.observed)), right(shown(one.kappa, 2))]))] : []));
+      put(find("#unused"), state.unused.length ? `Candidate or dropped, so that their judgments are not counted here: ${state.unused.map((one) => one.id).join(", ")}.` : "");
       find("#per-topic").replaceChildren(table(["Topic", "Title", "Judged", "Relevant", "Left"], state.topics.map((one) => [one.id, one.title, one.judged, one.relevant, one.left])));
     }
 

@@ -1,0 +1,116 @@
+"""`sounding judge user`: who takes part in a project, and what each judges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sounding.commands.options import output_options, remark, write_tables
+from sounding.errors import DataError
+
+if TYPE_CHECKING:
+    from sounding.judging.store import Store, User
+
+LOOPBACK = "127.0.0.1"
+PORT = 8000
+
+project_argument = click.argument(
+    "folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+
+
+@click.command("user")
+@project_argument
+@click.argument("name", required=False)
+@click.option(
+    "--role",
+    type=click.Choice(["assessor", "organiser"]),
+    help="Of a new user, or from now on.  [default: assessor]",
+)
+@click.option(
+    "--topics", metavar="ID,...", help="Topics to judge, in place of those so far; all: every topic."
+)
+@click.option("--link", is_flag=True, help="A new one-time link to set a password; the old password is void.")
+@click.option("--enable/--disable", "enable", default=None, help="Whether the user may sign in.")
+@click.option("--erase", is_flag=True, help="Forget who the user was; the judgments stay, under a pseudonym.")
+@click.option(
+    "--url", default=f"http://{LOOPBACK}:{PORT}", show_default=True, help="Where the server is, for links."
+)
+@output_options()
+def user(folder: Path, name: str | None, **options: Any) -> None:
+    """List the users of a project, or add or change the one called NAME.
+
+    A new user gets a one-time link to set a password with.
+    """
+    from sounding.judging.project import open_project
+    from sounding.judging.status import user_table
+
+    with open_project(folder) as project:
+        if name is None:
+            _refuse_changes(options)
+            write_tables([user_table(project.store)], options["format_name"], options["output"])
+            return
+        store = project.store
+        present = store.user_by_name(name)
+        if present is None:
+            if options["erase"] or options["link"] or options["enable"] is not None:
+                others = ", ".join(other.name for other in store.users()) or "nobody yet"
+                raise DataError(f"there is no user {name!r}; there are: {others}")
+            _wanted_topics(store, options["topics"])
+            present = store.add_user(name, options["role"] or "assessor")
+            options["link"], options["role"] = True, None
+        _change_user(store, present, options)
+
+
+def _refuse_changes(options: dict[str, Any]) -> None:
+    for name in ("role", "topics", "link", "erase", "enable"):
+        if options[name]:
+            raise click.UsageError(f"--{name} is for one user; give a NAME")
+
+
+def _change_user(store: Store, user: User, options: dict[str, Any]) -> None:
+    from sounding.judging.project import invite
+
+    quiet = options["quiet"]
+    if options["erase"]:
+        gone = store.erase_user(user.id)
+        remark(f"{user.name} is forgotten; the judgments stay, as those of {gone.pseudonym}", quiet=quiet)
+        return
+    if options["role"] is not None:
+        store.set_role(user.id, options["role"])
+    if options["enable"] is not None:
+        store.set_active(user.id, options["enable"])
+    if options["topics"] is not None:
+        _assign(store, user, options["topics"])
+    if options["link"]:
+        if user.password_hash is not None:
+            store.set_password(user.id, None)
+        secret = invite(store, user, "invitation" if user.password_hash is None else "reset")
+        click.echo(f"{options['url'].rstrip('/')}/welcome/{secret}")
+        remark(f"for {user.name} alone: opens once, within 14 days, and sets a password", quiet=quiet)
+
+
+def _wanted_topics(store: Store, listed: str | None) -> list[str]:
+    """The topics of a list with commas, or all."""
+    known = [topic.id for topic in store.topics()]
+    wanted = (
+        known if listed == "all" else [name.strip() for name in (listed or "").split(",") if name.strip()]
+    )
+    if listed is not None and not wanted and listed != "all":
+        raise DataError("--topics names no topic; give ids with commas between them, or all")
+    for name in wanted:
+        if name not in known:
+            raise DataError(f"there is no topic {name!r}; sounding judge status lists them")
+    return wanted
+
+
+def _assign(store: Store, user: User, listed: str) -> None:
+    """Give a user these topics in place of those so far."""
+    wanted = _wanted_topics(store, listed)
+    for topic, assessor in store.assignments():
+        if assessor == user.pseudonym and topic not in wanted:
+            store.unassign(topic, assessor)
+    for name in wanted:
+        store.assign(name, user.pseudonym)

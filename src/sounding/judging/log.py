@@ -1,0 +1,58 @@
+"""The log: events are added behind all others and read in their order, and nothing else is done to them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from sounding.judging import sql
+from sounding.judging.database import Database, Statements
+from sounding.judging.events import Event, Kind
+from sounding.judging.records import event_of, row_of
+
+PAGE = 1000  # rows that are read at once, so that long exports hold neither memory nor locks
+
+
+class Log:
+    """The part of a store that only ever grows."""
+
+    _database: Database
+
+    def events(self, after: int = 0, until: int | None = None) -> Iterator[Event]:
+        """The events after a sequence number, up to one (None: the last that there is now), in order."""
+        last = self.last_sequence() if until is None else until
+        while after < last:
+            with self._database.read() as run:
+                rows = run(sql.EVENTS, after=after, until=last, count=PAGE)
+            if not rows:
+                return
+            yield from map(event_of, rows)
+            after = rows[-1]["sequence"]
+
+    def gradings(self, until: int | None = None) -> Iterator[Event]:
+        """Judgments, withdrawals and adjudications by topic, document, assessor and sequence number."""
+        last = self.last_sequence() if until is None else until
+        place: dict[str, Any] = {"topic": "", "doc": "", "assessor": "", "sequence": 0}
+        while True:
+            with self._database.read() as run:
+                rows = run(sql.GRADINGS, **place, until=last, count=PAGE)
+            yield from map(event_of, rows)
+            if len(rows) < PAGE:
+                return
+            place = {name: rows[-1][name] for name in place}
+
+    def last_sequence(self) -> int:
+        """The sequence number of the last event; 0: there is none."""
+        with self._database.read() as run:
+            return int(run(sql.LAST_SEQUENCE)[0]["sequence"])
+
+
+def append(run: Statements, kind: Kind, **given: Any) -> Event:
+    """Add an event behind all others; the transaction lets no other one in between."""
+    number = int(run(sql.LAST_SEQUENCE)[0]["sequence"]) + 1
+    # As the database will give them back, so that a receipt and its repetition are the same.
+    given |= {name: float(given[name]) for name in ("grade", "active", "away") if given.get(name) is not None}
+    event = Event(sequence=number, kind=kind, time=time.time(), **given)
+    run(sql.ADD_EVENT, **row_of(event))
+    return event

@@ -1,0 +1,65 @@
+"""What a document is called: as its source says, or as its own first heading does."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import nh3
+
+from sounding.data.corpus import Document, Element, element, one_line
+
+LONGEST = 150  # characters of a heading; what is longer is a sentence
+BEGINNING = 100_000  # characters in which the title of HTML is looked for
+
+_HTML = re.compile(r"\s*(<\?xml[^>]*>\s*)?<(!doctype\s+html|html|body)\b", re.IGNORECASE)
+_HTML_TITLE = re.compile(r"<(title)\b[^<>]*>", re.IGNORECASE)
+_HTML_HEADING = re.compile(r"<(h[1-6])\b[^<>]*>", re.IGNORECASE)
+_MARKED = re.compile(r"#{1,6}[ \t]+(.+?)[ \t#]*")  # Markdown's
+_RULE = re.compile(r"[=~-]{3,}\s*")  # beneath a heading
+_SENTENCE = tuple(".,;:!?…。，、；：！？؟،")  # a line that ends like that goes on, or is no heading
+SILENT = {"head", "script", "style", "title", "noscript", "iframe", "object", "template", "svg", "math"}
+
+
+def is_html(text: str) -> bool:
+    """Whether a text is HTML."""
+    return _HTML.match(text) is not None
+
+
+def plain(text: str) -> str:
+    """What can be read in a text: without tags and scripts where it is HTML."""
+    return unescape(nh3.clean(text, tags=set(), clean_content_tags=SILENT)) if is_html(text) else text
+
+
+def titled(document: Document) -> tuple[str, str]:
+    """The title of a document, empty where it has none, and the text without it."""
+    text = document.text
+    if document.title and text.startswith(document.title):
+        return document.title, text[len(document.title) :].lstrip()
+    if document.title:
+        return document.title, text
+    if is_html(text):
+        beginning = text[:BEGINNING]
+        return _words(element(beginning, _HTML_TITLE)) or _words(element(beginning, _HTML_HEADING)), text
+    return _heading(text)
+
+
+def _words(found: Element | None) -> str:
+    """What can be read in an element, in one line; empty: there is none."""
+    if found is None:
+        return ""
+    return one_line(unescape(nh3.clean(found.inside, tags=set(), clean_content_tags=SILENT)))
+
+
+def _heading(text: str) -> tuple[str, str]:
+    """The first line and the rest, where that line stands alone above it; else no title."""
+    first, _, rest = text.lstrip().partition("\n")
+    below, _, beyond = rest.partition("\n")
+    line, marked = first.strip(), _MARKED.fullmatch(first.strip())
+    if _RULE.fullmatch(below):
+        rest = beyond
+    elif marked is not None:
+        line = marked[1]
+    elif below.strip() or line.endswith(_SENTENCE):
+        return "", text
+    return (line, rest.strip("\n")) if 0 < len(line) <= LONGEST and rest.strip() else ("", text)

@@ -1,0 +1,161 @@
+"""kill -9 of the server while several people judge over HTTP: what was answered is there, once, and goes on."""
+
+from __future__ import annotations
+
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from tests.judging.databases import Server, running_server
+from tests.judging.test_crash import ROUNDS, waits_for_the_disk
+from tests.judging.web import TOPICS, make_project
+
+from sounding.judging.auth import Visitor, begin_session
+from sounding.judging.project import Project, open_project
+from sounding.judging.verify import verify
+from sounding.judging.web import TOKEN, Context
+
+KILLS = max(3, ROUNDS // 20)
+PEOPLE = 4
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """The folder of a project whose database waits for the disk."""
+    if request.param == "sqlite":
+        with make_project(tmp_path, overlap=2) as project:
+            yield project.folder
+        return
+    with running_server(fsync=True) as server:
+        with make_project(tmp_path, overlap=2, database=Server.fresh(server)) as project:
+            pass
+        yield project.folder
+
+
+@dataclass
+class Person:
+    """An assessor with a browser that sends again what was not answered, as the page does."""
+
+    name: str
+    topic: str
+    headers: dict[str, str]
+    sent: dict[str, tuple[str, float]] = field(default_factory=dict)  # key -> doc, grade
+    answered: dict[str, int] = field(default_factory=dict)  # key -> event
+    codes: Counter[int] = field(default_factory=Counter)
+
+    def work(self, address: str, end: threading.Event) -> None:
+        rng, documents, number = random.Random(self.name), list[str](), 0
+        with httpx2.Client(base_url=address, headers=self.headers, timeout=10) as client:
+            while not end.is_set():
+                if not documents:
+                    found = self.ask(client, end, "GET", "/api/next", params={"topic": self.topic})
+                    if found is None:
+                        return
+                    # Where nothing is left, a grade is changed.
+                    done = [doc for doc, _ in self.sent.values()]
+                    documents = [one["doc"] for one in found["documents"]] or [rng.choice(done)]
+                number += 1
+                key, doc, grade = f"{self.name}-{number}", documents[0], float(rng.choice((0, 1, 2)))
+                self.sent[key] = (doc, grade)
+                content = {"topic": self.topic, "doc": doc, "grade": grade, "key": key, "have": documents}
+                found = self.ask(client, end, "POST", "/api/judge", json=content)
+                if found is None:
+                    return
+                self.answered[key] = found["sequence"]
+                documents = [one["doc"] for one in found["documents"]]
+
+    def ask(
+        self, client: httpx2.Client, end: threading.Event, method: str, path: str, **content: Any
+    ) -> dict[str, Any] | None:
+        """The answer, asked for until there is one; None: it is over."""
+        while not end.is_set():
+            try:
+                answer = client.request(method, path, **content)
+            except httpx2.TransportError:
+                time.sleep(0.02)
+                continue
+            self.codes[answer.status_code] += 1
+            if answer.status_code == 200:
+                found: dict[str, Any] = answer.json()
+                return found
+        return None
+
+
+def people_of(project: Project) -> list[Person]:
+    name = Context(project=project, door=None, live=None).cookie  # type: ignore[arg-type]
+    found = []
+    for number in range(PEOPLE):
+        user = project.store.add_user(f"person {number}", "assessor")
+        topic = list(TOPICS)[number % 2]  # shared by two
+        project.store.assign(topic, user.pseudonym)
+        secret = begin_session(project.store, user, "127.0.0.1", "test")
+        token = Visitor(secret=secret, user=user, known=True).token
+        found.append(Person(user.pseudonym, topic, {"Cookie": f"{name}={secret}", TOKEN: token}))
+    return found
+
+
+@contextmanager
+def at_work(people: list[Person], address: str) -> Iterator[None]:
+    end = threading.Event()
+    threads = [threading.Thread(target=person.work, args=(address, end)) for person in people]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        for thread in threads:
+            thread.join()
+
+
+def wait_for(people: list[Person], more: int, seconds: float = 60) -> None:
+    """Until so many more submissions are answered, or nothing is left to judge."""
+    begun, end = sum(len(one.answered) for one in people), time.monotonic() + seconds
+    while sum(len(one.answered) for one in people) < begun + more and time.monotonic() < end:
+        time.sleep(0.005)
+
+
+def test_what_the_server_answered_survives_its_end_and_what_is_sent_again_counts_once(folder: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with open_project(folder) as project:
+        assert waits_for_the_disk(project.store)
+        people = people_of(project)
+    rng = random.Random(5)
+    command = [sys.executable, "-m", "sounding", "judge", "serve", str(folder), "--port", str(port)]
+    with at_work(people, f"http://127.0.0.1:{port}"):
+        for _ in range(KILLS):
+            server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            wait_for(people, rng.randint(3, 12))
+            time.sleep(rng.uniform(0, 0.02))
+            server.send_signal(signal.SIGKILL)
+            server.wait()
+    with open_project(folder) as project:
+        events = [event for event in project.store.events() if event.kind == "judge"]
+        by_key = {(event.assessor, event.key): event for event in events}
+        assert len(by_key) == len(events)
+        for person in people:
+            assert set(person.codes) == {200}
+            own = {str(event.key): event for event in events if event.assessor == person.name}
+            assert own.keys() <= person.sent.keys()
+            for key, sequence in person.answered.items():
+                assert (own[key].sequence, (own[key].doc, own[key].grade)) == (sequence, person.sent[key])
+        judges = {(event.assessor, event.topic, event.doc) for event in events}
+        assert max(Counter((topic, doc) for _, topic, doc in judges).values()) <= 2
+        assert verify(project).problems == ()
+    answered = sum(len(person.answered) for person in people)
+    assert answered >= 3 * KILLS
+    print(f"{KILLS} kills of the server, {answered} answered, none lost")  # noqa: T201 - for `make torture`

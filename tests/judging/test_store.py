@@ -184,6 +184,9 @@ def test_progress_counts_what_stands(store: Store) -> None:
     store.withdraw("assessor-1", "MB001", "d3", key="g", overlap=1, seconds=60)
     found = {one.topic: (one.judged, one.cannot, one.relevant) for one in store.progress("assessor-1", 2)}
     assert found == {"MB001": (2, 1, 1), "MB002": (1, 0, 1)}
+    judge(store, "d5", 0, "h")  # a second judgment of one document
+    assert store.documents_judged() == {"MB001": 3, "MB002": 1}
+    assert store.judgments_given() == {"assessor-1": 4, "assessor-2": 1}
 
 
 def test_many_judgments_at_once_pass_over_what_stands(store: Store) -> None:

@@ -72,15 +72,13 @@ def topics_page(request: Request, here: Here) -> Response:
     who: dict[str, list[str]] = {}
     for topic, assessor in project.store.assignments():
         who.setdefault(topic, []).append(assessor)
-    judged: dict[str, set[str]] = {}
-    for one in project.store.standing():
-        judged.setdefault(one.topic, set()).add(one.doc)
+    judged = project.store.documents_judged()
     return page(
         request, "organise_topics.html",
         topics=[
             {
                 "topic": topic, "assessors": who.get(topic.id, []), "order": project.engine.order(topic.id),
-                "judged": len(judged.get(topic.id, ())), "left": project.engine.left(topic.id),
+                "judged": judged[topic.id], "left": project.engine.left(topic.id),
             }
             for topic in project.store.topics()
         ],
@@ -324,7 +322,7 @@ def audit(here: Here, given: Given, asking: Asking) -> Response:
     grade = None if given.text("grade", most=30) == "cannot" else _grade(here, given)
     for one in _sample(here, assessor, size):
         if (one.topic, one.doc) == pair:
-            every = len(here.project.store.standing(assessor=assessor))
+            every = here.project.store.judgments_given()[assessor]
             record_audit(
                 here.project.store, asking.signed_in().pseudonym, one, grade, chance=min(1.0, size / every),
                 key=given.text("key", most=100) or uuid4().hex,

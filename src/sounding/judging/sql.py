@@ -188,6 +188,8 @@ PROGRESS = (
     " sum(CASE WHEN grade >= :level THEN 1 ELSE 0 END) AS relevant"
     " FROM standing WHERE assessor = :assessor GROUP BY topic ORDER BY topic"
 )
+DOCUMENTS_OF_TOPICS = "SELECT topic, count(DISTINCT doc) AS judged FROM standing GROUP BY topic"
+JUDGMENTS_OF_ASSESSORS = "SELECT assessor, count(*) AS judged FROM standing GROUP BY assessor"
 
 # ---- leases
 DROP_EXPIRED = "DELETE FROM lease WHERE expires <= :now"

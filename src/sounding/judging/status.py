@@ -20,7 +20,7 @@ def user_table(store: Store) -> Table:
     """Everybody who can sign in, with topics and judgments."""
     users = store.users()
     topics = Counter(assessor for _, assessor in store.assignments())
-    judged = Counter(one.assessor for one in store.standing())
+    judged = store.judgments_given()
     notes = [] if users else ["nobody yet; add somebody with: sounding judge user DIR NAME --role organiser"]
     return Table(
         [

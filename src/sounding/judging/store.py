@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -279,6 +280,16 @@ class Store(People, Topics, Log):
             )
             for row in rows
         ]  # fmt: skip
+
+    def documents_judged(self) -> Counter[str]:
+        """How many documents of each topic somebody has judged."""
+        with self._database.read() as run:
+            return Counter({row["topic"]: int(row["judged"]) for row in run(sql.DOCUMENTS_OF_TOPICS)})
+
+    def judgments_given(self) -> Counter[str]:
+        """How many judgments of each assessor stand."""
+        with self._database.read() as run:
+            return Counter({row["assessor"]: int(row["judged"]) for row in run(sql.JUDGMENTS_OF_ASSESSORS)})
 
     # ---- runs
 

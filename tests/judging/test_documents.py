@@ -201,3 +201,18 @@ def test_no_title_can_act_and_nothing_of_a_text_is_lost(text: str, html: bool) -
     if not html and not re.search("(?m)^[#=]", text):
         seen = Elements(heading).text + Elements(body).text
         assert not text.strip() or "".join(seen.split()) == "".join(text.split())
+
+
+def test_markup_that_nests_without_end_is_shown_as_text() -> None:
+    deep = "<div>" * 90_000 + "<b>bold</b> &amp; plain" + "</div>" * 10
+    found = shown(f"<html><body>{deep}", "bold")
+    assert "<div><div>" not in found
+    assert "<b>" not in found
+    assert re.search(r"<mark>bold</mark>\s+&amp; plain", found)
+
+
+def test_many_elements_that_do_not_nest_stay_markup() -> None:
+    rows = "".join(f"<tr><td>{n}<td><p>cell<br>" for n in range(1000)) + "<div>x</div>" * 1000
+    found = shown(f"<html><body><table>{rows}", "")
+    assert found.count("<td>") == 2000
+    assert found.count("<br>") == 1000

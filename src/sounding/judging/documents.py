@@ -15,7 +15,7 @@ from typing import NamedTuple
 import nh3
 
 from sounding.data.corpus import Document, element, one_line
-from sounding.judging.titles import SILENT, is_html, titled
+from sounding.judging.titles import SILENT, is_html, nests_deeply, plain, titled
 
 MOST_CHARACTERS = 500_000  # of a document that are shown
 SHORTEST = 3  # letters of a word that is marked, in scripts that have blanks between words
@@ -81,7 +81,10 @@ def shown(text: str, query: str, title: str = "") -> str:
     """
     cut = text[:MOST_CHARACTERS]
     words = _pattern(query)
-    body = _cleaned(cut, words, title) if is_html(cut) else _paragraphs(cut, words)
+    if not is_html(cut):
+        body = _paragraphs(cut, words)
+    else:
+        body = _paragraphs(plain(cut), words) if nests_deeply(cut) else _cleaned(cut, words, title)
     if not cut.strip():
         return '<p class="faint">There is no text beside the title.</p>'
     if len(text) > len(cut):

@@ -18,6 +18,14 @@ _HTML_HEADING = re.compile(r"<(h[1-6])\b[^<>]*>", re.IGNORECASE)
 _MARKED = re.compile(r"#{1,6}[ \t]+(.+?)[ \t#]*")  # Markdown's
 _RULE = re.compile(r"[=~-]{3,}\s*")  # beneath a heading
 _SENTENCE = tuple(".,;:!?…。，、；：！？؟،")  # a line that ends like that goes on, or is no heading
+_TAGS = re.compile(r"(?:<[^<>]*>)+")
+_TAG_NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+# Elements that no other waits to be closed for: however many there are, they do not nest.
+_ALONE = {
+    "area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link", "meta", "option",
+    "p", "param", "source", "td", "th", "tr", "track", "wbr",
+}  # fmt: skip
+DEEPEST = 400  # elements within each other; the time to clean markup grows with the square of that
 SILENT = {"head", "script", "style", "title", "noscript", "iframe", "object", "template", "svg", "math"}
 
 
@@ -28,7 +36,22 @@ def is_html(text: str) -> bool:
 
 def plain(text: str) -> str:
     """What can be read in a text: without tags and scripts where it is HTML."""
-    return unescape(nh3.clean(text, tags=set(), clean_content_tags=SILENT)) if is_html(text) else text
+    if not is_html(text):
+        return text
+    if nests_deeply(text):
+        return unescape(_TAGS.sub(" ", text))
+    return unescape(nh3.clean(text, tags=set(), clean_content_tags=SILENT))
+
+
+def nests_deeply(text: str) -> bool:
+    """Whether markup has more elements within each other than any page that was meant to be read."""
+    depth = 0
+    for end, name in _TAG_NAME.findall(text):
+        if name.lower() not in _ALONE:
+            depth = max(0, depth - 1) if end else depth + 1
+            if depth > DEEPEST:
+                return True
+    return False
 
 
 def titled(document: Document) -> tuple[str, str]:

@@ -219,8 +219,10 @@ def test_a_confidence_is_reached_after_so_many_judgments_and_hours(call: Call) -
         assert course["confidence"][-1] >= 0.9 > course["confidence"][-2]
     needed = sorted(row["judgments"] for row in body["rows"])
     said = words(call(*argument)[1])
-    assert f"About {needed[0]} more judgments ({needed[0]} minutes) for 90%; {needed[0]} to" in said
-    assert f"{needed[1]} in 2 of 2 completions drawn" in said
+    assert (
+        f"About {needed[0]} more judgments ({needed[0]} minutes) for 90%. Judging was tried in 2 comp" in said
+    )
+    assert f"2 got there, after {needed[0]} to {needed[1]}, looked at" in said
 
 
 def test_what_takes_too_long_is_given_up_and_said(call: Call) -> None:
@@ -283,14 +285,16 @@ def test_a_forecast_holds_what_each_completion_had_come_to() -> None:
 @pytest.mark.parametrize(
     ("needed", "said"),
     [
-        ((8, 8, 8), "At most 8 more judgments (4 minutes) for 90%; in 3 of 3 completions drawn from what is"
-         " believed now; the first look is after 8."),
-        ((8, 8, 20), "At most 8 more judgments (4 minutes) for 90%; 8 or fewer to 20 in 3 of 3 completions"
-         " drawn from what is believed now, to within a tenth."),
-        ((11, 30, 60), "About 30 more judgments (15 minutes) for 90%; 11 to 60 in 3 of 3 completions drawn"
-         " from what is believed now, to within a tenth."),
-        ((11, 300, 400), "About 300 more judgments (2.5 hours) for 90%; 11 to 400 in 3 of 3 completions drawn"
-         " from what is believed now, to within a tenth."),
+        ((8, 8, 8), "At most 8 more judgments (4 minutes) for 90%. Judging was tried in 3 completions drawn from"
+         " what is believed now: 3 got there by the first look, after 8."),
+        ((8, 8, 20), "At most 8 more judgments (4 minutes) for 90%. Judging was tried in 3 completions drawn"
+         " from what is believed now: 3 got there, after 8 or fewer to 20, looked at whenever a tenth more"
+         " was judged."),
+        ((30, 30, 30), "About 30 more judgments (15 minutes) for 90%. Judging was tried in 3 completions drawn"
+         " from what is believed now: 3 got there, after 30, looked at whenever a tenth more was judged."),
+        ((11, 300, 400), "About 300 more judgments (2.5 hours) for 90%. Judging was tried in 3 completions"
+         " drawn from what is believed now: 3 got there, after 11 to 400, looked at whenever a tenth more was"
+         " judged."),
     ],
 )  # fmt: skip
 def test_a_forecast_knows_when_it_first_looked(needed: tuple[int, ...], said: str) -> None:

@@ -322,14 +322,13 @@ def forecast_note(courses: Sequence[Course], wanted: float, seconds: float) -> s
         if np.isfinite(middle)
         else f"In less than half of the completions was {goal} reached"
     )
+    tried = f"Judging was tried in {plural(len(needed), 'completion')} drawn from what is believed now"
     least, most = needed[0], needed[reached - 1]
+    if most <= FIRST_CHECK:
+        return f"{text}. {tried}: {reached} got there by the first look, after {FIRST_CHECK}."
     fewer = " or fewer" if 0 < least <= FIRST_CHECK else ""
-    between = "" if least == most <= FIRST_CHECK else f"{least:,.0f}{fewer} to {most:,.0f} "
-    within = ", to within a tenth" if most > FIRST_CHECK else f"; the first look is after {FIRST_CHECK}"
-    return (
-        f"{text}; {between}in {reached} of {plural(len(needed), 'completion')} drawn from what is believed"
-        f" now{within}."
-    )
+    span = f"{most:,.0f}" if least == most else f"{least:,.0f}{fewer} to {most:,.0f}"
+    return f"{text}. {tried}: {reached} got there, after {span}, looked at whenever a tenth more was judged."
 
 
 def _duration(documents: int, seconds: float) -> str:

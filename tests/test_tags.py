@@ -29,6 +29,8 @@ def lines(count: int, end: str = "\n", tag: str = "") -> str:
         lines(2) + "2 Q0 e 1 1 other\n",  # the last one names the run
         "1\tQ0\td\t1\t1.5\tmine\tand more\n",
         lines(2, tag="-\u00e9"),
+        lines(2) + "# made by some tool of 2024\n\n",
+        lines(900) + "#\n  # a last remark of six words\n",
     ],
 )
 def test_the_tag_is_that_of_the_run(tmp_path: Path, text: str) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -237,6 +238,56 @@ def writable(_: click.Context, __: click.Parameter, value: Path | None) -> Path 
     return value
 
 
+def keeping_inputs(command: Command) -> Command:
+    """The command, refused where it would write over a file that it is to read."""
+
+    @wraps(command)
+    def kept(*arguments: Any, **options: Any) -> Any:
+        context = click.get_current_context()
+        written = [one for one in context.command.params if isinstance(one.type, click.Path) and one.name]
+        read = [one for one in context.command.params if one not in written and one.name]
+        for one in written:
+            file = context.params.get(one.name or "")
+            if isinstance(file, Path) and file.is_file():
+                _refuse_to_write_over(file, one, [context.params.get(other.name or "") for other in read])
+        return command(*arguments, **options)
+
+    return kept
+
+
+def _refuse_to_write_over(file: Path, option: click.Parameter, values: Sequence[Any]) -> None:
+    """A usage error where one of a command's values names the file, its folder, or a pattern it fits."""
+    texts = [text for value in values for text in (value if isinstance(value, tuple) else (value,))]
+    for text in texts:
+        if isinstance(text, str) and text and any(_is_file(place, file) for place in _files_named(text)):
+            raise click.UsageError(
+                f"{option.opts[-1]} {file} would overwrite what is read; name another file"
+            )
+
+
+def _files_named(text: str) -> Iterator[Path]:
+    """The files that a text stands for, as a name, as a folder, or as a pattern."""
+    import glob
+
+    try:
+        path = Path(text)
+        if path.is_dir():
+            yield from path.iterdir()
+        elif path.exists():
+            yield path
+        elif glob.has_magic(text):
+            yield from map(Path, glob.glob(text, recursive=True))  # noqa: PTH207 - takes absolute patterns
+    except (OSError, ValueError):  # a text that can be no name of a file
+        return
+
+
+def _is_file(path: Path, file: Path) -> bool:
+    try:
+        return path.samefile(file)
+    except OSError:
+        return False
+
+
 def output_options(*more_formats: str, otherwise: str = "a table") -> Callable[[Command], Command]:
     """Add --format, --output and --quiet; `otherwise` is what comes where nothing names a format.
 
@@ -252,6 +303,7 @@ def output_options(*more_formats: str, otherwise: str = "a table") -> Callable[[
         return value or by_suffix(output, "table", suffixes)
 
     def add(command: Command) -> Command:
+        command = keeping_inputs(command)
         quiet = click.option("--quiet", is_flag=True, help="No progress bar, no remarks.")
         output = click.option(
             "-o", "--output", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),

@@ -16,6 +16,7 @@ from sounding.commands.options import (
     Options,
     by_suffix,
     format_options,
+    keeping_inputs,
     names_refused,
     options_refused,
     pool_options,
@@ -100,6 +101,7 @@ def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) ->
     callback=_by_suffix,
     help="Layout of the output; default: by the suffix of -o, otherwise html.",
 )
+@keeping_inputs
 @click.pass_context  # fmt: skip
 def command(context: click.Context, /, qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     """Write one page with all that QRELS and RUNs tell.

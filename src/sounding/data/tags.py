@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 from sounding.data.formats import detect
-from sounding.data.sources import STDIN, as_text, head_of, is_remote, unpacked_pieces
+from sounding.data.problems import Problems
+from sounding.data.sources import STDIN, Content, as_text, head_of, is_remote, unpacked_pieces
+from sounding.data.trec import read_trec_run
 from sounding.errors import SoundingError
 from sounding.files import located
 
 HEAD = 1 << 16  # bytes that show what a file is
-TAIL = 1 << 12  # bytes that hold the last line
+TAIL = 1 << 14  # bytes that hold the last lines
 
 
 def quick_tag(source: Any, run_format: str | None = None) -> str | None:
@@ -29,7 +30,7 @@ def quick_tag(source: Any, run_format: str | None = None) -> str | None:
         size = file.seek(0, 2)
         file.seek(max(0, size - TAIL))
         tail = file.read()
-    last = tail.rstrip(b"\r\n").rpartition(b"\n")
-    fields = re.split(rb"[\x00-\x20]+", last[2].strip())
-    whole = size <= TAIL or bool(last[1])
-    return fields[5].decode("utf-8", "surrogateescape") if whole and len(fields) > 5 else None
+    lines = tail if size <= TAIL else tail.partition(b"\n")[2]
+    problems = Problems(str(source))
+    run = read_trec_run(Content.from_bytes(str(source), lines), problems)
+    return run.tag if len(run.docs) and not problems.found else None

@@ -9,12 +9,12 @@ import numpy as np
 
 from sounding.align import Judged, align
 from sounding.arrays import NDArray
+from sounding.beside import ExpectedValues, ValueBounds
 from sounding.bounds import Bounds, Unknowns, bounds
 from sounding.data.tables import Run
 from sounding.measures import Measure
 from sounding.policies import Moments, Policies
 from sounding.ranking import Counts, Ranking
-from sounding.scores import ExpectedValues, ValueBounds
 from sounding.universe import cap
 from sounding.workers import map_items
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tests.compare.completing import Collection, draw_collection
 
 from sounding.align import Judged, align, matches, order_documents, prepare
+from sounding.beside import ValueBounds
 from sounding.compare.listings import Listings
 from sounding.compare.margins import margins
 from sounding.compare.pairs import Pairs, all_pairs
@@ -24,7 +25,6 @@ from sounding.errors import DataError
 from sounding.measures import Measure, definitions, parse
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.ranking import Ranking, Values
-from sounding.scores import ValueBounds
 from sounding.uncertainty import value_bounds
 
 SLACK = 1e-12

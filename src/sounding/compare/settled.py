@@ -15,6 +15,7 @@ import numpy as np
 
 from sounding.align import Judged
 from sounding.arrays import NDArray
+from sounding.beside import ValueBounds
 from sounding.bounds import Unknowns, bounds
 from sounding.bounds.unjudged import scale
 from sounding.compare.listings import Listed, Listings
@@ -25,7 +26,7 @@ from sounding.errors import DataError
 from sounding.measures import Measure
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.ranking import Counts, Judgments, Ranking, Values
-from sounding.scores import GEOMETRIC_FLOOR, ValueBounds
+from sounding.scores import GEOMETRIC_FLOOR
 from sounding.uncertainty import value_bounds as bounds_of_values
 from sounding.universe import cap
 from sounding.workers import Progress

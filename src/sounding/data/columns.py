@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from sounding.data.problems import Problems
+from sounding.data.quoting import listed, quoted, shortened
 from sounding.data.tables import Numbers, Places, Qrels, Run
 from sounding.data.tokens import MARGIN, Tokens
 from sounding.data.trec import (
@@ -80,13 +81,12 @@ def recognise(names: Sequence[str], kind: Kind, line: int, problems: Problems) -
     """
     spelled = [folded(name) for name in names]
     places: dict[str, int] = {}
-    shown = ", ".join(repr(name) for name in names)
     for role in _ROLES[kind]:
         found = [place for place, name in enumerate(spelled) if name in NAMES[role]]
         if role == "grade" and not found:
             found = [place for place, name in enumerate(spelled) if name == "score"]
         if len(found) > 1:
-            both = " and ".join(repr(names[place]) for place in found[:2])
+            both = " and ".join(quoted(names[place]) for place in found[:2])
             problems.note(line, f"the columns {both} both name the {role}; keep one of them")
             return {}
         if found:
@@ -99,7 +99,7 @@ def recognise(names: Sequence[str], kind: Kind, line: int, problems: Problems) -
     for role in ("topic", "doc", value):
         if role not in places and not (role == "score" and "rank" in places):
             expected = ", ".join((*NAMES[role], *(("score",) if role == "grade" else ())))
-            problems.note(line, f"no column for the {role} among {shown}; expected one of {expected}")
+            problems.note(line, f"no column for the {role} among {listed(names)}; expected one of {expected}")
             return {}
     return places
 
@@ -168,7 +168,7 @@ def _tokens(texts: list[str], role: str, lines: Places | None, problems: Problem
         bad = np.array([row for row, text in enumerate(texts) if text != whole[row]], np.int64)
         problems.add(
             numbered(lines, bad),
-            lambda i: f"the {role} {texts[bad[i]]!r} is not Unicode; expected whole characters",
+            lambda i: f"the {role} {quoted(texts[bad[i]])} is not Unicode; expected whole characters",
         )
         return Tokens.from_strings(whole)
 
@@ -176,18 +176,14 @@ def _tokens(texts: list[str], role: str, lines: Places | None, problems: Problem
 def shown(item: Any) -> str:
     """A value as messages quote it."""
     if isinstance(item, NumberText):
-        return f"the number {item}"
+        return f"the number {shortened(item)}"
     if isinstance(item, str):
-        return f"the text {_shortened(repr(str(item)))}"
+        return f"the text {quoted(str(item))}"
     if item is None or isinstance(item, bool):
         return {None: "null", True: "true", False: "false"}[item]
     if isinstance(item, list | dict):
         return "a list" if type(item) is list else "an object"
-    return _shortened(repr(item))
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shortened(repr(item))
 
 
 def run_of(
@@ -277,7 +273,7 @@ def _note_unusable_ids(records: Records, problems: Problems) -> None:
         problems.add(
             numbered(records.lines, rows),
             lambda i, role=role, ids=ids, rows=rows: (  # type: ignore[misc]
-                f"the {role} {ids.text(int(rows[i]))!r} holds a control character; expected plain text"
+                f"the {role} {quoted(ids.text(int(rows[i])))} holds a control character; expected plain text"
             ),
         )
 
@@ -293,7 +289,9 @@ def _only_tag(records: Records, problems: Problems) -> str | None:
     others = np.array([row for row, tag in enumerate(tags) if tag != tags[0]], np.int64)
     problems.add(
         numbered(records.lines, others),
-        lambda i: f"tag {tags[others[i]]!r} after {tags[0]!r}; expected one run, so one tag, in a file",
+        lambda i: (
+            f"tag {quoted(tags[others[i]])} after {quoted(tags[0])}; expected one run, so one tag, in a file"
+        ),
     )
     return tags[0] if tags else None
 
@@ -312,6 +310,6 @@ def _probabilities(records: Records, problems: Problems) -> Numbers | None:
     wrong = ((values <= 0) | (values > 1)).nonzero()[0]
     problems.add(
         numbered(records.lines, wrong),
-        lambda i: f"probability {column.text(int(wrong[i]))!r}; expected more than 0 and at most 1",
+        lambda i: f"probability {quoted(column.text(int(wrong[i])))}; expected more than 0 and at most 1",
     )
     return values

@@ -31,6 +31,7 @@ from sounding.data.parts import (
     unpacked,
     unpacked_head,
 )
+from sounding.data.quoting import quoted
 from sounding.data.sources import STDIN, open_zstd
 from sounding.data.tables import Places, Qrels, Run, byte_order
 from sounding.data.tokens import Tokens
@@ -291,7 +292,7 @@ def _frame(run: Run, tag: str, *, with_ranks: bool) -> polars.DataFrame:
         if ranks.dtype != np.int64:
             row = int((run.ranks != np.floor(run.ranks)).nonzero()[0][0])
             raise DataError(
-                f"{run.source}: document {run.docs.text(row)!r} has rank {run.ranks[row]:g}; expected whole"
+                f"{run.source}: document {quoted(run.docs.text(row))} has rank {run.ranks[row]:g}; expected whole"
                 " ranks, or leave them out"
             )
         columns["rank"] = ranks

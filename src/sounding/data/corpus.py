@@ -53,7 +53,7 @@ def read_corpus(sources: Iterable[str | Path], wanted: Collection[str] | None = 
             elif text.startswith("<"):
                 yield from _markup(source, line, text, stream, wanted)
             else:
-                problem = f"{text.strip()[:40]!r} begins no document; expected <DOC> or JSON lines"
+                problem = f"{quoted(text.strip())} begins no document; expected <DOC> or JSON lines"
                 raise FormatError(source, line, problem)
 
 

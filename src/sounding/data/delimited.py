@@ -13,7 +13,9 @@ import numpy as np
 from sounding.data.columns import Kind, Records, is_header, recognise
 from sounding.data.numbers import is_too_large, parse_numbers
 from sounding.data.problems import Problems
+from sounding.data.quoting import listed, quoted
 from sounding.data.sources import Content
+from sounding.data.text import LONE_RETURN, line_at, note_lone_returns
 from sounding.data.tokens import Bytes, Places, Tokens
 
 TAB, COMMA, SEMICOLON = "\t", ",", ";"
@@ -27,7 +29,7 @@ _HEADERS: dict[Kind, dict[int, tuple[str, ...]]] = {
 
 
 class Grid(NamedTuple):
-    """All fields of a table, record after record: record r has fields[first[r]:][:count[r]]."""
+    """All fields of a table, record after record: record r has fields[first[r]:][:size[r]]."""
 
     fields: Tokens
     first: Places
@@ -85,36 +87,31 @@ def guess_separator(content: Content) -> str:
 
 
 def first_record(content: Content) -> str:
-    """The first line that is neither blank nor a comment, as text."""
+    """The first line that is neither blank nor a comment, as text; a carriage return ends it as well."""
     text = content.buffer[: content.size]
     start = 0
     while start < len(text):
-        line = _line_at(text, start)
+        line = line_at(text, start)
         if line.strip() and not line.lstrip().startswith(b"#"):
-            return line.decode("utf-8", "surrogateescape").rstrip("\r\n")
+            return line.strip(b"\r\n").partition(b"\r")[0].decode("utf-8", "surrogateescape")
         start += len(line)
     return ""
 
 
-def _line_at(text: Bytes, start: int) -> bytes:
-    """The line that starts here, with its end; looks no further than it must."""
-    reach = 1 << 12
-    while True:
-        piece = text[start : start + reach].tobytes()
-        end = piece.find(b"\n")
-        if end >= 0:
-            return piece[: end + 1]
-        if start + reach >= len(text):
-            return piece
-        reach *= 8
-
-
 def split_grid(content: Content, separator: str, problems: Problems) -> Grid:
-    """All fields of the text; blanks around them are cut off, blank lines and comments left out."""
+    """All fields of the text; blanks around them are cut off, blank lines and comments left out.
+
+    None where carriage returns stand for line ends, or between fields.
+    """
     text = content.buffer[: content.size]
     _note_zero_bytes(text, problems)
     if (text == _QUOTE).any():
         return _split_quoted(content, separator, problems)
+    found = len(problems.found)
+    note_lone_returns(text, (text == _NEWLINE).nonzero()[0], problems)
+    if len(problems.found) > found:
+        nothing = np.zeros(0, np.int64)
+        return Grid(Tokens.from_strings([]), nothing, nothing, nothing)
     return _split_plain(content, separator)
 
 
@@ -175,7 +172,7 @@ def _split_quoted(content: Content, separator: str, problems: Problems) -> Grid:
         try:
             record = next(reader, None)
         except csv.Error as error:
-            problems.note(line, f'the quotes do not fit ({error}); write a quote inside a field as ""')
+            problems.note(line, _no_csv(str(error)))
             break
         if record is None:
             break
@@ -188,21 +185,29 @@ def _split_quoted(content: Content, separator: str, problems: Problems) -> Grid:
     return Grid(Tokens.from_strings(fields), np.cumsum(count) - count, count, np.array(numbers, np.int64))
 
 
+def _no_csv(reason: str) -> str:
+    """What the csv module complains of, in our words."""
+    if reason.startswith("new-line character"):
+        return LONE_RETURN
+    if reason.startswith("field larger"):
+        return "a field of more than 131,072 characters; expected shorter ones (is a quote not closed?)"
+    return f'the quotes do not fit ({reason}); write a quote inside a field as ""'
+
+
 def _places_without_header(grid: Grid, kind: Kind, problems: Problems) -> dict[str, int]:
     known = _HEADERS[kind]
     width, line = int(grid.size[0]), int(grid.lines[0])
     shapes = " or ".join(" ".join(names) for names in known.values())
     if width not in known:
-        seen = ", ".join(map(repr, grid.texts(0)))
-        problems.note(line, f"{_counted(width)} without a header: {seen}; expected {shapes}, or a header")
+        seen = f"{_counted(width)}, and {listed(grid.texts(0))} is no header with known names"
+        problems.note(line, f"{seen}; expected {shapes}, or a header")
         return {}
     places = recognise(known[width], kind, line, problems)
     value = grid.texts(0)[places["score" if kind == "run" else "grade"]]
     if parse_numbers(Tokens.from_strings([value]))[1][0] and not is_too_large(value):
-        seen = ", ".join(map(repr, grid.texts(0)))
         problems.note(
             line,
-            f"{value!r} is not a number, and {seen} is no header with known names;"
+            f"{quoted(value)} is not a number, and {listed(grid.texts(0))} is no header with known names;"
             f" expected {shapes}, or a header such as topic, doc, {'score' if kind == 'run' else 'grade'}",
         )
         return {}

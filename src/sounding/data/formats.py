@@ -13,6 +13,7 @@ from sounding.data.columns import Kind, Records, is_header, qrels_of, records_of
 from sounding.data.delimited import COMMA, SEMICOLON, TAB, first_record, read_delimited
 from sounding.data.frames import is_frame, records_of_frame
 from sounding.data.problems import Problems
+from sounding.data.quoting import quoted, shortened
 from sounding.data.sources import (
     Content,
     extension,
@@ -98,7 +99,9 @@ def run_sources(runs: Any) -> list[tuple[Any, str | None]]:
         return [(source, str(name)) for name, source in runs.items()]
     alone = isinstance(runs, str | Path) or _in_memory(runs)
     if not alone and not isinstance(runs, Iterable):
-        raise DataError(f"cannot read runs from {runs!r}; expected files, dicts of dicts or frames")
+        raise DataError(
+            f"cannot read runs from {shortened(repr(runs))}; expected files, dicts of dicts or frames"
+        )
     given = [runs] if alone else list(runs)
     if all(isinstance(source, str | Path) for source in given):
         return [(source, None) for source in find_runs(given)] if given else []
@@ -218,14 +221,19 @@ def _read_table(content: Content, form: str, kind: Kind, problems: Problems) -> 
 def detect(content: Content, source: str | Path) -> str:
     """The format of a source: by its first bytes, then by its name, then by its first line.
 
-    A name that promises commas or tabs is not believed where the first line has none.
+    A name that promises commas or tabs is not believed where the first line has none, or where blanks
+    make TREC's fields of it.
     """
     if content.starts_with(b"PAR1"):
         return "parquet"
     line = first_record(content)
     by_name = _BY_EXTENSION.get(extension(source))
     if by_name in ("csv", "tsv"):
-        return by_name if any(separator in line for separator in (TAB, COMMA, SEMICOLON)) else "trec"
+        if not any(separator in line for separator in (TAB, COMMA, SEMICOLON)):
+            return "trec"
+        words = _words(line)
+        as_table = len(line.split(TAB)) == len(words) or _has_three_columns(line)
+        return _trec_form(words) if _has_trec_shape(words) and not as_table else by_name
     if by_name is not None:
         return by_name
     if line.lstrip().startswith(("{", "[")):
@@ -244,18 +252,54 @@ def _json_or_lines(content: Content) -> str:
 
 
 def _table_or_trec(line: str) -> str:
-    """What separates the fields of a line: TREC's white space, tabs with three columns, or commas."""
+    """What separates the fields of a line: TREC's white space, tabs with three columns, or commas.
+
+    TREC's fields come first, for its white space may be tabs and blanks by turns.
+    """
     for separator, form in ((TAB, "tsv"), (COMMA, "csv"), (SEMICOLON, "csv")):
         parts = [part.strip(' "') for part in line.split(separator)]
         if is_header(parts):
             return form
-    if line.count(TAB) == 2 and all(line.split(TAB)):
+    words = _words(line)
+    if _has_trec_shape(words):
+        return _trec_form(words)
+    if _has_three_columns(line) or (len(words) == 3 and line.count(TAB) == 2):
         return "tsv"
-    words = line.split()
     # Ids may hold commas; in a table with blanks behind its commas every word but the last ends in one.
     as_trec = len(words) >= 4 and not all(word.endswith((COMMA, SEMICOLON)) for word in words[:-1])
     if not as_trec and max(line.count(COMMA), line.count(SEMICOLON)) >= 2:
         return "csv"
+    return _trec_form(words)
+
+
+def _words(line: str) -> list[str]:
+    """The fields of a line as the reader of TREC's text splits it."""
+    return re.findall(r"[^\x00-\x20]+", line)
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(_NUMBER, text) is not None
+
+
+def _has_trec_shape(words: list[str]) -> bool:
+    """Whether fields are TREC's beyond doubt: all that must be numbers are, and Q0 is or a number in its place.
+
+    Prels have no such place, and are known by their three numbers.
+    """
+    if len(words) == 5 and all(map(_is_number, words[2:])):
+        return True
+    numbers = {4: words[3:], 5: words[3:]}.get(len(words), words[3:5] if len(words) > 5 else [])
+    second = len(words) > 1 and (words[1].upper() == "Q0" or _is_number(words[1]))
+    return second and bool(numbers) and all(map(_is_number, numbers))
+
+
+def _has_three_columns(line: str) -> bool:
+    """Whether tabs make a topic, a document and a number of a line; a document's id may hold blanks."""
+    columns = [column.strip() for column in line.split(TAB)]
+    return len(columns) == 3 and len(_words(columns[0])) == 1 and bool(columns[1]) and _is_number(columns[2])
+
+
+def _trec_form(words: list[str]) -> str:
     return _prels_or_strata(words) if len(words) == 5 else "trec"
 
 
@@ -264,10 +308,10 @@ def _prels_or_strata(words: list[str]) -> str:
 
     Where it is neither, this is a line of four fields with one too many.
     """
-    graded = re.fullmatch(_NUMBER, words[2]) is not None
+    graded = _is_number(words[2])
     if re.fullmatch(r"-?[0-9]+", words[4]) and (words[4] not in ("0", "1") or not graded):
         return "strata"
-    return "prels" if graded and re.fullmatch(_NUMBER, words[4]) else "trec"
+    return "prels" if graded and _is_number(words[4]) else "trec"
 
 
 def _note_other_kind(content: Content, problems: Problems, kind: Kind) -> None:
@@ -276,9 +320,9 @@ def _note_other_kind(content: Content, problems: Problems, kind: Kind) -> None:
         return
     words = first_record(content).split()
     if kind == "qrels":
-        swapped = len(words) == 6 and all(re.fullmatch(_NUMBER, word) for word in words[3:5])
+        swapped = len(words) == 6 and all(map(_is_number, words[3:5]))
     else:
-        swapped = len(words) in (4, 5) and re.fullmatch(_NUMBER, words[-1]) is not None
+        swapped = len(words) in (4, 5) and _is_number(words[-1])
     if swapped:
         counted = f"{len(words)} fields; expected "
         hint = "(this looks like a run)" if kind == "qrels" else "(this looks like qrels)"
@@ -331,7 +375,7 @@ def _records_in_memory(source: Any, kind: Kind, problems: Problems) -> Records:
     for topic, docs in source.items():
         if not isinstance(docs, Mapping):
             raise DataError(
-                f"{problems.source}: topic {topic!r} is {shown(docs)}; expected {{topic: {{doc: {value}}}}}"
+                f"{problems.source}: topic {quoted(str(topic))} is {shown(docs)}; expected {{topic: {{doc: {value}}}}}"
             )
         columns["topic"] += [topic] * len(docs)
         columns["doc"] += docs.keys()

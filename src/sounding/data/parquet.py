@@ -13,6 +13,7 @@ import numpy as np
 from sounding.data.columns import NUMBERS, Kind, Records, recognise
 from sounding.data.frames import records_of_frame
 from sounding.data.problems import Problem, Problems
+from sounding.data.quoting import LONGEST_LIST, shortened
 from sounding.data.sources import Content
 from sounding.data.tables import Numbers
 from sounding.data.tokens import MARGIN, Tokens
@@ -137,7 +138,9 @@ def readable(source: str) -> Iterator[None]:
         raise
     except (Exception, polars.exceptions.PanicException) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FormatError(source, None, f"not a readable Parquet file ({reason})") from error
+        raise FormatError(
+            source, None, f"not a readable Parquet file ({shortened(reason, LONGEST_LIST)})"
+        ) from error
 
 
 @contextmanager

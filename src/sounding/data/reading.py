@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sounding.data.formats import read_run, run_sources
+from sounding.data.quoting import quoted, shortened
 from sounding.data.sources import bytes_to_read, extension, run_names
 from sounding.data.tables import Run
 from sounding.errors import DataError
@@ -87,10 +88,10 @@ def check_topics_had(source: str, had: Sequence[str], topics: Sequence[str], pol
     having = set(had)
     lacking = [topic for topic in topics if topic not in having]
     if len(lacking) == len(topics) and having:
-        theirs, ours = ", ".join(topics[:3]), ", ".join(had[:3])
+        theirs, ours = (", ".join(shortened(topic, 40) for topic in some[:3]) for some in (topics, had))
         raise DataError(f"{source}: no topic in common: the qrels have {theirs}, ..., the run {ours}, ...")
     if policies.missing == "error" and lacking:
         raise DataError(
             f"{source}: no documents for {len(lacking)} of {len(topics)} judged topics, first"
-            f" {lacking[0]!r}; the policy `missing` may be zero or skip"
+            f" {quoted(lacking[0])}; the policy `missing` may be zero or skip"
         )

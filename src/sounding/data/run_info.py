@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sounding.data.delimited import guess_separator, split_grid
 from sounding.data.problems import Problems
+from sounding.data.quoting import quoted
 from sounding.data.simulation import RunInfo
 from sounding.data.sources import read_content
 from sounding.errors import FormatError
@@ -43,11 +44,11 @@ def read_run_info(source: str | Path) -> dict[str, RunInfo]:
         row = dict(zip(header, cells, strict=True))
         priority, pooled = row.get("priority") or "0", _TRUTH.get(row["pooled"].lower())
         if pooled is None:
-            problems.note(line, f"pooled is {row['pooled']!r}; expected yes or no")
+            problems.note(line, f"pooled is {quoted(row['pooled'])}; expected yes or no")
         elif not (priority.isascii() and priority.isdigit()):
-            problems.note(line, f"priority is {priority!r}; expected a whole number")
+            problems.note(line, f"priority is {quoted(priority)}; expected a whole number")
         elif row["run"] in found:
-            problems.note(line, f"run {row['run']!r} is listed twice")
+            problems.note(line, f"run {quoted(row['run'])} is listed twice")
         else:
             found[row["run"]] = RunInfo(
                 run=row["run"], group=row["group"], kind=row.get("kind", ""), priority=int(priority),

@@ -25,6 +25,7 @@ from sounding.data.columns import (
     shown,
 )  # fmt: skip
 from sounding.data.problems import Problems
+from sounding.data.quoting import listed, quoted
 from sounding.data.sources import Content
 from sounding.data.tables import Places
 from sounding.errors import FormatError
@@ -66,7 +67,7 @@ def read_json(content: Content, kind: Kind, problems: Problems) -> Records | Non
     places: list[int] = []  # of the doc ids among all member names
     for topic, docs in table:
         if not isinstance(docs, _Members):
-            problems.note(int(lines[place]), f"topic {topic!r} is {shown(docs)}; expected {example}")
+            problems.note(int(lines[place]), f"topic {quoted(topic)} is {shown(docs)}; expected {example}")
             place += 1 + _names_inside(docs)
             continue
         place += 1
@@ -185,7 +186,7 @@ def _rows_of_line(
     topics = [(name, value) for name, value in members if folded(name) in NAMES["topic"]]
     if len(lists) > 1 or len(topics) != 1:
         expected = f"one topic ({', '.join(NAMES['topic'])}) with one of {', '.join(LISTS)}"
-        problems.note(line, f"members {', '.join(map(repr, names))}; expected {expected}")
+        problems.note(line, f"members {listed(names)}; expected {expected}")
         return []
     if isinstance(lists[0], _Members):
         return [{"topic": topics[0][1], "doc": doc, VALUE[kind]: value} for doc, value in lists[0]]

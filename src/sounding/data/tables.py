@@ -14,6 +14,7 @@ import numpy as np
 
 from sounding.arrays import NDArray
 from sounding.data.keys import pair_keys, repeated_rows
+from sounding.data.quoting import quoted, shortened
 from sounding.data.tokens import Tokens, Words, digests
 from sounding.errors import DataError
 
@@ -256,7 +257,7 @@ def _refuse_endless(
     if len(bad):
         row = int(bad[0])
         raise DataError(
-            f"{source}: topic {topics[row]} gives document {docs[row]!r} the {what} {values[row]};"
+            f"{source}: topic {shortened(topics[row])} gives document {quoted(docs[row])} the {what} {values[row]};"
             " expected a finite number"
         )
 
@@ -268,7 +269,8 @@ def _refuse_repeats(table: Run | Qrels, keys: Words, source: str) -> None:
         row = int(later[0])
         topic = table.topics[int(np.searchsorted(table.starts, row, side="right")) - 1]
         raise DataError(
-            f"{source}: topic {topic} lists document {table.docs.text(row)!r} twice; expected it once"
+            f"{source}: topic {shortened(topic)} lists document {quoted(table.docs.text(row))} twice;"
+            " expected it once"
         )
 
 

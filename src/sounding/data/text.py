@@ -19,6 +19,7 @@ from sounding.data.problems import Problems
 from sounding.data.tokens import MARGIN, Bytes, Places, Tokens
 
 BLANK, NEWLINE, RETURN, COMMENT = 32, 10, 13, 35
+LONE_RETURN = "carriage return within a line; expected lines that end in LF or CR LF"
 BLOCK = 1 << 18  # bytes looked at in one go: what fits the cache is twice as fast
 
 Starts = dict[int, NDArray[np.uint8]]  # field -> its place in every line
@@ -198,11 +199,7 @@ def _plain_fields(
     records = records[text[starts[first[records]]] != COMMENT]
 
     _note_control_characters(text, newlines, problems)
-    lone = (text[:-1] == RETURN) & (text[1:] != NEWLINE)
-    problems.add(
-        np.searchsorted(newlines, lone.nonzero()[0]) + 1,
-        lambda _: "carriage return within a line; expected lines that end in LF or CR LF",
-    )
+    note_lone_returns(text, newlines, problems)
     fitting = fields[records] >= least
     if most is not None:
         fitting &= fields[records] <= most
@@ -214,6 +211,25 @@ def _plain_fields(
         token = first[records] + field
         columns.append(Tokens(buffer, starts[token], ends[token] - starts[token]))
     return Fields(tuple(columns), records + 1, bool((fields[records] > least).any()))
+
+
+def note_lone_returns(text: Bytes, newlines: Places, problems: Problems) -> None:
+    """Note the lines that hold a carriage return anywhere but at their end."""
+    lone = (text[:-1] == RETURN) & (text[1:] != NEWLINE)
+    problems.add(np.searchsorted(newlines, lone.nonzero()[0]) + 1, lambda _: LONE_RETURN)
+
+
+def line_at(text: Bytes, start: int) -> bytes:
+    """The line from this place on, with its end; looks no further than it must."""
+    reach = 1 << 12
+    while True:
+        piece = text[start : start + reach].tobytes()
+        end = piece.find(b"\n")
+        if end >= 0:
+            return piece[: end + 1]
+        if start + reach >= len(text):
+            return piece
+        reach *= 8
 
 
 def _note_control_characters(text: Bytes, newlines: Places, problems: Problems) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from sounding.data.columns import NAMES, NumberText, folded, shown
 from sounding.data.delimited import COMMA, TAB, first_record, split_grid
 from sounding.data.problems import Problems
+from sounding.data.quoting import listed, quoted
 from sounding.data.sources import Content, extension, read_content
 from sounding.data.structured import decoded, decoded_lines
 from sounding.errors import FormatError
@@ -130,13 +131,17 @@ def _note_mistakes(topics: list[_Topic], problems: Problems) -> None:
             mistakes.note(
                 "repeated",
                 topic.line,
-                f"topic {topic.id!r} stands already in line {earlier}; expected it once",
+                f"topic {quoted(topic.id)} stands already in line {earlier}; expected it once",
             )
         elif len(topic.id.split()) > 1:
-            mistakes.note("blanks", topic.line, f"topic id {topic.id!r} has blanks in it; expected one word")
+            mistakes.note(
+                "blanks", topic.line, f"topic id {quoted(topic.id)} has blanks in it; expected one word"
+            )
         elif not any(topic[2:]):
             mistakes.note(
-                "no text", topic.line, f"topic {topic.id!r} has no text; expected a title or a description"
+                "no text",
+                topic.line,
+                f"topic {quoted(topic.id)} has no text; expected a title or a description",
             )
         lines.setdefault(topic.id, topic.line)
     mistakes.tell(problems)
@@ -210,7 +215,7 @@ def _read_lines_of_json(content: Content, problems: Problems) -> list[_Topic]:
     for line, members in decoded_lines(content, problems):
         places = _places([name for name, _ in members])
         if places is None:
-            names = ", ".join(repr(name) for name, _ in members)
+            names = listed([name for name, _ in members])
             mistakes.note("members", line, f"members {names}; expected an id and a text, as in {_EXAMPLE}")
             continue
         found: dict[str, str] = {}
@@ -243,9 +248,10 @@ def _read_table(content: Content, problems: Problems) -> list[_Topic]:
     mistakes = _Mistakes()
     for line, row in rows:
         if len(row) < width:
-            seen = " ".join(row)[:40]
             mistakes.note(
-                "fields", line, f"{seen!r} where {width} fields are needed: id and text with a tab between"
+                "fields",
+                line,
+                f"{quoted(' '.join(row))} where {width} fields are needed: id and text with a tab between",
             )
             continue
         found = {field: " ".join(row[place].split()) for field, place in places.items()}

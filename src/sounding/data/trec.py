@@ -11,9 +11,10 @@ from sounding.arrays import NDArray
 from sounding.data.keys import pair_keys, repeated_rows
 from sounding.data.numbers import is_too_large, parse_numbers
 from sounding.data.problems import Problems
+from sounding.data.quoting import quoted, shortened
 from sounding.data.sources import Content
 from sounding.data.tables import Qrels, Run, byte_order
-from sounding.data.text import Fields, split_fields
+from sounding.data.text import Fields, line_at, split_fields
 from sounding.data.tokens import Places, Tokens, digests
 from sounding.policies import Duplicates, Fractional
 
@@ -82,7 +83,9 @@ def read_prels(
     outside = ((chances <= 0) | (chances > 1)).nonzero()[0]
     problems.add(
         numbered(fields.lines, outside),
-        lambda i: f"probability {probability.text(int(outside[i]))!r}; expected more than 0 and at most 1",
+        lambda i: (
+            f"probability {quoted(probability.text(int(outside[i])))}; expected more than 0 and at most 1"
+        ),
     )
     methods = checked_numbers(method, fields.lines, "method", problems)
     return group_qrels(
@@ -130,8 +133,8 @@ def _last_tag(content: Content, topic: Tokens) -> str:
 
 def _fields_from(content: Content, place: int) -> list[bytes]:
     """The fields of one line from a field's start, split where the tokeniser splits."""
-    line = bytes(content.view[place : place + 100_000]).split(b"\n", 1)[0]
-    return re.split(rb"[\x00-\x20]+", line.rstrip(b"\r"))
+    line = line_at(content.buffer[: content.size], place)
+    return re.findall(rb"[^\x00-\x20]+", line)
 
 
 def _note_blanks_within_ids(
@@ -142,11 +145,12 @@ def _note_blanks_within_ids(
     suspects = (~NUMBER_STARTS[first]).nonzero()[0]
     wrong, texts = [], []
     for row in suspects.tolist():
-        fields = [field for field in _fields_from(content, int(topic.start[row])) if field]
+        fields = _fields_from(content, int(topic.start[row]))
         if len(fields) > 6:
             wrong.append(row)
             texts.append(
-                f"{len(fields)} fields, and the rank is {rank.text(row)!r}; expected 6 fields: {RUN_SHAPE}"
+                f"{len(fields)} fields, and the rank is {quoted(rank.text(row))};"
+                f" expected 6 fields: {RUN_SHAPE}"
             )
     problems.add(numbered(lines, np.array(wrong, np.int64)), lambda i: texts[i])
 
@@ -166,8 +170,8 @@ def checked_numbers(
     def describe(number: int) -> str:
         text = tokens.text(int(rows[number]))
         if is_too_large(text):
-            return f"{what} {text!r} is too large; expected a number below 1.8e308"
-        return f"{what} {text!r} is not a number; expected one such as {EXAMPLES.get(what, '1')}"
+            return f"{what} {quoted(text)} is too large; expected a number below 1.8e308"
+        return f"{what} {quoted(text)} is not a number; expected one such as {EXAMPLES.get(what, '1')}"
 
     problems.add(numbered(lines, rows), describe)
     return values
@@ -180,7 +184,7 @@ def checked_whole(tokens: Tokens, lines: Places | None, what: str, problems: Pro
     wrong = (np.isfinite(values) & ~fit).nonzero()[0]
     problems.add(
         numbered(lines, wrong),
-        lambda i: f"{what} {tokens.text(int(wrong[i]))!r}; expected a whole number from 0",
+        lambda i: f"{what} {quoted(tokens.text(int(wrong[i])))}; expected a whole number from 0",
     )
     values[wrong] = 0
     return np.nan_to_num(values).astype(np.int64)
@@ -198,7 +202,7 @@ def checked_grades(
         problems.add(
             numbered(lines, rows),
             lambda i: (
-                f"grade {tokens.text(int(rows[i]))!r} is not a whole number;"
+                f"grade {quoted(tokens.text(int(rows[i])))} is not a whole number;"
                 " the policy `fractional` may accept or round such grades"
             ),
         )
@@ -340,6 +344,7 @@ def _describe_repeat(
         row, first = int(later[number]), int(earlier[number])
         topic = topics[int(np.searchsorted(starts, row, side="right")) - 1]
         line = problems.line(first + 1 if lines is None else int(lines[first]))
-        return f"topic {topic} lists document {docs.text(row)!r} already in line {line}; expected it once"
+        seen = f"topic {shortened(topic)} lists document {quoted(docs.text(row))}"
+        return f"{seen} already in line {line}; expected it once"
 
     return describe

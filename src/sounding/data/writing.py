@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from sounding.data.quoting import quoted
 from sounding.data.sources import compress_zstd
 from sounding.data.tables import Numbers, Places, Qrels, Run
 from sounding.errors import DataError, UnknownNameError
@@ -94,7 +95,7 @@ def _column(texts: Iterable[str], what: str, source: str) -> list[str]:
 def _refuse_unwritable(texts: list[str], what: str, source: str) -> None:
     for text in texts:
         if not text or _BLANKS.search(text) or (what == "topic" and text.startswith("#")):
-            seen = f"{what} {text!r}"
+            seen = f"{what} {quoted(text)}"
             problem = f"{source}: {seen} cannot stand in a file of columns; expected no blanks, no leading #"
             raise DataError(problem)
 

@@ -6,6 +6,7 @@ import math
 import random
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,6 +37,21 @@ def plain(known: Definition) -> Measure:
     return Measure.of(known.name, **{key: value for key, value in NEEDED.items() if key in known.parameters})
 
 
+def meaning(known: Definition, parameters: dict[str, Any]) -> Measure | None:
+    """The measure with these parameters; None where it takes no two of them together."""
+    if "gains" in parameters and known.name == "Q":
+        parameters = parameters | {"gain": "grade"}
+    measure = plain(known).replace(**parameters)
+    try:
+        measure(ranking_of([Topic((1,))]))
+    except DataError as error:
+        if "all say" in str(error) or "both say" in str(error) or "below 0" in str(error):
+            return None
+        if "min_rel" not in str(error):
+            raise
+    return measure
+
+
 def tables() -> tuple[Run, Qrels]:
     """A run and graded judgments of a sampled pool, with pool ranks, strata and chances."""
     chance = random.Random(4)
@@ -62,28 +78,75 @@ def aligned(run: Run, qrels: Qrels, **policies: int) -> Ranking:
     return align(run, prepare(qrels, chosen), chosen)
 
 
-@pytest.mark.parametrize("known", DEFINITIONS, ids=lambda known: known.name)
+# What parameters say of grades, and the grade at which a document is then fully relevant.
+MEANINGS: list[tuple[dict[str, Any], float]] = [
+    ({}, 1),
+    ({"rel": 0}, 1),
+    ({"rel": 0.5}, 1),
+    ({"rel": 2}, 2),
+    ({"rel": 3.5}, 3.5),
+    ({"max_rel": 4}, 4),
+    ({"min_rel": 1}, 2),
+    ({"min_rel": 1.5, "max_rel": 3}, 3),
+    ({"gains": {1: 5}}, 1),
+    ({"gains": {0: -1, 3: 7}}, 3),
+    ({"gains": {1: 0, 2: 1}}, 2),
+    ({"gains": {1: 0}}, 2),
+    ({"gains": {1: 0, 2: 0}}, 3),
+    ({"gains": {1: 9, 3: 1}, "rel": 2}, 2),
+]
+MEANT = [
+    (meant, grade)
+    for known in DEFINITIONS
+    for parameters, grade in MEANINGS
+    if all(name in known.parameters for name in parameters)
+    for meant in [meaning(known, parameters)]
+    if meant is not None
+]
+
+
+@pytest.mark.parametrize(("measure", "grade"), MEANT, ids=str)
 @pytest.mark.parametrize("depth", [{}, {"depth": 12}], ids=["whole", "cut"])
-def test_a_twin_is_the_measure_on_qrels_in_which_everything_judged_is_relevant(
-    known: Definition, depth: dict[str, int]
+def test_a_twin_is_the_measure_on_qrels_in_which_everything_judged_is_fully_relevant(
+    measure: Measure, grade: float, depth: dict[str, int]
 ) -> None:
     run, qrels = tables()
+    chosen = Policies(fractional="accept", **depth)  # type: ignore[arg-type]
     relevant = Qrels.from_columns(
         [topic for topic, size in zip(qrels.topics, qrels.sizes, strict=True) for _ in range(size)],
         qrels.docs.texts(),
-        np.where(qrels.grades >= 0, 1, qrels.grades),
+        np.where(qrels.grades >= 0, grade, qrels.grades),
         pool_ranks=None if qrels.pool_ranks is None else qrels.pool_ranks.tolist(),
         strata=None if qrels.strata is None else qrels.strata.tolist(),
     )
-    measure = plain(known)
     twin, expected = (
-        measure.replace(assessed=True)(aligned(run, qrels, **depth)),
-        measure(aligned(run, relevant, **depth)),
+        measure.replace(assessed=True)(align(run, prepare(qrels, chosen), chosen)),
+        measure(align(run, prepare(relevant, chosen), chosen)),
     )
-    if known.aggregate == "text":
+    if measure.definition.aggregate == "text":
         assert twin.tolist() == expected.tolist()
     else:
         assert twin.tolist() == pytest.approx(expected.tolist(), abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("level", [0, 0.5, 2, 3, 7])
+def test_where_a_scale_of_relevance_begins_changes_no_twin(level: float) -> None:
+    run, qrels = tables()
+    ranking = aligned(run, qrels)
+    for known in DEFINITIONS:
+        if "rel" in known.parameters and known.name != "NumRet":  # which without it counts the unjudged too
+            twin = plain(known).replace(assessed=True)
+            assert twin.replace(rel=level)(ranking).tolist() == pytest.approx(twin(ranking).tolist()), twin
+
+
+def test_the_twins_of_the_paper_at_a_higher_level_by_hand() -> None:
+    # One of three retrieved documents, and of three judged ones, was judged, at rank 1.
+    scores = evaluate(
+        {"1": {"a": 2, "b": 0, "c": 1}},
+        [{"1": {"a": 3.0, "u": 2.0, "v": 1.0}}],
+        ["A_p(rel=2)@3", "A_r(rel=2)@3", "MAA(rel=2)", "nDCG(gains={1:0,2:1},assessed=True)@1"],
+    )
+    assert scores.values.ravel().tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1])
 
 
 def test_twins_see_what_the_measures_do_not() -> None:

@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import itertools
 import re
+import tracemalloc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from sounding.align import align, order_documents, prepare
-from sounding.bounds import Kind, Unknowns, bounds
+from sounding.bounds import Kind, Unknowns, bounds, recall
+from sounding.bounds.gain import Discounts
 from sounding.bounds.precision import running_sums
 from sounding.bounds.registry import bounded, bounder, whole_range
 from sounding.bounds.utility import depth_for_residual
 from sounding.data.formats import read_qrels, read_run
 from sounding.errors import DataError
 from sounding.measures import Measure, definitions, parse
+from sounding.measures.assessment import is_about_judging
+from sounding.measures.graded import Dcg, DcgForm
 from sounding.policies import DEFAULT_POLICIES
 from sounding.ranking import Counts, Judgments, Ranking, TieBlocks, Values
 
@@ -166,7 +171,7 @@ EXACT = listed(
     F(beta=2.5,rel=2)@4 F(beta=0)@3 Success Success@1 Success@3 RR RR(rel=2)@4
     AP AP@1 AP@3 AP@5 AP(rel=2) AP(rel=2)@4 AP(norm='b')@2 AP(norm='b')@4 AP(norm='b',rel=2)@3 AP(norm='c')@3
     AP(norm='c',rel=2)@5 GMAP GMAP(rel=2) Yaap Yaap(rel=2) Rprec Rprec(rel=2) RprecMult@0.3 RprecMult@1.8
-    RprecMult(rel=2)@2.5
+    RprecMult(rel=2)@2.5 RprecMult@0.05 RprecMult@0.12 RprecMult(rel=2)@0.19
     nDCG nDCG@1 nDCG@3 nDCG@5 nDCG(dcg='exp-log2') nDCG(dcg='exp-log2')@4 nDCG(dcg='zipf')@3
     nDCG(dcg='exp-zipf') nDCG(dcg='jk')@4 nDCG(dcg='exp-jk')@6 nDCG(rel=1)@3 nDCG(rel=2)
     nDCG(gains={1:3,2:1})@4
@@ -277,7 +282,11 @@ def test_what_was_judged_is_known(name: str) -> None:
     assert np.array_equal(found.upper, value, equal_nan=True)
 
 
-@pytest.mark.parametrize("name", ["AP(assessed=True)", "nDCG(assessed=True)@3", "IPrec(assessed=True)@0.5"])
+@pytest.mark.parametrize(
+    "name",
+    ["AP(assessed=True)", "nDCG(assessed=True)@3", "IPrec(assessed=True)@0.5", "P(rel=0)@3", "AP(rel=0)",
+     "NumRet(rel=0)", "NumNonrel(rel=0)", "P(judged_only=True,rel=0)@2"],
+)  # fmt: skip
 def test_a_measure_of_assessment_is_known_exactly(name: str) -> None:
     found = bounds(parse(name), GRADED.ranking, GRADED.unknowns(capped=False))
     assert found.kind == "exact"
@@ -331,14 +340,34 @@ def test_counts_that_do_not_fit_are_refused() -> None:
         Unknowns(one, -one)
 
 
+@pytest.mark.parametrize("name", ["RBP(scale='topic')", "ERR(scale='topic')@3", "Q(scale='topic')"])
+def test_a_scale_of_the_topic_leaves_the_range_of_the_measure(name: str) -> None:
+    unknowns = GRADED.unknowns(capped=False)
+    found, measure = bounds(parse(name), GRADED.ranking, unknowns), parse(name).replace(scale="judgments")
+    assert found.kind == "none"
+    assert set(found.lower) == {0.0}
+    assert set(found.upper) == {1.0}
+    assert found.residual_unjudged is None
+    # What holds on one scale does not hold on the other: some completion lies below.
+    least, _ = GRADED.extremes(parse(name), capped=False)
+    assert (least < parse(name)(GRADED.ranking) - SLACK).any()
+    assert bounds(measure, GRADED.ranking, unknowns).kind != "none"
+
+
 def test_a_measure_has_one_function_for_its_bounds() -> None:
     with pytest.raises(ValueError, match="two functions give the bounds of 'AP'"):
         bounded("AP")(whole_range)
 
 
 def test_every_measure_with_bounds_is_tried() -> None:
-    tried = {parse(name).name for name in EXACT + EXACT_WITHOUT_CAP + CONTAINS + KNOWN}
+    tried = {parse(name).name for name in EXACT + EXACT_WITHOUT_CAP + CONTAINS}
     assert tried == {known.name for known in definitions() if bounder(known.name) is not whole_range}
+    about_judging = {
+        known.name
+        for known in definitions()
+        if is_about_judging(Measure.of(known.name, **{n: 1 for n in ("k", "x", "recall") if known.takes(n)}))
+    }
+    assert about_judging == {parse(name).name for name in KNOWN}
 
 
 def page_rows() -> dict[str, set[str]]:
@@ -356,6 +385,55 @@ def test_the_page_says_what_kind_of_bounds_every_measure_has() -> None:
         assert said[kind] == {parse(name).name for name in names} - others, kind
     numeric = {known.name for known in definitions() if known.aggregate != "text"}
     assert said["none"] == numeric - said["known"] - said["exact"] - said["contains"]
+
+
+# Topics of which much is open.
+
+
+@pytest.mark.parametrize("dcg", get_args(Dcg))
+def test_sums_of_many_discounts_are_those_that_are_added_up(dcg: Dcg) -> None:
+    form = DcgForm(dcg)
+    number = np.array([[0, 1, 65_535, 65_536, 65_537], [65_538, 70_000, 100_000, 500_000, 1_000_000]])
+    added = np.concatenate([[0.0], np.cumsum(form.discount(np.arange(1, 1_000_001)))])
+    found = Discounts.of(form, 1_000_000).summed(number)
+    np.testing.assert_allclose(found, added[number], rtol=1e-13)
+    assert len(Discounts.of(form, 10).first) == 11
+
+
+def test_the_ideal_of_ten_million_documents_takes_no_table_of_them() -> None:
+    rows = np.array([row_of([1, UNJUDGED])])
+    ranking, unknowns = ranking_of(rows, rows == UNJUDGED, 1), Unknowns(np.array([10_000_000]))
+    ideal = (1 / np.log2(np.arange(2, 10_000_004))).sum()
+    # Everything turns relevant for the largest ideal; for the least nDCG all but the one that was retrieved.
+    tracemalloc.start()
+    most, least = bounds(parse("IDCG"), ranking, unknowns), bounds(parse("nDCG"), ranking, unknowns)
+    largest_ever = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most.upper[0] == pytest.approx(ideal, rel=1e-12)
+    assert least.lower[0] == pytest.approx(1 / (ideal - 1 / np.log2(10_000_003)), rel=1e-12)
+    assert least.upper[0] == 1
+    assert largest_ever < 20_000_000
+
+
+@pytest.mark.parametrize("times", [0.19, 0.1, 0.07, 0.013, 1e-3])
+def test_a_small_multiple_of_r_needs_no_more_than_the_changes_of_rank(
+    times: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranking = long_ranking(150, 60, seed=31)
+    random = np.random.default_rng(32)
+    measure = Measure.of("RprecMult", x=times)
+    unknowns = Unknowns(random.integers(0, 3000, 150), random.choice([0, 5, 40, 800, 9000], 150))
+    few = bounds(measure, ranking, unknowns)
+    monkeypatch.setattr(recall, "_FEW_TO_A_RANK", 0.0)
+    every = bounds(measure, ranking, unknowns)
+    assert np.array_equal(few.lower, every.lower)
+    assert np.array_equal(few.upper, every.upper)
+    assert np.unique(every.upper).size > 3
+
+
+def test_a_multiple_of_r_may_be_as_small_as_numbers_are() -> None:
+    found = bounds(Measure.of("RprecMult", x=5e-324), GRADED.ranking, GRADED.unknowns(capped=False))
+    assert not found.lower.any()
 
 
 # Residuals.

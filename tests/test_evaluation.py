@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars
@@ -11,7 +12,7 @@ import pytest
 
 import sounding
 from sounding import Policies, evaluate
-from sounding.errors import DataError
+from sounding.errors import DataError, FormatError
 from sounding.scores import Scores
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"x": 0}}
@@ -290,3 +291,27 @@ def test_errors_of_sums_are_those_of_the_sum() -> None:
     scores = evaluate(QRELS, RUN, ["NumRet", "AP"])
     counts = scores.values[0, 0]
     assert scores.standard_error()[0, 0] == pytest.approx(counts.std(ddof=1) / np.sqrt(3) * 3)
+
+
+@pytest.mark.parametrize(("qrels", "residual"), [("-", None), ({"1": {"a": 1}}, "-")])
+def test_standard_input_asked_for_twice_is_refused_before_it_is_read(
+    qrels: Any, residual: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)  # whoever reads it fails
+    with pytest.raises(FormatError, match="standard input: it can be read only once"):
+        evaluate(qrels, ["-"], ["AP"], residual=residual)
+
+
+def test_a_frame_of_scores_refuses_names_that_are_not_utf_8(tmp_path: Path) -> None:
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_bytes(b"caf\xe9 0 a 1\ncaf\xe8 0 a 1\n")
+    run.write_bytes(b"caf\xe9 Q0 a 1 3 t\n")
+    scores = evaluate(qrels, [run], ["RR"])
+    assert scores.values.ravel().tolist() == [0, 1]
+    with pytest.raises(
+        DataError, match=r"^topic 'caf\\xe8' is not UTF-8, and frames and Parquet hold nothing"
+    ):
+        _ = scores.frame
+    run.write_bytes(b"1 Q0 a 1 3 caf\xe9\n")
+    with pytest.raises(DataError, match=r"^run 'caf\\xe9' is not UTF-8"):
+        _ = evaluate({"1": {"a": 1}}, [run], ["RR"]).frame

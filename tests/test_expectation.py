@@ -15,13 +15,16 @@ import pytest
 from tests.properties.strategies import Label, Topic, every_definition, ranking_of
 
 from sounding.align import align, prepare
+from sounding.beside import ExpectedValues
 from sounding.data.formats import read_qrels, read_run
 from sounding.data.tables import Qrels
 from sounding.errors import DataError
+from sounding.evaluation import evaluate
 from sounding.expectation import Expected, Method, expected, is_known, level_of
 from sounding.expectation.completions import COUNT_NONRELEVANT, Sampler, sampled_moments
 from sounding.expectation.ratio import ratio_moments
 from sounding.measures import Measure, parse
+from sounding.policies import Policies
 from sounding.ranking import Ranking, TieBlocks, Values
 from sounding.relevance import Chances, Outside, chances, parse_prior
 
@@ -142,7 +145,7 @@ EXACT = (
     "RBP", "RBP@2", "RBP(p=0.5,rel=1)", "RBP(gains={2:7})", "RBP(gain='exponential')@5",
     "SDCG@5", "INSQ@5", "NumRelRet", "NumRelRet@2", "RR", "RR@2", "Success", "Success@3",
     "nDCG@1", "nDCG@3", "nDCG@10", "nDCG(rel=1)@3", "nDCG(dcg='exp-log2')@4", "nDCG(gains={1:5,2:1})@3",
-    "RelP@1", "RelP@5",
+    "RelP@1", "RelP@5", "NumRel", "NumRelNotRet", "NumRet(rel=1)", "NumNonrel", "NumNonrelRet", "NumNonrelNotRet",
 )  # fmt: skip
 
 
@@ -227,9 +230,9 @@ def test_approximations_are_for_ratios_only() -> None:
 
 
 SAMPLED = (
-    "AP", "AP(norm='b')@3", "nDCG", "nDCG(gains={0:1,1:2})@3", "Bpref", "ERR", "ERR@3", "Q", "Rprec",
+    "AP", "AP(norm='b')@3", "nDCG", "nDCG(gains={0:1,1:2})@3", "Bpref", "ERR", "ERR@3", "Q", "Q(scale='topic')", "Rprec",
     "BinG", "Yaap", "IPrec@0.3", "SetF", "F@3", "SetP", "Utility(c=-1)", "Compat", "INST@10", "BPM@5", "Accuracy",
-    "NumRel", "NumRelNotRet", "G", "nDCGRel", "RnDCG", "P@3", "RelP@200",
+    "NumRel", "NumRelNotRet", "NumNonrel", "NumNonrelRet", "NumNonrelNotRet", "G", "nDCGRel", "RnDCG", "P@3", "RelP@200",
 )  # fmt: skip
 
 
@@ -250,6 +253,16 @@ def test_draws_agree_with_all_completions_within_their_error(name: str) -> None:
 def test_what_has_no_exact_form_is_drawn(name: str) -> None:
     mean, _ = Enumerated(MILD).moments(parse(name))
     result = best(name, MILD, draws=2000)
+    assert result.method == "sampling"
+    assert (np.abs(result.mean - mean) <= 5 * result.error + 1e-12).all()
+
+
+@pytest.mark.parametrize(
+    "name", ["RBP(scale='topic')", "RBP(scale='topic',gain='exponential')@3", "ERR(scale='topic')"]
+)
+def test_a_scale_that_a_new_grade_can_change_is_drawn(name: str) -> None:
+    mean, _ = Enumerated(MILD, 2).moments(parse(name))
+    result = best(name, MILD, level=2, draws=2000)
     assert result.method == "sampling"
     assert (np.abs(result.mean - mean) <= 5 * result.error + 1e-12).all()
 
@@ -324,6 +337,52 @@ def test_what_unjudged_documents_have_no_say_in_is_known(name: str) -> None:
     assert result.method == "known"
     assert not result.deviation.any()
     assert not result.error.any()
+
+
+SMALL = ({"1": {"a": 1, "b": 0}}, [{"1": {"a": 3.0, "u": 2.0, "v": 1.0}}])
+
+
+def expected_of(*names: str, **policies: Any) -> ExpectedValues:
+    """What is expected of measures of the small run, in which two documents are not judged."""
+    chosen = Policies(unjudged="expected", prior="0.5", **policies)
+    found = evaluate(*SMALL, names, policies=chosen).expected
+    assert found is not None
+    return found
+
+
+def test_documents_that_are_not_relevant_are_counted_once_all_are_judged() -> None:
+    # Each of two unjudged documents is not relevant with chance 1/2: 1 more, with the variance 2/4.
+    found = expected_of("NumNonrelRet", "NumNonrel", "NumNonrelNotRet", "NumRel")
+    assert found.mean.ravel().tolist() == [1, 2, 1, 2]
+    assert found.deviation.ravel().tolist() == pytest.approx(
+        [math.sqrt(0.5), math.sqrt(0.5), 0, math.sqrt(0.5)]
+    )
+    assert found.methods == ("exact",) * 4
+
+
+def test_what_is_known_asks_no_prior() -> None:
+    found = expected_of("P(rel=0)@3", "P@3", "nDCG(rel=0)")
+    assert found.mean.ravel().tolist() == pytest.approx([1 / 3, 2 / 3, 1 / (1 + 1 / math.log2(3))])
+    assert found.deviation.ravel().tolist() == pytest.approx([0, math.sqrt(0.5) / 3, 0])
+    assert found.methods == ("known", "exact", "known")
+
+
+def test_exact_forms_take_as_many_documents_as_there_may_be() -> None:
+    # One document is relevant, retrieved first; the two others of the run, and 10,000,000, are so by a coin:
+    # the mean of 1 / (1 + n successes of n) is (1 - 2^-(n + 1)) * 2 / (n + 1).
+    found = expected_of("R@1", "P@3", "nDCG@1", "NumNonrel", universe="+10000000")
+    assert found.mean.ravel().tolist() == pytest.approx([2 / 10_000_003, 2 / 3, 1, 1 + 5_000_001], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["Rprec", "nDCG", "Bpref"])
+def test_more_documents_than_can_be_drawn_are_refused(name: str) -> None:
+    with pytest.raises(
+        DataError, match=rf"^{name}: .* universe \+10001 is too large; expected at most \+10,000,"
+    ):
+        expected_of("AP", name, universe="+10001")
+    assert expected_of(name, universe="+10000", draws=3).methods == ("sampling",)
+    with pytest.raises(DataError, match=r"^AP: its expected value is drawn"):
+        expected_of("AP", universe="+10001", moments="sampling")
 
 
 @pytest.mark.parametrize("name", [*EXACT, "ERR@5", "Bpref", "nDCG", "Rprec"])

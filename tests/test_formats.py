@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib
 import io
+import itertools
 import re
 import sys
 from pathlib import Path
@@ -50,6 +51,23 @@ DOCS = Path(__file__).resolve().parents[1] / "docs" / "formats.md"
         ("run.txt", "1, Q0, a, 1, 2.5, x\n", "csv"),
         ("run.txt", "1;a;2\n", "csv"),
         ("run.txt", "1\ta b\t2\n", "tsv"),
+        ("run.txt", "1\tthe 3 4 docs\t2.5\n", "tsv"),
+        ("run.txt", "1\ta\tx\n", "tsv"),
+        ("run.tsv", "1\t0 a\t2.5\n", "tsv"),
+        ("qrels", "1\t0\ta 1\n", "trec"),
+        ("qrels", "1 0\ta\t1\n", "trec"),
+        ("qrels", "1\t0 a\t1\n", "trec"),
+        ("qrels", "1 ann\ta\t1\n", "trec"),
+        ("qrels.tsv", "1 0\ta\t1\n", "trec"),
+        ("qrels.tsv", "1\t0\ta\t1\n", "tsv"),
+        ("run", "1\tQ0\ta 1 2.5 x\n", "trec"),
+        ("run", "1 Q0 a 1\t2.5\tx\n", "trec"),
+        ("run.tsv", "1 Q0 a 1\t2.5\tx\n", "trec"),
+        ("run.csv", "1 Q0 a,b 1 2.5 x\n", "trec"),
+        ("prels", "1\ta 1\t2 0.5\n", "prels"),
+        ("prels", "1\ta 1 2\t0.5\n", "prels"),
+        ("prels.tsv", "1\ta\t1\t2\t0.5\n", "prels"),
+        ("qrels", "1 0\ta 2\t-1\n", "strata"),
         ("run.txt", "qid docid score", "trec"),
         ("qrels", "query-id\tcorpus-id\tscore\n1\ta\t1\n", "tsv"),
         ("qrels", "topic\tdoc\tgrade\tpool_rank\n1\ta\t1\t3\n", "tsv"),
@@ -326,6 +344,52 @@ def test_the_documentation_has_an_example_of_every_text_format() -> None:
         detect(Content.from_bytes("x", text.encode()), "x") for kind, text in examples() if kind != "topics"
     }
     assert found == {"trec", "prels", "strata", "csv", "tsv", "json", "jsonl"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "read"),
+    [(("1", "0", "a", "1"), read_qrels), (("1", "Q0", "a", "1", "2.5", "x"), read_run)],
+)
+def test_tabs_and_blanks_may_stand_between_fields_in_every_mixture(
+    fields: tuple[str, ...], read: Any, tmp_path: Path
+) -> None:
+    for blanks in itertools.product(" \t", repeat=len(fields) - 1):
+        for name in ("file", "file.txt"):
+            path = tmp_path / name
+            path.write_text("".join(map("".join, zip(fields, (*blanks, "\n"), strict=True))))
+            table = read(path)
+            assert (table.topics, table.docs.texts()) == (("1",), ["a"]), blanks
+
+
+def test_a_last_line_of_any_length_gives_its_tag(tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    doc = "d" * 300_000
+    path.write_text(f"1 Q0 a 1 3 mytag\n1 Q0 {doc} 2 2 mytag more\n# {doc}\n")
+    run = read_run(path)
+    assert (run.tag, run.docs.text(1)) == ("mytag", doc)
+    path.write_text("1 Q0 a 1 " + "9x" * 50_000 + " t\n")
+    with pytest.raises(
+        FormatError, match=r"run\.txt:1: score '(9x){30}'\.\.\. \(100,000 characters\) is not a"
+    ):
+        read_run(path)
+
+
+@pytest.mark.parametrize(
+    "header", ["topic,doc,score", "topic\tdoc\tscore", "a,b,c", '"topic",doc,score', "1,a,2"]
+)
+@pytest.mark.parametrize("name", ["run", "run.csv", "run.tsv"])
+def test_carriage_returns_for_line_ends_are_named_in_tables_too(
+    header: str, name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    separator = "\t" if "\t" in header else ","
+    rows = [separator.join(("1", f"d{number}", str(number))) for number in range(5000)]
+    path.write_bytes("\r".join([header, *rows, ""]).encode())
+    for read in (read_run, read_qrels):
+        with pytest.raises(FormatError) as caught:
+            read(path)
+        assert caught.value.problem == "carriage return within a line; expected lines that end in LF or CR LF"
+        assert caught.value.line == 1
 
 
 @pytest.mark.parametrize("doc", ["a\u00a0b", "a\u2028b", "x" * 5000])

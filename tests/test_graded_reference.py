@@ -130,10 +130,12 @@ def q_measure(
     gains: Gains | None = None,
     norm: str = "a",
     ideal: str = "i",
+    scale: str = "judgments",
 ) -> float:
+    highest = HIGHEST if scale == "judgments" else max([1, *topic.judged])
     worth: Gain = {
-        "linear": lambda grade: grade / HIGHEST,
-        "exponential": lambda grade: (2**grade - 1) / 2**HIGHEST,
+        "linear": lambda grade: grade / highest,
+        "exponential": lambda grade: (2**grade - 1) / 2**highest,
         "grade": lambda grade: (gains or {}).get(grade, grade),
     }[gain]
     best = best_gains(topic, worth, k if ideal == "ii" else None)
@@ -196,6 +198,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("Q", {"gain": "grade", "k": 5}),
     ("Q", {"gain": "grade", "gains": {2: 3, 3: 7, 4: 15}, "rel": 3}),
     ("Q", {"rel": 0}),
+    ("Q", {"scale": "topic"}),
+    ("Q", {"scale": "topic", "gain": "exponential", "k": 5, "norm": "b"}),
+    ("Q", {"scale": "topic", "k": 5, "norm": "c", "ideal": "ii"}),
 ]  # fmt: skip
 
 
@@ -254,12 +259,24 @@ def test_without_a_depth_the_pool_is_everything_judged() -> None:
     assert Measure.of("Q", norm="c", ideal="ii")(ranking) == Measure.of("Q")(ranking)
 
 
+def test_q_on_the_scale_of_the_topic_takes_its_own_best_grade_for_1() -> None:
+    topics = [Topic((1, None, 2), (1,)), Topic((4,)), Topic((0,))]
+    found = Measure.of("Q", scale="topic")(ranking_of(topics))
+    # gains .5 0 1, best 1 .5 .5: (1 + .5)/(1 + 1) and (2 + 1.5)/(3 + 2), over three relevant documents
+    assert found[0] == pytest.approx((0.75 + 0.7) / 3, abs=1e-15)
+    # on the scale of all, which ends at 4: gains .25 0 .5, best .5 .25 .25
+    assert Measure.of("Q")(ranking_of(topics))[0] == pytest.approx((1.25 / 1.5 + 2.75 / 4) / 3, abs=1e-15)
+    assert found[1:].tolist() == [1, 0]
+
+
 def test_two_ways_to_say_what_a_grade_is_worth_are_refused() -> None:
     ranking = ranking_of([Topic((1, 0))])
     with pytest.raises(DataError, match=r"gains= and rel=2 both say"):
         Measure.of("nDCG", gains={1: 5}, rel=2)(ranking)
     with pytest.raises(DataError, match=r"use gains= with gain='grade'"):
         Measure.of("Q", gains={1: 5})(ranking)
+    with pytest.raises(DataError, match=r"gain='grade' takes grades as they are, and scale='topic' divides"):
+        Measure.of("Q", gain="grade", scale="topic")(ranking)
 
 
 def test_topics_do_not_mix_in_the_last_bits() -> None:

@@ -17,7 +17,7 @@ from sounding.commands.sample import command
 from sounding.data.formats import read_qrels, read_runs
 from sounding.data.simulation import Choices, Collection, Parameters, RunInfo, simulate_collection
 from sounding.data.tables import Qrels, Run
-from sounding.errors import DataError
+from sounding.errors import DataError, UnknownNameError
 from sounding.evaluation import evaluate
 
 SMALL: Choices = {
@@ -342,6 +342,16 @@ def test_a_choice_out_of_range_is_refused_in_one_line(choices: dict[str, Any], m
     with pytest.raises(DataError, match=message) as caught:
         simulate_collection(**choices)
     assert "\n" not in str(caught.value)
+
+
+def test_a_choice_that_does_not_exist_gets_near_names() -> None:
+    wrong: dict[str, Any] = {"topic": 3}
+    with pytest.raises(UnknownNameError) as caught:
+        simulate_collection(**wrong)
+    assert str(caught.value) == "unknown choice of simulate_collection 'topic'; did you mean topics?"
+    wrong = {"foo": 1}
+    with pytest.raises(UnknownNameError, match=r"'foo'; known: contributors, documents, grades, groups, "):
+        simulate_collection(**wrong)
 
 
 # -- the files of `sounding sample` ---------------------------------------------------------------

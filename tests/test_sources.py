@@ -17,7 +17,16 @@ import numpy as np
 import pytest
 from backports import zstd
 
-from sounding.data.sources import Content, extension, find_runs, plain_name, read_content, run_names
+from sounding.data.sources import (
+    Content,
+    extension,
+    find_files,
+    find_runs,
+    plain_name,
+    read_content,
+    refuse_stdin_twice,
+    run_names,
+)
 from sounding.data.tokens import MARGIN
 from sounding.errors import DataError, FormatError, MissingPartError
 
@@ -254,3 +263,31 @@ def test_names_lose_what_says_how_a_file_is_stored() -> None:
     assert plain_name("-") == "standard input"
     assert extension("a/b.CSV.gz") == ".csv"
     assert extension("a.b/c") == ""
+
+
+def test_a_link_that_leads_nowhere_is_named_and_not_passed_over(tmp_path: Path) -> None:
+    run = stored(tmp_path, TEXT)
+    link = tmp_path / "second.txt"
+    link.symlink_to("nowhere.txt")
+    message = "second.txt'?: a link to 'nowhere.txt', which does not exist; mend the link or remove it"
+    for given in (tmp_path, str(tmp_path / "*.txt"), link):
+        with pytest.raises(DataError, match=message):
+            find_runs([given])
+    with pytest.raises(FormatError, match=message):
+        read_content(link)
+    assert find_files([tmp_path]) == [str(run), str(link)]
+    (tmp_path / ".hidden").symlink_to("nowhere.txt")
+    link.unlink()
+    assert find_runs([tmp_path]) == [str(run)]
+
+
+def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = "^standard input: it can be read only once, and is asked for twice; give a file in one place$"
+    for _ in range(2):  # another stream may be read again
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXT)))
+        assert text_of(read_content("-")) == TEXT
+        with pytest.raises(FormatError, match=message):
+            read_content("-")
+    with pytest.raises(FormatError, match=message):
+        refuse_stdin_twice(["-", None, Path("-")])
+    refuse_stdin_twice(["-", None, {"1": {"a": 1}}, "run.txt", "run.txt"])

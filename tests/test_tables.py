@@ -11,8 +11,17 @@ import numpy as np
 import polars
 import pytest
 
-from sounding.errors import UnknownNameError
-from sounding.report.tables import Column, Table, decimal, display_width, markdown_text, parquet, render
+from sounding.errors import DataError, UnknownNameError
+from sounding.report.tables import (
+    Column,
+    Table,
+    decimal,
+    display_width,
+    markdown_text,
+    parquet,
+    render,
+    shown_cell,
+)
 
 NAN = math.nan
 
@@ -28,6 +37,12 @@ def small() -> Table:
         notes=["A note."],
         facts={"topics": 3},
     )
+
+
+def test_a_chance_that_draws_gave_is_never_certain() -> None:
+    column = Column("above", (1.0, 0.99951, 0.9994, 2 / 3, 0.0006, 0.0, NAN), chance=True)
+    shown = [shown_cell(cell, column) for cell in column.cells]
+    assert shown == [">99.9%", ">99.9%", "99.9%", "66.7%", "0.1%", "<0.1%", "–"]
 
 
 def test_a_text_table_is_aligned_whatever_the_width_of_its_letters() -> None:
@@ -129,6 +144,17 @@ def test_parquet_reads_back_with_nulls() -> None:
     frame = polars.read_parquet(io.BytesIO(parquet([small()])))
     assert frame.columns == ["run", "AP", "judged", "docs"]
     assert frame["AP"].to_list() == [0.123456, None, 0.5]
+
+
+def test_parquet_refuses_what_is_not_utf_8_and_json_escapes_it() -> None:
+    table = Table([Column("topic", ["caf\u00e9", "caf\udce9"]), Column("value", [1.0, None])])
+    with pytest.raises(
+        DataError, match=r"^topic 'caf\\xe9' is not UTF-8, and frames and Parquet hold nothing"
+    ):
+        parquet([table])
+    assert render([table], "jsonl").splitlines() == [
+        '{"topic": "caf\u00e9", "value": 1.0}', r'{"topic": "caf\udce9", "value": null}',
+    ]  # fmt: skip
 
 
 def test_an_unknown_format_names_near_ones() -> None:

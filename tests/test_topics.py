@@ -119,6 +119,7 @@ def test_csv_topics_may_be_quoted() -> None:
         ('{"_id": null, "text": "x"}\n', "file:1: the id is null; expected a text"),
         ('{"_id": "1",\n', "file:1: not valid JSON"),
         ("# nothing\n", "file:1: no topics; expected <top> elements"),
+        ("1\ta\r2\tb\r", "file:1: carriage return within a line; expected lines that end in LF or CR LF"),
         (b"1\ta\n2\t\xe9\n", "file:2: byte 0xe9 is not UTF-8"),
     ],
 )  # fmt: skip

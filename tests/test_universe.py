@@ -74,6 +74,7 @@ def test_a_cap_is_a_number_a_multiple_or_the_pools_growth() -> None:
     assert capped("3") == [3]
     assert capped("2x") == [10]
     assert capped("0.5x") == [2]
+    assert capped("10000000x") == [50_000_000]
     assert capped("2x", "AP(rel=2)") == [2]
     assert capped("growth") == new_relevant(ranking.judgments, 1, 10).tolist()
 
@@ -131,12 +132,24 @@ def test_growth_says_what_it_lacks() -> None:
         ({"at_most": 3}, "at most 3 is no cap; expected a text: N"),
         ({"universe": 3}, "universe 3 is none; expected a text"),
         ({"prior": 0.5}, "prior 0.5 is none; expected a text: a number, rate, rank"),
+        (
+            {"universe": "+99999999999999999999"},
+            r"universe \+99999999999999999999 is too large; expected at most \+10,000,000$",
+        ),
+        ({"universe": "+10000001"}, "expected at most"),
+        ({"universe": "+" + "9" * 5000}, "is too large"),
+        ({"at_most": "10000001"}, "at most 10000001 is too large; expected at most 10,000,000$"),
+        ({"at_most": "99999999999999999999x"}, "at most 99999999999999999999x is too large"),
         ({"unjudged": "bounds", "ties": "average"}, "ties average and unjudged bounds do not go together"),
     ],
 )
 def test_what_makes_no_sense_is_refused(choice: dict[str, object], message: str) -> None:
     with pytest.raises(DataError, match=message):
         Policies(**choice)  # type: ignore[arg-type]
+
+
+def test_as_many_documents_as_a_collection_may_have_are_accepted() -> None:
+    assert Policies(universe="+10000000", at_most="10000000").universe == "+10000000"
 
 
 def test_only_policies_in_force_are_repeated() -> None:

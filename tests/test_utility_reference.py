@@ -26,6 +26,10 @@ def grades(topic: Topic) -> list[float]:
     return [label if label is not None and label >= 0 else 0.0 for label in topic.ranking]
 
 
+def end_of_scale(topic: Topic, scale: str) -> float:
+    return HIGHEST if scale == "judgments" else max([1, *topic.judged])
+
+
 def rank_biased_precision(
     topic: Topic,
     k: int | None = None,
@@ -33,16 +37,19 @@ def rank_biased_precision(
     rel: float | None = None,
     gain: str = "linear",
     gains: Gains | None = None,
+    scale: str = "judgments",
 ) -> float:
+    highest = end_of_scale(topic, scale)
+
     def worth(grade: float) -> float:
         if rel is not None:
             return float(grade >= rel)
         if gain == "exponential":
-            return (2**grade - 1) / 2**HIGHEST
+            return float((2**grade - 1) / 2**highest)
         if gains is None:
-            return grade / HIGHEST
-        scale = [gains.get(level, level) for level in range(HIGHEST + 1)]
-        return float(gains.get(grade, grade) / max(1, *scale))
+            return grade / highest
+        levels = [gains.get(level, level) for level in range(HIGHEST + 1)]
+        return float(gains.get(grade, grade) / max(1, *levels))
 
     return sum(
         worth(label) * (1 - p) * p ** (rank - 1)
@@ -63,9 +70,13 @@ def rank_biased_precision_residual(
 
 
 def expected_reciprocal_rank(
-    topic: Topic, k: int | None = None, max_rel: float | None = None, gain: str = "exponential"
+    topic: Topic,
+    k: int | None = None,
+    max_rel: float | None = None,
+    gain: str = "exponential",
+    scale: str = "judgments",
 ) -> float:
-    highest = HIGHEST if max_rel is None else max_rel
+    highest = end_of_scale(topic, scale) if max_rel is None else max_rel
     reading, value = 1.0, 0.0
     for rank, grade in enumerate(grades(topic)[:k], 1):
         grade = min(grade, highest)
@@ -182,8 +193,18 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("RBP", {"gains": {1: 0.5, 2: 1, 3: 1, 4: 1}}),
     ("RBP", {"gains": {1: 10}, "p": 0.95}),
     ("RBP", {"gains": {1: 0.5}}),
+    *(
+        ("RBP", {"k": k, "gain": gain, "scale": "topic"})
+        for k in (None, 5)
+        for gain in ("linear", "exponential")
+    ),
     *(("RBPResidual", {"k": k, "part": part}) for k in (None, 1, 5) for part in ("both", "unjudged", "tail")),
     *(("ERR", {"k": k, "gain": gain}) for k in (None, 1, 5) for gain in ("exponential", "linear")),
+    *(
+        ("ERR", {"k": k, "gain": gain, "scale": "topic"})
+        for k in (None, 5)
+        for gain in ("exponential", "linear")
+    ),
     ("ERR", {"max_rel": 2}),
     ("ERR", {"max_rel": 9, "gain": "linear"}),
     *(("INST", {"T": wanted, **scale}) for wanted in (0.5, 1, 3.7) for scale in SCALES),
@@ -288,6 +309,52 @@ def test_two_ways_to_say_what_a_grade_is_worth_are_refused() -> None:
     for parameters in two:
         with pytest.raises(DataError, match=r"all say what a grade is worth; give one of them"):
             Measure.of("RBP", **parameters)(ranking)
+
+
+@pytest.mark.parametrize(
+    ("name", "gain", "value"),
+    [
+        ("RBP", "linear", 0.2 * (1 / 2 + 0.64 * 2 / 2)),
+        ("RBP", "exponential", 0.2 * (1 / 4 + 0.64 * 3 / 4)),
+        ("ERR", "linear", 1 / 3 + (2 / 3) * (2 / 3) / 3),
+        ("ERR", "exponential", 1 / 4 + (3 / 4) * (3 / 4) / 3),
+    ],
+)
+def test_a_topic_of_low_grades_reaches_the_end_of_its_own_scale(name: str, gain: str, value: float) -> None:
+    topics = [Topic((1, None, 2), (0, 1)), Topic((4, 0)), Topic((0, None)), Topic((None,))]
+    found = Measure.of(name, gain=gain, scale="topic")(ranking_of(topics))
+    assert found[0] == pytest.approx(value, abs=1e-15)
+    assert found[0] > Measure.of(name, gain=gain)(ranking_of(topics))[0]
+    assert found[1] == Measure.of(name, gain=gain)(ranking_of(topics))[1]  # the grade 4 ends both scales
+    assert found[2:].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "told"),
+    [
+        (
+            "ERR",
+            {"max_rel": 4},
+            "max_rel=4 and scale='topic' both say where the scale ends; give one of them",
+        ),
+        (
+            "RBP",
+            {"rel": 2},
+            "rel=2 says what a grade is worth, and scale='topic' takes a share; give one of them",
+        ),
+        (
+            "RBP",
+            {"gains": {1: 5}},
+            "gains= says what a grade is worth, and scale='topic' takes a share; give one of them",
+        ),
+    ],
+)
+def test_a_scale_of_the_topic_is_refused_where_something_else_ends_it(
+    name: str, parameters: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(DataError) as refused:
+        Measure.of(name, scale="topic", **parameters)(ranking_of([Topic((1, 0))]))
+    assert str(refused.value) == told
 
 
 def test_rbp_refuses_gains_below_0() -> None:

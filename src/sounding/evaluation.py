@@ -15,7 +15,7 @@ from sounding.arrays import NDArray
 from sounding.data.formats import read_qrels, run_sources
 from sounding.data.keys import PairTable, pair_keys, repeated_rows
 from sounding.data.reading import Place, check_topics, processes_to_read, read_one
-from sounding.data.sources import bytes_to_read, run_names, some_may_be_large
+from sounding.data.sources import bytes_to_read, refuse_stdin_twice, run_names, some_may_be_large
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError, SoundingError
 from sounding.measures import Measure, parse_measures
@@ -85,6 +85,7 @@ def evaluate(
     sources = run_sources(runs)
     if not wanted or not sources:
         raise DataError("nothing to evaluate: give at least one run and one measure")
+    refuse_stdin_twice([qrels, residual, *(source for source, _ in sources)])
     if groups:
         _refuse_with_groups(wanted, policies)
     judgments = read_qrels(

@@ -22,7 +22,7 @@ def found_by_depth(judgments: Judgments, level: float = 1, *, depth: int | None 
     if ranks is None:
         raise DataError(
             "growth needs the rank at which each document was pooled; give qrels with pool ranks"
-            " (a pool_rank column)"
+            " (a pool_rank column), or the pool itself: --pool-depth D --info FILE"
         )
     depth = int(ranks.max(initial=0)) if depth is None else depth
     chosen = (judgments.grades >= level) & (ranks > 0) & (ranks <= depth)

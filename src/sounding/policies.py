@@ -18,6 +18,8 @@ Duplicates = Literal["error", "first", "best"]
 Moments = Literal["best", "sampling", "ratio", "paper"]
 Compat = Literal["trec_eval-10", "trec_eval-9"]
 
+MOST_UNJUDGED = 10_000_000  # documents of one topic; more than this no collection leaves open
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policies:
@@ -63,10 +65,19 @@ class Policies:
             raise DataError(
                 f"at most {self.at_most!r} is no cap; expected a text: N, a multiple such as 2x, or growth"
             )
+        self._refuse_too_many()
         if not _is_text(self.prior, r".+"):
             raise DataError(
                 f"prior {self.prior!r} is none; expected a text: a number, rate, rank or a file's name"
             )
+
+    def _refuse_too_many(self) -> None:
+        """Numbers of documents that no collection has."""
+        if self.universe.startswith("+") and float(self.universe) > MOST_UNJUDGED:
+            raise DataError(f"universe {self.universe} is too large; expected at most +{MOST_UNJUDGED:,}")
+        number = (self.at_most or "").removesuffix("x")
+        if number[:1].isdigit() and float(number) > MOST_UNJUDGED:
+            raise DataError(f"at most {self.at_most} is too large; expected at most {MOST_UNJUDGED:,}")
 
     def describe(self) -> str:
         """All policies that are in force in one line, as outputs repeat them."""

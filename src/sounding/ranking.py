@@ -68,6 +68,17 @@ class Judgments:
         return self.remember("levels", lambda: distinct(self.grades))
 
     @property
+    def best_grades(self) -> Values:
+        """The highest grade among each topic's own judgments, at least 1."""
+
+        def find() -> Values:
+            best, some = np.ones(len(self.topics)), self.judged > 0
+            best[some] = np.maximum(self.grades[self.starts[:-1][some]], 1.0)
+            return best
+
+        return self.remember("best grades", find)
+
+    @property
     def judged(self) -> Counts:
         """How many documents of each topic were judged."""
         return np.diff(self.starts)
@@ -90,13 +101,13 @@ class Judgments:
 
         return self.remember(("relevant", level), count)
 
-    def assessed(self) -> Judgments:
-        """The same judgments with every judged document counted as relevant."""
+    def assessed(self, grade: float = 1.0) -> Judgments:
+        """The same judgments with this grade for every judged document, on a scale that ends there."""
 
         def flatten() -> Judgments:
-            return replace(self, grades=np.ones_like(self.grades), highest=1.0, _known={})
+            return replace(self, grades=np.full_like(self.grades, grade), highest=grade, _known={})
 
-        return self.remember("assessed", flatten)
+        return self.remember(("assessed", grade), flatten)
 
 
 class TieBlocks(NamedTuple):
@@ -209,9 +220,9 @@ class Ranking:
             pooled_stratum=None if self.pooled_stratum is None else none,
         )
 
-    def assessed(self) -> Ranking:
-        """The ranking with every judged document counted as relevant."""
-        return replace(self, grade=np.ones_like(self.grade), judgments=self.judgments.assessed())
+    def assessed(self, grade: float = 1.0) -> Ranking:
+        """The ranking with this grade, the highest there is, for every judged document."""
+        return replace(self, grade=np.full_like(self.grade, grade), judgments=self.judgments.assessed(grade))
 
 
 NO_JUDGMENTS = Judgments(

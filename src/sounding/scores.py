@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sounding.arrays import NDArray
+from sounding.data.tokens import refuse_stray_bytes
 from sounding.display import Displayed
 from sounding.measures.registry import Measure
 from sounding.policies import Policies
@@ -188,6 +189,8 @@ class Scores(Displayed):
         """Columns run, measure, topic, value (and bounds or expected): one row a value, no summaries."""
         import polars
 
+        refuse_stray_bytes(self.runs, "run")
+        refuse_stray_bytes(self.topics, "topic")
         runs, measures, topics = len(self.runs), len(self.measures), len(self.topics)
         return polars.DataFrame(
             {

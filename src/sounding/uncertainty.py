@@ -12,6 +12,7 @@ from sounding.arrays import NDArray
 from sounding.beside import ExpectedValues, ValueBounds
 from sounding.bounds import Bounds, Unknowns, bounds
 from sounding.data.tables import Run
+from sounding.errors import DataError
 from sounding.measures import Measure
 from sounding.policies import Moments, Policies
 from sounding.ranking import Counts, Ranking
@@ -20,6 +21,8 @@ from sounding.workers import map_items
 
 if TYPE_CHECKING:
     from sounding.expectation import Expected
+
+MOST_DRAWN = 10_000  # documents of one topic that are drawn in each of so many completions
 
 
 def value_bounds(
@@ -59,12 +62,25 @@ def _table(
     return table
 
 
+def _is_text(measure: Measure) -> bool:
+    return measure.definition.aggregate == "text"
+
+
 def _method(measure: Measure, policies: Policies) -> Moments:
     """How a measure's moments are found; the approximations are of ratios only, such as AP and recall."""
     from sounding.expectation.ratio import is_ratio
 
     approximate = policies.moments in ("ratio", "paper")
     return "best" if approximate and not is_ratio(measure) else policies.moments
+
+
+def _refuse_too_many(measure: Measure, policies: Policies) -> None:
+    """More documents than can be drawn for every topic."""
+    if policies.universe.startswith("+") and int(policies.universe) > MOST_DRAWN:
+        raise DataError(
+            f"{measure}: its expected value is drawn, for which universe {policies.universe} is too large;"
+            f" expected at most +{MOST_DRAWN:,}, or measures with an exact form, such as AP"
+        )
 
 
 def expected_values(
@@ -81,27 +97,36 @@ def expected_values(
     Draws depend on the seed, the run's place and the measure's place, not on the number of processes.
     """
     # Bounds need none of this, and are asked for more often.
-    from sounding.expectation import expected, level_of
+    from sounding.expectation import as_judged, expected, is_drawn, is_known, level_of
     from sounding.relevance import chances, parse_prior
 
     prior = parse_prior(policies.prior)
-    numeric = [measure for measure in measures if measure.definition.aggregate != "text"]
-    likelihoods = {level: prior.fitted(judged, rankings, level) for level in {level_of(m) for m in numeric}}
+    uncertain = [measure for measure in measures if not (_is_text(measure) or is_known(measure))]
+    for measure in uncertain:
+        if is_drawn(measure, _method(measure, policies)):
+            _refuse_too_many(measure, policies)
+    levels = {level_of(measure) for measure in uncertain}
+    likelihoods = {level: prior.fitted(judged, rankings, level) for level in levels}
 
     def work(number: int) -> list[Expected | None]:
         run = read(number)
         ranking = align(run, judged, policies)
-        known = {
+        fitted = {
             level: chances(run, ranking, likelihood, outside=outside[number], policies=policies)
             for level, likelihood in likelihoods.items()
         }
-        return [
-            expected(
-                measure, known[level_of(measure)], ranking, draws=policies.draws,
+
+        def one(place: int, measure: Measure) -> Expected | None:
+            if _is_text(measure):
+                return None
+            if is_known(measure):
+                return as_judged(measure, ranking)
+            return expected(
+                measure, fitted[level_of(measure)], ranking, draws=policies.draws,
                 rng=np.random.default_rng([policies.seed, number, place]), method=_method(measure, policies),
-            ) if measure in numeric else None
-            for place, measure in enumerate(measures)
-        ]  # fmt: skip
+            )  # fmt: skip
+
+        return [one(place, measure) for place, measure in enumerate(measures)]
 
     found = map_items(work, range(len(rankings)), processes=processes)
     return ExpectedValues(

@@ -18,7 +18,7 @@ from sounding.beside import ValueBounds
 from sounding.compare.listings import Listings
 from sounding.compare.margins import margins
 from sounding.compare.pairs import Pairs, all_pairs
-from sounding.compare.settled import PairBounds, pair_bounds
+from sounding.compare.settled import PairBounds, has_closer_bounds, pair_bounds
 from sounding.data.formats import read_qrels, read_run
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
@@ -39,6 +39,7 @@ ADDITIVE = [
 RULE = ["AP", "AP@2", "AP(rel=2)", "AP(norm='b')@3"]
 SEPARATE = [
     "nDCG", "nDCG@3", "R@2", "RR", "ERR@3", "Rprec", "Success@1", "Bpref", "NumRelRet", "SetF",
+    "RBP(scale='topic')",
 ]  # fmt: skip
 
 
@@ -90,6 +91,11 @@ def test_a_grade_that_a_measure_asks_for_is_possible_even_beyond_the_scale() -> 
 def test_every_sum_over_documents_that_needs_no_recall_is_bounded_document_by_document() -> None:
     claimed = {one.name for one in definitions() if one.additive and one.basis == "utility"}
     assert claimed == {parse(measure).name for measure in ADDITIVE}
+
+
+def test_a_scale_of_the_topic_has_no_closer_bounds_than_the_runs_own() -> None:
+    assert has_closer_bounds(parse("RBP"))
+    assert not has_closer_bounds(parse("RBP(scale='topic')"))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

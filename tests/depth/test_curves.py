@@ -40,6 +40,9 @@ FORMS = (
     "ERR(gain='linear')@1", "ERR(max_rel=2)@1", "SDCG(dcg='zipf',min_rel=1)@1", "SDCG(max_rel=3)@1",
     "INSQ(T=3)@1", "INST(T=2.5)@1", "INST(T=0.3)@1", "BPM(T=1.5)@1", "BPM(T=0.4,min_rel=1)@1",
     "NERR8(max_rel=2)@1", "NERR10(p=0.5)@1", "NERR11(T=4)@1",
+    "RBP(scale='topic')@1", "RBP(gain='exponential',scale='topic')@1", "ERR(scale='topic')@1",
+    "ERR(gain='linear',scale='topic')@1", "Q(scale='topic')@1", "Q(norm='b',gain='exponential',scale='topic')@1",
+    "Q(ideal='ii',scale='topic')@1",
 )  # fmt: skip
 
 
@@ -106,6 +109,13 @@ def test_pool_ranks_are_asked_for_where_a_measure_needs_them() -> None:
 def test_parameters_that_contradict_each_other_are_refused_as_the_measure_does() -> None:
     with pytest.raises(DataError, match="use gains= with gain='grade'"):
         values_at(parse("Q(gains={1:2})@1"), ranking_of([Topic((1, 0))]), np.arange(1, 4))
+    for measure, told in (
+        (Measure.of("Q", k=1, gain="grade", scale="topic"), "gain='grade' takes grades as they are"),
+        (Measure.of("ERR", k=1, max_rel=4, scale="topic"), "both say where the scale ends"),
+        (Measure.of("RBP", k=1, rel=2, scale="topic"), "rel=2 says what a grade is worth"),
+    ):
+        with pytest.raises(DataError, match=told):
+            values_at(measure, ranking_of([Topic((1, 0))]), np.arange(1, 4))
 
 
 # -- families --------------------------------------------------------------------------------------
@@ -164,7 +174,16 @@ def test_rbp_95_cut_at_1_leaves_95_percent_open_as_in_table_9_of_lu() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["AP", "P", "RBP(assessed=True)", "RBP(judged_only=True)", "ERR(judged_only=True)"]
+    "text",
+    [
+        "AP",
+        "P",
+        "RBP(assessed=True)",
+        "RBP(judged_only=True)",
+        "ERR(judged_only=True)",
+        "RBP(scale='topic')",
+        "ERR(scale='topic')",
+    ],
 )
 def test_other_measures_have_no_residual(text: str, ranking: Ranking) -> None:
     assert residuals_at_every_k(parse(f"{text}@1"), ranking, 3) is None

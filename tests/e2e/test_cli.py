@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -372,6 +373,18 @@ def test_lengths_of_condensed_runs_are_reported(call: Call) -> None:
     assert "Condensed lists hold 1.2 documents a topic; mine has the fewest, 1.0." in out
     _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "--unjudged", "condensed", "--format", "json")
     assert json.loads(out)["mean_lengths"] == {"mine": 1.0}
+    for format_name in ("csv", "jsonl", "trec"):
+        _, _, err = call(
+            "evaluate",
+            "qrels.txt",
+            "mine.txt",
+            "other.txt",
+            "--unjudged",
+            "condensed",
+            "--format",
+            format_name,
+        )
+        assert "Condensed lists hold 1.2 documents a topic; mine has the fewest, 1.0." in err.splitlines()
 
 
 def test_the_depth_for_a_wanted_residual_is_told(call: Call) -> None:
@@ -380,6 +393,43 @@ def test_the_depth_for_a_wanted_residual_is_told(call: Call) -> None:
     status, _, err = call("measures", "P@10", "--residual", "0.05")
     assert status == 1
     assert "P@10 has no residual beyond its cut-off; RBP and ERR have" in err
+
+
+def test_explained_measures_are_rows_in_formats_for_programs(call: Call) -> None:
+    _, out, _ = call(
+        "measures", "RBP(p=0.95)", "ERR", "--residual", "0.05", "--residual", ".5", "--format", "jsonl"
+    )
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["measure"] for row in rows] == ["RBP(p=0.95)", "ERR"]
+    # .95^13 = .513, .95^14 = .488; 1 / (k + 1) for ERR
+    assert [(row["k for 0.05"], row["k for 0.5"]) for row in rows] == [(59, 14), (19, 1)]
+    _, out, _ = call("measures", "map_cut.10", "--format", "csv")
+    assert out.splitlines()[0] == "measure,parameters,what it gives,basis,claims,trec_eval"
+    assert out.splitlines()[1].startswith("AP@10,")
+
+
+def test_the_scale_that_err_names_makes_the_depth_for_a_residual_sharper(call: Call) -> None:
+    _, out, _ = call("measures", "ERR", "--residual", "0.0505")
+    assert "0.0505 at k = 19" in out  # 1/19 = .0526, 1/20 = .05
+    _, out, _ = call("measures", "ERR(max_rel=1)", "--residual", "0.0505")
+    # Every document satisfies with chance 1/2: after 18 ranks sum of .5^j / (18 + j) = .0502, after 17 .0529
+    assert "0.0505 at k = 18" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--residual", "0.01"), "--residual asks for a MEASURE, such as 'RBP(p=0.95)' or ERR"),
+        (("RBP", "--residual", "2"), "2.0 is not in the range 0<x<1"),
+        (("RBP", "--residual", "0"), "0.0 is not in the range 0<x<1"),
+    ],
+)
+def test_a_residual_needs_a_measure_and_lies_between_0_and_1(
+    call: Call, arguments: tuple[str, ...], message: str
+) -> None:
+    status, out, err = call("measures", *arguments)
+    assert (status, out) == (2, "")
+    assert message in err.splitlines()[-1]
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -470,8 +520,22 @@ def test_ids_that_are_not_utf_8_survive_every_format(call: Call) -> None:
         )
     assert json.loads(Path("out.json").read_text())["rows"][0]["run"] == "caf\udce9"
     assert b"caf\xe9" in Path("out.csv").read_bytes()
-    call("evaluate", "qrels.txt", "latin.txt", "--format", "parquet", "-o", "out.parquet")
-    assert polars.read_parquet("out.parquet")["run"][0] == "caf\ufffd"
+
+
+def test_parquet_refuses_ids_that_are_not_utf_8_which_would_become_one(call: Call) -> None:
+    Path("latin.qrels").write_bytes(b"caf\xe9 0 a 1\ncaf\xe8 0 a 1\n")
+    Path("latin.txt").write_bytes(b"caf\xe9 Q0 a 1 3 t\ncaf\xe8 Q0 b 1 3 t\n")
+    arguments = ("evaluate", "latin.qrels", "latin.txt", "--per-topic", "-m", "RR", "-o")
+    assert call(*arguments, "out.csv", "--format", "csv")[0] == 0
+    assert b"caf\xe8,0.0\n" in Path("out.csv").read_bytes()
+    assert b"caf\xe9,1.0\n" in Path("out.csv").read_bytes()
+    status, _, error = call(*arguments, "out.parquet", "--format", "parquet")
+    assert (status, error) == (
+        1,
+        "Error: topic 'caf\\xe8' is not UTF-8, and frames and Parquet hold nothing else; csv and TREC's text"
+        " keep its bytes, or save the file as UTF-8\n",
+    )
+    assert not Path("out.parquet").exists()
 
 
 def test_text_has_its_own_column_so_that_values_stay_numbers(call: Call) -> None:
@@ -500,6 +564,68 @@ def test_sampling_errors_have_rows_only_where_they_are_known(call: Call) -> None
         "evaluate", "qrels.txt", "mine.txt", "-m", "AP", "-m", "infAP", "--stats", "--format", "csv"
     )
     assert [line.split(",")[1] for line in out.splitlines() if line.endswith("sampling error")] == ["infAP"]
+
+
+PRELS = "1 a 1 1 0.5\n1 b 0 1 0.25\n1 c 1 1 0.5\n2 a 1 1 1.0\n2 b 1 1 0.25\n"
+
+
+def test_estimates_have_the_sampling_error_of_every_topic_and_an_interval_of_the_mean(call: Call) -> None:
+    Path("prels.txt").write_text(PRELS)
+    _, out, _ = call(
+        "evaluate", "prels.txt", "mine.txt", "-m", "AP", "-m", "statAP", "--stats", "-q", "--format", "csv"
+    )
+    rows = [tuple(line.split(",")) for line in out.splitlines() if "statAP" in line]
+    told = {(topic, name): float(value) for _, _, topic, value, name in rows}
+    # Topic 1 ranks a u c: R = 2 + 2, a adds 2 * 1, c adds 2 * (1 + 2) / 3, both over 4. Their influences
+    # are 1 - 1 + 2 / 3 and 1 - 1, and the variance is the sum of (w - 1) w z^2.
+    assert told["1", "value"] == pytest.approx(1)
+    assert told["1", "sampling error"] == pytest.approx((2 * (2 / 3) ** 2) ** 0.5 / 4)
+    # Topic 2 ranks b a: R = 4 + 1, b adds 4 * 1, a adds 1 * (1 + 4) / 2; only b was left to chance.
+    assert told["2", "value"] == pytest.approx(6.5 / 5)
+    assert told["2", "sampling error"] == pytest.approx((12 * (1 - 1.3 + 1 / 2) ** 2) ** 0.5 / 5)
+    error = (told["1", "sampling error"] ** 2 + told["2", "sampling error"] ** 2) ** 0.5 / 2
+    assert told["", "sampling error"] == pytest.approx(error)
+    assert told["", "low 95%"] == pytest.approx(1.15 * math.exp(-1.959964 * error / 1.15))
+    assert told["", "high 95%"] == pytest.approx(1.15 * math.exp(1.959964 * error / 1.15))
+    assert not [line for line in out.splitlines() if ",AP," in line and ("sampling" in line or "95" in line)]
+    _, out, _ = call("evaluate", "prels.txt", "mine.txt", "-m", "statAP", "--stats")
+    assert "sampling error  low 95%  high 95%" in out.splitlines()[0]
+
+
+def test_z_scores_have_no_sampling_error(call: Call) -> None:
+    Path("prels.txt").write_text(PRELS)
+    Path("z.txt").write_text("1 statAP 0.5 0.1\n2 statAP 0.5 0.1\n")
+    _, out, _ = call("evaluate", "prels.txt", "mine.txt", "-m", "statAP", "--stats", "--z-scores", "z.txt")
+    assert "6.5000" in out  # the mean of (1 - .5) / .1 and (1.3 - .5) / .1
+    assert "sampling error" not in out
+
+
+def test_a_folded_table_of_statistics_repeats_run_and_measure(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("prels.txt").write_text(PRELS)
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = call("evaluate", "prels.txt", "mine.txt", "-m", "statAP", "--stats")
+    headers = [line.split() for line in out.splitlines() if line.startswith("run ")]
+    assert len(headers) == 2
+    assert headers[1] == ["run", "measure", "sampling", "error", "low", "95%", "high", "95%"]
+
+
+def test_the_sum_of_a_count_is_not_called_a_mean(call: Call) -> None:
+    Path("prels.txt").write_text(PRELS)
+    arguments = ("evaluate", "prels.txt", "mine.txt", "-m", "AP", "-m", "EstNumRel", "-m", "GMAP", "--stats")
+    _, out, _ = call(*arguments, "--format", "csv")
+    told = {(row.split(",")[1], row.split(",")[4]): row.split(",")[3] for row in out.splitlines()}
+    assert float(told["EstNumRel", "sum"]) == 9  # 1/.5 + 1/.5 and 1 + 1/.25
+    assert ("EstNumRel", "mean") not in told
+    assert ("AP", "sum") not in told
+    # Deviation and standard error of a geometric mean's topics are beside the mean that they belong to.
+    assert told["GMAP", "mean"] == told["AP", "mean"]
+    assert float(told["GMAP", "geometric mean"]) < float(told["GMAP", "mean"])
+    _, out, _ = call(*arguments)
+    header, _, _, counted, *_ = out.splitlines()
+    assert header.split()[:6] == ["run", "measure", "topics", "mean", "sum", "deviation"]
+    assert counted.split()[:5] == ["mine", "EstNumRel", "2", "–", "9.0000"]
 
 
 def test_a_blank_within_an_id_is_named_and_not_misread(call: Call) -> None:
@@ -563,6 +689,10 @@ def test_bounds_and_expectations_have_each_measures_own_summary(call: Call) -> N
             "--unjudged bounds has no place in trec_eval's layout",
         ),
         (("--unjudged", "bounds", "--stats"), "--stats and --unjudged bounds do not fit one output"),
+        (
+            ("--unjudged", "expected", "--z-scores", "z.txt"),
+            "--z-scores and --unjudged expected do not fit one output",
+        ),
         (("--residual", "qrels.txt"), "nothing is left to evaluate: the earlier round judged every document"),
     ],
 )
@@ -602,6 +732,78 @@ def test_warnings_reach_those_who_take_csv(call: Call) -> None:
     )  # fmt: skip
     assert "AP: the bounds, " in err
     assert "tell no two runs apart" in err
+
+
+def test_pairs_of_runs_whose_bounds_overlap_are_counted_whatever_an_outlier_does(call: Call) -> None:
+    Path("judged.txt").write_text("1 0 a 1\n1 0 b 1\n1 0 n 0\n1 0 m 0\n")
+    # P@2 is 1, then 1/2 for certain, then twice 0 that may be 1/2: of six pairs only the last two may change.
+    runs = {"best": ("a", "b"), "half": ("a", "n"), "open": ("x", "n"), "opener": ("n", "y")}
+    for name, (first, second) in runs.items():
+        Path(f"{name}.txt").write_text(f"1 Q0 {first} 1 2 {name}\n1 Q0 {second} 2 1 {name}\n")
+    files = [f"{name}.txt" for name in runs]
+    asked = ("-m", "P@2", "-m", "DCG@2", "-m", "RBP(p=0.5)@2", "-m", "NumRelRet", "--unjudged", "bounds")
+    _, _, err = call("evaluate", "judged.txt", *files, *asked, "--format", "csv")
+    # RBP is .75, .5, 0, 0 with a tail of .25: the third can reach .5 + .25, the second and fourth only touch.
+    # DCG is 1.63, 1, 0, 0: the third can reach 1, the fourth .63.
+    assert err.splitlines()[1:] == [
+        "Pairs of runs (of neighbours) whose bounds overlap, so that unjudged documents may decide their order:"
+        " P@2 1 of 6 (1 of 3), DCG@2 1 of 6 (1 of 3), RBP(p=0.5)@2 2 of 6 (2 of 3)."
+    ]
+    _, out, _ = call("evaluate", "judged.txt", "best.txt", "half.txt", "-m", "P@2", "--unjudged", "bounds")
+    assert "overlap" not in out
+
+
+@pytest.mark.parametrize("unjudged", ["bounds", "expected"])
+def test_nothing_is_said_of_bounds_where_measures_give_only_text(call: Call, unjudged: str) -> None:
+    _, _, err = call(
+        "evaluate",
+        "qrels.txt",
+        "mine.txt",
+        "other.txt",
+        "-m",
+        "RelString",
+        "--unjudged",
+        unjudged,
+        "--format",
+        "csv",
+    )
+    assert err.startswith("policies: ")
+    assert err.count("\n") == 1
+    _, out, _ = call(
+        "evaluate", "qrels.txt", "mine.txt", "-m", "RelString", "-m", "IPrec@0.1", "--unjudged", "bounds"
+    )
+    assert "IPrec@0.1: no bounds are known" in out
+
+
+def test_the_growth_of_a_pool_needs_pool_ranks_or_the_pool(call: Call) -> None:
+    asked = ("-m", "P@2", "--unjudged", "bounds", "--at-most", "growth")
+    status, _, err = call("evaluate", "qrels.txt", "mine.txt", "other.txt", *asked)
+    assert status == 1
+    assert err.endswith(
+        "give qrels with pool ranks (a pool_rank column), or the pool itself: --pool-depth D --info FILE\n"
+    )
+    Path("info.tsv").write_text("run\tgroup\tpooled\nmine\tx\tyes\nother\ty\tyes\n")
+    pool = ("--pool-depth", "2", "--info", "info.tsv")
+    status, out, _ = call("evaluate", "qrels.txt", "mine.txt", "other.txt", *asked, *pool)
+    assert status == 0
+    assert "at most growth" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("name", ["all_prefs", "prefs", "prefs_simp", "prefs_num_prefs_poss"])
+def test_preference_measures_are_said_not_to_be_here(call: Call, name: str) -> None:
+    status, _, err = call("evaluate", "qrels.txt", "mine.txt", "-m", name)
+    assert status == 1
+    assert err == (
+        f"Error: measure '{name}': trec_eval's preference measures are not computed here;"
+        " `sounding measures` lists what is\n"
+    )
+
+
+def test_a_line_without_an_attribute_is_counted_in_words(call: Call) -> None:
+    Path("slices.tsv").write_text("1\ten\n2\n")
+    status, _, err = call("evaluate", "qrels.txt", "mine.txt", "--by", "slices.tsv")
+    assert status == 1
+    assert "slices.tsv:2: 1 column; expected 2: topic and its attributes" in err
 
 
 def test_bounds_below_zero_are_shown(call: Call) -> None:

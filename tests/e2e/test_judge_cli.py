@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sqlite3
+import stat
 from pathlib import Path
 
 import pytest
+from tests.conftest import require
 
 from sounding.cli import main
 from sounding.data.formats import read_qrels
@@ -81,7 +85,7 @@ def test_init_says_what_there_is_and_what_is_missing(
         (["--level", "3"], "level 3 is no grade of the scale"),
         (["--runs", "nowhere.run"], "nowhere.run"),
         (["--measure", "nope"], "nope"),
-        (["--database", "postgresql:///x?host=/nowhere"], "the database answered"),
+        (["--database", "postgresql:///x?host=/nowhere"], "the database cannot be reached"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_nothing_is_left(
@@ -124,16 +128,145 @@ def test_users_are_added_listed_changed_and_forgotten(
     assert rows[1:] == ["Jane,organiser,assessor-1,0,0,invited", "bob,assessor,assessor-2,1,0,disabled"]
     call("judge", "user", project, "jane", "--link", "--quiet")
     assert capsys.readouterr().out.strip() not in ("", first)
-    call("judge", "user", project, "Jane", "--erase")
+    call("judge", "user", project, "Jane", "--erase", "--yes", expect=1)
+    assert "Jane is the last organiser; make somebody else one first" in capsys.readouterr().err
+    call("judge", "user", project, "ola", "--role", "organiser")
+    call("judge", "user", project, "Jane", "--erase", "--yes")
     assert "Jane is forgotten; the judgments stay, as those of assessor-1" in capsys.readouterr().err
     call("judge", "user", project, "Jane", "--enable", expect=1)
-    assert "there is no user 'Jane'; there are: assessor-1, bob" in capsys.readouterr().err
+    assert "there is no user 'Jane'; there are: bob, ola" in capsys.readouterr().err
+    call("judge", "user", project, "assessor-1", expect=1)
+    assert "'assessor-1' is what the log may call somebody else" in capsys.readouterr().err
     call("judge", "user", project, "carl", "--topics", "999", expect=1)
     assert "there is no topic '999'" in capsys.readouterr().err
     call("judge", "user", project, "--erase", expect=2)
     assert "--erase is for one user; give a NAME" in capsys.readouterr().err
     call("judge", "user", project, "--format", "csv")
     assert "carl" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--erase", "--enable"], "--erase forgets the user, so that --enable has nobody to change"),
+        (["--erase", "--disable"], "--disable has nobody to change"),
+        (["--erase", "--role", "organiser"], "--role has nobody to change"),
+        (["--erase", "--link", "--yes"], "--link has nobody to change"),
+        (["--disable", "--link"], "--disable keeps the user out, and --link lets the user in"),
+        (["--yes"], "--yes is for --erase"),
+        (["--erase"], "bob would be forgotten for good; say that you mean it: --yes"),
+    ],
+)
+def test_nobody_is_erased_by_an_option_that_contradicts_or_without_being_asked(
+    project: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    call("judge", "user", project, "bob")
+    call("judge", "user", project, "bob", *options, expect=2)
+    assert message in capsys.readouterr().err
+    call("judge", "user", project, "--format", "csv")
+    assert "bob,assessor,assessor-1,0,0,invited" in capsys.readouterr().out
+
+
+def test_a_project_without_its_corpus_is_not_served_and_not_verified(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "corpus.sqlite").rename(project / "elsewhere")
+    call("judge", "serve", project, "--port", 0, expect=1)
+    assert "corpus.sqlite: the corpus is missing; make the project anew or restore" in capsys.readouterr().err
+    call("judge", "verify", project, expect=1)
+    assert "corpus.sqlite: the corpus is missing" in capsys.readouterr().out
+
+
+def test_another_corpus_is_found_out_and_one_of_an_earlier_release_is_not_known(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with sqlite3.connect(project / "corpus.sqlite") as corpus:
+        corpus.execute("UPDATE document SET text = 'another text' WHERE doc = 'd01'")
+    corpus.close()
+    call("judge", "verify", project, expect=1)
+    assert "corpus.sqlite: not the corpus that the project was made with" in capsys.readouterr().out
+    record = json.loads((project / "project.json").read_text())
+    del record["corpus"]
+    (project / "project.json").write_text(json.dumps(record))
+    call("judge", "verify", project)
+    assert "corpus not compared (what it was at first is not known): all the same" in capsys.readouterr().err
+    (project / "corpus.sqlite").write_bytes(b"no database at all " * 100)
+    call("judge", "verify", project, expect=1)
+    assert "the corpus cannot be read (file is not a database)" in capsys.readouterr().out
+
+
+def test_an_export_of_what_the_log_does_not_have_yet_is_refused(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge_some(project)
+    call("judge", "export", project, "qrels", "--until", 99999, expect=1)
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "Error: --until 99999: the log ends with event 12\n")
+    call("judge", "export", project, "qrels", "--until", 12)
+
+
+def test_a_backup_that_cannot_be_written_says_which_file(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "nowhere" / "copy"
+    call("judge", "backup", project, target, expect=1)
+    assert capsys.readouterr().err == f"Error: {target} cannot be written: No such file or directory\n"
+
+
+def test_a_database_that_cannot_be_reached_is_said_without_a_word_of_judgments(
+    tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    require("psycopg")
+    call(
+        "judge", "init", tmp_path / "p", "--corpus", files / "docs.jsonl", "--database",
+        f"postgresql://jane:secret@/x?host={tmp_path}", expect=1,
+    )  # fmt: skip
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("Error: postgresql://jane@/x")
+    assert "the database cannot be reached" in said
+    assert "submission" not in said
+    assert "secret" not in said
+    assert not (tmp_path / "p").exists()
+
+
+def test_only_the_owner_may_read_what_passwords_are_kept_in(project: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    call("judge", "backup", project, copy, "--quiet")
+    with open_project(project) as opened:
+        modes = {copy.name: stat.S_IMODE(copy.stat().st_mode)}
+        with opened.store.together():
+            opened.store.add_user("ann", "assessor", "hash")
+            modes |= {
+                path.name: stat.S_IMODE(path.stat().st_mode) for path in project.glob("judging.sqlite*")
+            }
+    assert len(modes) >= 3  # the journal, or the log and its index, as well
+    assert set(modes.values()) == {0o600}
+
+
+def test_imported_judgments_are_in_the_model_at_once(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{topic} 0 d{number:02} {number % 2}\n" for topic in TOPICS for number in range(6)]
+    (tmp_path / "old.qrels").write_text("".join(rows))
+    call("judge", "import", project, "--qrels", tmp_path / "old.qrels", "--quiet")
+    capsys.readouterr()
+    call("judge", "status", project, "--view", "runs", "--format", "json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["fitted"] == found["fittable"] > 8
+
+
+@pytest.mark.parametrize(("answer", "left"), [("n\n", "bob"), ("y\n", "assessor-1")])
+def test_erasing_asks_at_a_terminal(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, answer: str, left: str
+) -> None:
+    call("judge", "user", project, "bob")
+    asked = io.StringIO(answer)
+    monkeypatch.setattr(asked, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", asked)
+    call("judge", "user", project, "bob", "--erase", expect=130 if left == "bob" else 0)
+    capsys.readouterr()
+    call("judge", "user", project, "--format", "csv")
+    assert f"\n{left},assessor," in capsys.readouterr().out
 
 
 def test_exports_go_to_a_file_or_to_standard_output(
@@ -302,7 +435,8 @@ def test_verify_names_every_difference_and_fails(project: Path, capsys: pytest.C
     judge_some(project)
     call("judge", "verify", project)
     assert (
-        "12 events replayed in two processes, 6 choices made again: all the same" in capsys.readouterr().err
+        "12 events replayed in two processes, 6 choices made again, corpus compared: all the same"
+        in capsys.readouterr().err
     )
     with open_project(project) as opened, opened.store._database.write() as run:
         run("DROP TRIGGER event_update")

@@ -50,12 +50,12 @@ class Topic:
             unsampled=self.unsampled + self.ranking.count(POOLED),
         )
 
-    def assessed(self) -> Topic:
-        """The topic as if every judged document were relevant."""
+    def assessed(self, grade: float = 1) -> Topic:
+        """The topic as if every judged document had this grade."""
         return replace(
             self,
-            ranking=tuple(1 if is_judged(label) else label for label in self.ranking),
-            elsewhere=(1,) * len(self.elsewhere),
+            ranking=tuple(grade if is_judged(label) else label for label in self.ranking),
+            elsewhere=(grade,) * len(self.elsewhere),
         )
 
     def relabelled(self, rank: int, label: Label) -> Topic:

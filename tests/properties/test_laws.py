@@ -47,6 +47,9 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "Utility": [{"a": -1, "b": 2}, {"d": 0.5, "collection": 1000}],
     "NumUnjudgedNotRet": [{"collection": 1000}],
     "IAP": [{"points": "0.2,0.5,0.8"}],
+    "Q": [{"gain": "exponential", "scale": "topic"}],
+    "RBP": [{"gain": "exponential", "scale": "topic"}],
+    "ERR": [{"gain": "linear", "scale": "topic"}],
 }
 
 # Measures that some topics have no value of.
@@ -148,11 +151,14 @@ def test_judged_only_is_the_measure_without_the_unjudged_documents(topics: list[
 
 @often
 @given(topic_lists())
-def test_assessed_is_the_measure_with_every_judged_document_relevant(topics: list[Topic]) -> None:
+def test_assessed_is_the_measure_with_every_judged_document_fully_relevant(topics: list[Topic]) -> None:
     ranking = ranking_of(topics)
-    flattened = ranking_of([topic.assessed() for topic in topics], highest=1)
+    flattened = {
+        grade: ranking_of([topic.assessed(grade) for topic in topics], highest=grade) for grade in (1, 2, 4)
+    }
     for measure in PLAIN:
-        assert same(measure.replace(assessed=True)(ranking), measure(flattened)), measure
+        grade = max(1, *(measure.get(name) or 1 for name in ("rel", "max_rel")))
+        assert same(measure.replace(assessed=True)(ranking), measure(flattened[grade])), measure
 
 
 @often
@@ -225,6 +231,15 @@ def test_only_variants_that_say_so_need_pool_ranks() -> None:
 def test_every_claim_is_made_by_some_measure_and_not_by_all() -> None:
     for claim in ("monotone", "monotone_in_k", "additive"):
         assert {getattr(known, claim) for known in NUMERIC} == {True, False}, claim
+
+
+@pytest.mark.parametrize("name", ["RBP", "ERR"])
+def test_a_better_grade_can_lower_a_measure_on_the_scale_of_the_topic(name: str) -> None:
+    before, after = ranking_of([Topic((1, 0, 0, 1))]), ranking_of([Topic((1, 0, 0, 4))])
+    own = Measure.of(name, scale="topic")
+    assert own(after)[0] < own(before)[0]
+    assert not own.additive
+    assert Measure.of(name).additive == own.definition.additive
 
 
 @pytest.mark.parametrize("name", ["AP", "BinG", "Bpref", "IAP", "Rprec", "Yaap", "infAP", "statAP", "xinfAP"])

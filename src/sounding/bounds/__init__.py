@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sounding.bounds.registry import Bounds, Kind, Unknowns, bounder, known, whole_range
 from sounding.errors import DataError
+from sounding.measures.assessment import is_about_judging
 from sounding.measures.registry import Measure
 from sounding.ranking import Ranking
 
@@ -18,9 +19,10 @@ __all__ = ["Bounds", "Kind", "Unknowns", "bounds"]
 def bounds(measure: Measure, ranking: Ranking, unknowns: Unknowns) -> Bounds:
     """The least and the most that the measure can be for each topic, and what kind of bounds they are.
 
-    With `assessed` nothing is unknown: the measure tells what was judged, and lower = upper = value.
+    Where the measure tells what was judged (`is_about_judging`) nothing is unknown: lower = upper = value.
     With `judged_only` there are none but the range of the measure: a value without the unjudged
-    documents is not that of any completion, and can lie outside all of them.
+    documents is not that of any completion, and can lie outside all of them. Nor with scale 'topic': one
+    document can change what all gains of its topic are a share of.
     """
     if ranking.ties is not None:
         raise DataError(
@@ -35,8 +37,8 @@ def bounds(measure: Measure, ranking: Ranking, unknowns: Unknowns) -> Bounds:
             )
     if measure.definition.aggregate == "text":
         return whole_range(measure, ranking, unknowns)
-    if measure.get("assessed"):
+    if is_about_judging(measure):
         return known(measure, ranking, unknowns)
-    if measure.get("judged_only"):
+    if measure.get("judged_only") or measure.get("scale") == "topic":
         return whole_range(measure, ranking, unknowns)
     return bounder(measure.name)(measure, ranking, unknowns)

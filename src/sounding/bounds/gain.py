@@ -22,6 +22,7 @@ from sounding.measures.registry import Measure
 from sounding.ranking import Counts, Judgments, Ranking, Values, distinct
 
 Table = NDArray[np.float64]  # (topic, number of documents from 0)
+_TABLED = 1 << 16  # ranks whose discounts are added up one by one
 CLOSE = 1e-15  # ratios that differ by less, relatively, are one
 
 
@@ -88,23 +89,64 @@ def _levels(judgments: Judgments, form: DcgForm) -> Levels:
     return judgments.remember(("gain levels", form.key), compute)
 
 
+class Discounts(NamedTuple):
+    """Sums of the discounts of the first ranks, however many."""
+
+    form: DcgForm
+    first: Values  # (number,) the sums of so many, as far as they are worth a table
+
+    @staticmethod
+    def of(form: DcgForm, most: int) -> Discounts:
+        """The sums for up to `most` ranks."""
+        ranks = np.arange(1, min(most, _TABLED) + 1)
+        return Discounts(form, np.concatenate([[0.0], np.cumsum(form.discount(ranks))]))
+
+    def summed(self, number: Counts) -> Table:
+        """The sum over so many ranks, for each number."""
+        last = len(self.first) - 1
+        result = self.first[np.minimum(number, last)]
+        far = number > last
+        if far.any():
+            result[far] += self._between(np.array([float(last)]), number[far].astype(np.float64))
+        return result
+
+    def _between(self, start: Values, end: Values) -> Values:
+        """The sum over the ranks after `start` to `end`, by the formula of Euler and Maclaurin.
+
+        So far down a discount hardly bends: what the two corrections leave is below rounding.
+        """
+        from scipy.special import expi
+
+        def integral(rank: Values) -> Values:
+            if self.form.dcg.endswith("zipf"):
+                return np.log(rank)
+            return np.log(2) * expi(np.log(rank if self.form.dcg.endswith("jk") else rank + 1))
+
+        def corrected(rank: Values) -> Values:
+            at, below, above = (self.form.discount(rank + step) for step in (0, -0.5, 0.5))
+            return integral(rank) + at / 2 + (above - below) / 12
+
+        return corrected(end) - corrected(start)
+
+
 class Ideals(NamedTuple):
     """The best DCG at k, level by level, when more documents reach a level."""
 
     levels: Levels
-    summed: Values  # (number,) the discounts of so many first ranks; beyond k nothing is added
+    discounts: Discounts
+    most: int  # ranks that count: beyond k nothing is added
 
     @staticmethod
     def of(levels: Levels, form: DcgForm, k: int | None, space: Room) -> Ideals:
         """What is needed for as many documents as may turn relevant."""
         most = int((levels.judged.max(axis=0, initial=0) + space.cap).max(initial=0))
-        ranks = np.arange(1, (most if k is None else min(k, most)) + 1)
-        return Ideals(levels, np.concatenate([[0.0], np.cumsum(form.discount(ranks))]))
+        most = most if k is None else min(k, most)
+        return Ideals(levels, Discounts.of(form, most), most)
 
     def at_level(self, level: int, more: Counts) -> Table:
         """What a level adds to the ideal when so many more documents reach it; `more` is (topic, any)."""
         number = self.levels.judged[level][:, np.newaxis] + more
-        return self.levels.step[level] * self.summed[np.minimum(number, len(self.summed) - 1)]
+        return self.levels.step[level] * self.discounts.summed(np.minimum(number, self.most))
 
     def together(self, more: Counts) -> Table:
         """The ideal when so many more documents have the largest gain; `more` is (topic, any)."""

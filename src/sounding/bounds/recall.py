@@ -17,6 +17,8 @@ from sounding.measures.binary import share
 from sounding.measures.registry import Measure
 from sounding.ranking import Counts, Ranking, Values
 
+_FEW_TO_A_RANK = 0.2  # from this multiple of R on each number of relevant documents is tried
+
 Formula = Callable[[Values, Counts], Values]  # relevant found, relevant in all -> value
 
 
@@ -158,7 +160,9 @@ def r_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
         rows = slice(starts[topic], starts[topic + 1])
         within, elsewhere, cap = (int(c[topic]) for c in (space.within, space.elsewhere, space.cap))
         length = int(run.retrieved[topic])
-        turned = _numbers_worth_trying(within, elsewhere, cap, int(length / times) + 2)
+        at_ranks = _numbers_by_rank(relevant, length, within, cap, times)
+        # Past the end the least falls until all elsewhere are relevant.
+        turned = np.concatenate([at_ranks, np.arange(min(cap, elsewhere), cap + 1)])
         depth = (times * (relevant + turned) + 0.9).astype(np.int64)
         rank = run.rank[rows]
         found = np.searchsorted(rank[run.grade[rows] >= rel], depth, side="right")
@@ -169,11 +173,14 @@ def r_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     return Bounds(lower, upper, "exact")
 
 
-def _numbers_worth_trying(within: int, elsewhere: int, cap: int, past_the_end: int) -> Counts:
-    """Numbers of documents that turn relevant, among which both bounds are attained.
+def _numbers_by_rank(relevant: int, length: int, within: int, cap: int, times: float) -> Counts:
+    """Numbers of documents that turn relevant, among which both bounds are attained down to the end.
 
-    Once the rank to look at is past the end, the most falls when all within are relevant already, and
-    the least falls until all elsewhere are.
+    Past the end the most falls, once all within are relevant. Where many numbers lead to one rank, the
+    most has the last of them and the least the first, so those around each change of rank are enough.
     """
-    first = np.arange(min(cap, max(within, past_the_end)) + 1)
-    return np.concatenate([first, np.arange(min(cap, elsewhere), cap + 1)])
+    if times >= _FEW_TO_A_RANK:
+        return np.arange(min(cap, max(within, int(length / times) + 2)) + 1)
+    with np.errstate(over="ignore"):  # no number is too large to be cut down to the cap
+        first = np.ceil((np.arange(length + 2) - 0.9) / times) - relevant
+    return np.clip(np.add.outer(first, np.arange(-2, 3)).ravel(), 0, cap).astype(np.int64)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sounding.bounds.registry import Bounds, Kind, Unknowns, bounded, known, whole_range
+from sounding.bounds.registry import Bounds, Kind, Unknowns, bounded, whole_range
 from sounding.bounds.unjudged import filled, room, scale
 from sounding.errors import DataError
 from sounding.measures.graded import DcgForm, power_of_two
@@ -22,7 +22,7 @@ from sounding.ranking import Counts, Ranking, Values
 _LEAST_PATIENCE = 0.5  # from this T on INST never falls: docs/bounds.md
 
 
-@bounded("P", "Success", "RR", "NumRelRet")
+@bounded("P", "Success", "RR", "NumRelRet", "NumRet")
 def relevance(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Measures that ask for relevance alone."""
     return _nothing_or_all(measure, run, unknowns, max(measure.get("rel"), run.judgments.highest))
@@ -77,20 +77,6 @@ def expected_reciprocal_rank(measure: Measure, run: Ranking, unknowns: Unknowns)
     reading = np.exp(most.total(most.topic, passed))
     tail = reading * endless(best, _depth(measure, run).astype(np.float64))
     return _with_residuals(Bounds(measure(run), measure(most), "exact"), tail)
-
-
-@bounded("Judged", "Unjudged", "FirstUnjudged", "RBPResidual")
-@bounded("NumQ", "NumJudged", "NumJudgedRet", "NumUnjudgedRet", "NumJudgedNotRet", "NumUnjudgedNotRet")
-def assessment(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """What was judged or asked, which further judgments do not make unknown."""
-    return known(measure, run, unknowns)
-
-
-@bounded("NumRet")
-def number_retrieved(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """Documents retrieved; with `rel`, relevant ones."""
-    counted = known if measure.get("rel") is None else relevance
-    return counted(measure, run, unknowns)
 
 
 def depth_for_residual(measure: Measure, wanted: float, *, highest: float | None = None) -> int:

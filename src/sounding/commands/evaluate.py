@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 @click.option(
     "--by", metavar="FILE", help="One table for each value of a topic attribute: topic <TAB> value."
 )
-@click.option("--stats", is_flag=True, help="Standard deviation, standard error and geometric mean as well.")
+@click.option("--stats", is_flag=True, help="Deviation, errors and geometric mean as well.")
 @click.option("--top", type=click.IntRange(1), help="Only the best so many runs.")
 @format_options
 @click.option(
@@ -78,6 +78,8 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     sounding evaluate qrels.txt bm25.txt dense.txt -m AP -m nDCG@20 -m 'RBP(p=0.8)'
     sounding evaluate qrels.txt runs/ -m official --per-topic --format trec
     """  # noqa: D301 - click wants the control character
+    import numpy as np
+
     from sounding.evaluation import DEFAULT_MEASURES
     from sounding.measures import parse_measures
     from sounding.report import score_tables
@@ -90,7 +92,9 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     references = None if options["z_scores"] is None else read_references(options["z_scores"])
     scores, failures = _evaluated(qrels, runs, measures, policies, options)
     if references is not None:
-        scores = standardised(scores, references, level=options["level"])
+        # A sampling error is one of the value, not of its z-score.
+        unknown = np.full_like(scores.sampling_errors, np.nan)
+        scores = replace(standardised(scores, references, level=options["level"]), sampling_errors=unknown)
     layout = score_tables.Layout(
         per_topic=options["per_topic"], stats=options["stats"], level=options["level"],
         groups=options["groups"], standardised=references is not None, of_runs=len(scores.runs),
@@ -192,7 +196,9 @@ def _refuse_together(options: Options, unjudged: str) -> None:
     if unjudged in ("bounds", "expected"):
         if options["format_name"] == "trec":
             raise DataError(f"--unjudged {unjudged} has no place in trec_eval's layout; use another --format")
-        if options["stats"]:
-            raise DataError(f"--stats and --unjudged {unjudged} do not fit one output; leave one out")
+        for name in ("stats", "z_scores"):
+            if options[name]:
+                option = "--" + name.replace("_", "-")
+                raise DataError(f"{option} and --unjudged {unjudged} do not fit one output; leave one out")
     if options["stats"] and options["per_topic"] and options["format_name"] in PEOPLE:
         raise DataError("--stats and --per-topic do not fit one table; leave one out, or use --format csv")

@@ -103,9 +103,8 @@ def as_asked(measure: Measure, policies: Policies) -> Measure:
 
 def has_closer_bounds(measure: Measure) -> bool:
     """Whether the documents of two runs may tell more of a difference than the runs' own bounds."""
-    definition = measure.definition
     plain = not (measure.get("assessed") or measure.get("judged_only"))
-    return _has_rule(measure) or (plain and definition.additive and definition.basis == "utility")
+    return _has_rule(measure) or (plain and measure.additive and measure.definition.basis == "utility")
 
 
 def which_completions(policies: Policies) -> str:
@@ -126,8 +125,7 @@ def which_completions(policies: Policies) -> str:
 
 def is_additive(measure: Measure, listings: Listings) -> bool:
     """Whether a value is the sum over documents of a gain times a weight of the rank, and nothing else."""
-    definition = measure.definition
-    if not definition.additive or definition.basis != "utility":
+    if not measure.additive or measure.definition.basis != "utility":
         return False
     if measure.get("assessed") or measure.get("judged_only"):
         return False

@@ -8,6 +8,7 @@ from sounding.data.delimited import guess_separator, split_grid
 from sounding.data.problems import Problems
 from sounding.data.sources import read_content
 from sounding.errors import FormatError
+from sounding.wording import plural
 
 
 def read_attributes(source: str | Path) -> list[tuple[str, str]]:
@@ -28,7 +29,7 @@ def read_attributes(source: str | Path) -> list[tuple[str, str]]:
     wrong = (grid.size != width).nonzero()[0]
     problems.add(
         grid.lines[wrong],
-        lambda i: f"{int(grid.size[wrong[i]])} columns; expected {width}: topic and its attributes",
+        lambda i: f"{plural(int(grid.size[wrong[i]]), 'column')}; expected {width}: topic and its attributes",
     )
     problems.refuse()
     records = range(1 if header else 0, len(grid.first))

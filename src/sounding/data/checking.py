@@ -8,14 +8,21 @@ from typing import Literal
 
 import numpy as np
 
-from sounding.data.formats import parse_qrels, parse_run
+from sounding.data.columns import NAMES, folded, promises_judgments
+from sounding.data.delimited import first_fields
+from sounding.data.formats import detect, is_number, parse_qrels, parse_run
 from sounding.data.problems import Problem, Problems
+from sounding.data.quoting import listed, shortened
+from sounding.data.run_info import is_run_info, parse_run_info
 from sounding.data.sources import Content, read_content
 from sounding.data.tables import Qrels, Run, single_precision
-from sounding.data.topics import looks_like_topics, parse_topics
+from sounding.data.text import split_fields
+from sounding.data.topics import is_topics_header, looks_like_topics, parse_topics
 from sounding.errors import FormatError
+from sounding.wording import plural
 
 Kind = Literal["run", "qrels", "topics"]
+Found = Literal["run", "qrels", "topics", "run info", "other"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,27 +30,66 @@ class Checked:
     """What a file turned out to be: its problems in the order of lines, and remarks that are no problems."""
 
     source: str
-    kind: Kind
+    kind: Found
     summary: str
     problems: tuple[Problem, ...]
     remarks: tuple[str, ...]
 
 
 def check_file(source: str | Path, kind: Kind | None = None) -> Checked:
-    """Read a file as a run, qrels or topics (whichever fits best, unless said) and list every problem."""
+    """Read a file as a run, qrels or topics (whichever fits best, unless said) and list every problem.
+
+    Other files that a collection of ours holds are known by their first line: run info is read, and a
+    table of something else, or a page, is said to be none of these.
+    """
     try:
         content = read_content(source)
     except FormatError as error:
         problem = Problem(error.line or 0, error.problem, 1, ())
         return Checked(source=str(source), kind=kind or "run", summary="", problems=(problem,), remarks=())
-    if kind == "topics" or (kind is None and looks_like_topics(content)):
-        return _check_topics(content)
     if kind is not None:
-        return _check_run(content) if kind == "run" else _check_qrels(content)
+        return {"run": _check_run, "qrels": _check_qrels, "topics": _check_topics}[kind](content)
+    names = first_fields(content)
+    if is_run_info(names):
+        return _check_run_info(content)
+    other = _other_kind(names)
+    if other:
+        summary = f"none of run, qrels, topics: {other}"
+        return _checked(content, "other", summary, Problems(content.source), [])
+    if looks_like_topics(content):
+        return _check_topics(content)
     readings = [_check_qrels(content), _check_run(content)]
-    if "qrel" not in Path(content.source).name.lower():
+    if not promises_judgments(content.source, names):
         readings.reverse()
     return min(readings, key=lambda checked: sum(problem.times for problem in checked.problems))
+
+
+def _other_kind(names: list[str]) -> str | None:
+    """What a file is that begins with these fields and is no input; None: it may be one.
+
+    A table that names runs or topics and, beside them, nothing that runs, qrels or topics have.
+    """
+    if names[0].lower().startswith(("<!doctype html", "<html")):
+        return "a web page"
+    about = folded(names[0]) in (*NAMES["topic"], *NAMES["tag"]) and len(names) > 1
+    if about and not is_topics_header(names) and not any(map(_belongs_to_input, names[1:])):
+        return f"a table of {listed(names)}"
+    return None
+
+
+def _belongs_to_input(name: str) -> bool:
+    """Whether a name is a column of runs or qrels, or is no name but a number."""
+    roles = ("topic", "doc", "score", "rank", "grade", "pool_rank", "probability", "stratum")
+    return any(folded(name) in NAMES[role] for role in roles) or not name or is_number(name)
+
+
+def _check_run_info(content: Content) -> Checked:
+    problems = Problems(content.source)
+    info = parse_run_info(content, problems)
+    groups = len({one.group for one in info.values()})
+    pooled = sum(one.pooled for one in info.values())
+    summary = f"{plural(len(info), 'run')} of {plural(groups, 'group')}, {pooled:,} pooled"
+    return _checked(content, "run info", summary, problems, [])
 
 
 def _check_topics(content: Content) -> Checked:
@@ -63,8 +109,8 @@ def _check_run(content: Content) -> Checked:
     try:
         run = parse_run(content, problems)
         topics = _counted(len(run.topics), "topic", "topics")
-        summary = f"{topics}, {_counted(len(run.docs), 'document', 'documents')}, tag {run.tag}"
-        remarks = _run_remarks(run) + _rank_remarks(content)
+        summary = f"{topics}, {_counted(len(run.docs), 'document', 'documents')}, tag {shortened(run.tag)}"
+        remarks = _run_remarks(run) + _rank_remarks(content) + _length_remarks(content)
     except FormatError as error:
         problems.note(error.line or 0, error.problem)
     return _checked(content, "run", summary, problems, remarks)
@@ -84,7 +130,7 @@ def _check_qrels(content: Content) -> Checked:
     return _checked(content, "qrels", summary, problems, remarks)
 
 
-def _checked(content: Content, kind: Kind, summary: str, problems: Problems, remarks: list[str]) -> Checked:
+def _checked(content: Content, kind: Found, summary: str, problems: Problems, remarks: list[str]) -> Checked:
     return Checked(
         source=content.source,
         kind=kind,
@@ -136,6 +182,18 @@ def _rank_remarks(content: Content) -> list[str]:
     return [f"{_counted(falling, 'rank does', 'ranks do')} not rise from line to line"] if falling else []
 
 
+def _length_remarks(content: Content) -> list[str]:
+    """How many lines of TREC's text have more than its six fields."""
+    if detect(content, content.source) != "trec":
+        return []
+    longer = split_fields(
+        content.buffer, content.size, wanted=(6,), least=7, shape="", problems=Problems(content.source)
+    )
+    count = len(longer.columns[0])
+    having = _counted(count, "line has", "lines have")
+    return [f"{having} more than six fields; what follows the tag is ignored"] if count else []
+
+
 def _qrels_remarks(qrels: Qrels) -> list[str]:
     """What is legal in qrels and changes values."""
     remarks = []
@@ -149,7 +207,7 @@ def _qrels_remarks(qrels: Qrels) -> list[str]:
     relevant = np.bincount(topic[qrels.grades >= 1], minlength=len(qrels.topics))
     barren = [name for name, count in zip(qrels.topics, relevant.tolist(), strict=True) if not count]
     if barren:
-        which = f"first {barren[0]}" if len(barren) > 1 else barren[0]
+        which = f"first {shortened(barren[0])}" if len(barren) > 1 else shortened(barren[0])
         remarks.append(f"{_counted(len(barren), 'topic has', 'topics have')} no relevant document: {which}")
     if not np.count_nonzero(qrels.grades == 0):
         remarks.append("no document is judged non-relevant: judged shares and bpref say little")

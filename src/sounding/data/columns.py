@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -45,6 +46,7 @@ NAMES: dict[str, tuple[str, ...]] = {
 
 NUMBERS = frozenset({"score", "rank", "grade", "pool_rank", "probability", "method", "stratum"})
 
+_BEIR = ("query-id", "corpus-id", "score")
 _ALL_NAMES = frozenset(name for names in NAMES.values() for name in names)
 _ROLES: dict[Kind, tuple[str, ...]] = {
     "run": ("topic", "doc", "score", "rank", "tag"),
@@ -70,6 +72,16 @@ def is_header(names: Sequence[str]) -> bool:
     """Whether a row names a topic and a doc column."""
     known = {folded(name) for name in names}
     return not known.isdisjoint(NAMES["topic"]) and not known.isdisjoint(NAMES["doc"])
+
+
+def promises_judgments(source: str, names: Sequence[str] = ()) -> bool:
+    """Whether a table that could be a run as well is judgments: by its name, its folder, or BEIR's header.
+
+    BEIR keeps them as qrels/test.tsv; runs with that very header are not known.
+    """
+    path = PurePath(source)
+    spelled = tuple(name.strip().lower() for name in names)
+    return "qrel" in path.name.lower() or path.parent.name.lower() == "qrels" or spelled == _BEIR
 
 
 def recognise(names: Sequence[str], kind: Kind, line: int, problems: Problems) -> dict[str, int]:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sounding.data.columns import NAMES, Kind, folded
-from sounding.data.delimited import COMMA, SEMICOLON, TAB, first_record
+from sounding.data.columns import NAMES, Kind, folded, promises_judgments
+from sounding.data.delimited import first_fields, first_record
 from sounding.data.formats import detect, read_qrels, read_run
 from sounding.data.parquet import check_polars, column_of, readable
 from sounding.data.parts import (
@@ -61,22 +61,23 @@ class _Shape:
 
     form: str
     names: frozenset[str]  # of its columns, as they are compared; of formats with such
+    judgments: bool  # whether its name or its header promises some
     fields: int  # in the first line
 
 
 def guess_kind(source: str | Path, format: str | None = None) -> Kind:  # noqa: A002 - the word that users know
     """Whether a file holds a run or judgments: by its columns, and where these do not tell, by its name."""
-    return _kind(source, _shape(source, format))
+    return _kind(_shape(source, format))
 
 
-def _kind(source: str | Path, shape: _Shape) -> Kind:
+def _kind(shape: _Shape) -> Kind:
     if shape.form in ("trec", "prels", "strata"):
         return "run" if shape.fields >= 6 else "qrels"
     if not shape.names.isdisjoint(NAMES["grade"]):
         return "qrels"
     if not shape.names.isdisjoint((*NAMES["rank"], *NAMES["tag"])):
         return "run"
-    return "qrels" if "qrel" in Path(source).name.lower() else "run"
+    return "qrels" if shape.judgments else "run"
 
 
 def _shape(source: str | Path, form: str | None) -> _Shape:
@@ -85,13 +86,14 @@ def _shape(source: str | Path, form: str | None) -> _Shape:
     head = unpacked_head(source)
     known = form or detect(head, source)
     if known == "parquet":
-        return _Shape(known, frozenset(map(folded, apart(lambda: _column_names(source)))), 0)
+        columns = apart(lambda: _column_names(source))
+        return _Shape(known, frozenset(map(folded, columns)), promises_judgments(str(source), columns), 0)
     line = first_record(head)
     if known in ("csv", "tsv"):
-        separator = max((TAB, COMMA, SEMICOLON), key=line.count)
-        names = [folded(name.strip(' "')) for name in line.split(separator)]
-        return _Shape(known, frozenset(names), len(names))
-    return _Shape(known, frozenset(), len(line.split()))
+        names = first_fields(head)
+        judgments = promises_judgments(str(source), names)
+        return _Shape(known, frozenset(map(folded, names)), judgments, len(names))
+    return _Shape(known, frozenset(), promises_judgments(str(source)), len(line.split()))
 
 
 def _column_names(source: str | Path) -> list[str]:
@@ -126,7 +128,7 @@ def convert(
         raise UnknownNameError("format to convert to", form, ("parquet", "trec"))
     check_target(target, to)
     shape = _shape(source, format)
-    if (kind or _kind(source, shape)) == "qrels":
+    if (kind or _kind(shape)) == "qrels":
         grouped = shape.form == "trec" or not shape.names.isdisjoint(NAMES["group"])
         qrels = read_qrels(
             source, format=format, duplicates=duplicates, fractional=fractional, groups=grouped
@@ -292,8 +294,8 @@ def _frame(run: Run, tag: str, *, with_ranks: bool) -> polars.DataFrame:
         if ranks.dtype != np.int64:
             row = int((run.ranks != np.floor(run.ranks)).nonzero()[0][0])
             raise DataError(
-                f"{run.source}: document {quoted(run.docs.text(row))} has rank {run.ranks[row]:g}; expected whole"
-                " ranks, or leave them out"
+                f"{run.source}: document {quoted(run.docs.text(row))} has rank {run.ranks[row]:g};"
+                " expected whole ranks, or leave them out"
             )
         columns["rank"] = ranks
     return polars.DataFrame(columns).with_columns(polars.lit(tag).alias("tag"))

@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from sounding.data.quoting import quoted
 from sounding.data.sources import find_files
 from sounding.errors import FormatError
 

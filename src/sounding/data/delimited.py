@@ -86,6 +86,11 @@ def guess_separator(content: Content) -> str:
     return max((TAB, COMMA, SEMICOLON), key=line.count)
 
 
+def first_fields(content: Content) -> list[str]:
+    """The fields of the first line with data, without the quotes around them."""
+    return [field.strip(' "') for field in first_record(content).split(guess_separator(content))]
+
+
 def first_record(content: Content) -> str:
     """The first line that is neither blank nor a comment, as text; a carriage return ends it as well."""
     text = content.buffer[: content.size]

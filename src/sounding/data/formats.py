@@ -232,7 +232,7 @@ def detect(content: Content, source: str | Path) -> str:
         if not any(separator in line for separator in (TAB, COMMA, SEMICOLON)):
             return "trec"
         words = _words(line)
-        as_table = len(line.split(TAB)) == len(words) or _has_three_columns(line)
+        as_table = len(line.split(TAB)) == len(words) in (4, 6) or _has_three_columns(line)
         return _trec_form(words) if _has_trec_shape(words) and not as_table else by_name
     if by_name is not None:
         return by_name
@@ -277,26 +277,27 @@ def _words(line: str) -> list[str]:
     return re.findall(r"[^\x00-\x20]+", line)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a text spells a number as runs and judgments have them."""
     return re.fullmatch(_NUMBER, text) is not None
 
 
 def _has_trec_shape(words: list[str]) -> bool:
-    """Whether fields are TREC's beyond doubt: all that must be numbers are, and Q0 is or a number in its place.
+    """Whether fields are TREC's beyond doubt: what must be a number is, and the second is Q0 or a number.
 
-    Prels have no such place, and are known by their three numbers.
+    Prels have the document there; their last three fields are numbers.
     """
-    if len(words) == 5 and all(map(_is_number, words[2:])):
+    if len(words) == 5 and all(map(is_number, words[2:])):
         return True
     numbers = {4: words[3:], 5: words[3:]}.get(len(words), words[3:5] if len(words) > 5 else [])
-    second = len(words) > 1 and (words[1].upper() == "Q0" or _is_number(words[1]))
-    return second and bool(numbers) and all(map(_is_number, numbers))
+    second = len(words) > 1 and (words[1].upper() == "Q0" or is_number(words[1]))
+    return second and bool(numbers) and all(map(is_number, numbers))
 
 
 def _has_three_columns(line: str) -> bool:
     """Whether tabs make a topic, a document and a number of a line; a document's id may hold blanks."""
     columns = [column.strip() for column in line.split(TAB)]
-    return len(columns) == 3 and len(_words(columns[0])) == 1 and bool(columns[1]) and _is_number(columns[2])
+    return len(columns) == 3 and len(_words(columns[0])) == 1 and bool(columns[1]) and is_number(columns[2])
 
 
 def _trec_form(words: list[str]) -> str:
@@ -308,10 +309,10 @@ def _prels_or_strata(words: list[str]) -> str:
 
     Where it is neither, this is a line of four fields with one too many.
     """
-    graded = _is_number(words[2])
+    graded = is_number(words[2])
     if re.fullmatch(r"-?[0-9]+", words[4]) and (words[4] not in ("0", "1") or not graded):
         return "strata"
-    return "prels" if graded and _is_number(words[4]) else "trec"
+    return "prels" if graded and is_number(words[4]) else "trec"
 
 
 def _note_other_kind(content: Content, problems: Problems, kind: Kind) -> None:
@@ -320,9 +321,9 @@ def _note_other_kind(content: Content, problems: Problems, kind: Kind) -> None:
         return
     words = first_record(content).split()
     if kind == "qrels":
-        swapped = len(words) == 6 and all(map(_is_number, words[3:5]))
+        swapped = len(words) == 6 and all(map(is_number, words[3:5]))
     else:
-        swapped = len(words) in (4, 5) and _is_number(words[-1])
+        swapped = len(words) in (4, 5) and is_number(words[-1])
     if swapped:
         counted = f"{len(words)} fields; expected "
         hint = "(this looks like a run)" if kind == "qrels" else "(this looks like qrels)"
@@ -375,7 +376,8 @@ def _records_in_memory(source: Any, kind: Kind, problems: Problems) -> Records:
     for topic, docs in source.items():
         if not isinstance(docs, Mapping):
             raise DataError(
-                f"{problems.source}: topic {quoted(str(topic))} is {shown(docs)}; expected {{topic: {{doc: {value}}}}}"
+                f"{problems.source}: topic {quoted(str(topic))} is {shown(docs)};"
+                f" expected {{topic: {{doc: {value}}}}}"
             )
         columns["topic"] += [topic] * len(docs)
         columns["doc"] += docs.keys()

@@ -16,7 +16,7 @@ from sounding.data.problems import Problem, Problems
 from sounding.data.quoting import LONGEST_LIST, shortened
 from sounding.data.sources import Content
 from sounding.data.tables import Numbers
-from sounding.data.tokens import MARGIN, Tokens
+from sounding.data.tokens import MARGIN, Tokens, refuse_stray_bytes
 from sounding.errors import FormatError, SoundingError
 from sounding.workers import apart, may_use_polars
 
@@ -113,9 +113,9 @@ def column_of(tokens: Tokens, source: str) -> polars.Series:
     try:
         text = joined[:-1].tobytes().decode("utf-8")
     except UnicodeDecodeError as error:
-        raise FormatError(
-            source, None, "an id is not UTF-8, which Parquet needs; save the file as UTF-8"
-        ) from error
+        row = int(np.searchsorted(begin, error.start, side="right")) - 1
+        refuse_stray_bytes([tokens.text(row)], f"{source}: the id")
+        raise
     return polars.Series([text]).str.split("\n").explode()
 
 
@@ -137,10 +137,8 @@ def readable(source: str) -> Iterator[None]:
     except SoundingError:
         raise
     except (Exception, polars.exceptions.PanicException) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FormatError(
-            source, None, f"not a readable Parquet file ({shortened(reason, LONGEST_LIST)})"
-        ) from error
+        reason = shortened((str(error).splitlines() or [type(error).__name__])[0], LONGEST_LIST)
+        raise FormatError(source, None, f"not a readable Parquet file ({reason})") from error
 
 
 @contextmanager

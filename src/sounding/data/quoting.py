@@ -17,7 +17,7 @@ def shortened(text: str, most: int = LONGEST) -> str:
 
 
 def quoted(text: str) -> str:
-    r"""A text in quotes, bytes that are not UTF-8 as \xe9; of a long one the beginning, and how long it is."""
+    r"""A text in quotes, bytes that are not UTF-8 as \xe9; of a long one the beginning, and its length."""
     begin = text[:LONGEST]
     while len(repr(begin)) > LONGEST + 2:
         begin = begin[:-1]

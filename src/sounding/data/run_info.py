@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sounding.data.delimited import guess_separator, split_grid
 from sounding.data.problems import Problems
 from sounding.data.quoting import quoted
 from sounding.data.simulation import RunInfo
-from sounding.data.sources import read_content
-from sounding.errors import FormatError
+from sounding.data.sources import Content, read_content
+from sounding.wording import plural
 
 COLUMNS = ("run", "group", "kind", "priority", "pooled")
 NEEDED = ("run", "group", "pooled")
@@ -25,21 +25,33 @@ def read_run_info(source: str | Path) -> dict[str, RunInfo]:
     """
     content = read_content(source)
     problems = Problems(content.source)
-    grid = split_grid(content, guess_separator(content), problems)
+    info = parse_run_info(content, problems)
     problems.refuse()
+    return info
+
+
+def is_run_info(names: Sequence[str]) -> bool:
+    """Whether a first line names the columns that run info must have."""
+    return {name.lower() for name in names}.issuperset(NEEDED)
+
+
+def parse_run_info(content: Content, problems: Problems) -> dict[str, RunInfo]:
+    """What bytes tell of runs; what is wrong is noted, and such lines are left out."""
+    grid = split_grid(content, guess_separator(content), problems)
     header = [name.lower() for name in grid.texts(0)] if len(grid.first) else []
     lacking = [name for name in NEEDED if name not in header]
     if lacking:
-        raise FormatError(
-            content.source, 1 if header else None,
-            f"no column {lacking[0]!r}; expected a first line with {', '.join(COLUMNS)}"
-            " (kind and priority may be left out)",
-        )  # fmt: skip
+        if not problems.found:
+            expected = f"a first line with {', '.join(COLUMNS)} (kind and priority may be left out)"
+            problems.note(
+                int(grid.lines[0]) if header else 1, f"no column {lacking[0]!r}; expected {expected}"
+            )
+        return {}
     found: dict[str, RunInfo] = {}
     for record in range(1, len(grid.first)):
         line, cells = int(grid.lines[record]), grid.texts(record)
         if len(cells) != len(header):
-            problems.note(line, f"{len(cells)} columns; expected {len(header)}")
+            problems.note(line, f"{plural(len(cells), 'column')}; expected {len(header)}")
             continue
         row = dict(zip(header, cells, strict=True))
         priority, pooled = row.get("priority") or "0", _TRUTH.get(row["pooled"].lower())
@@ -54,5 +66,4 @@ def read_run_info(source: str | Path) -> dict[str, RunInfo]:
                 run=row["run"], group=row["group"], kind=row.get("kind", ""), priority=int(priority),
                 pooled=pooled,
             )  # fmt: skip
-    problems.refuse()
     return found

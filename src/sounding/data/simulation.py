@@ -32,7 +32,7 @@ import numpy as np
 from sounding.arrays import NDArray
 from sounding.data.tables import Qrels, Run, byte_order
 from sounding.data.tokens import Tokens
-from sounding.errors import DataError
+from sounding.errors import DataError, UnknownNameError
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.int64]
@@ -222,6 +222,9 @@ def simulate_collection(**choices: Unpack[Choices]) -> Collection:
     document, and every system retrieves at least one document for it; the pool may still miss all
     relevant documents of a topic.
     """
+    for name in choices:
+        if name not in Choices.__annotations__:
+            raise UnknownNameError("choice of simulate_collection", name, Choices.__annotations__)
     parameters = Parameters(**choices)
     root, *topic_seeds = np.random.SeedSequence(parameters.seed).spawn(1 + parameters.topics)
     rng = np.random.default_rng(root)

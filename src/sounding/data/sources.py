@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
@@ -39,6 +40,8 @@ LARGE_PACKED = 48 << 20  # bytes of compressed text or Parquet from which on a r
 _PIECE = 1 << 20  # bytes that a decompressor is fed at once
 _NO_DATA = (".", "readme", "license")  # how names of files begin that a folder may hold beside its data
 _NOT_RUNS = (*_NO_DATA, "qrels")
+_READ_ONCE = "it can be read only once, and is asked for twice; give a file in one place"
+_already_read: WeakSet[Any] = WeakSet()  # streams that gave all they had
 _REMOTE = r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9+]+::"  # s3://, https://, simplecache::s3://
 
 
@@ -105,7 +108,17 @@ def _read(source: str | Path) -> Content:
 def _read_stdin() -> Content:
     if sent_from.get() is not None:
         raise FormatError(STDIN_NAME, None, "the workers of a cluster cannot read it; expected a file")
-    return Content.from_bytes(STDIN_NAME, sys.stdin.buffer.read())
+    stream = sys.stdin.buffer
+    if stream in _already_read and not stream.isatty():
+        raise FormatError(STDIN_NAME, None, _READ_ONCE)
+    _already_read.add(stream)
+    return Content.from_bytes(STDIN_NAME, stream.read())
+
+
+def refuse_stdin_twice(sources: Iterable[Any]) -> None:
+    """Refuse where more than one of these is standard input, before anything is read from it."""
+    if sum(isinstance(source, str | Path) and str(source) == STDIN for source in sources) > 1:
+        raise FormatError(STDIN_NAME, None, _READ_ONCE)
 
 
 def _read_file(source: str | Path) -> Content:
@@ -179,6 +192,8 @@ def _no_such_file(path: Path) -> str:
             f"no such file on the worker {platform.node()};"
             " expected a folder that all workers share, or an address such as s3://"
         )
+    if path.is_symlink():
+        return f"a link to {str(path.readlink())!r}, which does not exist; mend the link or remove it"
     try:
         beside = [other.name for other in path.parent.iterdir()]
     except OSError:
@@ -320,7 +335,10 @@ def find_runs(sources: str | Path | Iterable[str | Path]) -> list[str]:
         raise DataError("no runs are given; expected files, folders or globs")
     seen: dict[tuple[int, int] | str, list[str]] = {}
     for name in found:
-        place = name if name == STDIN or is_remote(name) else _place_on_disk(name)
+        try:
+            place = name if name == STDIN or is_remote(name) else _place_on_disk(name)
+        except OSError as error:  # a link in a folder, which leads nowhere
+            raise DataError(f"{name!r}: {_no_such_file(Path(name))}") from error
         # Hard links to one file are files of their own: the way there tells them apart.
         others = [other for other in seen.get(place, ()) if Path(other).resolve() == Path(name).resolve()]
         if others:
@@ -367,7 +385,7 @@ def _expand(source: str, skipped: tuple[str, ...] = _NOT_RUNS, what: str = "runs
             return _files_of_folder(path, skipped, what)
         if glob.has_magic(source):
             matches = glob.glob(source, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute pattern
-            files = sorted(match for match in matches if Path(match).is_file())
+            files = sorted(match for match in matches if _is_file_or_broken_link(Path(match)))
             if not files:
                 raise DataError(f"no file matches {source!r}; check the pattern")
             return files
@@ -378,9 +396,16 @@ def _expand(source: str, skipped: tuple[str, ...] = _NOT_RUNS, what: str = "runs
     raise DataError(f"{source!r}: {_no_such_file(path)}")
 
 
+def _is_file_or_broken_link(path: Path) -> bool:
+    """Whether this is to be read: a link that leads nowhere was meant to be, and is named as an error."""
+    return path.is_file() or (path.is_symlink() and not path.exists())
+
+
 def _files_of_folder(folder: Path, skipped: tuple[str, ...], what: str) -> list[str]:
     files = sorted(
-        str(path) for path in folder.iterdir() if path.is_file() and not path.name.lower().startswith(skipped)
+        str(path)
+        for path in folder.iterdir()
+        if _is_file_or_broken_link(path) and not path.name.lower().startswith(skipped)
     )
     if not files:
         raise DataError(f"the folder {str(folder)!r} holds no {what}; expected at least one file")

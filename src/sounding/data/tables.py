@@ -15,8 +15,9 @@ import numpy as np
 from sounding.arrays import NDArray
 from sounding.data.keys import pair_keys, repeated_rows
 from sounding.data.quoting import quoted, shortened
-from sounding.data.tokens import Tokens, Words, digests
+from sounding.data.tokens import Tokens, Words, digests, refuse_stray_bytes
 from sounding.errors import DataError
+from sounding.wording import plural
 
 if TYPE_CHECKING:
     import polars
@@ -27,7 +28,7 @@ Places = NDArray[np.int64]
 _GROUP_FACTOR = np.uint64(0xD6E8FEB86659FD93)  # odd: a group's digest does not cancel against a doc id's
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Run:
     """What one system retrieved: the documents of topic t are rows starts[t] to starts[t + 1]."""
 
@@ -43,6 +44,11 @@ class Run:
     keys: Words | None = None  # see sounding.data.keys; readers that need them anyway leave them here
     words: Words | None = None  # of the docs, likewise; not kept when a run is to stay in memory
 
+    def __repr__(self) -> str:
+        place = "" if self.source == self.name else f" from {self.source}"
+        size = f"{plural(len(self.topics), 'topic')}, {plural(len(self.docs), 'document')}"
+        return f"<Run {quoted(self.name)}{place}: {size}>"
+
     @property
     def sizes(self) -> Places:
         """How many documents each topic has."""
@@ -57,10 +63,13 @@ class Run:
         """Columns topic, doc, score: one row a retrieved document, in file order."""
         import polars
 
+        docs = self.docs.texts()
+        for what, texts in (("topic", self.topics), ("document", docs)):
+            refuse_stray_bytes(texts, f"{self.source}: {what}")
         return polars.DataFrame(
             {
                 "topic": np.repeat(np.array(self.topics, dtype=object), self.sizes).tolist(),
-                "doc": self.docs.texts(),
+                "doc": docs,
                 "score": self.scores,
             },
             schema_overrides={"topic": polars.String, "doc": polars.String},
@@ -112,7 +121,7 @@ class Run:
         return Run.from_columns(topics, docs, scores, name=name)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Qrels:
     """What was judged: the judgments of topic t are rows starts[t] to starts[t + 1].
 
@@ -132,6 +141,11 @@ class Qrels:
     strata: Places | None = None  # which part of the pool the document was sampled from
     lines: Places | None = None  # the line of each row
     highest: float | None = None  # grade of the scale, where judgments were taken away; None: of these
+
+    def __repr__(self) -> str:
+        relevant = int(np.count_nonzero(self.grades >= 1))
+        size = f"{plural(len(self.topics), 'topic')}, {plural(len(self.docs), 'judgment')}"
+        return f"<Qrels from {self.source}: {size}, {relevant:,} relevant>"
 
     @property
     def sizes(self) -> Places:
@@ -155,6 +169,12 @@ class Qrels:
         }
         if self.groups is not None:
             columns["group"] = self.groups.texts()
+        for what, texts in (
+            ("topic", self.topics),
+            ("document", columns["doc"]),
+            ("group", columns.get("group")),
+        ):
+            refuse_stray_bytes(texts or (), f"{self.source}: {what}")
         for name, column in (
             ("pool_rank", self.pool_ranks), ("probability", self.probabilities), ("method", self.methods),
             ("stratum", self.strata),
@@ -257,8 +277,8 @@ def _refuse_endless(
     if len(bad):
         row = int(bad[0])
         raise DataError(
-            f"{source}: topic {shortened(topics[row])} gives document {quoted(docs[row])} the {what} {values[row]};"
-            " expected a finite number"
+            f"{source}: topic {shortened(topics[row])} gives document {quoted(docs[row])}"
+            f" the {what} {values[row]}; expected a finite number"
         )
 
 

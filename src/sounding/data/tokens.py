@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sounding.arrays import NDArray
+from sounding.data.quoting import quoted
+from sounding.errors import DataError
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]  # (word, text): the first word of every text, then the second, ...
@@ -105,6 +107,20 @@ class Tokens:
     def order_keys(self) -> list[Words]:
         """Words that compare as the texts do byte by byte (as strcmp), most significant first."""
         return [word.byteswap() for word in self.words()]
+
+
+def refuse_stray_bytes(texts: Iterable[str], what: str) -> None:
+    """Refuse a text that is not UTF-8, where nothing else can be held: in frames and in Parquet."""
+    for text in texts:
+        if text.isascii():
+            continue
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"{what} {quoted(text)} is not UTF-8, and frames and Parquet hold nothing else;"
+                " csv and TREC's text keep its bytes, or save the file as UTF-8"
+            ) from error
 
 
 def foreign_bits(length: Places, end: int) -> Words:

@@ -17,6 +17,7 @@ from sounding.data.problems import Problems
 from sounding.data.quoting import listed, quoted
 from sounding.data.sources import Content, extension, read_content
 from sounding.data.structured import decoded, decoded_lines
+from sounding.data.text import NEWLINE, note_lone_returns
 from sounding.errors import FormatError
 
 if TYPE_CHECKING:
@@ -265,6 +266,8 @@ def _rows(content: Content, problems: Problems) -> list[tuple[int, list[str]]]:
     if extension(content.source) == ".csv":
         grid = split_grid(content, COMMA, problems)
         return [(int(line), grid.texts(record)) for record, line in enumerate(grid.lines)]
+    text_bytes = content.buffer[: content.size]
+    note_lone_returns(text_bytes, (text_bytes == NEWLINE).nonzero()[0], problems)
     return [
         (line, text.rstrip("\r").split(TAB))
         for line, text in enumerate(decoded(content).split("\n"), 1)
@@ -294,4 +297,9 @@ def looks_like_topics(content: Content) -> bool:
         ignored = Problems(content.source)
         head = Content.from_bytes(content.source, line.encode("utf-8", "replace"))
         return any(_places([name for name, _ in members]) for _, members in decoded_lines(head, ignored))
-    return line.startswith("<") or line.count(TAB) == 1 or _places(line.split(TAB)) is not None
+    return line.startswith("<") or line.count(TAB) == 1 or is_topics_header(line.split(TAB))
+
+
+def is_topics_header(names: list[str]) -> bool:
+    """Whether a first line names the id of a topic, and a text."""
+    return _places(names) is not None

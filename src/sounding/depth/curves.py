@@ -78,7 +78,7 @@ def _down_to(measure: Measure, ranking: Ranking, depth: int) -> Table | None:
     if not has_curve(measure.name) or ranking.ties is not None:
         return None
     try:
-        return CURVES[measure.name](seen_by(measure, ranking), depth, **_parameters(measure))
+        return CURVES[measure.name](measure.seen(ranking), depth, **_parameters(measure))
     except NoCumulativeFormError:
         return None
 
@@ -86,13 +86,6 @@ def _down_to(measure: Measure, ranking: Ranking, depth: int) -> Table | None:
 def values_once_per_k(measure: Measure, ranking: Ranking, ks: Sequence[int]) -> Table:
     """(k, topic): the measure evaluated anew for each of these cut-offs."""
     return np.array([measure.replace(k=k)(ranking) for k in ks]).reshape(len(ks), len(ranking.topics))
-
-
-def seen_by(measure: Measure, ranking: Ranking) -> Ranking:
-    """The ranking as the kernel of a measure sees it: condensed, or with all judged documents relevant."""
-    if measure.get("assessed"):
-        ranking = ranking.assessed()
-    return ranking.condensed() if measure.get("judged_only") else ranking
 
 
 def _parameters(measure: Measure) -> dict[str, Any]:

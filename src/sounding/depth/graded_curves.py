@@ -9,8 +9,18 @@ import numpy as np
 from sounding.depth.binary_curves import ranks_in_pool, relevant_by_norm
 from sounding.depth.cumulative import NoCumulativeFormError, Table, curve, cuts, placed, share, summed
 from sounding.measures.binary import Norm
-from sounding.measures.graded import Dcg, DcgForm, Gains, ideal_dcg_of, ideal_order, scaled, with_gains
-from sounding.ranking import Judgments, Ranking, Values
+from sounding.measures.graded import (
+    Dcg,
+    DcgForm,
+    Gains,
+    Scale,
+    highest_grade,
+    ideal_dcg_of,
+    ideal_order,
+    scaled,
+    with_gains,
+)
+from sounding.ranking import Counts, Judgments, Ranking, Values
 
 
 @curve("DCG")
@@ -64,27 +74,28 @@ def q_measure(
     gains: Gains | None = None,
     norm: Norm = "a",
     ideal: Literal["i", "ii"] = "i",
+    scale: Scale = "judgments",
 ) -> Table:
     """Blended precisions so far; where the best order changes with k, there is no such form.
 
     Nor is there one for parameters that contradict each other: the measure itself refuses them.
     """
-    if ideal == "ii" or (gains is not None and gain != "grade"):
+    if ideal == "ii" or (gains is not None and gain != "grade") or (gain == "grade" and scale == "topic"):
         raise NoCumulativeFormError
     judgments = run.judgments
 
-    def worth(grade: Values) -> Values:
+    def worth(grade: Values, topic: Counts) -> Values:
         if gain != "grade":
-            return scaled(grade, gain, judgments.highest)
+            return scaled(grade, gain, highest_grade(judgments, topic, scale))
         return grade if gains is None else with_gains(grade, gains)
 
     def most() -> Table:
-        best = ideal_order(judgments, worth(judgments.grades))
+        best = ideal_order(judgments, worth(judgments.grades, judgments.topic))
         return np.cumsum(placed(best.topic, best.place, best.gain, depth, len(judgments.topics)), axis=0)
 
-    best = judgments.remember(("q at every k", depth, gain, DcgForm(gains=gains).key), most)
+    best = judgments.remember(("q at every k", depth, gain, scale, DcgForm(gains=gains).key), most)
     hit = run.hits(rel, depth)
     relevant = placed(hit.topic, hit.rank, None, depth, len(run.topics))
-    gained = summed(run, run.topic, run.rank, worth(run.grade), depth)
+    gained = summed(run, run.topic, run.rank, worth(run.grade, run.topic), depth)
     blend = relevant * (np.cumsum(relevant, axis=0) + beta * gained) / (cuts(depth) + beta * best)
     return share(np.cumsum(blend, axis=0), relevant_by_norm(run, depth, rel, norm, "Q"))

@@ -8,8 +8,15 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from sounding.depth.cumulative import Table, curve, cuts, looked_at, placed, share, summed
-from sounding.measures.graded import DcgForm, Gains, scaled
-from sounding.measures.utility import gains_above_zero, insq_weights, rank_numbers, rbp_gain, rbp_weight
+from sounding.measures.graded import DcgForm, Gains, Scale
+from sounding.measures.utility import (
+    err_chance,
+    gains_above_zero,
+    insq_weights,
+    rank_numbers,
+    rbp_gain,
+    rbp_weight,
+)
 from sounding.ranking import Ranking, Values
 
 GainCurve = TypeVar("GainCurve", bound=Callable[..., Table])
@@ -24,9 +31,10 @@ def rank_biased_precision(
     rel: float | None = None,
     gain: Literal["linear", "exponential"] = "linear",
     gains: Gains | None = None,
+    scale: Scale = "judgments",
 ) -> Table:
     """Weighted gains so far."""
-    worth = rbp_gain(run.judgments, run.grade, rel, gain, gains)
+    worth = rbp_gain(run.judgments, run.grade, rel, gain, gains, run.topic if scale == "topic" else None)
     return summed(run, run.topic, run.rank, worth * rbp_weight(run.rank, p), depth)
 
 
@@ -50,19 +58,18 @@ def expected_reciprocal_rank(
     *,
     max_rel: float | None = None,
     gain: Literal["exponential", "linear"] = "exponential",
+    scale: Scale = "judgments",
 ) -> Table:
     """Chances to stop so far, each by its rank."""
-    satisfied = satisfied_at(run, depth, max_rel, gain)
+    satisfied = satisfied_at(run, depth, max_rel, gain, scale)
     return np.cumsum(satisfied * _reading(satisfied) / cuts(depth), axis=0)
 
 
 def satisfied_at(
-    run: Ranking, depth: int, max_rel: float | None, gain: Literal["exponential", "linear"]
+    run: Ranking, depth: int, max_rel: float | None, gain: Literal["exponential", "linear"], scale: Scale
 ) -> Table:
     """(rank, topic): the chance that the document there satisfies the reader of ERR."""
-    highest = run.judgments.highest if max_rel is None else max_rel
-    grade = np.minimum(run.grade, highest)
-    chance = scaled(grade, "exponential", highest) if gain == "exponential" else grade / (highest + 1)
+    chance = err_chance(run.judgments, run.topic, run.grade, max_rel, gain, scale)
     return placed(run.topic, run.rank, chance, depth, len(run.topics))
 
 

@@ -32,9 +32,12 @@ class Residuals:
 def residuals_at_every_k(measure: Measure, ranking: Ranking, depth: int) -> Residuals | None:
     """The residual of RBP and ERR in its two parts at every k; None: the measure has none.
 
-    A ranking without its unjudged documents has none either: its value is not that of any completion.
+    A ranking without its unjudged documents has none either: its value is not that of any completion. Nor
+    has a topic's own scale, which an unjudged document could change.
     """
     if measure.name not in _RESIDUALS or measure.get("assessed") or measure.get("judged_only"):
+        return None
+    if measure.get("scale") == "topic":
         return None
     return _RESIDUALS[measure.name](measure, ranking, depth)
 
@@ -53,7 +56,7 @@ def _err_residuals(measure: Measure, run: Ranking, depth: int) -> Residuals:
     max_rel, gain = measure.get("max_rel"), measure.get("gain")
     highest = run.judgments.highest
     most = filled(run, depth, highest, run.retrieved)
-    stops = satisfied_at(most, depth, max_rel, gain)
+    stops = satisfied_at(most, depth, max_rel, gain, "judgments")
     value, upper = (expected_reciprocal_rank(one, depth, max_rel=max_rel, gain=gain) for one in (run, most))
     top = highest if max_rel is None else max_rel
     least = np.array([min(highest, top)])

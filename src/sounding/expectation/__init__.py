@@ -10,20 +10,19 @@ import numpy as np
 from sounding.errors import DataError
 from sounding.expectation.additive import additive_moments, is_additive
 from sounding.expectation.completions import sampled_moments
+from sounding.expectation.counts import COUNTS, count_moments
 from sounding.expectation.first import FIRST, first_moments
 from sounding.expectation.ideal import has_ideal, ideal_moments
 from sounding.expectation.moments import Expected, Moments, Overall, known
 from sounding.expectation.ratio import approximate_moments, is_ratio, ratio_moments
 from sounding.measures import Measure
+from sounding.measures.assessment import is_about_judging
 from sounding.ranking import Ranking
 from sounding.relevance import Chances
 
-__all__ = ["Expected", "Method", "Overall", "expected", "is_known", "level_of"]
+__all__ = ["Expected", "Method", "Overall", "as_judged", "expected", "is_drawn", "is_known", "level_of"]
 
 Method = Literal["best", "sampling", "ratio", "paper"]
-
-# What was judged is what they ask, not what is relevant; NumRelNotRet alone of its family asks that too.
-_ABOUT_JUDGING = frozenset({"Judged", "Unjudged", "RBPResidual", "NumQ", "NumNonrelRet"})
 
 
 def level_of(measure: Measure) -> float:
@@ -35,18 +34,26 @@ def level_of(measure: Measure) -> float:
 def is_known(measure: Measure) -> bool:
     """Whether unjudged documents have no say in the value, whatever they are.
 
-    So it is for what passes over them (`judged_only`), for what counts judged documents (`assessed`, rel=0,
-    Judged and its kin), and for estimates from a sample, which have their own way with the rest.
+    So it is for what tells what was judged (`is_about_judging`), for what passes over them (`judged_only`),
+    and for estimates from a sample, which have their own way with the rest.
     """
     return (
-        bool(measure.get("assessed"))
+        is_about_judging(measure)
         or bool(measure.get("judged_only"))
-        or measure.name in _ABOUT_JUDGING
         or measure.definition.family == "sampled"
-        or (measure.definition.family == "assessment" and measure.name != "NumRelNotRet")
-        or (measure.name == "NumRet" and measure.get("rel") is None)
-        or measure.get("rel") == 0
     )
+
+
+def is_drawn(measure: Measure, method: Method = "best") -> bool:
+    """Whether the moments are those of drawn completions, since no exact form is known or wanted."""
+    if is_known(measure) or method in ("ratio", "paper"):
+        return False
+    return method == "sampling" or _exact_form(measure) is None
+
+
+def as_judged(measure: Measure, ranking: Ranking) -> Expected:
+    """The value itself, of a measure that is known."""
+    return _exactly(known(measure(ranking)), "known")
 
 
 def expected(
@@ -60,15 +67,15 @@ def expected(
 ) -> Expected:
     """Mean and deviation of a measure for every topic of a ranking, under the chances of its documents.
 
-    Exact where that can be: sums over documents, RR and Success, AP, recall, nDCG at k. Everything else is
-    the measure itself on `draws` completions of the judgments, and `error` says how well the mean is then
-    known. The method `sampling` does so for all measures; `ratio` and `paper` are approximations of AP and
-    recall. Chances must be those of the measure's own level of relevance, see `level_of`.
+    Exact where that can be: counts, sums over documents, RR and Success, AP, recall, nDCG at k. Everything
+    else is the measure itself on `draws` completions of the judgments, and `error` says how well the mean is
+    then known. The method `sampling` does so for all measures; `ratio` and `paper` are approximations of AP
+    and recall. Chances must be those of the measure's own level of relevance, see `level_of`.
     """
     if measure.definition.aggregate == "text":
         raise DataError(f"{measure} gives a text, and there is no mean of texts")
     if is_known(measure):
-        return _exactly(known(measure(ranking)), "known")
+        return as_judged(measure, ranking)
     if measure.get("rel") is not None and level_of(measure) != chances.level:
         raise DataError(
             f"{measure} counts documents of grade {level_of(measure):g} or better, and these are the chances"
@@ -78,7 +85,7 @@ def expected(
         raise DataError(f"{measure}: an expected value needs one order, and ties are averaged; use ties trec")
     if method in ("ratio", "paper"):
         return _exactly(approximate_moments(measure, chances, ranking, method), method)
-    exact = _exact_form(measure) if method == "best" else None
+    exact = None if is_drawn(measure, method) else _exact_form(measure)
     if exact is not None:
         return _exactly(exact(measure, chances, ranking), "exact")
     moments, error = sampled_moments(measure, chances, ranking, draws=draws, rng=rng)
@@ -88,6 +95,8 @@ def expected(
 def _exact_form(measure: Measure) -> Callable[[Measure, Chances, Ranking], Moments] | None:
     if is_additive(measure):
         return additive_moments
+    if measure.name in COUNTS:
+        return count_moments
     if measure.name in FIRST:
         return first_moments
     if is_ratio(measure):

@@ -14,7 +14,7 @@ from sounding.relevance import Chances
 
 def is_additive(measure: Measure) -> bool:
     """Whether the value is a sum over the retrieved documents, with nothing that divides it by R."""
-    return measure.definition.additive and measure.definition.basis != "recall"
+    return measure.additive and measure.definition.basis != "recall"
 
 
 def additive_moments(measure: Measure, chances: Chances, ranking: Ranking) -> Moments:

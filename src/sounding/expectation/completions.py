@@ -21,7 +21,7 @@ from sounding.relevance import Chances, Outside
 LARGEST_BATCH = 1 << 21  # documents of all draws that are held at once
 
 # To all other measures a document judged 0 is no different from one that nobody judged.
-COUNT_NONRELEVANT = frozenset({"Bpref", "GMBpref"})
+COUNT_NONRELEVANT = frozenset({"Bpref", "GMBpref", "NumNonrel", "NumNonrelRet", "NumNonrelNotRet"})
 
 
 def sampled_moments(

@@ -9,10 +9,30 @@ from __future__ import annotations
 import numpy as np
 
 from sounding.errors import DataError
-from sounding.measures.registry import measure
+from sounding.measures.registry import Measure, measure
 from sounding.ranking import Ranking, Values
 
 _NUMBER_OF = (0.0, np.inf)
+
+# They tell what was judged, retrieved or asked, and not what is relevant.
+_ABOUT_JUDGING = frozenset({
+    "Judged", "Unjudged", "FirstUnjudged", "RBPResidual", "NumQ", "NumJudged", "NumJudgedRet",
+    "NumUnjudgedRet", "NumJudgedNotRet", "NumUnjudgedNotRet",
+})  # fmt: skip
+
+
+def is_about_judging(measure: Measure) -> bool:
+    """Whether the value tells what was judged, which nothing that is still to be judged makes uncertain.
+
+    So do Judged and its kin, every twin (`assessed`), and every measure to which whatever was judged is
+    relevant (rel=0); NumRet, which with `rel` counts relevant documents, does without it.
+    """
+    return (
+        measure.name in _ABOUT_JUDGING
+        or bool(measure.get("assessed"))
+        or measure.get("rel") == 0
+        or (measure.name == "NumRet" and measure.get("rel") is None)
+    )
 
 
 @measure("FirstUnjudged", basis="utility", monotone=False, bounds=(1.0, np.inf))

@@ -16,6 +16,7 @@ from sounding.ranking import Counts, Hits, Judgments, Ranking, Values
 
 Gains = Mapping[float, float]  # what single grades are worth; others are worth themselves
 Dcg = Literal["log2", "exp-log2", "zipf", "exp-zipf", "jk", "exp-jk"]
+Scale = Literal["judgments", "topic"]  # where the grade is highest that gains are a share of
 
 _DISCOUNTS: Mapping[str, Callable[[Counts | Values], Values]] = {
     "log2": lambda rank: 1 / np.log2(rank + 1),
@@ -297,11 +298,16 @@ def normalized_gain(run: Ranking, *, gains: Gains | None = None) -> Values:
     return share(run.total(hit.topic, gain / np.log2(2 + lag)), run.total(ideal.topic, ideal.gain))
 
 
-def scaled(grade: Values, gain: Literal["linear", "exponential"], highest: float) -> Values:
+def scaled(grade: Values, gain: Literal["linear", "exponential"], highest: float | Values) -> Values:
     """Grades as gains between 0 and 1: g / highest, or (2^g - 1) / 2^highest."""
     if gain == "linear":
         return grade / highest
-    return (power_of_two(grade) - 1) / power_of_two(np.float64(highest))
+    return (power_of_two(grade) - 1) / power_of_two(np.asarray(highest, np.float64))
+
+
+def highest_grade(judgments: Judgments, topic: Counts, scale: Scale) -> float | Values:
+    """The grade that gains are a share of: the best of all judgments, or for each document of its topic."""
+    return judgments.highest if scale == "judgments" else judgments.best_grades[topic]
 
 
 def power_of_two(grade: Values | np.float64) -> Values:
@@ -324,6 +330,7 @@ def q_measure(
     gains: Gains | None = None,
     norm: Literal["a", "b", "c"] = "a",
     ideal: Literal["i", "ii"] = "i",
+    scale: Scale = "judgments",
 ) -> Values:
     """Average precision in which a precision also counts what was gained of what could have been.
 
@@ -331,7 +338,8 @@ def q_measure(
     (relevant so far + beta * gained so far) / (i + beta * the most that i documents can gain), and
     averages that over the relevant documents; beta=0 gives AP. A gain is g / highest grade of the
     judgments ('linear'), (2^g - 1) / 2^highest ('exponential'; both Lu, Moffat & Culpepper 2016,
-    Table 1) or the grade itself ('grade', as NTCIREVAL), for which `gains` may name other values.
+    Table 1) or the grade itself ('grade', as NTCIREVAL), for which `gains` may name other values. With
+    scale 'topic' the highest grade is that of the topic's own judgments.
 
     Truncation at k (Lu, Table 2): the sum is divided by all relevant documents (norm 'a'), at most k of
     them ('b'), or those in the pool of depth k ('c'); the best order is formed from all judgments
@@ -343,22 +351,24 @@ def q_measure(
         raise DataError(
             f"gains= replaces grades, and gain={gain!r} scales them; use gains= with gain='grade'"
         )
+    if scale == "topic" and gain == "grade":
+        raise DataError("gain='grade' takes grades as they are, and scale='topic' divides them; give one")
 
-    def worth(grade: Values) -> Values:
+    def worth(grade: Values, topic: Counts) -> Values:
         if gain != "grade":
-            return scaled(grade, gain, judgments.highest)
+            return scaled(grade, gain, highest_grade(judgments, topic, scale))
         return grade if gains is None else with_gains(grade, gains)
 
     def best() -> tuple[Ideal, Values]:
         pool = None
         if ideal == "ii" and k is not None:
             pool = pool_of_depth(judgments, k, "Q with ideal='ii'")
-        order = ideal_order(judgments, worth(judgments.grades), pool)
+        order = ideal_order(judgments, worth(judgments.grades, judgments.topic), pool)
         return order, running(np.add, order.gain, order.place)
 
-    key = ("q", gain, DcgForm(gains=gains).key, k if ideal == "ii" else None)
+    key = ("q", gain, scale, DcgForm(gains=gains).key, k if ideal == "ii" else None)
     best_order, most = judgments.remember(key, best)
-    value = worth(run.grade)
+    value = worth(run.grade, run.topic)
     near = (value != 0) | (run.grade >= rel)
     if k is not None:
         near &= run.rank <= k

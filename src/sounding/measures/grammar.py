@@ -56,6 +56,7 @@ RANX: Mapping[str, tuple[str, str | None, Mapping[str, Any]]] = {
     "ndcg_burges": ("nDCG", "nDCG", {"dcg": "exp-log2"}),
     "bpref": ("Bpref", None, {}),
 }
+_PREFERENCES = ("prefs", "all_prefs")  # how trec_eval's preference measures, and lists of them, begin
 # Patterns are compiled where they are first used: most evaluations need few of them.
 _RANX = (
     rf"({'|'.join(map(re.escape, sorted(RANX, key=len, reverse=True)))})"
@@ -300,6 +301,11 @@ def _unknown(text: str) -> SoundingError:
     end = re.search(_SEPARATOR, text)
     if end is not None and _is_read(text[: end.start()]):
         return DataError(f"measure {_shown(text)}: {_too_much(text[: end.start()], text[end.start() :])}")
+    if name.startswith(_PREFERENCES):
+        return DataError(
+            f"measure {_shown(text)}: trec_eval's preference measures are not computed here;"
+            " `sounding measures` lists what is"
+        )
     if name in trec.TREC_NAMES and name not in RANX:
         return DataError(
             f"measure {_shown(text)}: parameters of trec_eval's names stand after a dot, as in P.5,10"

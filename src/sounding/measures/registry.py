@@ -8,6 +8,7 @@ tests, the warnings and the reports. Nothing else lists measures.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -184,6 +185,14 @@ class Measure:
         value = self.get("k")
         return None if value is None else int(value)
 
+    @property
+    def additive(self) -> bool:
+        """Whether the value is a sum of one term a document that no other document's judgment changes.
+
+        So it is as the definition claims, unless a topic's own best grade is what all gains are a share of.
+        """
+        return self.definition.additive and self.get("scale") != "topic"
+
     def get(self, parameter: str) -> Any:
         """The value of a parameter; its default where it was not set; None where there is no such one."""
         for key, value in self.parameters:
@@ -194,13 +203,30 @@ class Measure:
             return SHARED.get(parameter)
         return None if known.default is known.empty else known.default
 
+    @property
+    def full_grade(self) -> float:
+        """The grade at which a document is fully relevant to this measure: 1 unless its parameters say more.
+
+        That is `rel` or `max_rel`, or a whole grade above `min_rel`, where these are higher; and of the
+        `gains` named from there on the largest. Where none gains anything, the next whole grade does.
+        """
+        named = (self.get("rel"), self.get("max_rel"), math.floor(self.get("min_rel") or 0) + 1)
+        least = max(1.0, *(float(grade) for grade in named if grade is not None))
+        gains = {float(grade): float(gain) for grade, gain in self.get("gains") or () if grade >= least}
+        worth = {least: least} | gains
+        best = max(sorted(worth), key=lambda grade: worth[grade])
+        return best if worth[best] > 0 else math.floor(max(worth)) + 1.0
+
+    def seen(self, ranking: Ranking) -> Ranking:
+        """The ranking as the kernel sees it: all that was judged fully relevant (`assessed`), condensed."""
+        if self.get("assessed"):
+            ranking = ranking.assessed(self.full_grade)
+        return ranking.condensed() if self.get("judged_only") else ranking
+
     def __call__(self, ranking: Ranking) -> Values:
         """One value for each topic of the ranking's judgments."""
-        parameters = {key: _thawed(value) for key, value in self.parameters}
-        if parameters.pop("assessed", False):
-            ranking = ranking.assessed()
-        if parameters.pop("judged_only", False):
-            ranking = ranking.condensed()
+        parameters = {key: _thawed(value) for key, value in self.parameters if key not in SHARED}
+        ranking = self.seen(ranking)
         if ranking.ties is None:
             return self.definition.kernel(ranking, **parameters)
         expected = _averages().get(self.name)

@@ -16,7 +16,7 @@ import numpy as np
 from sounding.errors import DataError
 from sounding.measures.binary import share
 from sounding.measures.graded import Dcg, DcgForm, Gains, running
-from sounding.measures.registry import Kernel, Measure, measure
+from sounding.measures.registry import SHARED, Kernel, Measure, measure
 from sounding.ranking import Counts, Hits, Ranking, Strata, Values
 
 Compat = Literal["none", "sample_eval"]
@@ -137,24 +137,24 @@ def standard_error(measure: Measure, ranking: Ranking) -> Values:
     if not has_standard_error(measure):
         known = ", ".join(_STANDARD_ERRORS)
         raise DataError(f"{measure}: sampling errors are available for {known}")
-    parameters = dict(measure.parameters)
-    if parameters.pop("assessed", False):
-        ranking = ranking.assessed()
-    if parameters.pop("judged_only", False):
-        ranking = ranking.condensed()
-    return _STANDARD_ERRORS[measure.name](ranking, **parameters)
+    parameters = {key: value for key, value in measure.parameters if key not in SHARED}
+    return _STANDARD_ERRORS[measure.name](measure.seen(ranking), **parameters)
 
 
 def interval(measure: Measure, ranking: Ranking, *, confidence: float = 0.95) -> tuple[Values, Values]:
-    """The lower and upper end of an interval for what complete judgments of the pool would have given.
+    """The lower and upper end of an interval for what complete judgments of the pool would have given."""
+    return interval_of(measure(ranking), standard_error(measure, ranking), confidence=confidence)
+
+
+def interval_of(value: Values, error: Values, *, confidence: float = 0.95) -> tuple[Values, Values]:
+    """The same for estimates, or means of them, whose standard errors are known; arrays of one shape.
 
     Symmetric on a log scale, for the estimates are skewed. Not a number where the estimate is 0: what
     was not found tells no spread.
     """
     from statistics import NormalDist
 
-    value, error = measure(ranking), standard_error(measure, ranking)
-    reach = np.full(len(value), np.nan)
+    reach = np.full(value.shape, np.nan)
     np.divide(NormalDist().inv_cdf((1 + confidence) / 2) * error, value, out=reach, where=value > 0)
     return value * np.exp(-reach), value * np.exp(reach)
 

@@ -17,9 +17,9 @@ import numpy as np
 from sounding.arrays import NDArray
 from sounding.measures import sets, utility
 from sounding.measures.binary import Norm, multiple_of_relevant, relevant_by_norm, share
-from sounding.measures.graded import Dcg, DcgForm, Gains, ideal_dcg_of, running, scaled
+from sounding.measures.graded import Dcg, DcgForm, Gains, Scale, ideal_dcg_of, running
 from sounding.measures.registry import definitions, expectation
-from sounding.measures.utility import gains_above_zero, insq_weights, rank_numbers, rbp_gain
+from sounding.measures.utility import err_chance, gains_above_zero, insq_weights, rank_numbers, rbp_gain
 from sounding.ranking import Counts, Ranking, TieBlocks, Values
 
 
@@ -309,9 +309,10 @@ def rank_biased_precision(
     rel: float | None = None,
     gain: Literal["linear", "exponential"] = "linear",
     gains: Gains | None = None,
+    scale: Scale = "judgments",
 ) -> Values:
     """RBP: every gain of a block has the mean weight of the block's ranks."""
-    worth = rbp_gain(run.judgments, run.grade, rel, gain, gains)
+    worth = rbp_gain(run.judgments, run.grade, rel, gain, gains, run.topic if scale == "topic" else None)
     return _weighed(run, worth, _chance_to_reach(p), k) * (1 - p)
 
 
@@ -339,12 +340,11 @@ def expected_reciprocal_rank(
     k: int | None = None,
     max_rel: float | None = None,
     gain: Literal["exponential", "linear"] = "exponential",
+    scale: Scale = "judgments",
 ) -> Values:
     """ERR: each rank by the chance that the reader stops there, whatever the order."""
-    highest = run.judgments.highest if max_rel is None else max_rel
-    grade = np.minimum(run.grade, highest)
-    satisfied = scaled(grade, "exponential", highest) if gain == "exponential" else grade / (highest + 1)
-    topic, rank, chance = _stopping(run, grade > 0, 1 - satisfied, k)
+    satisfied = err_chance(run.judgments, run.topic, run.grade, max_rel, gain, scale)
+    topic, rank, chance = _stopping(run, run.grade > 0, 1 - satisfied, k)
     return run.total(topic, chance / rank)
 
 

@@ -1,7 +1,8 @@
 """Measures of what a reader gets who goes down the ranking and stops somewhere: RBP, ERR, INST and kin.
 
 None of them asks how many relevant documents there are. Unjudged documents gain nothing. Where a gain
-is a share of the highest grade, that is the highest of all the judgments, not of the topic.
+is a share of the highest grade, that is the highest of all the judgments, not of the topic; RBP and ERR
+take the topic's by name.
 
 INST, INSQ, BPM, SDCG and the NERR measures are those of cwl_eval: the mean gain of the documents that
 are looked at, each weighted with the probability that the reader gets there, over the first k ranks.
@@ -16,7 +17,7 @@ import numpy as np
 
 from sounding.errors import DataError
 from sounding.measures.binary import share
-from sounding.measures.graded import DcgForm, Gains, running, scaled, with_gains
+from sounding.measures.graded import DcgForm, Gains, Scale, highest_grade, running, scaled, with_gains
 from sounding.measures.registry import measure
 from sounding.ranking import Counts, Hits, Judgments, Ranking, Values
 
@@ -30,6 +31,7 @@ def rank_biased_precision(
     rel: float | None = None,
     gain: Literal["linear", "exponential"] = "linear",
     gains: Gains | None = None,
+    scale: Scale = "judgments",
 ) -> Values:
     """Gain a document of a reader who goes on to the next one with probability p.
 
@@ -37,11 +39,14 @@ def rank_biased_precision(
     of the judgments ('linear') or (2^g - 1) / 2^highest ('exponential'); 0 or 1 with `rel`, the lowest
     grade that counts; or what `gains` names for it. Grades that `gains` does not name are worth
     themselves, and all gains are divided by the largest where that is above 1: what trec_eval means to
-    do (version 10 normalizes with two numbers that it never sets).
+    do (version 10 normalizes with two numbers that it never sets). With scale 'topic' the highest grade
+    is that of the topic's own judgments; a better grade can then lower the value, since it can change
+    what all gains are a share of, and what is claimed holds for scale 'judgments'.
     """
     rows = np.arange(len(run.rank)) if k is None else (run.rank <= k).nonzero()[0]
-    worth = rbp_gain(run.judgments, run.grade[rows], rel, gain, gains)
-    return run.total(run.topic[rows], worth * rbp_weight(run.rank[rows], p))
+    topic = run.topic[rows]
+    worth = rbp_gain(run.judgments, run.grade[rows], rel, gain, gains, topic if scale == "topic" else None)
+    return run.total(topic, worth * rbp_weight(run.rank[rows], p))
 
 
 def rbp_weight(rank: Counts, p: float) -> Values:
@@ -55,16 +60,22 @@ def rbp_gain(
     rel: float | None,
     gain: Literal["linear", "exponential"],
     gains: Gains | None,
+    topic: Counts | None = None,
 ) -> Values:
-    """The gains, from 0 to 1, of documents of these grades."""
+    """The gains, from 0 to 1, of documents of these grades; given their topics, on each topic's own scale."""
     if (rel is not None) + (gains is not None) + (gain != "linear") > 1:
         raise DataError(
             f"rel={rel}, gain={gain!r} and gains= all say what a grade is worth; give one of them"
         )
+    if topic is not None and (rel is not None or gains is not None):
+        given = "gains=" if rel is None else f"rel={rel}"
+        raise DataError(
+            f"{given} says what a grade is worth, and scale='topic' takes a share; give one of them"
+        )
     if rel is not None:
         return (grade >= rel).astype(np.float64)
     if gains is None:
-        return scaled(grade, gain, judgments.highest)
+        return scaled(grade, gain, judgments.highest if topic is None else judgments.best_grades[topic])
     if min(gains.values(), default=0) < 0:
         raise DataError(f"the gain {min(gains.values())} is below 0; RBP needs gains from 0")
     largest = max([1.0, *with_gains(judgments.levels, gains), *gains.values()])
@@ -102,25 +113,40 @@ def expected_reciprocal_rank(
     k: int | None = None,
     max_rel: float | None = None,
     gain: Literal["exponential", "linear"] = "exponential",
+    scale: Scale = "judgments",
 ) -> Values:
     """Expected 1 / rank at which a reader stops who is satisfied by each document with some probability.
 
     Chapelle et al. (2009). The probability is (2^g - 1) / 2^max ('exponential') or g / (max + 1)
-    ('linear'); max is the highest grade of the judgments, or `max_rel` (gdeval always takes 4), which
-    higher grades are cut down to. The reader who is never satisfied adds 0.
+    ('linear'); max is the highest grade of the judgments, with scale 'topic' of the topic's own, or
+    `max_rel` (gdeval always takes 4), which higher grades are cut down to. The reader who is never
+    satisfied adds 0. With scale 'topic' a better grade can lower the value, as for RBP: what is claimed
+    holds for scale 'judgments'.
     """
-    highest = run.judgments.highest if max_rel is None else max_rel
-    grade = np.minimum(run.grade, highest)
-    chosen = grade > 0
+    chosen = run.grade > 0
     if k is not None:
         chosen &= run.rank <= k
     hit = run.select(chosen)
-    satisfied = (
-        scaled(grade[chosen], "exponential", highest)
-        if gain == "exponential"
-        else grade[chosen] / (highest + 1)
-    )
+    satisfied = err_chance(run.judgments, hit.topic, hit.grade, max_rel, gain, scale)
     return run.total(hit.topic, satisfied * _still_reading(hit, satisfied) / hit.rank)
+
+
+def err_chance(
+    judgments: Judgments,
+    topic: Counts,
+    grade: Values,
+    max_rel: float | None,
+    gain: Literal["exponential", "linear"],
+    scale: Scale,
+) -> Values:
+    """The probability with which documents of these topics and grades satisfy the reader of ERR."""
+    if scale == "topic" and max_rel is not None:
+        raise DataError(
+            f"max_rel={max_rel} and scale='topic' both say where the scale ends; give one of them"
+        )
+    highest = highest_grade(judgments, topic, scale) if max_rel is None else max_rel
+    cut = np.minimum(grade, highest)
+    return scaled(cut, "exponential", highest) if gain == "exponential" else cut / (highest + 1)
 
 
 def _still_reading(hit: Hits, stops: Values) -> Values:

@@ -74,7 +74,7 @@ def form_of(measure: str | Measure, depth: int) -> Form:
         weights = np.where(near, DcgForm(asked.get("dcg")).discount(rank), 0)
         best = np.concatenate([[0], np.cumsum(weights[: asked.k])])
         return Form(str(asked), level_of(asked), weights, "best", best)
-    if asked.definition.additive and asked.definition.basis == "utility":
+    if asked.additive and asked.definition.basis == "utility":
         return Form(str(asked), level_of(asked), _lone_documents(asked, depth), "nothing", none)
     raise DataError(f"{asked} is no sum over documents or pairs of them; expected {KNOWN}")
 

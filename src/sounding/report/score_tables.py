@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from sounding.arrays import NDArray
 from sounding.data.attributes import read_attributes
 from sounding.errors import DataError
 from sounding.measures.registry import Measure
+from sounding.measures.sampled import interval_of
 from sounding.measures.trec import trec_format, trec_name, trec_order
 from sounding.report.tables import UNKNOWN, Cell, Column, Table
-from sounding.scores import FEW_TOPICS, Scores
+from sounding.scores import FEW_TOPICS, Scores, mean_over_topics
 
 if TYPE_CHECKING:
     import polars
@@ -27,7 +29,8 @@ BOUND_KINDS = {
     "contains": "the bounds contain the truth and may be wider than need be",
     "none": "no bounds are known but the range of the measure",
 }
-STATISTICS = ("mean", "deviation", "standard error", "geometric mean", "sampling error")
+WHERE_KNOWN = ("sum", "sampling error", "low 95%", "high 95%")  # statistics that few measures have
+NOISE = 1e-12  # what rounding makes of bounds that meet
 
 
 class Layout(NamedTuple):
@@ -83,7 +86,8 @@ def wide_table(
         notes[0] = (
             f"The best {len(scores.runs)} of {layout.of_runs} runs, {len(scores.topics)} judged topics."
         )
-    return Table(columns, title=label, notes=notes, facts=facts(scores))
+    keys = 2 if layout.per_topic or layout.stats else 1
+    return Table(columns, title=label, notes=notes, facts=facts(scores), keys=keys)
 
 
 def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
@@ -217,22 +221,33 @@ def _statistic_columns(scores: Scores) -> list[Column]:
     """One row a run and measure: the mean, how it spreads over topics, and over how many."""
     numeric = [n for n, m in enumerate(scores.measures) if m.definition.aggregate != "text"]
     chosen = [(run, number) for number in numeric for run in range(len(scores.runs))]
-    tables = dict(zip(STATISTICS, _statistics(scores), strict=True))
     columns = [
         Column("run", [scores.runs[run] for run, _ in chosen]),
         Column("measure", [str(scores.measures[number]) for _, number in chosen]),
         Column("topics", [int(scores.counted()[place]) for place in chosen]),
     ]
-    for name, table in tables.items():
+    for name, table in _statistics(scores).items():
         cells = [float(table[place]) for place in chosen]
         if not np.isnan(cells).all():
-            columns.append(Column(name, cells))
+            columns.append(Column(name, cells, joined=name.endswith("95%")))
     return columns
 
 
-def _statistics(scores: Scores) -> list[np.ndarray]:
-    spread = [scores.mean(), scores.deviation(), scores.standard_error(), scores.geometric_mean()]
-    return [*spread, scores.sampling_error()]
+def _statistics(scores: Scores) -> dict[str, NDArray[np.float64]]:
+    """(run, measure) each, by name; NaN: not known, or no statistic of that measure."""
+    summed = np.array([measure.definition.aggregate == "sum" for measure in scores.measures])
+    summary, error = scores.mean(), scores.sampling_error()
+    low, high = interval_of(summary, error)
+    return {
+        "mean": np.where(summed, np.nan, mean_over_topics(scores.values)),
+        "sum": np.where(summed, summary, np.nan),
+        "deviation": scores.deviation(),
+        "standard error": scores.standard_error(),
+        "geometric mean": scores.geometric_mean(),
+        "sampling error": error,
+        "low 95%": low,
+        "high 95%": high,
+    }
 
 
 def _whole(cell: Cell) -> Cell:
@@ -277,13 +292,6 @@ def _notes(scores: Scores) -> list[str]:
         notes.append(f"{_counted('run', runs)} {verb} topics that nobody judged (up to {most}): ignored.")
     if topics < FEW_TOPICS and len(scores.runs) > 1:
         notes.append(f"Fewer than {FEW_TOPICS} topics: differences between runs may well be chance.")
-    if scores.policies.unjudged == "condensed":
-        lengths = scores.lengths.mean(axis=1)
-        shortest = int(lengths.argmin())
-        least = (
-            f"; {scores.runs[shortest]} has the fewest, {lengths[shortest]:.1f}" if len(lengths) > 1 else ""
-        )
-        notes.append(f"Condensed lists hold {lengths.mean():.1f} documents a topic{least}.")
     notes += warnings(scores)
     notes += [f"{remark[0].upper()}{remark[1:]}." for remark in scores.remarks]
     notes.append(f"Policies: {scores.policies.describe()}.")
@@ -308,11 +316,25 @@ def _uncounted_notes(scores: Scores) -> list[str]:
 
 def warnings(scores: Scores) -> list[str]:
     """What people should hear beside a format that has no room for it."""
-    return [*_uncounted_notes(scores), *_unknown_notes(scores)]
+    return [*_length_notes(scores), *_uncounted_notes(scores), *_unknown_notes(scores)]
+
+
+def _length_notes(scores: Scores) -> list[str]:
+    """How long the lists are that condensation left."""
+    if scores.policies.unjudged != "condensed":
+        return []
+    lengths = scores.lengths.mean(axis=1)
+    shortest = int(lengths.argmin())
+    least = f"; {scores.runs[shortest]} has the fewest, {lengths[shortest]:.1f}" if len(lengths) > 1 else ""
+    return [f"Condensed lists hold {lengths.mean():.1f} documents a topic{least}."]
 
 
 def _unknown_notes(scores: Scores) -> list[str]:
-    """Where what is unknown outweighs what is known."""
+    """Where what is unknown outweighs what is known; measures that give text have neither."""
+    if scores.texts:
+        scores = scores.of_measures([m for m in scores.measures if m.definition.aggregate != "text"])
+    if not scores.measures:
+        return []
     notes = []
     for number, width, spread in silent_bounds(scores):
         notes.append(
@@ -329,18 +351,61 @@ def _unknown_notes(scores: Scores) -> list[str]:
             "Deviations suppose that the prior is right and that documents are relevant independently of each"
             " other: they are no confidence intervals."
         )
-    if scores.bounds is not None:
-        means, bounds = scores.mean(), scores.bounds.over_topics(scores.measures)
-        residuals = np.nan_to_num(bounds.residual_unjudged) + np.nan_to_num(bounds.residual_tail)
-        for number, measure in enumerate(scores.measures):
-            largest = float(residuals[:, number].max())
-            spread = float(means[:, number].max() - means[:, number].min())
-            if len(scores.runs) > 1 and largest > spread:
-                notes.append(
-                    f"{measure}: a residual of {largest:.3f} is larger than any difference between"
-                    f" the runs ({spread:.3f})."
-                )
+    open_pairs = [
+        f"{scores.measures[number]} {found.pairs:,} of {found.of_pairs:,}"
+        f" ({found.neighbours:,} of {found.of_neighbours:,})"
+        for number, found in _open_pairs(scores)
+    ]
+    if open_pairs:
+        notes.append(
+            "Pairs of runs (of neighbours) whose bounds overlap, so that unjudged documents may decide their"
+            f" order: {', '.join(open_pairs)}."
+        )
     return notes
+
+
+class OpenPairs(NamedTuple):
+    """Pairs of runs whose order is open: the worse can be worth more than the least that the better is."""
+
+    pairs: int
+    of_pairs: int
+    neighbours: int  # those that stand one below the other
+    of_neighbours: int
+
+
+def _open_pairs(scores: Scores) -> list[tuple[int, OpenPairs]]:
+    """Measures by which the order of some pairs is open, but for those said to tell no two runs apart."""
+    if scores.bounds is None:
+        return []
+    means, bounds = scores.mean(), scores.bounds.over_topics(scores.measures)
+    most = bounds.upper + np.nan_to_num(bounds.residual_tail)
+    told = {number for number, _, _ in silent_bounds(scores)}
+    found = []
+    for number, measure in enumerate(scores.measures):
+        if number in told or measure.definition.basis == "count" or scores.bounds.kinds[number] == "none":
+            continue
+        counted = count_open_pairs(means[:, number], bounds.lower[:, number], most[:, number])
+        if counted.pairs:
+            found.append((number, counted))
+    return found
+
+
+def count_open_pairs(
+    value: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
+) -> OpenPairs:
+    """How many pairs of runs have bounds that overlap; of equal ones, which need not stay so."""
+    order = np.argsort(-value, kind="stable")
+    order = order[~np.isnan(value[order])]
+    value, lower, upper = value[order], lower[order], upper[order]
+    pairs = neighbours = 0
+    for better in range(len(order) - 1):
+        below = slice(better + 1, None)
+        passes = upper[below] - lower[better] > NOISE
+        passes |= (value[below] == value[better]) & (upper[better] - lower[below] > NOISE)
+        pairs += int(np.count_nonzero(passes))
+        neighbours += int(passes[0])
+    runs = len(order)
+    return OpenPairs(pairs, runs * (runs - 1) // 2, neighbours, max(runs - 1, 0))
 
 
 def _missing_effect(scores: Scores) -> str:
@@ -389,9 +454,7 @@ def tidy_table(scores: Scores, layout: Layout, label: str | None = None) -> Tabl
 
     Measures that give text have a column `text` of their own, so that values stay numbers.
     """
-    summaries = {"mean": scores.mean()}
-    if layout.stats:
-        summaries = dict(zip(STATISTICS, _statistics(scores), strict=True))
+    summaries = _statistics(scores) if layout.stats else {"mean": scores.mean()}
     beside, beside_mean = scores.beside(), scores.beside_mean()
     measures = list(map(str, scores.measures))
     names = ["run", "measure", "topic", "value", *beside]
@@ -400,24 +463,35 @@ def tidy_table(scores: Scores, layout: Layout, label: str | None = None) -> Tabl
         measure = scores.measures[number]
         text = measure.definition.aggregate == "text"
         each = scores.values[run, number].tolist() if layout.per_topic else []
-        told = {name: float(table[run, number]) for name, table in summaries.items()}
-        told = {name: value for name, value in told.items() if name != "sampling error" or value == value}
-        cells["value"] += [*each, *told.values()]
+        errors = scores.sampling_errors[run, number].tolist() if layout.per_topic and layout.stats else []
+        errors = errors if any(error == error for error in errors) else []
+        told = _told({name: float(table[run, number]) for name, table in summaries.items()})
+        cells["value"] += [*each, *errors, *told.values()]
         texts = list(scores.texts[measure][run]) if text else [None] * len(scores.topics)
         summary = texts[0] if text and measure.definition.shown == "summary" else None
-        cells["text"] += [*texts[: len(each)], *([summary] * len(told))]
-        cells["topic"] += [*scores.topics[: len(each)], *([None] * len(told))]
+        cells["text"] += [*texts[: len(each)], *([None] * len(errors)), *([summary] * len(told))]
+        cells["topic"] += [*scores.topics[: len(each)], *scores.topics[: len(errors)], *([None] * len(told))]
         for name, table in beside.items():
             cells[name] += table[run, number].tolist()[: len(each)]
+            cells[name] += [None] * len(errors)
             cells[name] += [float(beside_mean[name][run, number]), *([None] * (len(told) - 1))]
-        cells["statistic"] += ["value"] * len(each) + list(told)
-        cells["run"] += [scores.runs[run]] * (len(each) + len(told))
-        cells["measure"] += [measures[number]] * (len(each) + len(told))
+        cells["statistic"] += ["value"] * len(each) + ["sampling error"] * len(errors) + list(told)
+        rows = len(each) + len(errors) + len(told)
+        cells["run"] += [scores.runs[run]] * rows
+        cells["measure"] += [measures[number]] * rows
     names += ["text"] * bool(scores.texts) + ["statistic"] * layout.stats
     columns = [Column(name, cells[name]) for name in names]
     if label is not None:
         columns.append(Column("slice", [label] * len(cells["run"])))
     return Table(columns, facts=facts(scores))
+
+
+def _told(statistics: dict[str, float]) -> dict[str, float]:
+    """Those of a measure's statistics that have a row: some where they are known, sum or mean."""
+    told = {name: value for name, value in statistics.items() if name not in WHERE_KNOWN or value == value}
+    if "sum" in told:
+        del told["mean"]
+    return told
 
 
 def trec_text(scores: Scores, layout: Layout) -> str:

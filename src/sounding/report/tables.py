@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from sounding.data.tokens import refuse_stray_bytes
 from sounding.errors import UnknownNameError
 from sounding.wording import filled
 
@@ -35,6 +36,7 @@ class Column:
     right: bool = False  # text that stands to the right, such as numbers that are written already
     joined: bool = False  # belongs to the column before it: kept together when a table is folded
     code: bool = False  # signs that stand for themselves, which no markup may change
+    chance: bool = False  # found by draws, which make nothing certain: never 0% or 100%
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,16 +99,15 @@ def render(
 
 
 def parquet(tables: Sequence[Table]) -> bytes:
-    """The rows of all tables as one Parquet file."""
+    """The rows of all tables as one Parquet file; texts that are not UTF-8 are refused."""
     import io
 
     import polars
 
+    for column in (column for table in tables for column in table.columns):
+        refuse_stray_bytes((cell for cell in column.cells if isinstance(cell, str)), column.name)
     frames = [
-        polars.DataFrame(
-            {column.name: [_printable(_known(cell)) for cell in column.cells] for column in table.columns},
-            strict=False,
-        )
+        polars.DataFrame({column.name: _known_cells(column.cells) for column in table.columns}, strict=False)
         for table in tables
     ]
     stream = io.BytesIO()
@@ -134,10 +135,17 @@ def shown_cell(cell: Cell, column: Column) -> str:
     if cell is None:
         return UNKNOWN
     if isinstance(cell, float):
+        if column.chance:
+            return shown_confidence(cell)
         if column.percent:
             return f"{100 * cell:.0f}%"
         return decimal(cell, 4 if column.digits is None else column.digits)
     return str(cell)
+
+
+def shown_confidence(sure: float) -> str:
+    """A chance that draws gave, in per cent as people read it: never 0 or 100."""
+    return ">99.9%" if sure >= 0.9995 else "<0.1%" if sure < 0.0005 else f"{100 * sure:.1f}%"
 
 
 def decimal(value: float, digits: int = 4) -> str:
@@ -305,16 +313,11 @@ def json_text(body: Any, indent: int | None = None) -> str:
     import json
 
     text = json.dumps(body, ensure_ascii=False, indent=indent)
-    if not text.isascii() and _printable(text) != text:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
         text = json.dumps(body, indent=indent)
     return text + "\n"
-
-
-def _printable(cell: Cell) -> Cell:
-    """A text with a mark for each byte that is not UTF-8."""
-    if not isinstance(cell, str) or cell.isascii():
-        return cell
-    return cell.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 FORMATS: Mapping[str, Callable[[Sequence[Table]], str]] = {

@@ -1,54 +1,13 @@
-"""Judging in a real browser: by keyboard, through lost connections and ended sign-ins, safe from documents."""
+"""Judging in a real browser: by keyboard, on a phone, safe from documents."""
 
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
 from tests.browser.conftest import PHONE, Site, Visit, until
-from tests.judging.web import PASSWORD
-
-OFFLINE = (
-    "ERR_INTERNET_DISCONNECTED",
-    "ERR_CONNECTION_REFUSED",
-    "ERR_EMPTY_RESPONSE",
-    "ERR_CONNECTION_RESET",
-)
-
-
-def shown(page: Any) -> str:
-    """The document on the page, once there is one."""
-    until(
-        page,
-        "!['…', ''].includes(document.querySelector('#doc bdi').textContent) && !document.querySelector('#text').textContent.startsWith('Loading')",
-    )
-    return str(page.text_content("#doc bdi"))
-
-
-def press(page: Any, key: str) -> str:
-    """Press a key; returns the document that comes next."""
-    before = shown(page)
-    page.keyboard.press(key)
-    until(page, "(before) => document.querySelector('#doc bdi').textContent !== before", before)
-    return shown(page)
-
-
-def judgments(site: Site, count: int) -> list[tuple[str | None, float | None]]:
-    """Document and grade of all judgments of the log, once there are so many."""
-    deadline = time.monotonic() + 10
-    while True:
-        found = [(event.doc, event.grade) for event in site.project.store.events() if event.kind == "judge"]
-        if len(found) >= count or time.monotonic() > deadline:
-            return found
-        time.sleep(0.02)
-
-
-def unsent(page: Any) -> int:
-    return int(
-        page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('sounding:unsent:')).length")
-    )
+from tests.browser.judging_page import judgments, press, shown
 
 
 def test_keys_judge_and_bring_the_next_document(site: Site, visit: Visit) -> None:
@@ -190,119 +149,6 @@ def test_a_skipped_document_is_put_off(site: Site, visit: Visit) -> None:
     assert judgments(site, 1) == [(first, 1)]
 
 
-def test_grades_given_without_a_connection_are_sent_after_it(site: Site, visit: Visit) -> None:
-    page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
-    first = shown(page)
-    page.wait_for_timeout(200)
-    page.context.set_offline(True)
-    second = press(page, "1")
-    page.keyboard.press("0")
-    page.wait_for_selector("#notice:not([hidden])")
-    until(page, "document.querySelector('#notice').textContent.includes('2 judgments are kept')")
-    assert "waiting for the connection" in page.text_content("#notice")  # nothing is loaded to go on with
-    assert unsent(page) == 2
-    assert judgments(site, 0) == []
-    page.context.set_offline(False)
-    assert judgments(site, 2) == [(first, 1), (second, 0)]
-    until(page, "document.querySelector('#notice').hidden")
-    until(page, "Object.keys(localStorage).every((key) => !key.startsWith('sounding:unsent:'))")
-    assert shown(page) not in (first, second)
-
-
-def test_undo_without_a_connection_takes_back_what_nobody_has_heard_of(site: Site, visit: Visit) -> None:
-    page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
-    first = shown(page)
-    page.wait_for_timeout(200)
-    page.context.set_offline(True)
-    press(page, "1")
-    page.wait_for_selector("#notice:not([hidden])")
-    page.wait_for_timeout(100)
-    assert press(page, "u") == first
-    assert unsent(page) == 0
-    page.context.set_offline(False)
-    press(page, "2")
-    assert judgments(site, 1) == [(first, 2)]
-
-
-def test_a_grade_survives_a_closed_tab(site: Site, visit: Visit) -> None:
-    page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
-    first = shown(page)
-    page.wait_for_timeout(200)
-    page.context.set_offline(True)
-    press(page, "1")
-    context = page.context
-    page.close()
-    context.set_offline(False)
-    context.new_page().goto(f"{site.url}/")  # any page sends what is left
-    assert judgments(site, 1) == [(first, 1)]
-
-
-def test_a_grade_survives_a_server_that_is_stopped_and_started(site: Site, visit: Visit) -> None:
-    page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
-    first = shown(page)
-    page.wait_for_timeout(200)
-    site.stop()
-    press(page, "1")
-    page.wait_for_selector("#notice:not([hidden])")
-    site.start()
-    assert judgments(site, 1) == [(first, 1)]
-
-
-def test_an_answer_that_is_lost_makes_no_second_judgment(site: Site, visit: Visit) -> None:
-    page = visit("ann", "/judge?topic=MB001", expected=("ERR_FAILED",))
-    first = shown(page)
-    page.wait_for_timeout(200)
-
-    def lose(route: Any) -> None:
-        route.fetch()  # the server has recorded it
-        route.abort()
-
-    page.route("**/api/judge", lose, times=1)
-    press(page, "1")
-    until(page, "document.querySelector('#notice').hidden", seconds=10)
-    page.wait_for_timeout(1500)
-    assert unsent(page) == 0
-    assert judgments(site, 1) == [(first, 1)]
-
-
-def test_an_ended_sign_in_asks_for_the_password_and_sends_the_grade(site: Site, visit: Visit) -> None:
-    page = visit("ann", "/judge?topic=MB001", expected=("401",))
-    first = shown(page)
-    page.wait_for_timeout(200)
-    site.project.store.end_sign_ins(1)
-    press(page, "1")
-    page.wait_for_selector("#again[open]")
-    page.keyboard.type("12 is no password")  # digits into the dialog judge nothing
-    page.click("#again button")
-    page.wait_for_selector("#again .wrong:not([hidden])")
-    assert unsent(page) == 1
-    page.fill("#again [name=password]", PASSWORD)
-    page.click("#again button")
-    assert judgments(site, 1) == [(first, 1)]
-    page.wait_for_selector("#again:not([open])", state="attached")
-    second = shown(page)
-    press(page, "0")
-    assert judgments(site, 2) == [(first, 1), (second, 0)]
-
-
-def test_what_one_left_unsent_is_never_sent_as_somebody_else(site: Site, visit: Visit) -> None:
-    page = visit("ann", "/judge?topic=MB001", expected=("401",))
-    shown(page)
-    page.wait_for_timeout(200)
-    site.project.store.end_sign_ins(1)
-    press(page, "1")
-    page.wait_for_selector("#again[open]")
-    page.fill("#again [name=name]", "bob")
-    page.fill("#again [name=password]", PASSWORD)
-    page.click("#again button")
-    page.wait_for_url(f"{site.url}/")
-    page.goto(f"{site.url}/judge?topic=MB001")
-    shown(page)
-    page.wait_for_timeout(500)
-    assert judgments(site, 0) == []
-    assert unsent(page) == 1
-
-
 def test_a_judgment_can_be_changed_later(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001")
     first = shown(page)
@@ -409,17 +255,6 @@ def test_judging_works_on_a_phone(site: Site, visit: Visit) -> None:
     for path in ("/", "/judge?topic=MB001", "/history?topic=MB001", "/develop", "/account"):
         page.goto(site.url + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
-
-
-def test_storage_that_is_switched_off_does_not_stop_judging(site: Site, visit: Visit) -> None:
-    page = visit("ann", "/account")
-    page.add_init_script(
-        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('off'); } });"
-    )
-    page.goto(f"{site.url}/judge?topic=MB001")
-    first = shown(page)
-    press(page, "1")
-    assert judgments(site, 1) == [(first, 1)]
 
 
 def test_two_tabs_judge_different_documents_or_one_twice_the_same(site: Site, visit: Visit) -> None:

@@ -71,6 +71,31 @@ def test_a_text_survives_an_ended_sign_in(site: Site, visit: Visit) -> None:
     assert page.locator("text=Text that was not saved").count() == 0
 
 
+def test_the_author_of_a_topic_that_others_judge_is_offered_no_search(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/develop")
+    page.fill("[name=title]", "noise")
+    page.click("text=Begin a topic")
+    page.wait_for_selector("form[role=search]")
+    site.project.engine.set_status("N001", "chosen")
+    page.goto(f"{site.url}/develop/topic?id=N001&query=whales")
+    assert page.is_visible("text=others judge it")
+    assert page.locator("form[role=search], .found").count() == 0
+    assert page.input_value("[name=title]") == "noise"  # the text can be written on
+
+
+def test_a_text_that_is_typed_before_the_scripts_are_there_is_kept(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/account")
+    held: list[Any] = []
+    page.route("**/static/forms.js", lambda route: held.append(route))
+    page.goto(f"{site.url}/develop", wait_until="commit")
+    page.fill("[name=title]", "noise of ships")
+    held[0].continue_()
+    page.wait_for_load_state()
+    page.unroute("**/static/forms.js")
+    page.goto(f"{site.url}/develop")
+    assert page.input_value("[name=title]") == "noise of ships"
+
+
 def test_a_topic_saved_elsewhere_is_not_written_over_unseen(site: Site, visit: Visit) -> None:
     page = visit("ann", "/develop", expected=("409",))
     page.fill("[name=title]", "noise")

@@ -12,7 +12,9 @@ REFUSED = "would overwrite what is read; name another file"
 
 @pytest.fixture
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    monkeypatch.chdir(sampled(tmp_path / "trial", "--topics 3 --groups 2 --systems 2 --length 50 --pool-depth 10 --seed 4"))
+    monkeypatch.chdir(
+        sampled(tmp_path / "trial", "--topics 3 --groups 2 --systems 2 --length 50 --pool-depth 10 --seed 4")
+    )
     return caller(capsys)
 
 

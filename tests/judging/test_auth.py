@@ -256,6 +256,19 @@ def test_signing_in_over_the_api_needs_the_token_of_the_guest(project: Project) 
     assert now["token"] != known["token"]
 
 
+def test_the_present_password_cannot_be_guessed_at_will(project: Project) -> None:
+    add_person(project, "ann")
+    add_person(project, "bob")
+    ann = signed_in(project, "ann")
+    new = {"password": "another good one", "again": "another good one"}
+    answers = [ann.post("/account/password", present=f"wrong {n}", **new).status_code for n in range(12)]
+    assert answers == [400] * 10 + [429] * 2
+    late = ann.post("/account/password", present=PASSWORD, **new)  # nor is the right one tried any more
+    assert (late.status_code, "try again in" in late.text) == (429, True)
+    bob = signed_in(project, "bob", ann.app)  # from the same address, and not held up
+    assert bob.post("/account/password", present=PASSWORD, **new).status_code == 303
+
+
 def test_a_rate_recovers_with_time_and_forgets_who_was_quiet_longest() -> None:
     now = 0.0
     limit = RateLimit(2, 10, clock=lambda: now)

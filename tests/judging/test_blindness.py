@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from fastapi.routing import APIRoute
 from tests.judging.web import RUNS, TOPICS, Browser, add_person, signed_in
 
 from sounding.judging import api, assessor_pages, sign_in_pages
+from sounding.judging.app import FAULT, create_app
 from sounding.judging.project import Project
 from sounding.judging.settings import Order
 from sounding.judging.web import HEADERS
@@ -22,7 +24,7 @@ TELLTALE = re.compile(
 )
 MEMBERS = {
     "topic", "documents", "doc", "html", "missing", "grade", "judged", "comment", "sequence", "repeated", "title", "cannot",
-    "relevant", "left", "time", "snippet", "held", "token", "name", "account", "role", "heading", "coming", "words",
+    "relevant", "left", "time", "snippet", "held", "token", "name", "account", "lasting", "role", "heading", "coming", "words",
     "batch_left", "batch_size",
 }  # fmt: skip
 
@@ -130,6 +132,43 @@ def test_no_answer_of_the_interface_has_members_beyond_those_agreed(
             elif isinstance(value, list):
                 pending += value
     assert checked > 100
+
+
+@pytest.mark.parametrize("fault", ["content", "row"])
+def test_a_fault_of_the_server_is_told_in_words_that_name_no_run(
+    project: Project, fault: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A run that is damaged in the database, or gone from it, when the engine reads it anew."""
+    add_person(project, "ann", topics=tuple(TOPICS))
+    add_person(project, "olga", "organiser")
+    app = create_app(project)
+    ann, olga = signed_in(project, "ann", app), signed_in(project, "olga", app)
+    doc = ann.client.get("/api/next", params={"topic": "MB001"}).json()["documents"][0]["doc"]
+    with project.store._database.write() as run:
+        if fault == "row":
+            run("DELETE FROM run WHERE name = :name", name=RUNS[0])
+        else:
+            run("UPDATE run SET content = :content WHERE name = :name", content=b"\0", name=RUNS[0])
+    project.engine.add_runs({"late": {"MB001": {"d05": 1.0}}})  # so that all runs are read again
+    before = project.store.last_sequence()
+    given = {"topic": "MB001", "doc": doc, "grade": 1, "key": "key-of-a-grade"}
+    answers = [
+        ann.send("/api/judge", given),
+        ann.send("/api/skip", {name: given[name] for name in ("topic", "doc", "key")}),
+        ann.client.get("/api/next", params={"topic": "MB001"}),
+        ann.client.get("/api/topics"),
+        ann.client.get("/judge", params={"topic": "MB001"}),
+        ann.client.get("/"),
+    ]
+    for answer in answers:
+        assert answer.status_code == 500
+        assert FAULT in html.unescape(answer.text).replace("The server", "the server")
+        assert not any(name.lower() in answer.text.lower() for name in RUNS)
+        assert not TELLTALE.search(re.sub("<[^>]*>", " ", answer.text))
+    assert project.store.last_sequence() == before  # nothing was recorded, as it says
+    assert RUNS[0] in caplog.text
+    told = olga.client.get("/api/live")
+    assert (told.status_code, RUNS[0] in told.text) == (500, True)
 
 
 def test_the_next_documents_look_alike_whatever_their_order(project: Project) -> None:

@@ -5,23 +5,28 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.judging.small import begin
+from click.testing import CliRunner
+from tests.judging.small import begin, draw_runs
+from tests.judging.web import TOPICS, make_project
 
+from sounding.commands.judge import command
 from sounding.data.formats import read_qrels
+from sounding.judging.engine import Engine
 from sounding.judging.events import Selection
 from sounding.judging.exports import EXPORTS, left_out
 from sounding.judging.settings import Order
 from sounding.judging.store import Store, Submission, open_store
-from sounding.judging.verify import replayed
 
+WIDE = draw_runs(1, docs=40, length=25)
 SAMPLE = Order(policy="stratified-sample", parameters={"strata": "2:1,8:0.5"})
 
 
 def exported(store: Store, what: str, until: int | None = None) -> list[str]:
-    return list(EXPORTS[what](store, replayed(store, until), until))
+    return list(EXPORTS[what](store, until))
 
 
 def judge(store: Store, assessor: str, topic: str, doc: str, grade: float | None, key: str) -> int:
@@ -75,6 +80,107 @@ def test_strata_list_the_whole_pool_and_prels_what_was_drawn(store: Store, tmp_p
         assert len(qrels.docs) == len(lines)
 
 
+LARGE = Order(policy="stratified-sample", parameters={"strata": "3:1,20:0.3"})
+UNIFORM = Order(policy="uniform-sample", parameters={"rate": 0.4})
+
+
+def drawn_alone(folder: Path, order: Order, topic: str = "7") -> dict[str, Selection]:
+    """What the sample of a topic draws where nothing else was ever done."""
+    folder.mkdir(exist_ok=True)
+    with open_store(folder / "alone.sqlite") as alone:
+        engine = begin(alone, runs=WIDE, depth=20, order=order)
+        return {offer.doc: offer.selection for offer in engine._replay.fresh_offers(topic, 1000)}
+
+
+def judge_all(engine: Engine, assessor: str = "a", topic: str = "7") -> dict[str, float]:
+    """Judge whatever comes."""
+    grades: dict[str, float] = {}
+    while leases := engine.next(assessor, topic):
+        doc = leases[0].doc
+        grades[doc] = float(len(grades) % 3)
+        engine.judge(assessor, topic, doc, grades[doc], key=f"order {assessor} {doc}")
+    return grades
+
+
+def sampled(store: Store, topic: str = "7") -> tuple[dict[str, tuple[float, float]], dict[str, float]]:
+    """Grade and chance of every document in prels, and the grade of every one that strata call drawn."""
+    prels = [line.split() for line in exported(store, "prels")]
+    strata = [line.split() for line in exported(store, "strata")]
+    return (
+        {row[1]: (float(row[2]), float(row[4])) for row in prels if row[0] == topic},
+        {row[2]: float(row[4]) for row in strata if row[0] == topic and float(row[4]) >= 0},
+    )
+
+
+@pytest.mark.parametrize("order", [LARGE, UNIFORM], ids=lambda order: order.policy)
+@pytest.mark.parametrize("before", ["nothing", "warm-up", "free", "import", "mtc", "another sample"])
+def test_prels_and_strata_are_what_the_sample_drew_however_it_was_judged(
+    store: Store, tmp_path: Path, order: Order, before: str
+) -> None:
+    drawn = drawn_alone(tmp_path, order)
+    first = {"mtc": Order(), "another sample": Order(policy="uniform-sample", parameters={"rate": 0.6})}
+    begun = replace(order, warm_up=14) if before == "warm-up" else first.get(before, order)
+    engine = begin(store, runs=WIDE, depth=20, order=begun)
+    pool = set(engine._replay.every.docs.texts())
+    others = sorted(pool - set(drawn))[:4]
+    grades: dict[str, float] = {}
+    if before in ("free", "import"):
+        chosen = [*others, *list(drawn)[-3:]]
+        strange = Selection(policy="import", stratum=1, probability=0.9) if before == "import" else None
+        grades = {doc: 1.0 + place % 2 for place, doc in enumerate(chosen)}
+        store.judge_all(
+            Submission(assessor="b", topic="7", doc=doc, grade=grade, key=doc, selection=strange)
+            for doc, grade in grades.items()
+        )
+    if before in first:
+        for number in range(14):
+            doc = engine.next("b", "7")[0].doc
+            grades[doc] = number % 3
+            engine.judge("b", "7", doc, grades[doc], key=str(number))
+        engine.set_order("7", order)
+    engine.catch_up()
+    grades |= judge_all(engine)
+    # Something was judged that the sample does not have.
+    assert before == "nothing" or set(grades) > set(drawn)
+    prels, strata = sampled(store)
+    assert prels == {doc: (grades[doc], one.probability) for doc, one in drawn.items()}
+    assert strata == {doc: grades[doc] for doc in drawn}
+
+
+def test_a_sample_whose_order_gave_way_counts_once_all_that_it_drew_is_judged(
+    store: Store, tmp_path: Path
+) -> None:
+    drawn = drawn_alone(tmp_path, LARGE)
+    engine = begin(store, runs=WIDE, depth=20, order=LARGE)
+    for doc in list(drawn)[:-1]:
+        judge(store, "a", "7", doc, 1, doc)
+    assert set(sampled(store)[0]) == set(list(drawn)[:-1])
+    engine.set_order("7", Order())
+    assert sampled(store) == ({}, {})
+    judge(store, "a", "7", list(drawn)[-1], 1, "last")
+    judge_all(engine)
+    prels, strata = sampled(store)
+    assert set(prels) == set(strata) == set(drawn)
+    engine.set_order(None, UNIFORM)  # from here on, another sample
+    assert set(sampled(store)[0]) == set(drawn_alone(tmp_path / "other", UNIFORM))
+
+
+def test_it_is_said_how_much_of_a_sample_has_no_grade(tmp_path: Path) -> None:
+    order = Order(policy="uniform-sample", parameters={"rate": 0.5})
+    with make_project(tmp_path, topics=1, order=order) as project:
+        drawn = [offer.doc for offer in project.engine._replay.fresh_offers("MB001", 99)]
+        for place, doc in enumerate(drawn[:-3]):
+            judge(project.store, "a", "MB001", doc, None if place == 0 else 1, doc)
+        told = CliRunner().invoke(command, ["export", str(project.folder), "prels"])
+        assert len(told.stdout.splitlines()) == len(drawn) - 4
+        assert "no grade yet: 4 documents that the samples drew" in told.stderr
+        for doc in (drawn[0], *drawn[-3:]):
+            judge(project.store, "a", "MB001", doc, 0, f"again {doc}")
+        told = CliRunner().invoke(command, ["export", str(project.folder), "prels"])
+        assert len(told.stdout.splitlines()) == len(drawn)
+        assert "no grade yet" not in told.stderr
+
+
 def test_without_a_sample_there_are_neither_strata_nor_prels(store: Store) -> None:
     engine = begin(store)
     engine.judge("a", "7", engine.next("a", "7")[0].doc, 1, key="1")
@@ -90,7 +196,7 @@ def test_judgments_of_candidate_and_dropped_topics_are_exported_only_when_all_ar
         store.save_topic(topic, title="x", status=status)  # type: ignore[arg-type]
     until = store.last_sequence()
     for what, place in (("qrels", 0), ("assessors", 0), ("prels", 0), ("strata", 0)):
-        every = EXPORTS[what](store, replayed(store), until, all_topics=True)
+        every = EXPORTS[what](store, until, all_topics=True)
         assert {line.split()[place] for line in every} == {"7", "MB001", "t-é"}
         assert {line.split()[place] for line in exported(store, what)} == {"7"}
     assert left_out(store) == ["MB001", "t-é"]
@@ -120,17 +226,23 @@ def test_topics_and_searches_are_lines_of_json(store: Store) -> None:
     assert json.loads(exported(store, "searches")[0])["query"] == "検索"
 
 
-PEAK = """
-import resource, sys
-from sounding.judging.exports import qrels_lines, assessor_lines, prels_lines, log_lines
+# The most that a process of its own has taken: unlike what `getrusage` says, not what its parent had before.
+TAKEN = """
+import sys
+def taken():
+    lines = open("/proc/self/status").read().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+"""
+PEAK = f"""{TAKEN}
+from sounding.judging.exports import qrels_lines, assessor_lines, log_lines
 from sounding.judging.store import open_store
 store = open_store(sys.argv[1])
 list(zip(range(3000), log_lines(store))); list(zip(range(3000), qrels_lines(store, "first")))
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = taken()
 lines = 0
-for each in (qrels_lines(store, "majority"), assessor_lines(store), prels_lines(store, "first"), log_lines(store)):
+for each in (qrels_lines(store, "majority"), assessor_lines(store), log_lines(store)):
     lines += sum(1 for _ in each)
-print(lines, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+print(lines, taken() - before)
 """
 
 
@@ -144,5 +256,68 @@ def test_a_hundred_thousand_judgments_are_exported_in_constant_memory(place: str
         )  # fmt: skip
     done = subprocess.run([sys.executable, "-c", PEAK, place], capture_output=True, text=True, check=True)
     lines, more = map(int, done.stdout.split())
-    assert lines == 4 * count
+    assert lines == 3 * count
     assert more < 4000  # kilobytes; the rows alone would take more than 100,000
+
+
+COMMAND = f"""{TAKEN}
+from sounding.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit as ended:
+    assert not ended.code, ended.code
+print(taken())
+"""
+
+
+def peak(folder: Path, what: str) -> tuple[int, int]:
+    """Kilobytes that the command takes at most, and the lines that it writes."""
+    target = folder / f"{what}.out"
+    command = [
+        sys.executable,
+        "-c",
+        COMMAND,
+        "judge",
+        "export",
+        str(folder),
+        what,
+        "-o",
+        str(target),
+        "--quiet",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return int(done.stdout), len(target.read_bytes().splitlines())
+
+
+def test_the_command_takes_no_more_memory_for_five_times_as_many_judgments(tmp_path: Path) -> None:
+    few, many = 5_000, 25_000
+    found: dict[int, dict[str, tuple[int, int]]] = {}
+    with make_project(tmp_path, order=Order(policy="uniform-sample", parameters={"rate": 0.5})) as project:
+        store, folder = project.store, project.folder
+        drawn = {
+            topic: [offer.doc for offer in project.engine._replay.fresh_offers(topic, 99)] for topic in TOPICS
+        }
+        known = [(topic, doc) for topic, docs in drawn.items() for doc in docs]
+        kinds = ("qrels", "prels", "log", "searches")
+        for first, last in ((0, few), (few, many)):
+            store.judge_all(
+                Submission(
+                    assessor=f"a{n % 3}", topic=f"t{n % 50}", doc=f"document-{n:08}", grade=n % 3,
+                    key=str(n), comment="because " * 4,
+                )
+                for n in range(first, last)
+            )  # fmt: skip
+            store.judge_all(
+                Submission(assessor="b", topic=topic, doc=doc, grade=int(last == few), key=topic + doc)
+                for topic, doc in known
+            )
+            with store.together():
+                for n in range(first, last):
+                    store.log_search("a", "MB001", f"a query {n}", n)
+            found[last] = {what: peak(folder, what) for what in kinds}
+    for what, (kilobytes, lines) in found[many].items():
+        if what == "prels":
+            assert lines == found[few][what][1] >= len(known)
+        else:
+            assert lines >= many
+        assert kilobytes - found[few][what][0] < 3000, what  # kilobytes; 20,000 events take more than 20,000

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.judging.small import found_by, found_by_replay
 from tests.judging.web import RUNS, add_person, signed_in
 
 from sounding.calibration.holding import holds
@@ -22,7 +23,7 @@ from sounding.compare.runs import compare_runs
 from sounding.errors import DataError
 from sounding.judging import api, live
 from sounding.judging.app import create_app
-from sounding.judging.background import Prospects, Task
+from sounding.judging.background import Prospects, Refits, Task
 from sounding.judging.engine import Engine, coverage_of
 from sounding.judging.events import Event, Kind
 from sounding.judging.exports import EXPORTS
@@ -30,6 +31,7 @@ from sounding.judging.live import LiveFeed, Tally, curve_of
 from sounding.judging.messages import LiveState
 from sounding.judging.project import Project, open_project
 from sounding.judging.prospects import prospects, seconds_a_judgment
+from sounding.judging.status import status_tables
 from sounding.mtc import planning
 from sounding.policies import DEFAULT_POLICIES
 from sounding.report.mtc_tables import forecast_note
@@ -50,10 +52,16 @@ def judge(project: Project, who: str, count: int, topic: str = "MB001", seed: in
 
 
 def event(
-    number: int, kind: Kind, doc: str, grade: float | None = None, time: float = 0, who: str = "a"
+    number: int,
+    kind: Kind,
+    doc: str,
+    grade: float | None = None,
+    time: float = 0,
+    who: str = "a",
+    active: float | None = 30.0,
 ) -> Event:
     return Event(
-        sequence=number, kind=kind, time=time, topic="1", doc=doc, assessor=who, grade=grade, active=30.0
+        sequence=number, kind=kind, time=time, topic="1", doc=doc, assessor=who, grade=grade, active=active
     )
 
 
@@ -73,10 +81,139 @@ def test_the_tally_counts_what_stands() -> None:
         1,
         2,
     )  # x y z stand; x changed, w taken back
-    assert work.active == 150  # five times half a minute
+    assert (work.timed, work.active) == (5, 150)  # five times half a minute
     assert work.last_hour(4000) == 2  # at 3700 and 3800
     assert (tally.work["b"].judged, tally.work["b"].relevant) == (1, 1)
     assert tally.sequence == 8
+
+
+def test_only_judgments_with_a_time_say_how_many_there_are_in_an_hour(project: Project) -> None:
+    ann = add_person(project, "ann", topics=("MB001",))
+    judge(project, ann, 11)  # ten seconds each
+    for number in range(40, 60):
+        project.engine.judge(ann, "MB001", f"d{number:02d}", 1, key=f"no-time-{number}")
+    [person] = LiveFeed(project).current()["assessors"]
+    assert person["judged"] == len(project.store.standing())
+    assert person["per_active_hour"] == 360
+    assert seconds_a_judgment(project.store, project.store.last_sequence()) == 10
+    tally = Tally(level=1)
+    tally.follow([event(1, "judge", "x", 1, active=None), event(2, "judge", "y", 1, active=60.0)])
+    assert (tally.work["a"].timed, tally.work["a"].active) == (1, 60)
+
+
+def test_a_topic_that_no_run_has_counts_nowhere(project: Project) -> None:
+    topics = tuple(project.engine.topics())
+    ann = add_person(project, "ann", topics=topics)
+    for topic in topics:
+        judge(project, ann, 3, topic)
+    before, until = LiveFeed(project).current(), project.store.last_sequence()
+    first = next(prospects(project.store, until))
+    project.store.save_topic("apart", title="x", status="chosen")
+    for number in range(5):
+        project.engine.judge(ann, "apart", f"d{number:02d}", 2, key=f"apart-{number}")
+    after = LiveFeed(project).current()
+    second = next(prospects(project.store, project.store.last_sequence()))
+    for name in ("judged", "relevant", "runs", "topics", "ranking", "chances"):
+        assert after[name] == before[name], name
+    assert (second["judged"], second["matrix"]) == (first["judged"], first["matrix"])
+    assert [(one["id"], one["judged"]) for one in after["unused"]] == [("apart", 5)]
+
+
+def test_documents_that_wait_for_adjudication_are_not_judged_yet(project: Project) -> None:
+    project.engine.change_settings(replace(project.settings, feed="adjudicated", overlap=2))
+    ann, bob = (add_person(project, name, topics=("MB001",)) for name in ("ann", "bob"))
+    docs = [lease.doc for lease in project.engine.next(ann, "MB001", 4)]
+    for doc, one, other in zip(docs, (1, 1, 2, None), (1, 0, 1, None), strict=True):
+        project.engine.judge(ann, "MB001", doc, one, key=f"a-{doc}")
+        project.engine.judge(bob, "MB001", doc, other, key=f"b-{doc}")
+
+    def counts() -> tuple[int, int, int, int, int, int]:
+        state, until = LiveFeed(project).current(), project.store.last_sequence()
+        exported = sum(1 for _ in EXPORTS["qrels"](project.store, until))
+        judged = next(prospects(project.store, until))["judged"]
+        [topic] = [one for one in state["topics"] if one["id"] == "MB001"]
+        assert judged == topic["judged"] == state["judged"]
+        note = status_tables(project)["topics"].notes[0]
+        assert ("wait for adjudication" in note) == (state["unsettled"] > 0)
+        return (
+            state["judged"], state["cannot"], state["unsettled"], state["relevant"], exported,
+            curve_of(project.store, 40)[-1][0],
+        )  # fmt: skip
+
+    assert counts() == (2, 1, 2, 1, 1, 2)  # one agreed on, one that nobody could judge; two to be settled
+    project.engine.adjudicate(add_person(project, "olga", "organiser"), "MB001", docs[1], 0, key="settled")
+    assert counts() == (3, 1, 1, 1, 2, 3)
+    assert (
+        "3 documents judged, 1 of them could not be judged; 1 wait for adjudication"
+        in (status_tables(project)["topics"].notes[0])
+    )
+
+
+def test_it_is_said_which_judgments_the_model_knows(project: Project) -> None:
+    ann = add_person(project, "ann", topics=("MB001",))
+    for number in range(12):
+        project.engine.judge(
+            ann, "MB001", project.engine.next(ann, "MB001")[0].doc, number % 2, key=str(number)
+        )
+    state = LiveFeed(project).current()
+    assert (state["fitted"], state["fittable"]) == (0, 12)
+    assert "model fitted at 0 of 12 judgments" in status_tables(project)["runs"].notes[0]
+    assert project.engine.refit_if_due()
+    project.engine.judge(ann, "MB001", project.engine.next(ann, "MB001")[0].doc, 1, key="12")
+    assert "model fitted at 12 of 13 judgments" in status_tables(project)["runs"].notes[0]
+    assert LiveState.model_validate(LiveFeed(project).current()).fitted == 12
+
+
+def test_the_model_is_fitted_in_a_pause_and_not_at_every_judgment(project: Project) -> None:
+    ann = add_person(project, "ann", topics=("MB001",))
+
+    def judge_one(number: int) -> None:
+        doc = project.engine.next(ann, "MB001")[0].doc
+        project.engine.judge(ann, "MB001", doc, number % 2, key=str(number))
+
+    for number in range(8):
+        judge_one(number)
+    hurried, patient = Refits(project.engine, pause=1000), Refits(project.engine, pause=0)
+    hurried._refit()
+    assert project.engine.live().fitted == 8  # as many as for the first time
+    judge_one(8)
+    hurried._refit()
+    assert project.engine.live().fitted == 8  # not twice as many, and somebody judges
+    patient._refit()
+    assert project.engine.live().fitted == 9  # more than a tenth
+    known = project.store.last_sequence()
+    patient._refit()
+    assert project.store.last_sequence() == known  # nothing was judged since
+    judge_one(9)
+    patient._cheap = False
+    patient._refit()
+    assert project.engine.live().fitted == 9  # it takes too long for every pause
+    assert found_by(project.engine, project.store) == found_by_replay(project.store)
+
+
+def test_a_forecast_of_other_topics_is_withdrawn(project: Project) -> None:
+    ann = add_person(project, "ann", topics=tuple(project.engine.topics()))
+    for topic in project.engine.topics():
+        judge(project, ann, 2, topic)
+    feed = LiveFeed(project)
+    feed.current()
+    old = {"sequence": project.store.last_sequence(), "judged": 8}
+    feed.take({**old, "curve": [[0, 0.5], [4, 0.6]]})
+    state = feed.current()
+    assert state["prospects"] == old
+    assert len(state["curve"]) == 3
+    judge(project, ann, 1, "MB001", seed=1)
+    feed._made = feed._took = 0.0
+    assert feed.current()["prospects"] == old  # one more judgment makes it only older
+    project.engine.set_status("MB001", "dropped")
+    feed._made = feed._took = 0.0
+    state = feed.current()
+    assert (state["judged"], state["prospects"], len(state["curve"])) == (6, None, 1)
+    feed.take({**old, "curve": [[0, 0.5]]})  # begun before, and late
+    assert (feed.current()["prospects"], len(feed.current()["curve"])) == (None, 1)
+    new = {"sequence": project.store.last_sequence(), "judged": 6}
+    feed.take(dict(new))
+    assert feed.current()["prospects"] == new
 
 
 def test_the_page_says_what_the_engine_says(project: Project) -> None:
@@ -201,7 +338,7 @@ def test_prospects_say_what_compare_and_plan_say(project: Project) -> None:
     assert [len(one["forecast"]["needed"]) for one in (*others, last)] == [1, 2, 3, 4, 5]  # as they come
     assert last["judged"] == 24
     qrels = project.folder / "qrels.txt"
-    qrels.write_text("".join(EXPORTS["qrels"](project.store, project.engine._replay, until)))
+    qrels.write_text("".join(EXPORTS["qrels"](project.store, until)))
     runs = []
     for name in RUNS:
         runs.append(project.folder / f"{name}.txt")

@@ -15,6 +15,7 @@ from sounding.judging.events import FREE
 from sounding.judging.organiser_pages import shared_out
 from sounding.judging.project import Project, open_project
 from sounding.judging.settings import Order
+from sounding.judging.status import status_tables
 from sounding.judging.store import Standing
 
 
@@ -316,6 +317,18 @@ def test_people_are_invited_closed_and_erased(olga: Browser, project: Project) -
     assert olga.post("/organise/people/add", name="ann", role="assessor").status_code == 409
     assert olga.post("/organise/people/add", name="eve", role="root").status_code == 400
     assert olga.post("/organise/people/dance", id=1).status_code == 404
+
+
+def test_who_was_erased_gets_nothing_and_is_not_offered(olga: Browser, project: Project) -> None:
+    ann = project.store.user_by_name("ann")
+    assert ann is not None
+    before = {row["topic"]: row["assessors"] for row in status_tables(project)["topics"].rows()}
+    olga.post("/organise/people/erase", id=ann.id)
+    for act in ("link", "open", "role"):
+        assert olga.post(f"/organise/people/{act}", id=ann.id).status_code == 409
+    assert ann.pseudonym not in olga.get("/organise/topics").text
+    after = {row["topic"]: row["assessors"] for row in status_tables(project)["topics"].rows()}
+    assert (before["MB001"], after["MB001"]) == (2, 1)  # ann and bob, then bob
 
 
 def test_instructions_are_in_view_of_assessors(olga: Browser, project: Project) -> None:

@@ -26,7 +26,7 @@ from sounding.judging.prospects import grades_in_use, prospects
 from sounding.judging.settings import Order
 from sounding.judging.status import status_tables
 from sounding.judging.store import Store
-from sounding.judging.verify import replayed, verify
+from sounding.judging.verify import verify
 from sounding.mtc import Session
 from sounding.retrieved import Retrieved, read_retrieved
 
@@ -210,16 +210,18 @@ def test_the_sample_of_a_topic_does_not_change_with_the_other_topics(store: Stor
     for policy in (SAMPLED, UNIFORM, Order(policy="weighted-sample", parameters={"rate": 0.4})):
         engine = begun(store, order=policy) if not store.last_sequence() else Engine(store)
         engine.set_order(None, policy)
-        before = {topic: engine._replay.design(topic) for topic in TOPICS}
+        before = {topic: engine._replay.sample(topic) for topic in TOPICS}
         drawn = [offer.doc for offer in engine._replay.fresh_offers("7", 99)]
         assert all(before.values())
         engine.set_status("MB001", "dropped")
-        assert {topic: engine._replay.design(topic) for topic in TOPICS} == before
+        assert {topic: engine._replay.sample(topic) for topic in TOPICS} == before
         assert [offer.doc for offer in engine._replay.fresh_offers("7", 99)] == drawn
         offers = engine._replay.fresh_offers("7", 99)
-        assert [(one.selection.stratum, one.selection.probability) for one in offers] == [
-            before["7"][doc] for doc in drawn
-        ]
+        sample = before["7"]
+        assert sample is not None
+        assert {one.doc: (one.selection.stratum, one.selection.probability, True) for one in offers} == {
+            doc: one for doc, one in sample.documents.items() if one.drawn
+        }
         engine.set_status("MB001", "chosen")
 
 
@@ -308,15 +310,14 @@ def test_an_export_of_a_moment_has_the_topics_that_were_in_use_then(store: Store
     assert len(moments) == 9  # the last change was none
     for moment, topics in moments.items():
         assert unused_topics(store, moment) == set(TOPICS) - topics
-        replay = replayed(store, moment)
         for what in ("qrels", "assessors", "strata", "prels"):
-            every = list(EXPORTS[what](store, replay, moment, all_topics=True))
+            every = list(EXPORTS[what](store, moment, all_topics=True))
             chosen = [line for line in every if line.split()[0] in topics]
-            assert list(EXPORTS[what](store, replay, moment)) == chosen
+            assert list(EXPORTS[what](store, moment)) == chosen
             if what in ("qrels", "assessors"):
                 assert {line.split()[0] for line in every} == set(TOPICS)
         assert set(left_out(store, moment)) == set(TOPICS) - topics
-        versions = [json.loads(line) for line in EXPORTS["topics"](store, replay, moment)]
+        versions = [json.loads(line) for line in EXPORTS["topics"](store, moment)]
         events = [event for event in store.events(until=moment) if event.kind == "topic"]
         assert sorted((row["id"], row["version"], row["status"]) for row in versions) == sorted(
             (event.topic, event.detail["version"], event.detail["status"]) for event in events

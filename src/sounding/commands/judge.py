@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from sounding.judging.project import Project
 
 
+SAMPLES = ("strata", "prels")  # exports of what was drawn
+
+
 @click.group("judge", short_help="The judging server.")
 def command() -> None:
     """People judge what the algorithm picks, and watch the order of the runs become certain.
@@ -179,6 +182,7 @@ def serve(folder: Path, host: str, port: int) -> None:
     except ModuleNotFoundError as error:
         raise MissingPartError(str(error.name), "the judging server", "judge") from None
     with open_project(folder) as project:
+        _ = project.corpus  # where it is missing, that is said here, and not to assessors
         serve_project(project, host, port)
 
 
@@ -219,6 +223,8 @@ def import_files(folder: Path, **options: Any) -> None:
             read = import_qrels(project, source, qrels_format=options["qrels_format"])
             told = f"{source}: {plural(read.rows, 'judgment')}, {read.changed:,} new or changed"
             remark("; ".join((told, *read.remarks)), quiet=quiet)
+        if options["qrels"]:
+            project.engine.refit_if_due(quiet=True)
 
 
 @command.command("export")
@@ -241,15 +247,14 @@ def export(
     \b
     qrels      topic 0 doc grade: the grade that counts
     assessors  topic assessor doc grade: the grade of every assessor
-    strata     topic 0 doc stratum grade: of a stratified sample; -1: not drawn
+    strata     topic 0 doc stratum grade: of a sample; -1: not drawn, or no grade yet
     prels      topic doc grade method probability: of a sample
     log        every event as JSON, with how each document was chosen
     searches   every query and document opened, as JSON
     topics     every version of every topic, as JSON
     """  # noqa: D301 - click wants the control character
-    from sounding.judging.exports import EXPORTS, OF_JUDGMENTS, left_out, without_status
+    from sounding.judging.exports import EXPORTS, OF_JUDGMENTS, left_out, not_graded, without_status
     from sounding.judging.project import open_project
-    from sounding.judging.verify import replayed
     from sounding.wording import plural
 
     if until is not None and what == "searches":
@@ -259,11 +264,13 @@ def export(
     filtered = what in OF_JUDGMENTS and not all_topics
     with open_project(folder) as project:
         last = project.store.last_sequence()
-        moment = last if until is None else min(until, last)
-        replay = replayed(project.store, moment)
-        lines = write_lines(EXPORTS[what](project.store, replay, moment, all_topics=all_topics), output)
+        if until is not None and until > last:
+            raise DataError(f"--until {until}: the log ends with event {last}")
+        moment = last if until is None else until
+        lines = write_lines(EXPORTS[what](project.store, moment, all_topics=all_topics), output)
         unused = left_out(project.store, moment) if filtered else []
         unsaid = without_status(project.store, moment) if filtered else []
+        waiting = not_graded(project.store, moment, all_topics=all_topics) if what in SAMPLES else 0
     if unused:
         remark(
             f"{plural(len(unused), 'judged topic')} not in use (candidate or dropped), such as {unused[0]}:"
@@ -277,7 +284,13 @@ def export(
             quiet=quiet,
         )
     remark(f"{plural(lines, 'line')}, as of event {moment:,}", quiet=quiet or output is None)
-    if what in ("strata", "prels") and not lines:
+    if waiting:
+        remark(
+            f"no grade yet: {plural(waiting, 'document')} that the samples drew; estimates take them for not"
+            " drawn",
+            quiet=quiet,
+        )
+    if what in SAMPLES and not lines:
         remark(f"no topic is judged by a sample, so there are no {what}; see --order at init", quiet=quiet)
 
 
@@ -334,10 +347,13 @@ def backup(folder: Path, target: Path, quiet: bool) -> None:
 def verify_project(context: click.Context, folder: Path, quiet: bool) -> None:
     """Replay the log in a new process and compare: choices, next documents, confidences, exports.
 
+    The corpus must be the one that the project was made with.
+
     Exits 1, with one line for each, where anything differs.
     """
     from sounding.judging.project import open_project
     from sounding.judging.verify import verify
+    from sounding.wording import plural
 
     with open_project(folder) as project:
         total = project.store.last_sequence()
@@ -345,10 +361,11 @@ def verify_project(context: click.Context, folder: Path, quiet: bool) -> None:
             found = verify(project, progress)
     for problem in found.problems:
         click.echo(problem)
-    told = f"{found.events:,} events replayed in two processes, {found.choices:,} choices made again"
-    remark(
-        f"{told}: {f'{len(found.problems):,} differences' if found.problems else 'all the same'}", quiet=quiet
+    told = f"{found.events:,} events replayed in two processes, {found.choices:,} choices made again, " + (
+        "corpus compared" if found.corpus else "corpus not compared (what it was at first is not known)"
     )
+    outcome = plural(len(found.problems), "difference") if found.problems else "all the same"
+    remark(f"{told}: {outcome}", quiet=quiet)
     if found.problems:
         context.exit(1)
 

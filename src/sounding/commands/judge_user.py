@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +37,7 @@ project_argument = click.argument(
 @click.option("--link", is_flag=True, help="A new one-time link to set a password; the old password is void.")
 @click.option("--enable/--disable", "enable", default=None, help="Whether the user may sign in.")
 @click.option("--erase", is_flag=True, help="Forget who the user was; the judgments stay, under a pseudonym.")
+@click.option("--yes", is_flag=True, help="Erase without asking.")
 @click.option(
     "--url", default=f"http://{LOOPBACK}:{PORT}", show_default=True, help="Where the server is, for links."
 )
@@ -47,6 +50,7 @@ def user(folder: Path, name: str | None, **options: Any) -> None:
     from sounding.judging.project import open_project
     from sounding.judging.status import user_table
 
+    _refuse_contradictions(options)
     with open_project(folder) as project:
         if name is None:
             _refuse_changes(options)
@@ -56,7 +60,7 @@ def user(folder: Path, name: str | None, **options: Any) -> None:
         present = store.user_by_name(name)
         if present is None:
             if options["erase"] or options["link"] or options["enable"] is not None:
-                others = ", ".join(other.name for other in store.users()) or "nobody yet"
+                others = ", ".join(one.name for one in store.users() if not one.erased) or "nobody yet"
                 raise DataError(f"there is no user {name!r}; there are: {others}")
             _wanted_topics(store, options["topics"])
             present = store.add_user(name, options["role"] or "assessor")
@@ -65,16 +69,48 @@ def user(folder: Path, name: str | None, **options: Any) -> None:
 
 
 def _refuse_changes(options: dict[str, Any]) -> None:
-    for name in ("role", "topics", "link", "erase", "enable"):
-        if options[name]:
-            raise click.UsageError(f"--{name} is for one user; give a NAME")
+    for name, shown in _given(options):
+        if name != "yes":
+            raise click.UsageError(f"{shown} is for one user; give a NAME")
+
+
+def _given(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The options that change a user and were given: their names, and as they are written."""
+    for name in ("role", "topics", "link", "erase", "enable", "yes"):
+        if options[name] is not None and (options[name] or name == "enable"):
+            yield name, "--disable" if name == "enable" and not options[name] else f"--{name}"
+
+
+def _refuse_contradictions(options: dict[str, Any]) -> None:
+    given = dict(_given(options))
+    if "erase" in given and (
+        others := [shown for name, shown in given.items() if name not in ("erase", "yes")]
+    ):
+        raise click.UsageError(
+            f"--erase forgets the user, so that {others[0]} has nobody to change; give one"
+        )
+    if "yes" in given and "erase" not in given:
+        raise click.UsageError("--yes is for --erase")
+    if "link" in given and options["enable"] is False:
+        raise click.UsageError("--disable keeps the user out, and --link lets the user in; give one")
+
+
+def _ask_before_erasing(user: User, sure: bool) -> None:
+    if sure:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError(f"{user.name} would be forgotten for good; say that you mean it: --yes")
+    click.confirm(f"Forget for good who {user.name} is? The judgments stay", abort=True, err=True)
 
 
 def _change_user(store: Store, user: User, options: dict[str, Any]) -> None:
     from sounding.judging.project import invite
 
     quiet = options["quiet"]
+    if user.erased:
+        raise DataError(f"{user.name} is forgotten for good; add whoever it is as a new user")
     if options["erase"]:
+        _ask_before_erasing(user, options["yes"])
         gone = store.erase_user(user.id)
         remark(f"{user.name} is forgotten; the judgments stay, as those of {gone.pseudonym}", quiet=quiet)
         return

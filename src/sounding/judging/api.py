@@ -11,6 +11,8 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
+from sounding.errors import DataError
+from sounding.judging.access import earlier_topic, find_own, own_topic
 from sounding.judging.auth import RefusedError, too_soon
 from sounding.judging.documents import Presented, presented
 from sounding.judging.exports import EXPORTS
@@ -33,7 +35,6 @@ from sounding.judging.messages import (
     Work,
 )
 from sounding.judging.project import digest_of
-from sounding.judging.replay import Replay
 from sounding.judging.store import Lease, Receipt, Standing, Topic, User
 from sounding.judging.web import (
     Asking,
@@ -52,6 +53,7 @@ from sounding.judging.web import (
 STREAM_SECONDS = 1.0  # between two looks at the log
 BEAT_SECONDS = 15.0  # between two signs of life, when it is checked that the sign-in still holds
 MOST_FOUND = 50
+NO_MORE = Coming(left=0, batch_left=0, batch_size=0, words="no longer among your topics")
 
 
 JSON_LINES = ("log", "searches", "topics")  # exports that are
@@ -65,18 +67,20 @@ def _problems(*codes: int) -> dict[int | str, dict[str, Any]]:
     return {code: {"model": Problem} for code in codes}
 
 
-signing = APIRouter(prefix="/api", tags=["sign-in"], responses=_problems(400, 401, 403, 413, 422, 429, 503))
+signing = APIRouter(
+    prefix="/api", tags=["sign-in"], responses=_problems(400, 401, 403, 413, 422, 429, 500, 503)
+)
 judging = APIRouter(
     prefix="/api",
     tags=["assessors"],
     dependencies=[Depends(assessor), Depends(from_our_page)],
-    responses=_problems(400, 401, 403, 404, 409, 413, 422, 429, 503),
+    responses=_problems(400, 401, 403, 404, 409, 413, 422, 429, 500, 503),
 )
 watching = APIRouter(
     prefix="/api",
     tags=["organisers"],
     dependencies=[Depends(organiser), Depends(from_our_page)],
-    responses=_problems(400, 401, 403, 404, 422, 503),
+    responses=_problems(400, 401, 403, 404, 422, 500, 503),
 )
 
 Assessor = Annotated[User, Depends(assessor)]
@@ -87,7 +91,7 @@ TopicId = Annotated[Id, Query(description="one of your topics")]
 
 
 @signing.get("/token")
-def token(request: Request, response: Response, asking: Asking) -> Identity:
+def token(request: Request, response: Response, here: Here, asking: Asking) -> Identity:
     """Who is asking, and the token that requests which change something must carry."""
     keep_guest(request, response)
     known = asking.user
@@ -95,6 +99,7 @@ def token(request: Request, response: Response, asking: Asking) -> Identity:
         token=asking.token,
         name=None if known is None else known.name,
         account=None if known is None else known.pseudonym,
+        lasting=here.lasting(known),
         role=None if known is None else known.role,
     )
 
@@ -146,14 +151,14 @@ def progress_of(here: Context, who: User) -> list[TopicProgress]:
             coming=coming(here, who, topic),
         )
         for topic in project.store.topics_of(who.pseudonym)
-        if topic.status != "dropped"
+        if not topic.dropped
     ]  # fmt: skip
 
 
 def coming(here: Context, who: User, topic: Topic) -> Coming:
     """What is still to come for an assessor in a topic."""
     ahead = here.project.engine.ahead(who.pseudonym, topic.id)
-    if topic.status == "candidate":
+    if topic.candidate:
         words = "not chosen for judging yet"
     elif ahead.left == 0:
         words = "nothing left for you"
@@ -162,18 +167,6 @@ def coming(here: Context, who: User, topic: Topic) -> Coming:
         after = "more follow while they help" if ahead.left is None else f"{ahead.left:,} left"
         words = f"{batch}, {after}{' in all' * (ahead.left is not None)}" if batch else after
     return Coming(left=ahead.left, batch_left=ahead.batch_left, batch_size=ahead.batch_size, words=words)
-
-
-def own_topic(here: Context, who: User, topic: str) -> Topic:
-    """A topic that an assessor judges or develops; others are refused as if they were not there."""
-    store = here.project.store
-    for one in store.topics_of(who.pseudonym):
-        if one.id == topic and one.status != "dropped":
-            return one
-    developed = store.topic(topic)
-    if developed is None or store.topic_versions(topic)[0].author != who.pseudonym:
-        raise RefusedError(404, "there is no such topic among yours")
-    return developed
 
 
 @judging.get("/next")
@@ -185,7 +178,7 @@ def next_documents(
     have: Annotated[list[Id], Query(max_length=10)] = [],  # noqa: B006 - FastAPI copies it
 ) -> Work:
     """The documents of a topic that you are to judge, the first one first."""
-    asked = own_topic(here, who, topic)
+    asked = own_topic(here.project.store, who, topic)
     leases = here.project.engine.next(who.pseudonym, topic, count)
     return Work(topic=topic, documents=_texts(here, asked, leases, have), coming=coming(here, who, asked))
 
@@ -195,7 +188,7 @@ def document(
     here: Here, who: Assessor, topic: TopicId, doc: Id, query: Annotated[str, Query(max_length=1000)] = ""
 ) -> ShownDocument:
     """One document, as you judged it; with a query, noted as opened from its results."""
-    asked = own_topic(here, who, topic)
+    asked = own_topic(here.project.store, who, topic)
     existing(here, who, topic, doc)
     if query:
         here.project.store.log_opening(who.pseudonym, topic, query, doc)
@@ -204,13 +197,20 @@ def document(
 
 @judging.post("/judge")
 def judge(given: Grading, here: Here, who: Assessor) -> Recorded:
-    """Record a grade, or the change of one; when this answers, it is on the disk."""
-    return _recorded(here, who, given, given.doc, lambda: _graded(here, who, given))
+    """Record a grade, or the change of one; when this answers, it is on the disk.
+
+    One that comes in after its topic was dropped or given to others is recorded as well.
+    """
+    return _recorded(here, who, given, given.doc, lambda: _graded(here, who, given), late=True)
 
 
 def _graded(here: Context, who: User, given: Grading) -> Receipt:
     if given.grade is not None and here.project.corpus.document(given.doc) is None:
         raise RefusedError(400, "the text is missing, so there is no grade; say that it cannot be judged")
+    try:
+        here.project.settings.check_grade(given.grade)
+    except DataError as error:
+        raise RefusedError(400, str(error)) from None
     return here.project.engine.judge(
         who.pseudonym, given.topic, given.doc, given.grade, key=given.key, comment=given.comment,
         active=given.active, away=given.away,
@@ -233,7 +233,7 @@ def undo(given: Withdrawal, here: Here, who: Assessor) -> Recorded:
     comments = {one.doc: one.comment for one in before}
     recorded = _recorded(
         here, who, given, None,
-        lambda: here.project.engine.withdraw(who.pseudonym, given.topic, given.doc, key=given.key),
+        lambda: here.project.engine.withdraw(who.pseudonym, given.topic, given.doc, key=given.key), late=True,
     )  # fmt: skip
     for one in recorded.documents:
         if one.doc == recorded.doc:
@@ -251,7 +251,7 @@ def at_work(here: Here, who: Assessor) -> Leases:
 @judging.get("/judgments")
 def judgments(here: Here, who: Assessor, topic: TopicId) -> list[Judgment]:
     """Your judgments of a topic that stand, the newest first."""
-    own_topic(here, who, topic)
+    own_topic(here.project.store, who, topic)
     return [
         Judgment(topic=one.topic, doc=one.doc, grade=one.grade, comment=one.comment, time=one.time)
         for one in reversed(here.project.store.standing(topic=topic, assessor=who.pseudonym))
@@ -263,7 +263,7 @@ def search(
     here: Here, who: Assessor, topic: TopicId, query: Annotated[str, Query(min_length=1, max_length=1000)]
 ) -> list[Found]:
     """The documents that fit a query best, 50 at most; the query is noted."""
-    own_topic(here, who, topic)
+    own_topic(here.project.store, who, topic)
     return searched(here, who, topic, query)[0]
 
 
@@ -285,10 +285,11 @@ def words_of(topic: Topic) -> str:
 
 
 def existing(here: Context, who: User, topic: str, doc: str) -> None:
-    """Refuse a document that is neither in the corpus nor at hand."""
+    """Refuse a document that is neither in the corpus nor at hand, and that no run has."""
     if here.project.corpus.document(doc) is None:
         leases = here.project.store.leases(assessor=who.pseudonym, topic=topic)
-        if doc not in [lease.doc for lease in leases] and _standing(here, who, topic, doc) is None:
+        held = doc in [lease.doc for lease in leases] or _standing(here, who, topic, doc) is not None
+        if not held and not here.project.engine.brings(topic, doc):
             raise RefusedError(404, "there is no such document")
 
 
@@ -319,16 +320,30 @@ def _recorded(
     given: Grading | Skipping | Withdrawal,
     doc: str | None,
     act: Callable[[], Receipt | None],
+    *,
+    late: bool = False,
 ) -> Recorded:
-    """Do something about a topic of one's own, and a document that exists where one is named."""
-    topic = own_topic(here, who, given.topic)
+    """Do something about a topic of one's own, and a document that exists where one is named.
+
+    `late`: it may also be a topic that was dropped or given to others since; no more of it is at hand then.
+    """
+    store, engine = here.project.store, here.project.engine
+    own = find_own(store, who, given.topic) if late else own_topic(store, who, given.topic)
+    topic = earlier_topic(store, who, given.topic) if own is None else own
     if doc is not None:
         existing(here, who, topic.id, doc)
-    receipt, leases = here.project.engine.and_next(act, who.pseudonym, topic.id, given.count)
+
+    def act_and_let_go() -> Receipt | None:
+        receipt = act()
+        store.release(who.pseudonym, topic.id)  # else what is taken back would be at hand again
+        return receipt
+
+    doing, count = (act_and_let_go, 0) if own is None else (act, given.count)
+    receipt, leases = engine.and_next(doing, who.pseudonym, topic.id, count)
     return Recorded(
         topic=topic.id,
         documents=_texts(here, topic, leases, given.have),
-        coming=coming(here, who, topic),
+        coming=NO_MORE if own is None else coming(here, who, topic),
         sequence=0 if receipt is None else receipt.event.sequence,
         repeated=receipt is not None and receipt.repeated,
         doc=None if receipt is None else receipt.event.doc,
@@ -379,12 +394,10 @@ def export(
     if name not in EXPORTS:
         raise RefusedError(404, f"there is no such export; there are: {', '.join(EXPORTS)}")
     store = here.project.store
-    replay = Replay(store.run)
     until = store.last_sequence()
-    replay.follow(store.events(until=until))
     file = f"{name}.{'jsonl' if name in JSON_LINES else 'txt'}"
     return StreamingResponse(
-        _in_blocks(EXPORTS[name](store, replay, until, all_topics=all_topics)),
+        _in_blocks(EXPORTS[name](store, until, all_topics=all_topics)),
         media_type="text/plain; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{file}"'},
     )

@@ -20,11 +20,12 @@ from starlette.exceptions import HTTPException
 from sounding.errors import DataError, SoundingError
 from sounding.judging import api, assessor_pages, organiser_pages, sign_in_pages
 from sounding.judging.auth import Door, RefusedError
-from sounding.judging.background import Prospects, refits
+from sounding.judging.background import Prospects, Refits
 from sounding.judging.live import LiveFeed
 from sounding.judging.project import Project
+from sounding.judging.records import DamagedError
 from sounding.judging.store import ConflictError, StoreError
-from sounding.judging.web import FOLDER, Context, Shell, refusal
+from sounding.judging.web import FOLDER, Context, Shell, refusal, visitor
 
 log = logging.getLogger("sounding.judging")
 
@@ -33,11 +34,13 @@ ROUTERS = (
     assessor_pages.router, organiser_pages.router,
 )  # fmt: skip
 
+FAULT = "the server met a fault of its own and recorded nothing; send it again later, and tell an organiser"
+
 
 def create_app(project: Project) -> FastAPI:
     """The judging server of a project, as an ASGI application."""
     feed = LiveFeed(project)
-    tasks = (refits(project.engine), Prospects(project, feed))
+    tasks = (Refits(project.engine), Prospects(project, feed))
 
     @asynccontextmanager
     async def running(_: FastAPI) -> AsyncIterator[None]:
@@ -71,9 +74,21 @@ def _refused(request: Request, error: Exception) -> Response:
     elif isinstance(error, StoreError):
         log.error("%s", error)
         return refusal(request, 503, "the server cannot store or read anything now; send it again later")
+    elif _is_organiser(request):
+        status = 500 if isinstance(error, DamagedError) else 400
     else:
-        status = 400
+        # What the others send is checked before anything is done with it: this is no fault of theirs, and
+        # its text may name runs.
+        log.error("%s: %s", request.url.path, error)
+        return refusal(request, 500, FAULT)
+    if status == 500:
+        log.error("%s: %s", request.url.path, error)
     return refusal(request, status, str(error), headers)
+
+
+def _is_organiser(request: Request) -> bool:
+    user = visitor(request).user
+    return user is not None and user.role == "organiser"
 
 
 def _malformed(request: Request, error: Exception) -> Response:

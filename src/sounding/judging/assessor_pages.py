@@ -10,7 +10,8 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 from markupsafe import Markup
 
-from sounding.judging.api import Assessor, coming, existing, own_topic, progress_of, searched
+from sounding.judging.access import find_own, own_topic, written_topic
+from sounding.judging.api import Assessor, coming, existing, progress_of, searched
 from sounding.judging.auth import RefusedError
 from sounding.judging.documents import marked
 from sounding.judging.store import Topic, User
@@ -42,7 +43,7 @@ def judge_page(
     request: Request, here: Here, who: Assessor, topic: TopicId, doc: TopicId = "", query: Words = ""
 ) -> Response:
     """Judging, one document after the other; or one document that is named."""
-    asked = own_topic(here, who, topic)
+    asked = own_topic(here.project.store, who, topic)
     if doc:
         existing(here, who, topic, doc)
     store, name = here.project.store, quote(topic, safe="")
@@ -57,7 +58,7 @@ def judge_page(
 @router.get("/history")
 def history(request: Request, here: Here, who: Assessor, topic: TopicId) -> Response:
     """What I judged, the newest first."""
-    asked = own_topic(here, who, topic)
+    asked = own_topic(here.project.store, who, topic)
     judgments = here.project.store.standing(topic=topic, assessor=who.pseudonym)[::-1]
     labels = {grade.value: grade.label for grade in here.project.settings.scale}
     corpus = here.project.corpus
@@ -68,9 +69,7 @@ def history(request: Request, here: Here, who: Assessor, topic: TopicId) -> Resp
 @router.get("/develop")
 def develop(request: Request, here: Here, who: Assessor) -> Response:
     """The topics that I write."""
-    store = here.project.store
-    mine = [topic for topic in store.topics() if store.topic_versions(topic.id)[0].author == who.pseudonym]
-    return page(request, "develop.html", topics=mine)
+    return page(request, "develop.html", topics=here.project.store.topics_by(who.pseudonym))
 
 
 @router.post("/develop")
@@ -91,13 +90,13 @@ def begin_topic(here: Here, who: Assessor, given: Given) -> Response:
 @router.get("/develop/topic")
 def topic_page(request: Request, here: Here, who: Assessor, id: TopicId, query: Words = "") -> Response:  # noqa: A002
     """One topic: its text, its versions, and a search over the corpus."""
-    return _topic_page(request, here, who, _written_by(here, who, id), query.strip())
+    return _topic_page(request, here, who, written_topic(here.project.store, who, id), query.strip())
 
 
 @router.post("/develop/topic")
 def save_topic(request: Request, here: Here, who: Assessor, given: Given) -> Response:
     """A new version of a topic; one that was made meanwhile is not written over unseen."""
-    topic = _written_by(here, who, given.text("id", most=500))
+    topic = written_topic(here.project.store, who, given.text("id", most=500))
     title, query = given.text("title", most=500).strip(), given.text("query", most=1000)
     if not title:
         raise RefusedError(400, "a topic without a title; give it one")
@@ -117,15 +116,6 @@ def save_topic(request: Request, here: Here, who: Assessor, given: Given) -> Res
     return went_to(f"/develop/topic?id={quote(topic.id, safe='')}&query={quote(query, safe='')}&said=saved")
 
 
-def _written_by(here: Context, who: User, topic: str) -> Topic:
-    """A topic that this assessor began."""
-    store = here.project.store
-    versions = store.topic_versions(topic)
-    if not versions or versions[0].author != who.pseudonym:
-        raise RefusedError(404, "there is no such topic among those that you write")
-    return versions[-1]
-
-
 def _topic_page(
     request: Request,
     here: Context,
@@ -140,10 +130,11 @@ def _topic_page(
     judged = store.standing(topic=topic.id, assessor=who.pseudonym)
     level = here.project.settings.level
     relevant = sum(one.grade is not None and one.grade >= level for one in judged)
-    found, more = searched(here, who, topic.id, query) if query else ([], False)
+    may_search = find_own(store, who, topic.id) is not None
+    found, more = searched(here, who, topic.id, query) if query and may_search else ([], False)
     return page(
         request, "develop_topic.html", status=status, topic=topic, query=query, changed=changed,
-        versions=store.topic_versions(topic.id), looked=len(judged),
+        versions=store.topic_versions(topic.id), looked=len(judged), may_search=may_search,
         relevant=relevant,
         grades={one.doc: one.grade for one in judged}, advice=advice(topic.estimate, relevant),
         instructions=_instructions(here),

@@ -127,6 +127,15 @@ class Door:
         self._by_address = RateLimit(100, 300)
         self._by_name = RateLimit(200, 3600)
 
+    def confirm(self, user: User, password: str, address: str) -> None:
+        """Have a user who is signed in say the password again; a wrong one is refused, at the same rate."""
+        waits = [self._by_both.wait((user.id, address)), self._by_name.wait(user.id)]
+        if max(waits) > 0:
+            raise too_soon("too many attempts", max(waits))
+        if not is_password(user.password_hash, password):
+            raise RefusedError(400, "the present password is wrong")
+        self._by_both.forgive((user.id, address))
+
     def sign_in(self, name: str, password: str, address: str, browser: str) -> tuple[User, str]:
         """The user with this name and password, and the secret of a new cookie."""
         folded = name.strip().casefold()[:200]

@@ -19,6 +19,7 @@ log = logging.getLogger("sounding.judging")
 
 LOOKING = 5.0  # seconds after which nobody is thought to look at the live page any more
 REST = 10.0  # times as long as the last prospects took pass before the next ones: judging comes first
+CHEAP = 2.0  # seconds that a fit may take at most for the model to be fitted in every pause
 
 
 class Task:
@@ -45,11 +46,27 @@ class Task:
                 self._work()
             except SoundingError as error:
                 log.warning("%s: not now: %s", self._thread.name, error)
+            except Exception:  # a fault of ours; the next time may go well, and judging goes on meanwhile
+                log.exception("%s: failed", self._thread.name)
 
 
-def refits(engine: Engine, seconds: float = 2.0) -> Task:
-    """Fits of the model of relevance when judgments have doubled."""
-    return Task("refit of the model", engine.refit_if_due, seconds)
+class Refits(Task):
+    """Fits of the model of relevance when judgments have doubled, or some were made and nobody judges."""
+
+    def __init__(self, engine: Engine, seconds: float = 2.0, pause: float = 5.0) -> None:
+        super().__init__("refit of the model", self._refit, seconds)
+        self._engine = engine
+        self._pause = pause  # seconds without an event after which nobody is thought to judge
+        self._last, self._since = -1, 0.0  # the last event, and when it was first seen here
+        self._cheap = True  # whether a fit takes so little that there may be one in every pause
+
+    def _refit(self) -> None:
+        begun, last = time.monotonic(), self._engine.catch_up()
+        if last != self._last:
+            self._last, self._since = last, begun
+        quiet = self._cheap and begun - self._since >= self._pause
+        if self._engine.refit_if_due(quiet=quiet):
+            self._cheap = time.monotonic() - begun < CHEAP
 
 
 class Prospects(Task):
@@ -88,7 +105,6 @@ class Prospects(Task):
             assert child.stdout is not None  # noqa: S101 - it is a pipe
             for line in child.stdout:
                 found = json.loads(line)
-                self._feed.earlier = found.pop("curve", self._feed.earlier)
-                self._feed.prospects = found
+                self._feed.take(found)
         self._child = None
         self._next = time.monotonic() + REST * (time.monotonic() - begun)

@@ -6,11 +6,12 @@ error, what it did is on the disk. A failure leaves nothing behind.
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 BUSY_SECONDS = 5.0  # that a writer waits for another process
+MOST_SECONDS = 60.0  # that PostgreSQL may take for one statement
 POSTGRESQL = ("postgresql", "postgres")
 
 
@@ -89,6 +91,7 @@ class SqliteDatabase:
     def __init__(self, path: Path) -> None:
         self.place = str(path)
         self._lock = threading.RLock()
+        _keep_private(path)
         with self._explained():
             self._connection = sqlite3.connect(
                 path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -172,8 +175,7 @@ class PostgresDatabase:
         self.place = shown_url(url)
         self._lock = threading.RLock()
         self._inside = False  # a transaction
-        with self._explained():
-            self._connection = self._connected()
+        self._connection = self._connected()
 
     @contextmanager
     def write(self) -> Iterator[Statements]:
@@ -239,9 +241,18 @@ class PostgresDatabase:
     def _connected(self) -> psycopg.Connection[dict[str, Any]]:
         from psycopg.rows import dict_row
 
-        connection = self._psycopg.connect(self._url, autocommit=True, row_factory=dict_row)
+        try:
+            connection = self._psycopg.connect(self._url, autocommit=True, row_factory=dict_row)
+        except self._psycopg.Error as error:
+            said = " ".join(str(error).split())
+            raise StoreError(
+                f"{self.place}: the database cannot be reached ({said}); nothing was recorded"
+            ) from error
         connection.execute("SET synchronous_commit = on")
         connection.execute("SET client_min_messages = warning")
+        # Threads share the connection: a lock that stays, or a statement without end, would hold up them all.
+        connection.execute(f"SET lock_timeout = {round(1000 * BUSY_SECONDS)}")
+        connection.execute(f"SET statement_timeout = {round(1000 * MOST_SECONDS)}")
         return connection
 
     @contextmanager
@@ -266,6 +277,15 @@ class _PostgresStatements:
 
     def many(self, statement: str, rows: Sequence[Row]) -> None:
         self.connection.cursor().executemany(in_psycopg(statement).encode(), rows)
+
+
+def _keep_private(path: Path) -> None:
+    """Make a new file that its owner alone can read: hashes of passwords are kept in it.
+
+    SQLite gives its journals the same rights. A file that is there keeps those it has.
+    """
+    with suppress(OSError):  # there is one, or SQLite will explain
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def storable(text: str, what: str) -> str:

@@ -6,6 +6,7 @@ all others are.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -17,16 +18,19 @@ import numpy as np
 
 from sounding.arrays import NDArray
 from sounding.errors import DataError
+from sounding.judging.plan import run_content
 from sounding.judging.records import Ahead
-from sounding.judging.replay import Replay, run_content
+from sounding.judging.replay import Replay
 from sounding.judging.search import Corpus
 from sounding.judging.settings import Order, Settings
 from sounding.judging.store import Lease, Receipt, Store, Submission, Topic, TopicStatus
-from sounding.mtc import Confidence
+from sounding.mtc import Confidence, Session
+from sounding.mtc.fits import FIRST_REFIT
 from sounding.policies import DEFAULT_POLICIES
 from sounding.retrieved import read_retrieved
 from sounding.workers import Progress
 
+QUIET_GROWTH = 1.1  # times as many judgments as the model knows, from which on it is fitted in a pause
 DEPTHS = (5, 10, 20, 50, 100, 200, 500)  # down to which it is told how much of a run is graded
 
 
@@ -41,14 +45,17 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Live:
-    """How sure the ranking is, over topics in use, and the last event that this knows of."""
+    """How sure the ranking is, over topics in use that some run has, and the last event known to this."""
 
     sequence: int
-    judged: int  # documents that anybody judged
+    judged: int  # documents that anybody judged, and that are settled
     relevant: int  # among them
-    cannot: int  # among them: nobody could, or not settled
+    cannot: int  # among them: nobody could
+    unsettled: int  # documents besides that wait for an organiser, since assessors differ
     topics: dict[str, tuple[int, int, int]]  # judged, relevant, left
-    unused: dict[str, int]  # documents judged for topics that are not in use
+    unused: dict[str, int]  # documents judged for topics that are not in use, or that no run has
+    fitted: int  # judgments that the model of relevance was fitted to
+    fittable: int  # judgments that it could be fitted to by now
     confidence: Confidence
     coverage: Coverage
     joined: tuple[int, ...]  # (run,) documents that were judged when it came, of topics in use now
@@ -260,6 +267,14 @@ class Engine:
         with self._lock:
             return self._replay.every.topics if self._replay.runs else ()
 
+    def brings(self, topic: str, doc: str) -> bool:
+        """Whether some run has a document for a topic."""
+        with self._lock:
+            if not self._replay.runs or topic not in self._replay.every.topics:
+                return False
+            every = self._replay.every
+        return doc in every.of_topics([every.topics.index(topic)]).docs.texts()
+
     def lost(self, corpus: Corpus, runs: Collection[str] | None = None) -> list[tuple[str, str]]:
         """(topic, doc) that runs (None: any) retrieved and the corpus does not have: nobody can read them."""
         with self._lock:
@@ -288,16 +303,17 @@ class Engine:
             work = live_work(self._replay)
         return work()
 
-    def refit_if_due(self) -> bool:
+    def refit_if_due(self, *, quiet: bool = False) -> bool:
         """Fit the model of relevance anew if judgments have doubled; for a thread in the background.
 
+        Where nobody judges just now (`quiet`), a tenth more is enough: a log of any length has few fits.
         Both the beginning and the end are events, so that every process and every replay uses the same
         fit from the same judgment on.
         """
         with self._fitting:
             with self._lock:
                 self.catch_up()
-                if not self._replay.ready or not self._replay.session.refit_due():
+                if not self._replay.ready or not _is_due(self._replay.session, quiet):
                     return False
                 asked = self._store.append("fit", detail={"process": uuid4().hex}).event.sequence
                 self.catch_up()
@@ -312,35 +328,42 @@ class Engine:
         return True
 
 
+def _is_due(session: Session, quiet: bool) -> bool:
+    enough = max(FIRST_REFIT, math.ceil(QUIET_GROWTH * session.version))
+    return session.refit_due() or (quiet and session.learns and session.judgments >= enough)
+
+
 def live_work(replay: Replay) -> Callable[[], Live]:
     """Work that finds how sure the ranking is where a replay stands now; it may run in another thread."""
     level = replay.settings.level
-    judged: dict[str, list[float | None]] = {}
+    judged: dict[str, list[float | None]] = {topic: [] for topic in replay.retrieved.topics}
     unused: Counter[str] = Counter()
-    for (topic, _), verdict in replay.verdicts.items():
-        if replay.in_use(topic):
-            judged.setdefault(topic, []).append(verdict.grade)
-        else:
+    unsettled = 0
+    for (topic, doc), verdict in replay.verdicts.items():
+        if topic not in judged:
             unused[topic] += 1
+        elif replay.unsettled((topic, doc)):
+            unsettled += 1
+        else:
+            judged[topic].append(verdict.grade)
     relevant = {
         topic: sum(grade is not None and grade >= level for grade in grades)
         for topic, grades in judged.items()
     }
     every = [grade for grades in judged.values() for grade in grades]
-    topics = {
-        topic: (len(judged.get(topic, ())), relevant.get(topic, 0), replay.left(topic))
-        for topic in sorted({*replay.retrieved.topics, *judged})
-    }
+    topics = {topic: (len(judged[topic]), relevant[topic], replay.left(topic)) for topic in sorted(judged)}
     sequence, lists, graded = replay.sequence, replay.retrieved.lists, replay.graded()
     joined = tuple(
-        sum(count for topic, count in replay.joined[run].items() if replay.in_use(topic))
+        sum(count for topic, count in replay.joined[run].items() if topic in judged)
         for run in replay.retrieved.runs
     )
-    confidence = replay.session.drawing()
+    confidence, session = replay.session.drawing(), replay.session
+    fitted, fittable = session.version, session.judgments
     return lambda: Live(
         sequence=sequence, judged=len(every), relevant=sum(relevant.values()),
-        cannot=sum(grade is None for grade in every), topics=topics, unused=unused,
-        confidence=confidence(), coverage=coverage_of(lists, graded), joined=joined,
+        cannot=sum(grade is None for grade in every), unsettled=unsettled, topics=topics, unused=unused,
+        fitted=fitted, fittable=fittable, confidence=confidence(),
+        coverage=coverage_of(lists, graded), joined=joined,
     )  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """What judging came to, line by line, in memory that does not grow: qrels, strata, prels, the whole log.
 
+Nothing is replayed for them: qrels follow from what was judged, samples from the plan of judging beside it.
 Every export is that of one moment: up to a sequence number, whatever is judged meanwhile. Judgments are
 those of topics in use at that moment, unless all are asked for: what is exported is what the project's
 figures rest on.
@@ -13,10 +14,8 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
-from sounding.judging.audit import POLICY as AUDIT
-from sounding.judging.events import Selection
+from sounding.judging.plan import Plan, Sampled
 from sounding.judging.records import IN_USE
-from sounding.judging.replay import Replay
 from sounding.judging.settings import Feed
 from sounding.judging.store import Store
 from sounding.judging.verdicts import Opinions, opinions_of
@@ -26,22 +25,27 @@ SAMPLED = 1  # the method of prels whose documents were drawn with a known chanc
 Lines = Iterator[str]
 
 
-class Judged(NamedTuple):
-    """A document that counts as judged, its grade, and how it was chosen."""
+class Graded(NamedTuple):
+    """The sample of a topic, and what those of its documents that were drawn and judged count as."""
 
     topic: str
-    doc: str
-    grade: float
-    selection: Selection | None
+    documents: dict[str, Sampled]
+    grades: dict[str, float | None]  # None: nobody could, or not settled
 
 
 class Export(Protocol):
-    """A way to write what was judged until an event; of topics in use, or of all."""
+    """A way to write what was judged until an event (None: now); of topics in use, or of all."""
 
-    def __call__(
-        self, store: Store, replay: Replay, until: int | None, /, *, all_topics: bool = False
-    ) -> Lines:
+    def __call__(self, store: Store, until: int | None, /, *, all_topics: bool = False) -> Lines:
         """The lines."""
+
+
+def plan_of(store: Store, until: int | None = None) -> Plan:
+    """What was to be judged, and in which order, after an event (None: now)."""
+    plan = Plan(store.run)
+    for event in store.plan_events(store.last_sequence() if until is None else until):
+        plan.take(event)
+    return plan
 
 
 def unused_topics(store: Store, until: int | None = None) -> set[str]:
@@ -72,8 +76,10 @@ def without_status(store: Store, until: int) -> list[str]:
 
 def qrels_lines(store: Store, feed: Feed, until: int | None = None, *, all_topics: bool = False) -> Lines:
     """TREC's four columns, by topic and document; what could not be judged is not there."""
-    for judged in _judged(store, feed, until, all_topics):
-        yield f"{judged.topic} 0 {judged.doc} {_number(judged.grade)}\n"
+    for topic, doc, opinions in _pairs(store, until, all_topics):
+        grade = opinions.verdict(feed).grade
+        if grade is not None:
+            yield f"{topic} 0 {doc} {_number(grade)}\n"
 
 
 def assessor_lines(store: Store, until: int | None = None, *, all_topics: bool = False) -> Lines:
@@ -84,38 +90,64 @@ def assessor_lines(store: Store, until: int | None = None, *, all_topics: bool =
                 yield f"{topic} {assessor} {doc} {_number(grade)}\n"
 
 
-def prels_lines(store: Store, feed: Feed, until: int | None = None, *, all_topics: bool = False) -> Lines:
-    """Topic, document, grade, method and the chance of having been chosen.
+def prels_lines(store: Store, until: int | None = None, *, all_topics: bool = False) -> Lines:
+    """Topic, document, grade, method and the chance of having been drawn, by topic and document.
 
-    Only documents of a sample are there: for others no chance is known.
+    Only documents that a sample drew are there, however they came to be judged: for others no chance is
+    known.
     """
-    for judged in _judged(store, feed, until, all_topics):
-        chosen = judged.selection
-        # An audit draws from what is judged, and not from the pool: its chance says nothing here.
-        if chosen is not None and chosen.probability is not None and chosen.policy != AUDIT:
-            chance = chosen.probability
-            yield f"{judged.topic} {judged.doc} {_number(judged.grade)} {SAMPLED} {chance!r}\n"
+    for one in samples(store, until, all_topics=all_topics):
+        for doc in sorted(one.grades, key=_bytes):
+            grade = one.grades[doc]
+            if grade is not None:
+                yield f"{one.topic} {doc} {_number(grade)} {SAMPLED} {one.documents[doc].chance!r}\n"
 
 
-def strata_lines(
-    store: Store, replay: Replay, until: int | None = None, *, all_topics: bool = False
-) -> Lines:
+def strata_lines(store: Store, until: int | None = None, *, all_topics: bool = False) -> Lines:
     """Topic, 0, document, stratum and grade; -1: the document is in the pool and was not drawn or judged.
 
-    Only topics whose order is a stratified sample are there.
+    Only topics that have a stratified sample are there.
     """
-    if not replay.runs:
+    for one in samples(store, until, all_topics=all_topics):
+        for doc, (stratum, _, _) in one.documents.items():
+            if stratum is not None:
+                grade = one.grades.get(doc)
+                yield f"{one.topic} 0 {doc} {stratum} {_number(-1.0 if grade is None else grade)}\n"
+
+
+def samples(store: Store, until: int | None = None, *, all_topics: bool = False) -> Iterator[Graded]:
+    """The sample of every topic that has one, by topic.
+
+    One whose order gave way to another counts once all that it drew is judged: before that, what is judged
+    of it was chosen by something other than chance.
+    """
+    plan = plan_of(store, until)
+    if not plan.runs:
         return
     unused = () if all_topics else unused_topics(store, until)
-    designs = {topic: replay.design(topic) for topic in replay.every.topics if topic not in unused}
-    sampled: dict[str, dict[str, float]] = {topic: {} for topic, design in designs.items() if design}
-    for judged in _judged(store, replay.settings.feed, until, all_topics):
-        if judged.topic in sampled:
-            sampled[judged.topic][judged.doc] = judged.grade
-    for topic, grades in sampled.items():
-        for doc, (stratum, _) in designs[topic].items():
-            if stratum is not None:
-                yield f"{topic} 0 {doc} {stratum} {_number(grades.get(doc, -1.0))}\n"
+    found = {topic: plan.sample(topic) for topic in plan.every.topics if topic not in unused}
+    if not any(found.values()):
+        return
+    grades: dict[str, dict[str, float | None]] = {topic: {} for topic in found}
+    for topic, doc, opinions in _pairs(store, until, all_topics):
+        sample, verdict = found.get(topic), opinions.verdict(plan.settings.feed)
+        if sample is not None and verdict.judged and doc in sample.documents and sample.documents[doc].drawn:
+            grades[topic][doc] = verdict.grade
+    for topic in sorted(found, key=_bytes):
+        sample = found[topic]
+        if sample is not None:
+            drawn = sum(document.drawn for document in sample.documents.values())
+            if sample.in_force or len(grades[topic]) == drawn:
+                yield Graded(topic, sample.documents, grades[topic])
+
+
+def not_graded(store: Store, until: int | None = None, *, all_topics: bool = False) -> int:
+    """How many documents the samples drew that have no grade."""
+    return sum(
+        document.drawn and one.grades.get(doc) is None
+        for one in samples(store, until, all_topics=all_topics)
+        for doc, document in one.documents.items()
+    )
 
 
 def log_lines(store: Store, until: int | None = None) -> Lines:
@@ -134,42 +166,27 @@ def topic_lines(store: Store, until: int | None = None) -> Lines:
     """Every version of every topic that the log knew of by then, as lines of JSON."""
     events = store.topic_events(store.last_sequence() if until is None else until)
     known = {event.topic: event.detail["version"] for event in events}
-    for topic in sorted(filter(None, known), key=str.encode):
+    for topic in sorted(filter(None, known), key=_bytes):
         for version in store.topic_versions(topic)[: known[topic]]:
             yield json.dumps(asdict(version), ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def _qrels(store: Store, replay: Replay, until: int | None, /, *, all_topics: bool = False) -> Lines:
-    return qrels_lines(store, replay.settings.feed, until, all_topics=all_topics)
-
-
-def _assessors(store: Store, _: Replay, until: int | None, /, *, all_topics: bool = False) -> Lines:
-    return assessor_lines(store, until, all_topics=all_topics)
-
-
-def _prels(store: Store, replay: Replay, until: int | None, /, *, all_topics: bool = False) -> Lines:
-    return prels_lines(store, replay.settings.feed, until, all_topics=all_topics)
+def _qrels(store: Store, until: int | None, /, *, all_topics: bool = False) -> Lines:
+    return qrels_lines(store, plan_of(store, until).settings.feed, until, all_topics=all_topics)
 
 
 OF_JUDGMENTS: dict[str, Export] = {
     "qrels": _qrels,
-    "assessors": _assessors,
+    "assessors": assessor_lines,
     "strata": strata_lines,
-    "prels": _prels,
+    "prels": prels_lines,
 }
 EXPORTS: dict[str, Export] = {
     **OF_JUDGMENTS,
-    "log": lambda store, _, until, **_all: log_lines(store, until),
-    "searches": lambda store, _replay, _until, **_all: search_lines(store),
-    "topics": lambda store, _replay, until, **_all: topic_lines(store, until),
+    "log": lambda store, until, **_all: log_lines(store, until),
+    "searches": lambda store, _until, **_all: search_lines(store),
+    "topics": lambda store, until, **_all: topic_lines(store, until),
 }
-
-
-def _judged(store: Store, feed: Feed, until: int | None, all_topics: bool) -> Iterator[Judged]:
-    for topic, doc, opinions in _pairs(store, until, all_topics):
-        grade = opinions.verdict(feed).grade
-        if grade is not None:
-            yield Judged(topic, doc, grade, opinions.selection)
 
 
 def _pairs(store: Store, until: int | None, all_topics: bool) -> Iterator[tuple[str, str, Opinions]]:
@@ -182,3 +199,8 @@ def _pairs(store: Store, until: int | None, all_topics: bool) -> Iterator[tuple[
 
 def _number(grade: float) -> str:
     return str(int(grade)) if grade == int(grade) else repr(grade)
+
+
+def _bytes(text: str) -> bytes:
+    """What texts are put in order by, as the databases do."""
+    return text.encode("utf-8", "surrogateescape")

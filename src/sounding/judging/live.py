@@ -25,6 +25,7 @@ POINTS = 40  # of the curve of confidence that are worked out anew for when nobo
 FINE = 20  # steps of a curve that has no gap
 BETWEEN = 1.0  # seconds between two workings-out at least
 REST = 4.0  # times as long as the last one took pass before the next: judging comes first
+SHAPING = ("project", "run", "topic")  # events after which a forecast of before is no longer one
 
 Curve = list[tuple[int, float]]  # documents judged, and how sure the ranking was then
 
@@ -37,7 +38,8 @@ class Work:
     relevant: int = 0
     cannot: int = 0
     changed: int = 0
-    active: float = 0.0
+    timed: int = 0  # judgments of which it is known how long they took, later changed or not
+    active: float = 0.0  # seconds that these took
     recent: deque[float] = field(default_factory=deque)  # times of the judgments of the last hour
 
     def last_hour(self, now: float) -> int:
@@ -52,6 +54,7 @@ class Tally:
 
     def __init__(self, level: float) -> None:
         self.sequence = 0
+        self.shaped = 0  # the last event that changed which topics and runs are ranked, or how
         self.work: dict[str, Work] = {}
         self.level = level
         self._stands: dict[tuple[str, str, str], float | None] = {}  # (assessor, topic, doc) -> grade
@@ -60,6 +63,8 @@ class Tally:
         """Take in events, each in its turn."""
         for event in events:
             self.sequence = event.sequence
+            if event.kind in SHAPING:
+                self.shaped = event.sequence
             if event.assessor is not None and event.kind in ("judge", "withdraw"):
                 self._take(event, (event.assessor, event.topic or "", event.doc or ""))
 
@@ -76,7 +81,9 @@ class Tally:
         if event.kind == "judge":
             self._stands[pair] = event.grade
             self._count(work, event.grade, 1)
-            work.active += event.active or 0.0
+            if event.active:
+                work.timed += 1
+                work.active += event.active
             work.recent.append(event.time)
 
     def _count(self, work: Work, grade: float | None, by: int) -> None:
@@ -114,6 +121,13 @@ class LiveFeed:
             curve = [[judged, number(sure)] for judged, sure in joined(self.earlier, self._curve)]
             return {**self._latest, "curve": curve, "prospects": self.prospects}
 
+    def take(self, found: dict[str, Any]) -> None:
+        """Show prospects, unless other topics or runs are ranked since they were begun."""
+        with self._lock:
+            if found["sequence"] >= self._tally.shaped:
+                self.earlier = found.pop("curve", self.earlier)
+                self.prospects = found
+
     def has_gaps(self) -> bool:
         """Whether much was judged while nobody looked, so that the curve of then is still missing."""
         if not self.earlier:
@@ -125,9 +139,14 @@ class LiveFeed:
 
     def _worked_out(self) -> dict[str, Any]:
         project, store = self._project, self._project.store
+        shaped = self._tally.shaped
         if self._tally.level != project.settings.level:
             self._tally = Tally(project.settings.level)
         self._tally.follow(store.events(self._tally.sequence))
+        if self._tally.shaped != shaped:  # what is known is of other topics or runs
+            self._curve, self.earlier = [], []
+            if self.prospects is not None and self.prospects["sequence"] < self._tally.shaped:
+                self.prospects = None
         reason = project.engine.why_no_ranking()
         if reason:
             return self._record(None, reason)
@@ -145,6 +164,9 @@ class LiveFeed:
             "judged": sum(work.judged for work in self._tally.work.values()) if live is None else live.judged,
             "relevant": 0 if live is None else live.relevant,
             "cannot": 0 if live is None else live.cannot,
+            "unsettled": 0 if live is None else live.unsettled,
+            "fitted": 0 if live is None else live.fitted,
+            "fittable": 0 if live is None else live.fittable,
             "measure": self._project.settings.measure,
             "sure": SURE,
             "reason": reason,
@@ -156,7 +178,7 @@ class LiveFeed:
                 {
                     "name": names.get(pseudonym, pseudonym), "judged": work.judged, "relevant": work.relevant,
                     "cannot": work.cannot, "changed": work.changed, "last_hour": work.last_hour(now),
-                    "per_active_hour": number(work.judged / work.active * HOUR if work.active else math.nan),
+                    "per_active_hour": number(work.timed / work.active * HOUR if work.active else math.nan),
                 }
                 for pseudonym, work in sorted(self._tally.work.items())
             ],

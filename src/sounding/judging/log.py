@@ -30,6 +30,11 @@ class Log:
             yield from map(event_of, rows)
             after = rows[-1]["sequence"]
 
+    def plan_events(self, until: int) -> list[Event]:
+        """The events that say what is judged and in which order, up to a sequence number."""
+        with self._database.read() as run:
+            return [event_of(row) for row in run(sql.PLAN_EVENTS, until=until)]
+
     def gradings(self, until: int | None = None) -> Iterator[Event]:
         """Judgments, withdrawals and adjudications by topic, document, assessor and sequence number."""
         last = self.last_sequence() if until is None else until

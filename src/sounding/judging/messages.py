@@ -37,6 +37,7 @@ class Identity(Message):
     token: str
     name: str | None = Field(description="null: nobody is signed in")
     account: str | None = Field(description="a pseudonym")
+    lasting: str = Field(description="an id that no account of another project has; empty: nobody")
     role: str | None
 
 
@@ -238,9 +239,12 @@ class LiveState(Message):
     """How sure the ranking is, and who judges how much."""
 
     sequence: int
-    judged: int
+    judged: int = Field(description="documents that are judged, and settled")
     relevant: int
     cannot: int
+    unsettled: int = Field(description="documents on which assessors differ, to be settled by an organiser")
+    fitted: int = Field(description="judgments that the model of relevance was fitted to")
+    fittable: int = Field(description="judgments that it could be fitted to by now")
     measure: str
     sure: float
     ranking: float | None = Field(None, description="mean confidence over all pairs of runs")
@@ -254,7 +258,9 @@ class LiveState(Message):
     curve: list[tuple[int, float | None]]
     assessors: list[AssessorWork]
     agreement: list[Agreement]
-    topics: list[TopicWork] = Field(description="in use")
-    unused: list[UnusedTopic] = Field(description="candidate or dropped, with judgments: they count nowhere")
+    topics: list[TopicWork] = Field(description="in use, and in some run")
+    unused: list[UnusedTopic] = Field(
+        description="candidate, dropped or in no run, with judgments: they count nowhere"
+    )
     reason: str = Field(description="why the runs are not ranked; empty: they are")
     prospects: ProspectState | None = Field(None, description="null: none yet")

@@ -70,8 +70,10 @@ def topics_page(request: Request, here: Here) -> Response:
     """All topics: which are judged, by whom, in which order."""
     project = here.project
     who: dict[str, list[str]] = {}
+    ready = {person.pseudonym for person in project.store.users() if person.active}
     for topic, assessor in project.store.assignments():
-        who.setdefault(topic, []).append(assessor)
+        if assessor in ready:  # those who can no longer sign in judge nothing
+            who.setdefault(topic, []).append(assessor)
     judged = project.store.documents_judged()
     return page(
         request, "organise_topics.html",
@@ -116,7 +118,7 @@ def share_out(here: Here, given: Given) -> Response:
         if assessor in loads:  # those who can no longer sign in judge nothing
             who.setdefault(topic, set()).add(assessor)
             loads[assessor] += 1
-    chosen = [topic.id for topic in store.topics() if topic.status == "chosen"]
+    chosen = [topic.id for topic in store.topics() if topic.in_use]
     for topic, assessor in shared_out(chosen, who, loads, count):
         store.assign(topic, assessor)
     return went_to("/organise/topics?said=saved")

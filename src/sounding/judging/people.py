@@ -5,6 +5,7 @@ Names and sign-ins can be forgotten; the pseudonym under which somebody judged s
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import asdict
 from typing import Any
@@ -13,6 +14,9 @@ from sounding.errors import DataError
 from sounding.judging import sql
 from sounding.judging.database import Database, Statements, readable, storable
 from sounding.judging.records import ConflictError, Role, SignIn, TokenKind, User, user_of
+
+# What the log calls people and imports: as anybody's name, it would be taken for somebody else.
+_PSEUDONYM = re.compile(r"assessor-\d+|import-.*", re.DOTALL)
 
 
 class People:
@@ -24,6 +28,8 @@ class People:
     def add_user(self, name: str, role: Role, password_hash: str | None = None) -> User:
         """A new user, with a pseudonym; a name that is taken, in whatever case, is a ConflictError."""
         name = storable(name.strip(), "the name of a user")
+        if _PSEUDONYM.fullmatch(name.casefold()):
+            raise ConflictError(f"{name!r} is what the log may call somebody else; give another name")
         with self._database.write() as run:
             if run(sql.USER_BY_NAME, folded=name.casefold()):
                 raise ConflictError(f"there is a user {name!r} already; give another name")
@@ -51,36 +57,48 @@ class People:
     def set_password(self, id: int, password_hash: str | None) -> None:  # noqa: A002
         """Give a user another password (None: none yet); every sign-in ends and every open link is void."""
         with self._database.write() as run:
-            _existing(run, id)
+            _present(run, id)
             run(sql.SET_PASSWORD, id=id, password_hash=password_hash)
             run(sql.END_SIGN_INS, id=id)
             run(sql.DROP_TOKENS, id=id)
 
     def set_role(self, id: int, role: Role) -> None:  # noqa: A002
-        """Make a user an assessor or an organiser."""
+        """Make a user an assessor or an organiser; the last organiser stays one."""
         with self._database.write() as run:
-            _existing(run, id)
+            user = _present(run, id)
+            if role != "organiser":
+                _keep_an_organiser(run, user)
             run(sql.SET_ROLE, id=id, role=role)
 
     def set_active(self, id: int, active: bool) -> None:  # noqa: A002
-        """Let a user sign in, or not any longer: then sign-ins end and leases are given back."""
+        """Let a user sign in, or not any longer: then sign-ins end and leases are given back.
+
+        The last organiser can always sign in.
+        """
         with self._database.write() as run:
-            user = _existing(run, id)
+            user = _present(run, id)
+            if not active:
+                _keep_an_organiser(run, user)
             run(sql.SET_ACTIVE, id=id, active=int(active))
             if not active:
                 _shut_out(run, user)
 
     def erase_user(self, id: int) -> User:  # noqa: A002
-        """Forget who a user was: the pseudonym and the log stay, name, password and sign-ins go."""
+        """Forget who a user was: the pseudonym and the log stay, name, password and sign-ins go.
+
+        The last organiser is not forgotten.
+        """
         with self._database.write() as run:
-            _shut_out(run, _existing(run, id))
+            user = _existing(run, id)
+            _keep_an_organiser(run, user)
+            _shut_out(run, user)
             run(sql.ERASE_USER, id=id)
             return _existing(run, id)
 
     def add_token(self, id: int, kind: TokenKind, digest: str, expires: float) -> None:  # noqa: A002
         """Note a one-time link by the hash of its secret; earlier links of the user are void."""
         with self._database.write() as run:
-            _existing(run, id)
+            _present(run, id)
             run(sql.DROP_TOKENS, id=id)
             run(sql.ADD_TOKEN, digest=digest, account=id, kind=kind, expires=expires)
 
@@ -143,6 +161,21 @@ def _existing(run: Statements, id: int) -> User:  # noqa: A002
     if not rows:
         raise DataError(f"there is no user with the number {id}")
     return user_of(rows[0])
+
+
+def _present(run: Statements, id: int) -> User:  # noqa: A002
+    """The user with this number, who is not forgotten."""
+    user = _existing(run, id)
+    if user.erased:
+        raise ConflictError(f"{user.pseudonym} is forgotten for good; add whoever it is as a new user")
+    return user
+
+
+def _keep_an_organiser(run: Statements, user: User) -> None:
+    """Refuse to lose the last organiser who can sign in."""
+    ready = [one for one in map(user_of, run(sql.USERS)) if one.role == "organiser" and one.active]
+    if [one.id for one in ready] == [user.id]:
+        raise ConflictError(f"{user.name} is the last organiser; make somebody else one first")
 
 
 def _shut_out(run: Statements, user: User) -> None:

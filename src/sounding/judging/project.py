@@ -69,6 +69,16 @@ class Project:
 def open_project(folder: str | Path) -> Project:
     """The project in a folder."""
     folder = Path(folder)
+    record = _record_of(folder)
+    place = record.get("database", DATABASE)
+    local = not place.startswith(tuple(f"{scheme}://" for scheme in POSTGRESQL))
+    if local and not (folder / place).is_file():
+        raise DataError(f"{folder / place}: the database of the project is missing; restore a backup")
+    return Project(folder, open_store(folder / place if local else place))
+
+
+def _record_of(folder: Path) -> dict[str, Any]:
+    """What stands in the file of a project."""
     path = folder / FILE
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -80,11 +90,19 @@ def open_project(folder: str | Path) -> Project:
         raise FormatError(str(path), None, f"cannot be read ({error})") from error
     if not isinstance(record, dict) or record.get("version") != VERSION:
         raise FormatError(str(path), None, f"no project of version {VERSION}; use the release that made it")
-    place = record.get("database", DATABASE)
-    local = not place.startswith(tuple(f"{scheme}://" for scheme in POSTGRESQL))
-    if local and not (folder / place).is_file():
-        raise DataError(f"{folder / place}: the database of the project is missing; restore a backup")
-    return Project(folder, open_store(folder / place if local else place))
+    return record
+
+
+def digest_of_corpus(folder: Path) -> str:
+    """A hash of the file with the documents of a project, which never changes."""
+    with (folder / CORPUS).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def first_digest_of_corpus(folder: Path) -> str | None:
+    """The hash of the corpus as the project was made with it; None: an earlier release made it."""
+    digest: str | None = _record_of(folder).get("corpus")
+    return digest
 
 
 def create_project(
@@ -116,16 +134,16 @@ def create_project(
                 " is it a file of the corpus?"
             )
         with open_store(database or part / DATABASE) as store:
-            first_settings(store, settings)
-            if asked is not None:
-                add_topics(store, asked)
-            if runs:
-                Engine(store).add_runs(runs, run_format=run_format)
-        place = DATABASE if database is None else database
-        write_whole(
-            part / FILE, json.dumps({"version": VERSION, "database": place}, indent=1).encode() + b"\n"
-        )
-        (part / FILE).chmod(0o600)  # an address may hold a password
+            place = DATABASE if database is None else database
+            with store.together():  # a database that is not in the folder must not keep the half of a project
+                first_settings(store, settings)
+                if asked is not None:
+                    add_topics(store, asked)
+                if runs:
+                    Engine(store).add_runs(runs, run_format=run_format)
+                record = {"version": VERSION, "database": place, "corpus": digest_of_corpus(part)}
+                write_whole(part / FILE, json.dumps(record, indent=1).encode() + b"\n")
+                (part / FILE).chmod(0o600)  # an address may hold a password
         if folder.exists():
             folder.rmdir()
         part.replace(folder)

@@ -25,8 +25,9 @@ from sounding.compare.runs import compare_runs
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
 from sounding.judging.live import POINTS, SURE, curve_of
+from sounding.judging.plan import run_of
 from sounding.judging.project import open_project
-from sounding.judging.replay import Replay, run_of
+from sounding.judging.replay import Replay
 from sounding.judging.store import Store
 from sounding.judging.verify import replayed
 from sounding.mtc.planning import Course, courses
@@ -47,7 +48,7 @@ SECONDS = 30.0  # that a judgment takes where nobody has judged yet: the usual g
 def matrix(store: Store, replay: Replay) -> dict[str, Any]:
     """How many pairs of runs fall into each case of the decision matrix, by what is judged so far.
 
-    Only topics in use count, as in the export.
+    Only topics in use that some run has count, as in the ranking.
     """
     grades = grades_in_use(replay)
     if len(replay.runs) < 2 or not grades:
@@ -102,10 +103,11 @@ def held(store: Store, replay: Replay) -> list[tuple[str, str, str, str]]:
 
 
 def grades_in_use(replay: Replay) -> dict[str, dict[str, float]]:
-    """The grades that count, by topic in use and document."""
+    """The grades that count, by topic in use that some run has, and document."""
     grades: dict[str, dict[str, float]] = {}
+    ranked = set(replay.retrieved.topics)
     for (topic, doc), verdict in replay.verdicts.items():
-        if verdict.grade is not None and replay.in_use(topic):
+        if verdict.grade is not None and topic in ranked:
             grades.setdefault(topic, {})[doc] = verdict.grade
     return grades
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sounding.errors import SoundingError
+from sounding.errors import DataError, SoundingError
 from sounding.judging import sql
 from sounding.judging.events import Event, Selection, plain
 
@@ -17,11 +17,18 @@ TokenKind = Literal["invitation", "reset"]
 
 IN_USE: TopicStatus = "chosen"  # judged by an order, and part of what is exported and ranked
 
+CANDIDATE: TopicStatus = "candidate"
+DROPPED: TopicStatus = "dropped"
+
 _OWN = tuple(name for name in sql.EVENT if name not in (*sql.SELECTION, "detail"))
 
 
 class ConflictError(SoundingError):
     """What was asked does not fit what is recorded: a name that is taken, a key used for something else."""
+
+
+class DamagedError(DataError):
+    """The database of a project does not hold what its log says; nothing that anybody sent is wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +42,11 @@ class User:
     password_hash: str | None  # None: has not accepted the invitation yet
     active: bool  # False: may not sign in
     created: float
+
+    @property
+    def erased(self) -> bool:
+        """Whether nothing but the pseudonym is left of the user."""
+        return self.name == self.pseudonym and self.password_hash is None and not self.active
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +73,21 @@ class Topic:
     estimate: int | None  # relevant documents that its author expects
     author: str | None  # pseudonym; None: imported
     time: float  # of this version
+
+    @property
+    def in_use(self) -> bool:
+        """Whether the topic is judged by an order and counts."""
+        return self.status == IN_USE
+
+    @property
+    def candidate(self) -> bool:
+        """Whether the topic is still being developed."""
+        return self.status == CANDIDATE
+
+    @property
+    def dropped(self) -> bool:
+        """Whether nobody is to judge the topic any more."""
+        return self.status == DROPPED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,10 @@ give the same next document and the same confidences once they know the same eve
 
 from __future__ import annotations
 
-import gzip
 import json
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,31 +18,20 @@ import numpy as np
 from sounding.arrays import NDArray
 from sounding.collection.strategies import find_strategy, make_strategy
 from sounding.collection.strategy import Pick, Strategy
-from sounding.data.formats import parse_run
-from sounding.data.problems import Problems
-from sounding.data.sources import Content
-from sounding.data.tables import Run
 from sounding.errors import DataError
 from sounding.judging.events import Event, Selection
-from sounding.judging.records import IN_USE, Ahead, Offer, TopicStatus
-from sounding.judging.settings import MTC, Order, Settings, settings_of
+from sounding.judging.plan import InForce, Plan
+from sounding.judging.records import Ahead, DamagedError, Offer
+from sounding.judging.settings import MTC, Order
 from sounding.judging.verdicts import NOT_JUDGED, Opinions, Verdict
 from sounding.mtc import Fit, Session
-from sounding.retrieved import Retrieved, read_retrieved
+from sounding.retrieved import Retrieved
 
 _NEED_RUNS = ("judge", "withdraw", "adjudicate", "fit", "refit")
 _NO_MATTER = ("skip", "setting", "assign", "unassign")  # to what comes next
 WARM_UP = "rank"  # the strategy that assessors begin a topic with, where they warm up
 
 Pair = tuple[str, str]  # topic, doc
-
-
-@dataclass(frozen=True, slots=True)
-class _InForce:
-    """An order, and the event that put it in force; 0: the project's own."""
-
-    order: Order
-    version: int
 
 
 @dataclass(slots=True, eq=False)
@@ -62,37 +50,24 @@ class _Pool:
     judged: list[int]  # (topic,) documents that are judged
 
 
-class Replay:
+class Replay(Plan):
     """Where judging stands after the events that it was given."""
 
     def __init__(self, read_run: Callable[[str], bytes]) -> None:
         """`read_run` gives the content of a run that an event names."""
+        super().__init__(read_run)
         self.sequence = 0
         self.opinions: dict[Pair, Opinions] = {}
         self.verdicts: dict[
             Pair, Verdict
         ] = {}  # of all that are judged, in the order in which they became so
-        self.runs: list[str] = []
         self.joined: dict[str, Counter[str]] = {}  # run -> documents judged when it came, by topic
-        self.statuses: dict[str, TopicStatus] = {}  # of topics; one that has none is in use
         self.ready_fit: tuple[int, Fit] | None = None  # made beforehand: the event that asked for it, the fit
-        self._read_run = read_run
         self._changed = 0  # the last event that may change what comes next
-        self._settings: Settings | None = None
-        self._orders: dict[str, _InForce] = {}
-        self._general: _InForce | None = None
         self._skips: dict[tuple[str, str], dict[str, Selection]] = {}  # (assessor, topic) -> doc
         self._thin: dict[str, dict[str, Selection]] = {}  # topic -> judged, and by too few assessors
         self._fit: tuple[int, Callable[[], Fit]] | None = None  # the event that asked for it, the work
         self._made: _Pool | None = None
-        self._every: Retrieved | None = None
-
-    @property
-    def settings(self) -> Settings:
-        """What the project was set up with."""
-        if self._settings is None:
-            raise DataError("the log does not begin with the settings of a project; is this its database?")
-        return self._settings
 
     @property
     def session(self) -> Session:
@@ -105,26 +80,15 @@ class Replay:
         return self._pool.retrieved
 
     @property
-    def every(self) -> Retrieved:
-        """What the runs retrieved, also for topics that are not in use."""
-        if self._every is None:
-            self._every = self._read()
-        return self._every
-
-    @property
     def ready(self) -> bool:
         """Whether there is anything to choose from and to rank by: runs with topics that are in use."""
         return bool(self.runs) and any(map(self.in_use, self.every.topics))
-
-    def in_use(self, topic: str) -> bool:
-        """Whether a topic is judged by its order and counts: neither a candidate nor dropped."""
-        return self.statuses.get(topic, IN_USE) == IN_USE
 
     def follow(self, events: Iterable[Event]) -> None:
         """Take in events, each in its turn."""
         for event in events:
             if event.sequence != self.sequence + 1:
-                raise DataError(
+                raise DamagedError(
                     f"event {event.sequence} follows {self.sequence} in the log; some are missing"
                 )
             if event.kind in _NEED_RUNS and self.ready:
@@ -133,14 +97,6 @@ class Replay:
                 self._changed = event.sequence
             self._take(event)
             self.sequence = event.sequence
-
-    def order(self, topic: str) -> Order:
-        """In which order a topic is judged."""
-        return self._order(topic).order
-
-    def general_order(self) -> Order:
-        """In which order topics are judged that have none of their own."""
-        return self.settings.order if self._general is None else self._general.order
 
     def offers(self, assessor: str, topic: str, count: int) -> list[Offer]:
         """Documents for an assessor, the best first: `count` or more, unless there are no more.
@@ -170,7 +126,7 @@ class Replay:
         ready = pool.open[number]
         offers = [Offer(doc=pool.docs[one], selection=selection) for one, selection in ready.items()]
         if len(offers) < count:
-            in_force = self._order(topic)
+            in_force = self.in_force(topic)
             strategy = self._strategy(in_force.order)
             picks = strategy.next([number], count)
             offers += [
@@ -192,8 +148,12 @@ class Replay:
         return found
 
     def counted(self) -> int:
-        """How many documents are judged for topics in use."""
-        return sum(self.in_use(topic) for topic, _ in self.verdicts)
+        """How many documents are judged, and settled, for topics in use that some run has."""
+        return sum(self._gives_out(pair[0]) and not self.unsettled(pair) for pair in self.verdicts)
+
+    def unsettled(self, pair: Pair) -> bool:
+        """Whether a document that is judged waits for an organiser to settle it."""
+        return self.verdicts[pair].grade is None and self.opinions[pair].unsettled(self.settings.feed)
 
     def left(self, topic: str) -> int:
         """How many documents nobody has judged that the order would still bring."""
@@ -223,19 +183,6 @@ class Replay:
         """The fit that an event asked for, as work to be done; None: a later one has taken its place."""
         return self._fit[1] if self._fit is not None and self._fit[0] == event else None
 
-    def design(self, topic: str) -> dict[str, tuple[int | None, float | None]]:
-        """Stratum and chance of every document of a topic whose order is a sample; else nothing."""
-        order = self.order(topic)
-        if not self.runs or order.policy == MTC or not find_strategy(order.policy).sampled:
-            return {}
-        if topic not in self.every.topics:
-            return {}
-        # Topics are drawn apart from each other, so that one that is not in use has its design as well.
-        alone = self.every.of_topics([self.every.topics.index(topic)])
-        sample = make_strategy(order.policy, alone, seed=self.settings.seed, **order.parameters)
-        docs = enumerate(alone.docs.texts())
-        return {doc: sample.design(number) for number, doc in docs}  # type: ignore[attr-defined]
-
     def _gives_out(self, topic: str) -> bool:
         """Whether some run has the topic, and it is in use."""
         return self.ready and topic in self._pool.topics
@@ -247,6 +194,8 @@ class Replay:
         return self._made
 
     def _take(self, event: Event) -> None:
+        before = self.in_use(event.topic or "")
+        self.take(event)
         if event.kind in ("judge", "withdraw", "adjudicate"):
             self._regrade(event)
         elif event.kind == "skip" and event.selection is not None:
@@ -254,50 +203,38 @@ class Replay:
             put_off.pop(event.doc or "", None)
             put_off[event.doc or ""] = event.selection
         elif event.kind == "order":
-            self._reorder(event)
+            self._begin_anew(event.topic)
         elif event.kind == "run":
-            self.runs.append(event.detail["name"])
             self.joined[event.detail["name"]] = Counter(topic for topic, _ in self.verdicts)
-            self._made = self._fit = self._every = None
+            self._made = self._fit = None
         elif event.kind == "topic":
-            self._set_status(event.topic or "", event.detail["status"])
+            topic = event.topic or ""
+            if self.in_use(topic) != before and self.runs and topic in self.every.topics:
+                self._made = self._fit = None
         elif event.kind == "project":
-            self._set_up(event)
+            self._set_up()
         elif event.kind == "fit":
             self._fit = (event.sequence, self.session.fitting())
         elif event.kind == "refit":
             self._adopt(event.detail["fit"])
 
-    def _set_up(self, event: Event) -> None:
-        self._settings = settings_of(event.detail)
-        if self._general is None or self._general.order != self._settings.order:
-            self._general = _InForce(self._settings.order, 0 if self._general is None else event.sequence)
+    def _set_up(self) -> None:
         self._made = self._fit = None
         self.verdicts = {
             pair: verdict
             for pair, opinions in self.opinions.items()
-            if (verdict := opinions.verdict(self._settings.feed)) != NOT_JUDGED
+            if (verdict := opinions.verdict(self.settings.feed)) != NOT_JUDGED
         }
         self._thin = {}
         for pair in self.opinions:
             self._note_thin(pair)
 
-    def _set_status(self, topic: str, status: TopicStatus) -> None:
-        before = self.in_use(topic)
-        self.statuses[topic] = status
-        if self.in_use(topic) != before and self.runs and topic in self.every.topics:
-            self._made = self._fit = None
-
-    def _reorder(self, event: Event) -> None:
-        in_force = _InForce(Order(**event.detail), event.sequence)
-        if event.topic is None:
-            self._general, self._orders = in_force, {}
-        else:
-            self._orders[event.topic] = in_force
+    def _begin_anew(self, topic: str | None) -> None:
+        """Put new batches together for a topic, or for all, whose order is another one."""
         if self._made is not None:
-            for topic in range(len(self._made.topics)):
-                if event.topic in (None, self._made.retrieved.topics[topic]):
-                    self._begin_batches(self._made, topic)
+            for number, name in enumerate(self._made.retrieved.topics):
+                if topic in (None, name):
+                    self._begin_batches(self._made, number)
 
     def _regrade(self, event: Event) -> None:
         pair = (event.topic or "", event.doc or "")
@@ -356,18 +293,6 @@ class Replay:
         fit = ready[1] if ready is not None and ready[0] == asked else self._fit[1]()
         self.session.adopt(fit)
         self._fit = self.ready_fit = None
-
-    def _order(self, topic: str) -> _InForce:
-        own = self._orders.get(topic) or self._general
-        return _InForce(self.general_order(), 0) if own is None else own
-
-    def _read(self) -> Retrieved:
-        if not self.runs:
-            raise DataError(
-                "the project has no runs yet; add some with: sounding judge import DIR --runs ..."
-            )
-        runs = [run_of(name, self._read_run(name)) for name in self.runs]
-        return read_retrieved(runs, depth=self.settings.depth)
 
     def _built(self) -> _Pool:
         """All that follows from the runs, with all that is judged so far."""
@@ -433,11 +358,11 @@ class Replay:
     def _fill(self, pool: _Pool, topic: int) -> None:
         """Put the next batch of a topic together, if its order has batches."""
         name = pool.retrieved.topics[topic]
-        in_force = self._order(name)
+        in_force = self.in_force(name)
         order = in_force.order
         size = order.batch if order.batch > 1 else 0
         if not pool.made[topic] and order.warm_up and not pool.judged[topic]:
-            in_force, size = _InForce(Order(policy=WARM_UP), in_force.version), order.warm_up
+            in_force, size = InForce(Order(policy=WARM_UP), in_force.version), order.warm_up
         pool.made[topic] += 1
         pool.size[topic] = 0
         if not size:
@@ -449,7 +374,7 @@ class Replay:
         shuffled = [picks[place] for place in rng.permutation(len(picks)).tolist()]
         pool.open[topic] = {pick.document: self._selection(in_force, pick, pool) for pick in shuffled}
 
-    def _selection(self, in_force: _InForce, pick: Pick, pool: _Pool) -> Selection:
+    def _selection(self, in_force: InForce, pick: Pick, pool: _Pool) -> Selection:
         session = pool.session
         return Selection(
             policy=in_force.order.policy, policy_version=in_force.version, step=pick.order,
@@ -457,28 +382,3 @@ class Replay:
             weight=None if pick.weight is None else float(pick.weight), seed=self.settings.seed,
             model_version=session.version, known=self._changed,
         )  # fmt: skip
-
-
-def run_content(retrieved: Retrieved, run: int, topics: Collection[str]) -> bytes:
-    """One run as it is kept: its documents in their order, with scores that say no more than that."""
-    docs, depth = retrieved.docs.texts(), retrieved.depth
-    lines = [
-        f"{topic} Q0 {docs[number]} {rank + 1} {depth - rank} {retrieved.tags[run]}\n"
-        for place, topic in enumerate(retrieved.topics)
-        if topic in topics
-        for rank, number in enumerate(retrieved.lists[run, place].tolist())
-        if number >= 0
-    ]
-    return gzip.compress("".join(lines).encode("utf-8", "surrogateescape"), mtime=0)
-
-
-def run_of(name: str, content: bytes) -> Run:
-    """The run that was kept."""
-    try:
-        text = gzip.decompress(content)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"run {name!r} is damaged in the database ({error}); restore a backup") from error
-    problems = Problems(name)
-    run = parse_run(Content.from_bytes(name, text), problems, format="trec", name=name)
-    problems.refuse()
-    return run

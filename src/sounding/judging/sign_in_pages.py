@@ -13,7 +13,6 @@ from sounding.judging.auth import (
     RefusedError,
     begin_session,
     hash_password,
-    is_password,
     too_soon,
 )
 from sounding.judging.project import digest_of
@@ -154,8 +153,7 @@ def browser_of(note: str) -> str:
 def change_password(request: Request, here: Here, who: Self, asking: Asking, given: Given) -> Response:
     """Change the own password; every other browser is signed out."""
     try:
-        if not is_password(who.password_hash, given.text("present", most=1000)):
-            raise RefusedError(400, "the present password is wrong")
+        here.door.confirm(who, given.text("present", most=1000), address_of(request))
         password_hash = _new_password(given)
     except RefusedError as refused:
         return _account(request, here, who, asking, str(refused), refused.status)

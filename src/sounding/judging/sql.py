@@ -162,6 +162,9 @@ GRADINGS = (
     " ORDER BY topic, doc, assessor, sequence LIMIT :count"
 )
 TOPIC_EVENTS = f"{_EVENTS} WHERE kind = 'topic' AND sequence <= :until ORDER BY sequence"
+PLAN_EVENTS = (
+    f"{_EVENTS} WHERE kind IN ('project', 'topic', 'run', 'order') AND sequence <= :until ORDER BY sequence"
+)
 JUDGED_TOPICS = (
     "SELECT DISTINCT topic FROM event AS e WHERE kind IN ('judge', 'adjudicate') AND sequence <= :until"
     " AND NOT EXISTS (SELECT 1 FROM event AS w WHERE w.topic = e.topic AND w.doc = e.doc"
@@ -227,8 +230,10 @@ USERS = f"{_USERS} ORDER BY id"
 SET_PASSWORD = "UPDATE account SET password_hash = :password_hash WHERE id = :id"
 SET_ROLE = "UPDATE account SET role = :role WHERE id = :id"
 SET_ACTIVE = "UPDATE account SET active = :active WHERE id = :id"
+# No name begins with a space, so that what stays of somebody never takes the place of anybody's name.
 ERASE_USER = (
-    "UPDATE account SET name = pseudonym, folded = pseudonym, password_hash = NULL, active = 0 WHERE id = :id"
+    "UPDATE account SET name = pseudonym, folded = ' ' || pseudonym, password_hash = NULL, active = 0"
+    " WHERE id = :id"
 )
 ADD_SIGN_IN = _insert("sign_in", ("digest", "account", "created", "expires", "note"))
 _SIGN_INS = (
@@ -255,8 +260,16 @@ TOPICS_OF = (
     f"{_NEWEST} AND EXISTS (SELECT 1 FROM assignment AS a WHERE a.topic = t.id AND a.assessor = :assessor)"
     " ORDER BY id"
 )
+TOPICS_BY = (
+    f"{_NEWEST} AND EXISTS (SELECT 1 FROM topic AS f WHERE f.id = t.id AND f.version = 1"
+    " AND f.author = :author) ORDER BY id"
+)
 ADD_TOPIC = _insert("topic", TOPIC)
 ASSIGNED = "SELECT topic FROM assignment WHERE topic = :topic AND assessor = :assessor"
+WAS_ASSIGNED = (
+    "SELECT topic FROM assignment WHERE topic = :topic AND assessor = :assessor UNION ALL SELECT topic"
+    " FROM event WHERE kind = 'assign' AND topic = :topic AND assessor = :assessor LIMIT 1"
+)
 ASSIGN = "INSERT INTO assignment (topic, assessor) VALUES (:topic, :assessor)"
 UNASSIGN = "DELETE FROM assignment WHERE topic = :topic AND assessor = :assessor"
 ASSIGNMENTS = "SELECT topic, assessor FROM assignment ORDER BY topic, assessor"
@@ -269,8 +282,8 @@ ADD_SEARCH = _insert("search", ("sequence", "time", "assessor", "topic", "query"
 NEXT_SEARCH = "SELECT coalesce(max(sequence), 0) + 1 AS sequence FROM search"
 _SEARCHES = "SELECT sequence, time, assessor, topic, query, doc, results FROM search"
 SEARCHES = {
-    "": f"{_SEARCHES} ORDER BY sequence",
-    "topic": f"{_SEARCHES} WHERE topic = :topic ORDER BY sequence",
+    "": f"{_SEARCHES} WHERE sequence > :after ORDER BY sequence LIMIT :count",
+    "topic": f"{_SEARCHES} WHERE topic = :topic AND sequence > :after ORDER BY sequence LIMIT :count",
 }
 SETTING = "SELECT value FROM setting WHERE name = :name"
 SET_SETTING = (

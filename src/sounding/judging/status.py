@@ -8,9 +8,8 @@ from collections import Counter
 from sounding.judging.engine import Live
 from sounding.judging.project import Project
 from sounding.judging.search import shortened
-from sounding.judging.store import Store
-from sounding.mtc import Confidence
-from sounding.report.tables import Column, Table
+from sounding.judging.store import Store, User
+from sounding.report.tables import Column, Table, shown_confidence
 from sounding.wording import plural
 
 TITLE = 50  # characters of a topic's title
@@ -29,7 +28,7 @@ def user_table(store: Store) -> Table:
             Column("in the log", [user.pseudonym for user in users]),
             Column("topics", [topics[user.pseudonym] for user in users]),
             Column("judged", [judged[user.pseudonym] for user in users]),
-            Column("sign-in", [_sign_in(user.active, user.password_hash) for user in users]),
+            Column("sign-in", [_sign_in(user) for user in users]),
         ],
         notes=notes,
     )
@@ -50,18 +49,20 @@ def status_tables(project: Project) -> dict[str, Table]:
         ]
         return {"topics": Table(columns, notes=[f"{reason} There is nothing to judge; {mend}"])}
     live = project.engine.live()
-    return {"topics": _topics(project, live), "runs": _runs(live.confidence, live.sequence)}
+    return {"topics": _topics(project, live), "runs": _runs(live)}
 
 
 def _topics(project: Project, live: Live) -> Table:
-    assessors = Counter(topic for topic, _ in project.store.assignments())
+    ready = {user.pseudonym for user in project.store.users() if user.active}
+    assessors = Counter(topic for topic, assessor in project.store.assignments() if assessor in ready)
     known = {topic.id: topic for topic in project.store.topics()}
     names = sorted({*live.topics, *known}, key=str.encode)
     rows = [live.topics.get(name, (live.unused.get(name, 0), None, 0)) for name in names]
     left = sum(row[2] for row in rows)
-    unclear = f", {live.cannot:,} of them could not be judged or are not settled" if live.cannot else ""
+    unclear = f", {live.cannot:,} of them could not be judged" if live.cannot else ""
+    unclear += f"; {live.unsettled:,} wait for adjudication" if live.unsettled else ""
     unused = sum(live.unused.values())
-    apart = f"; not counted: {unused:,} of topics that are not chosen" if unused else ""
+    apart = f"; not counted: {unused:,} of topics that are not chosen or that no run has" if unused else ""
     return Table(
         [
             Column("topic", names),
@@ -82,29 +83,41 @@ def _topics(project: Project, live: Live) -> Table:
     )
 
 
-def _runs(confidence: Confidence, sequence: int) -> Table:
+def _runs(live: Live) -> Table:
+    confidence, sequence = live.confidence, live.sequence
     order = confidence.order.tolist()
     adjacent = [*confidence.adjacent().tolist(), math.nan]
     sure = confidence.of_ranking()
     told = (
         "One run makes no order"
         if math.isnan(sure)
-        else f"Mean confidence of a pair of runs: {100 * sure:.1f}%"
+        else f"Mean confidence of a pair of runs: {shown_confidence(sure)}"
     )
+    model = f"model fitted at {live.fitted:,} of {plural(live.fittable, 'judgment')}"
     return Table(
         [
             Column("run", [confidence.runs[run] for run in order]),
             Column("expected", [float(confidence.values[run]) for run in order], digits=4),
             Column("deviation", [float(confidence.deviations[run]) for run in order], digits=4),
-            Column("above the next", adjacent, percent=True),
+            Column("above the next", adjacent, chance=True),
         ],
         title="Runs by expected value",
-        notes=[f"{told}; as of event {sequence:,}. deviation: one standard deviation of the expected value."],
-        facts={"sequence": sequence, "confidence": None if math.isnan(sure) else sure},
+        notes=[
+            f"{told}; as of event {sequence:,}, {model}.",
+            "deviation: one standard deviation of the expected value.",
+        ],
+        facts={
+            "sequence": sequence,
+            "fitted": live.fitted,
+            "fittable": live.fittable,
+            "confidence": None if math.isnan(sure) else sure,
+        },
     )
 
 
-def _sign_in(active: bool, password_hash: str | None) -> str:
-    if not active:
+def _sign_in(user: User) -> str:
+    if user.erased:
+        return "erased"
+    if not user.active:
         return "disabled"
-    return "invited" if password_hash is None else "yes"
+    return "invited" if user.password_hash is None else "yes"

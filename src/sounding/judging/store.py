@@ -7,6 +7,7 @@ what it did is on the disk. Assessors appear by their pseudonym everywhere but i
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +26,7 @@ from sounding.judging.migrations import migrate
 from sounding.judging.people import People
 from sounding.judging.records import (
     ConflictError,
+    DamagedError,
     Lease,
     Offer,
     Progress,
@@ -105,9 +107,18 @@ class Store(People, Topics, Log):
 
     def backup(self, target: Path) -> None:
         """Write a copy of the database as it stands; refuses to write over a file."""
-        if target.exists():
-            raise DataError(f"{target}: there is a file already; give a new name")
-        self._database.backup(target)
+        try:
+            # Hashes of passwords are in it, so that its owner alone may read it.
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            raise DataError(f"{target}: there is a file already; give a new name") from None
+        except OSError as error:
+            raise DataError(f"{target} cannot be written: {error.strerror or error}") from error
+        try:
+            self._database.backup(target)
+        except BaseException:
+            target.unlink(missing_ok=True)
+            raise
 
     def damage(self) -> list[str]:
         """What is wrong with the database itself, a sentence each; nothing: it is whole."""
@@ -216,6 +227,7 @@ class Store(People, Topics, Log):
                 run, "withdraw", topic=topic, doc=last.doc, assessor=assessor, key=key,
                 selection=last.selection,
             )  # fmt: skip
+            run(sql.DROP_EXPIRED, now=now)  # a clock that goes back must not bring one back to life
             holders = {row["assessor"] for row in run(sql.HOLDERS, topic=topic, doc=last.doc, now=now)}
             if assessor not in holders and len(holders) < overlap:
                 held = run(sql.OWN_LEASES, assessor=assessor, topic=topic)
@@ -309,7 +321,7 @@ class Store(People, Topics, Log):
         with self._database.read() as run:
             rows = run(sql.RUN, name=name)
         if not rows:
-            raise DataError(f"{self.place}: the run {name!r} of the log is missing; restore a backup")
+            raise DamagedError(f"{self.place}: the run {name!r} of the log is missing; restore a backup")
         return bytes(rows[0]["content"])
 
     def run_names(self) -> list[str]:
@@ -327,11 +339,17 @@ class Store(People, Topics, Log):
         """Note a document that was opened from the results of a query."""
         self._note_search(assessor, topic, query, doc, None)
 
-    def searches(self, topic: str | None = None) -> list[Search]:
+    def searches(self, topic: str | None = None) -> Iterator[Search]:
         """The search log, of a topic where one is named."""
         statement, given = _narrowed(sql.SEARCHES, topic=topic)
-        with self._database.read() as run:
-            return [Search(**dict(row)) for row in run(statement, **given)]
+        after = 0
+        while True:
+            with self._database.read() as run:
+                rows = run(statement, after=after, count=PAGE, **given)
+            yield from (Search(**dict(row)) for row in rows)
+            if len(rows) < PAGE:
+                return
+            after = rows[-1]["sequence"]
 
     def setting(self, name: str) -> str | None:
         """What may change while people judge: instructions, the title of the project."""

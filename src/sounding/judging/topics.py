@@ -14,7 +14,7 @@ from sounding.judging import sql
 from sounding.judging.database import Database, Statements, readable, storable
 from sounding.judging.events import Event
 from sounding.judging.log import append
-from sounding.judging.records import IN_USE, Topic, TopicStatus, event_of, topic_of
+from sounding.judging.records import CANDIDATE, Topic, TopicStatus, event_of, topic_of
 
 
 class Topics:
@@ -42,7 +42,7 @@ class Topics:
             raise DataError(f"topic id {id!r} has blanks in it; expected one word")
         with self._database.write() as run:
             last = _newest(run, id)
-            present: TopicStatus = "candidate" if last is None else last.status
+            present = CANDIDATE if last is None else last.status
             topic = Topic(
                 id=id, version=1, title=readable(title), description=readable(description),
                 narrative=readable(narrative), status=status or present, estimate=estimate, author=author,
@@ -105,6 +105,16 @@ class Topics:
         with self._database.read() as run:
             return [(row["topic"], row["assessor"]) for row in run(sql.ASSIGNMENTS)]
 
+    def was_assigned(self, topic: str, assessor: str) -> bool:
+        """Whether an assessor is to judge a topic, or was at any time before."""
+        with self._database.read() as run:
+            return bool(run(sql.WAS_ASSIGNED, topic=readable(topic), assessor=assessor))
+
+    def topics_by(self, author: str) -> list[Topic]:
+        """The topics that an assessor began, each in its newest version, whoever wrote that."""
+        with self._database.read() as run:
+            return [topic_of(row) for row in run(sql.TOPICS_BY, author=author)]
+
     def topics_of(self, assessor: str) -> list[Topic]:
         """The topics that an assessor is to judge."""
         with self._database.read() as run:
@@ -127,6 +137,6 @@ def _kept(run: Statements, topic: Topic, last: Topic | None) -> Topic:
         run, "topic", topic=topic.id, assessor=topic.author,
         detail={"status": topic.status, "version": topic.version},
     )  # fmt: skip
-    if topic.status != IN_USE:
+    if not topic.in_use:
         run(sql.RELEASE_TOPIC, topic=topic.id)
     return topic

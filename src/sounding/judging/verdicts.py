@@ -54,6 +54,11 @@ class Opinions:
             return Verdict(True, max(given, key=lambda grade: (counts[grade], -given.index(grade))))
         return Verdict(True, given[0])
 
+    def unsettled(self, feed: Feed) -> bool:
+        """Whether assessors differ, so that only an organiser can say what the document counts as."""
+        given = {grade for grade in self.grades.values() if grade is not None}
+        return feed == "adjudicated" and not self.adjudicated.judged and len(given) > 1
+
     @property
     def selection(self) -> Selection | None:
         """How the document came to be judged first."""

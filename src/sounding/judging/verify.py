@@ -16,11 +16,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sounding.errors import DataError
+from sounding.errors import DataError, SoundingError
 from sounding.judging.events import Selection
 from sounding.judging.exports import EXPORTS
-from sounding.judging.project import Project, open_project
+from sounding.judging.project import (
+    CORPUS,
+    Project,
+    digest_of_corpus,
+    first_digest_of_corpus,
+    open_project,
+)
 from sounding.judging.replay import Replay
+from sounding.judging.search import Corpus
 from sounding.judging.store import Store
 from sounding.workers import Progress
 
@@ -36,15 +43,16 @@ class Verification:
 
     events: int
     choices: int  # recorded choices of a document that the replay was asked to make again
+    corpus: bool  # whether it is known what the corpus was at first, so that it could be compared
     problems: tuple[str, ...]
 
 
 def verify(project: Project, progress: Progress | None = None) -> Verification:
-    """Replay the log here and in a new process, and make every recorded choice again."""
+    """Replay the log here and in a new process, make every recorded choice again, look at the corpus."""
     until = project.store.last_sequence()
     replay = Replay(project.store.run)
     choices, problems = 0, [*project.store.damage(), *_unlike_topics(project.store, until)]
-    problems += _unlike_runs(project.store, until)
+    problems += [*_unlike_runs(project.store, until), *_unlike_corpus(project.folder)]
     for topic, doc, selection, found in _choices(project.store, replay, until, progress):
         choices += 1
         if not _same(selection, found):
@@ -54,7 +62,10 @@ def verify(project: Project, progress: Progress | None = None) -> Verification:
             )
     here, there = snapshot(project.store, replay, until), _elsewhere(project.folder, until)
     problems += [f"{name}: two replays of the log differ" for name in here if here[name] != there.get(name)]
-    return Verification(events=until, choices=choices, problems=tuple(problems))
+    return Verification(
+        events=until, choices=choices, corpus=first_digest_of_corpus(project.folder) is not None,
+        problems=tuple(problems),
+    )  # fmt: skip
 
 
 def snapshot(store: Store, replay: Replay, until: int) -> Snapshot:
@@ -73,7 +84,7 @@ def snapshot(store: Store, replay: Replay, until: int) -> Snapshot:
         result["confidences"] = [value.hex() for value in confidence.not_above.ravel().tolist()]
     for name in ("qrels", "assessors", "prels", "strata", "topics", "log"):
         digest = hashlib.sha256()
-        for line in EXPORTS[name](store, replay, until):
+        for line in EXPORTS[name](store, until):
             digest.update(line.encode("utf-8", "surrogateescape"))
         result[f"export of {name}"] = digest.hexdigest()
     return result
@@ -86,6 +97,17 @@ def _unlike_runs(store: Store, until: int) -> Iterator[str]:
             name = event.detail["name"]
             if hashlib.sha256(store.run(name)).hexdigest() != event.detail["digest"]:
                 yield f"run {name}: not what it was when it was added"
+
+
+def _unlike_corpus(folder: Path) -> Iterator[str]:
+    """A corpus that is missing, or not what it was when the project was made."""
+    try:
+        Corpus(folder / CORPUS)
+        first = first_digest_of_corpus(folder)
+        if first is not None and digest_of_corpus(folder) != first:
+            yield f"{folder / CORPUS}: not the corpus that the project was made with"
+    except SoundingError as error:
+        yield str(error)
 
 
 def _unlike_topics(store: Store, until: int) -> Iterator[str]:

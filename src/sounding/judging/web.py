@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -63,6 +64,20 @@ class Context:
     def cookie(self) -> str:
         """The name of the cookie: servers of one machine share its cookies, whatever their ports are."""
         return "sounding_" + hashlib.sha256(self.project.store.place.encode()).hexdigest()[:8]
+
+    @cached_property
+    def _begun(self) -> float:
+        return next(self.project.store.events(until=1)).time
+
+    def lasting(self, who: User | None) -> str:
+        """What an account is known by in a browser; empty: a guest.
+
+        It is the same after a restart and in a backup, and another one in every other project, which may be
+        served at this address next and has accounts of the same pseudonyms.
+        """
+        if who is None:
+            return ""
+        return hashlib.sha256(f"{self._begun!r} {who.pseudonym} {who.created!r}".encode()).hexdigest()[:32]
 
 
 def context(request: Request) -> Context:
@@ -207,6 +222,7 @@ def page(
     content = _templates.get_template(template).render(
         title=here.project.settings.title,
         user=asking.user,
+        account=here.lasting(asking.user),
         token=asking.token,
         path=request.url.path,
         said=said or SAID.get(request.query_params.get("said", ""), ""),

@@ -126,6 +126,11 @@ class Session:
         """How many judgments the prior in force was fitted to."""
         return len(self._fits[-1].judged)
 
+    @property
+    def learns(self) -> bool:
+        """Whether the prior is fitted to judgments at all."""
+        return self._prior.learns
+
     def next(self, topics: Sequence[int] | None = None, count: int = 1) -> list[Pick]:
         """The next documents to judge, of these topics (None: of all); fewer where no more are left.
 

@@ -1,0 +1,69 @@
+// Forms that ask before they are sent or keep what was typed, and tables that are wider than their box.
+
+import { account, every, find, make, storage } from "./page.js";
+
+document.body.classList.add("js");
+
+// ---- tables: the box of a wide one can be reached by keyboard, and says that there is more
+
+function sides(box) {
+  const aside = box.scrollWidth > box.clientWidth + 1;
+  box.classList.toggle("more", aside);
+  if (!aside && box.scrollHeight <= box.clientHeight + 1) {
+    for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
+    return;
+  }
+  const details = box.closest("details");
+  const heading = (details && find("summary", details)) ?? find("h1, h2", box.closest("section, main"));
+  box.setAttribute("tabindex", "0");
+  box.setAttribute("role", "region");
+  box.setAttribute("aria-label", `${heading.textContent.trim()}: scroll for more`);
+}
+
+const wide = new ResizeObserver((changes) => {
+  for (const { target } of changes) {
+    if (target.isConnected) sides(target.closest(".wide"));
+    else wide.unobserve(target); // another table has taken its place
+  }
+});
+
+function widen(box) {
+  for (const element of [box, ...box.children]) wide.observe(element);
+  sides(box);
+}
+
+for (const box of every(".wide")) {
+  const hint = make("p", { class: "hint", "aria-hidden": "true" }, "More to the side: swipe or scroll →");
+  box.insertAdjacentElement("beforebegin", hint);
+  new MutationObserver(() => widen(box)).observe(box, { childList: true });
+  widen(box);
+}
+
+// ---- forms
+
+for (const form of every("form[data-confirm]")) {
+  form.addEventListener("submit", (event) => { if (!confirm(form.dataset.confirm)) event.preventDefault(); });
+}
+for (const field of every("[data-select]")) field.addEventListener("focus", () => field.select());
+for (const field of every("select[data-send]")) {
+  field.addEventListener("change", () => field.form.requestSubmit());
+}
+
+// Text survives an ended sign-in or a closed tab.
+for (const form of every("form[data-draft]")) {
+  const place = `sounding:draft:${account}:${form.dataset.draft}`;
+  const fields = every("input:not([type=hidden]), textarea", form);
+  const text = (value) => JSON.stringify(fields.map((field) => field[value]));
+  const saved = text("defaultValue");
+  const keep = () => storage.set(place, text("value"));
+  const said = new URLSearchParams(location.search).get("said");
+  if (said) storage.remove(place);
+  if (said === "begun") storage.remove(`sounding:draft:${account}:new`); // it has a page of its own now
+  if (text("value") !== saved) keep(); // somebody typed before this script was there
+  const draft = storage.get(place);
+  if (draft !== null && draft !== saved) {
+    JSON.parse(draft).forEach((value, number) => { if (fields[number]) fields[number].value = value; });
+    form.prepend(make("p", { class: "said", role: "status" }, "Text that was not saved yet is here again."));
+  }
+  form.addEventListener("input", keep);
+}

@@ -1,0 +1,48 @@
+// What the other scripts share: elements, words, what the page says, and the browser's storage.
+
+export const find = (selector, root = document) => root.querySelector(selector);
+export const every = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+export const { account } = document.body.dataset; // of this project alone; empty: a guest
+
+const DRAWN = ["svg", "line", "circle", "polyline", "text", "title"];
+
+export function make(name, attributes = {}, ...children) {
+  const element = DRAWN.includes(name)
+    ? document.createElementNS("http://www.w3.org/2000/svg", name)
+    : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+// What stays is left alone, so that it is not read out again.
+export function put(element, text) {
+  if (element.textContent !== String(text)) element.textContent = text;
+}
+
+export function notice(text) {
+  const box = find("#notice");
+  box.hidden = !text;
+  put(box, text);
+}
+
+export const plural = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
+export const are = (number, what) => `${plural(number, what)} ${number === 1 ? "is" : "are"}`;
+export const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+// A browser may store nothing, or refuse to.
+export const storage = {
+  keys() {
+    try { return Object.keys(localStorage); } catch { return []; }
+  },
+  get(key) {
+    try { return localStorage.getItem(key); } catch { return null; }
+  },
+  set(key, text) {
+    try { localStorage.setItem(key, text); return true; } catch { return false; }
+  },
+  remove(key) {
+    try { localStorage.removeItem(key); } catch { /* there is none */ }
+  },
+};

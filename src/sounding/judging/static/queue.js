@@ -1,0 +1,191 @@
+// What a person did and the server has not recorded yet. It stays in this browser until the server says that
+// it is on its disk; what the server refuses stays until the person tries it again or discards it.
+
+import { account, are, find, make, notice, plural, put, sentence, storage } from "./page.js";
+import { failure, identity, post } from "./server.js";
+
+// One entry of the browser's storage for each, so that tabs cannot collide. The account is that of a person
+// in one project: another project may be served at the same address next.
+const UNSENT = `sounding:unsent:${account}:`;
+const REFUSED = `sounding:refused:${account}:`;
+const memory = new Map(); // where the browser stores nothing
+let entries = 0;
+
+// What the judging page wants to know and has to say.
+export const hooks = {
+  sent() {},
+  refused() {},
+  signedIn() {},
+  goesOn: () => true, // whether there is something to do without the server
+  wanted: () => ({ count: 0 }), // documents to be sent along with the answer
+};
+
+function kept(prefix) {
+  const places = [...storage.keys(), ...memory.keys()].filter((place) => place.startsWith(prefix)).sort();
+  return places.flatMap((place) => {
+    const text = memory.get(place) ?? storage.get(place); // another tab may have sent it by now
+    return text === null ? [] : [{ ...JSON.parse(text), place }];
+  });
+}
+
+function write(place, { path, content, tried, of, shown, why }) {
+  const text = JSON.stringify({ path, content, tried, of, shown, why });
+  if (!storage.set(place, text)) memory.set(place, text);
+}
+
+export const unsent = () => kept(UNSENT);
+export const refused = () => kept(REFUSED);
+
+export function forget({ place }) {
+  memory.delete(place);
+  storage.remove(place);
+  if (place.startsWith(REFUSED)) showRefused();
+}
+
+// `of`: the key of the act that an undo is about; `shown`: the page shows the result of it already.
+export function keep(path, content, { of, shown } = {}) {
+  const order = `${String(Date.now()).padStart(15, "0")}:${String(entries).padStart(6, "0")}`;
+  entries += 1;
+  write(`${UNSENT}${order}:${content.key}`, { path, content, of, shown });
+}
+
+// ---- sending
+
+const FIRST_WAIT = 1000; // milliseconds
+const LONGEST_WAIT = 30000;
+let sending = null;
+let retry = 0;
+let wait = FIRST_WAIT;
+
+export function send() {
+  sending ??= drain().finally(() => { sending = null; });
+  return sending;
+}
+
+async function drain() {
+  clearTimeout(retry);
+  for (let [item] = unsent(); item; [item] = unsent()) {
+    write(item.place, { ...item, tried: true }); // from now on the server may have it, whatever we hear
+    let reply;
+    try {
+      reply = await post(item.path, { ...item.content, ...hooks.wanted(item.content.topic) });
+      if (typeof reply?.sequence !== "number") throw failure(0, "the judging server cannot be reached");
+    } catch (problem) {
+      if (problem.status === 401) return signInAgain();
+      if (!isFinal(problem.status)) return sendLater(problem);
+      refuse(item, problem.message);
+      continue;
+    }
+    forget(item);
+    wait = FIRST_WAIT;
+    notice("");
+    hooks.sent(item, reply);
+  }
+  return undefined;
+}
+
+const isFinal = (status) => status >= 400 && status < 500 && ![408, 429].includes(status);
+
+function waiting() {
+  const count = unsent().filter((item) => item.path === "/api/judge").length;
+  if (count) return `${are(count, "judgment")} kept in this browser`;
+  return unsent().length ? "What you did last is kept in this browser" : "";
+}
+
+function sendLater(problem) {
+  const why = problem.status === 0 ? problem.message : `the server cannot answer now (${problem.message})`;
+  const goesOn = hooks.goesOn() ? "you can go on" : "waiting for the connection";
+  notice(`${sentence(why)} ${sentence(waiting() ? `${waiting()} and sent later; ${goesOn}` : goesOn)}`);
+  retry = setTimeout(send, wait);
+  wait = Math.min(wait * 2, LONGEST_WAIT);
+}
+
+// ---- what the server refused
+
+function refuse(item, why) {
+  const undo = unsent().find((one) => one.of === item.content.key);
+  if (undo) forget(undo); // it was taken back by the person and never recorded
+  else if (item.path !== "/api/skip") write(item.place.replace(UNSENT, REFUSED), { ...item, why });
+  forget(item);
+  showRefused();
+  hooks.refused(item);
+}
+
+function tryAgain(item) {
+  write(item.place.replace(REFUSED, UNSENT), { ...item, why: undefined });
+  forget(item);
+  send();
+}
+
+function act({ path, content }) {
+  const doc = content.doc === null ? ["your last judgment"] : [make("bdi", {}, content.doc)];
+  const topic = [" in topic ", make("bdi", {}, content.topic)];
+  if (path === "/api/undo") return ["Taking back ", ...doc, ...topic];
+  const grade = content.grade === null ? "Cannot judge" : `Grade ${content.grade}`;
+  const comment = content.comment ? [", with the comment “", make("bdi", {}, content.comment), "”"] : [];
+  return [`${grade}: `, ...doc, ...topic, ...comment];
+}
+
+function row(item) {
+  const named = item.content.doc ?? "your last judgment";
+  const button = (words, done) => {
+    const made = make("button", { type: "button", "aria-label": `${words}: ${named}` }, words);
+    made.addEventListener("click", () => {
+      done(item);
+      const next = find("#refused:not([hidden]) h2") ?? find("#document") ?? find("#main");
+      next.focus({ preventScroll: true });
+    });
+    return made;
+  };
+  const why = make("span", { class: "why", dir: "auto" }, sentence(item.why));
+  const acts = make("span", { class: "acts" }, button("Try again", tryAgain), " ", button("Discard", forget));
+  return make("li", {}, make("span", {}, ...act(item), ". ", why), acts);
+}
+
+function showRefused() {
+  const box = find("#refused");
+  const items = refused();
+  box.hidden = !items.length;
+  put(find("h2 span", box), items.length ? `The server refused ${plural(items.length, "judgment")}` : "");
+  find("ul", box).replaceChildren(...items.map(row));
+}
+
+// ---- signing in again
+
+export function signInAgain() {
+  const dialog = find("#again");
+  const words = waiting();
+  put(find("#again-kept"), words && `${words} and will be sent.`);
+  if (dialog.open) return;
+  dialog.showModal();
+  find("[name=password]", dialog).focus();
+}
+
+async function signIn(event) {
+  event.preventDefault();
+  const form = event.target;
+  const wrong = find(".wrong", form);
+  const { name, password } = form.elements;
+  try {
+    await identity();
+    await post("/api/sign-in", { name: name.value, password: password.value }, false);
+    const known = await identity();
+    password.value = "";
+    wrong.hidden = true;
+    find("#again").close();
+    if (known.lasting !== account) location.assign("/"); // what is unsent waits for its own user
+    else send().then(() => hooks.signedIn());
+  } catch (problem) {
+    wrong.textContent = sentence(problem.message);
+    wrong.hidden = false;
+  }
+}
+
+if (account) {
+  find("#again form").addEventListener("submit", signIn);
+  window.addEventListener("online", send);
+  window.addEventListener("storage", showRefused); // another tab has discarded or added something
+  window.addEventListener("beforeunload", (event) => { if (memory.size) event.preventDefault(); });
+  showRefused();
+  if (unsent().length) send();
+}

@@ -1,0 +1,48 @@
+"""The judging page as tests see it: what it shows, what its keys do, what it has not sent."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from tests.browser.conftest import Site, until
+
+OFFLINE = (
+    "ERR_INTERNET_DISCONNECTED",
+    "ERR_CONNECTION_REFUSED",
+    "ERR_EMPTY_RESPONSE",
+    "ERR_CONNECTION_RESET",
+)
+
+
+def shown(page: Any) -> str:
+    """The document on the page, once there is one."""
+    until(
+        page,
+        "!['…', ''].includes(document.querySelector('#doc bdi').textContent) && !document.querySelector('#text').textContent.startsWith('Loading')",
+    )
+    return str(page.text_content("#doc bdi"))
+
+
+def press(page: Any, key: str) -> str:
+    """Press a key; returns the document that comes next."""
+    before = shown(page)
+    page.keyboard.press(key)
+    until(page, "(before) => document.querySelector('#doc bdi').textContent !== before", before)
+    return shown(page)
+
+
+def judgments(site: Site, count: int) -> list[tuple[str | None, float | None]]:
+    """Document and grade of all judgments of the log, once there are so many."""
+    deadline = time.monotonic() + 10
+    while True:
+        found = [(event.doc, event.grade) for event in site.project.store.events() if event.kind == "judge"]
+        if len(found) >= count or time.monotonic() > deadline:
+            return found
+        time.sleep(0.02)
+
+
+def unsent(page: Any) -> int:
+    return int(
+        page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('sounding:unsent:')).length")
+    )

@@ -1,0 +1,353 @@
+"""Grades that the server does not have yet: lost connections, ended sign-ins, refusals, other projects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.browser.conftest import PHONE, Site, Visit, faults, until
+from tests.browser.judging_page import OFFLINE, judgments, press, shown, unsent
+from tests.judging.web import PASSWORD, TOPICS, add_person, make_project
+
+from sounding.judging.project import Project
+
+
+def test_grades_given_without_a_connection_are_sent_after_it(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
+    first = shown(page)
+    page.wait_for_timeout(200)
+    page.context.set_offline(True)
+    second = press(page, "1")
+    page.keyboard.press("0")
+    page.wait_for_selector("#notice:not([hidden])")
+    until(page, "document.querySelector('#notice').textContent.includes('2 judgments are kept')")
+    assert "waiting for the connection" in page.text_content("#notice")  # nothing is loaded to go on with
+    assert unsent(page) == 2
+    assert judgments(site, 0) == []
+    page.context.set_offline(False)
+    assert judgments(site, 2) == [(first, 1), (second, 0)]
+    until(page, "document.querySelector('#notice').hidden")
+    until(page, "Object.keys(localStorage).every((key) => !key.startsWith('sounding:unsent:'))")
+    assert shown(page) not in (first, second)
+
+
+def test_undo_without_a_connection_is_sent_after_the_grade(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
+    first = shown(page)
+    page.wait_for_timeout(200)
+    page.context.set_offline(True)
+    press(page, "1")
+    page.wait_for_selector("#notice:not([hidden])")
+    assert press(page, "u") == first  # at once
+    assert page.text_content("#count") == "0"
+    assert unsent(page) == 2  # the grade was sent once, and nobody knows that it has not arrived
+    press(page, "2")
+    assert page.text_content("#count") == "1"
+    page.context.set_offline(False)
+    assert judgments(site, 2) == [(first, 1), (first, 2)]
+    assert [(one.doc, one.grade) for one in site.project.store.standing()] == [(first, 2)]
+    until(page, "document.querySelector('#notice').hidden")
+    assert page.text_content("#count") == "1"
+    assert shown(page) != first
+
+
+def test_undo_of_a_grade_that_never_left_the_browser_forgets_it(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
+    first = shown(page)
+    page.wait_for_timeout(200)
+    page.context.set_offline(True)
+    second = press(page, "1")
+    page.wait_for_selector("#notice:not([hidden])")
+    page.keyboard.press("0")
+    until(page, "document.querySelector('#text').textContent.startsWith('Loading')")
+    assert unsent(page) == 2
+    page.keyboard.press("u")  # though nothing is loaded to go on with
+    assert shown(page) == second
+    assert unsent(page) == 1
+    page.context.set_offline(False)
+    assert judgments(site, 1) == [(first, 1)]
+    page.wait_for_timeout(300)
+    assert judgments(site, 1) == [(first, 1)]
+
+
+def lose(route: Any) -> None:
+    """The server gets a request, and its answer is lost."""
+    route.fetch()
+    route.abort()
+
+
+def test_undo_after_an_answer_that_was_lost_takes_the_grade_back(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=("ERR_FAILED",))
+    first = shown(page)
+    page.wait_for_timeout(200)
+    page.route("**/api/judge", lose, times=1)
+    press(page, "1")
+    page.wait_for_selector("#notice:not([hidden])")
+    assert judgments(site, 1) == [(first, 1)]
+    assert press(page, "u") == first
+    until(page, "document.querySelector('#status').textContent.startsWith('Taken back')")
+    assert site.project.store.standing() == []
+    assert [event.kind for event in site.project.store.events()][-2:] == ["judge", "withdraw"]
+    assert unsent(page) == 0
+    assert (shown(page), page.text_content("#count")) == (first, "0")
+
+
+def test_a_grade_survives_a_closed_tab(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
+    first = shown(page)
+    page.wait_for_timeout(200)
+    page.context.set_offline(True)
+    press(page, "1")
+    context = page.context
+    page.close()
+    context.set_offline(False)
+    context.new_page().goto(f"{site.url}/")  # any page sends what is left
+    assert judgments(site, 1) == [(first, 1)]
+
+
+def test_a_grade_survives_a_server_that_is_stopped_and_started(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
+    first = shown(page)
+    page.wait_for_timeout(200)
+    site.stop()
+    press(page, "1")
+    page.wait_for_selector("#notice:not([hidden])")
+    site.start()
+    assert judgments(site, 1) == [(first, 1)]
+
+
+def test_an_answer_that_is_lost_makes_no_second_judgment(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=("ERR_FAILED",))
+    first = shown(page)
+    page.wait_for_timeout(200)
+
+    page.route("**/api/judge", lose, times=1)
+    press(page, "1")
+    until(page, "document.querySelector('#notice').hidden", seconds=10)
+    page.wait_for_timeout(1500)
+    assert unsent(page) == 0
+    assert judgments(site, 1) == [(first, 1)]
+
+
+def test_an_ended_sign_in_asks_for_the_password_and_sends_the_grade(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=("401",))
+    first = shown(page)
+    page.wait_for_timeout(200)
+    site.project.store.end_sign_ins(1)
+    press(page, "1")
+    page.wait_for_selector("#again[open]")
+    page.keyboard.type("12 is no password")  # digits into the dialog judge nothing
+    page.click("#again button")
+    page.wait_for_selector("#again .wrong:not([hidden])")
+    assert unsent(page) == 1
+    page.fill("#again [name=password]", PASSWORD)
+    page.click("#again button")
+    assert judgments(site, 1) == [(first, 1)]
+    page.wait_for_selector("#again:not([open])", state="attached")
+    second = shown(page)
+    press(page, "0")
+    assert judgments(site, 2) == [(first, 1), (second, 0)]
+
+
+def test_what_one_left_unsent_is_never_sent_as_somebody_else(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=("401",))
+    shown(page)
+    page.wait_for_timeout(200)
+    site.project.store.end_sign_ins(1)
+    press(page, "1")
+    page.wait_for_selector("#again[open]")
+    page.fill("#again [name=name]", "bob")
+    page.fill("#again [name=password]", PASSWORD)
+    page.click("#again button")
+    page.wait_for_url(f"{site.url}/")
+    page.goto(f"{site.url}/judge?topic=MB001")
+    shown(page)
+    page.wait_for_timeout(500)
+    assert judgments(site, 0) == []
+    assert unsent(page) == 1
+
+
+def test_storage_that_is_switched_off_does_not_stop_judging(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/account")
+    page.add_init_script(
+        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('off'); } });"
+    )
+    page.goto(f"{site.url}/judge?topic=MB001")
+    first = shown(page)
+    press(page, "1")
+    assert judgments(site, 1) == [(first, 1)]
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[Project]:
+    """A project whose first assessor has the same pseudonym as that of the site."""
+    with make_project(tmp_path / "other") as project:
+        add_person(project, "zoe", topics=tuple(TOPICS))
+        yield project
+
+
+@pytest.mark.parametrize("stays_open", [False, True])
+def test_a_grade_never_lands_in_another_project_at_the_same_address(
+    site: Site, visit: Visit, other: Project, stays_open: bool
+) -> None:
+    here = site.project
+    page = visit("ann", "/judge?topic=303", expected=(*OFFLINE, "401", "403"))
+    context = page.context
+    first = shown(page)
+    page.wait_for_timeout(200)
+    context.set_offline(True)
+    page.keyboard.press("2")
+    page.wait_for_selector("#notice:not([hidden])")
+    site.stop()
+    site.project = other
+    site.start()
+    if not stays_open:
+        page.close()
+        context.set_offline(False)
+        page = context.new_page()
+        page.goto(f"{site.url}/sign-in")
+        page.fill("[name=name]", "zoe")
+        page.fill("[name=password]", PASSWORD)
+        page.click("main button")
+        page.wait_for_url(lambda url: "/sign-in" not in url)
+    else:
+        context.set_offline(False)
+        page.wait_for_selector("#again[open]")
+        page.fill("#again [name=name]", "zoe")
+        page.fill("#again [name=password]", PASSWORD)
+        page.click("#again button")
+        page.wait_for_url(f"{site.url}/")
+    page.goto(f"{site.url}/judge?topic=303")
+    shown(page)
+    page.wait_for_timeout(500)
+    assert judgments(site, 0) == []  # of the other project
+    assert unsent(page) == 1
+    site.stop()
+    site.project = here
+    site.start()
+    page.goto(f"{site.url}/")  # where ann is still signed in
+    assert judgments(site, 1) == [(first, 2)]
+    until(page, "Object.keys(localStorage).every((key) => !key.startsWith('sounding:unsent:'))")
+
+
+def refusing(page: Any, why: str = "there is no such topic among yours") -> None:
+    """Let the next judgment be refused as this server refuses."""
+    page.route("**/api/judge", lambda route: route.fulfill(status=404, json={"detail": why}), times=1)
+
+
+def test_a_grade_that_is_refused_is_shown_until_it_is_tried_again(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=("404",))
+    first = shown(page)
+    page.wait_for_timeout(200)
+    refusing(page)
+    page.keyboard.press("c")
+    page.keyboard.type("a <b>bold</b> claim")
+    page.keyboard.press("Escape")
+    second = press(page, "2")
+    page.wait_for_selector("#refused:not([hidden])")
+    assert page.text_content("#refused h2") == "The server refused 1 judgment"
+    words = page.text_content("#refused li")
+    assert f"Grade 2: {first} in topic MB001, with the comment “a <b>bold</b> claim”" in words
+    assert "There is no such topic among yours." in words
+    assert (unsent(page), page.text_content("#count")) == (0, "0")
+    page.wait_for_timeout(300)
+    assert shown(page) == second  # what is being read stays
+    page.goto(f"{site.url}/")  # every page shows it
+    page.wait_for_selector("#refused:not([hidden])")
+    assert judgments(site, 0) == []
+    page.click("#refused >> text=Try again")
+    assert judgments(site, 1) == [(first, 2)]
+    until(page, "document.querySelector('#refused').hidden")
+    page.reload()
+    page.wait_for_timeout(200)
+    assert page.is_hidden("#refused")
+
+
+def test_what_is_refused_can_be_read_and_used_by_everybody(visit: Visit, axe: str) -> None:
+    page = visit("ann", "/judge?topic=MB001", PHONE, expected=("404",))
+    shown(page)
+    page.wait_for_timeout(200)
+    refusing(page)
+    press(page, "2")
+    page.wait_for_selector("#refused:not([hidden])")
+    assert faults(page, axe) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.focus("#refused >> text=Discard")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "document"
+
+
+def test_a_grade_that_is_refused_is_discarded_on_the_persons_word_alone(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=("404",))
+    first = shown(page)
+    page.wait_for_timeout(200)
+    refusing(page)
+    press(page, "2")
+    page.wait_for_selector("#refused:not([hidden])")
+    page.reload()
+    shown(page)
+    assert page.locator("#refused li").count() == 1
+    page.click("#refused >> text=Discard")
+    until(page, "document.querySelector('#refused').hidden")
+    page.reload()
+    assert shown(page) == first
+    page.wait_for_timeout(300)
+    assert page.is_hidden("#refused")
+    assert judgments(site, 0) == []
+
+
+def test_undo_of_a_grade_that_was_refused_brings_the_document_back(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=("404",))
+    first = shown(page)
+    page.wait_for_timeout(200)
+    refusing(page)
+    press(page, "2")
+    page.wait_for_selector("#refused:not([hidden])")
+    assert press(page, "u") == first
+    assert page.is_hidden("#refused")
+    press(page, "1")
+    assert judgments(site, 1) == [(first, 1)]
+    assert page.text_content("#count") == "1"
+
+
+def test_undo_of_a_grade_that_is_refused_afterwards_takes_nothing_else_back(site: Site, visit: Visit) -> None:
+    site.project.engine.judge("assessor-1", "MB001", "d05", 1, key="judged-before")
+    page = visit("ann", "/judge?topic=MB001&doc=d05", expected=("404",))
+    shown(page)
+    held: list[Any] = []
+    page.route("**/api/judge", lambda route: held.append(route), times=1)
+    page.keyboard.press("2")
+    page.wait_for_timeout(200)
+    page.keyboard.press("u")
+    held[0].fulfill(status=404, json={"detail": "there is no such topic among yours"})
+    until(page, "Object.keys(localStorage).every((key) => !key.startsWith('sounding:unsent:'))")
+    page.wait_for_timeout(300)
+    assert [(one.doc, one.grade) for one in site.project.store.standing()] == [("d05", 1)]
+    assert page.is_hidden("#refused")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"status": 404, "content_type": "text/html", "body": "<h1>404 Not Found</h1>"},
+        {"status": 403, "json": {"error": "blocked by policy"}},
+        {"status": 200, "content_type": "text/html", "body": "<h1>Welcome to the train</h1>"},
+        {"status": 200, "json": {"welcome": "to the train"}},
+        {"status": 500, "json": {"detail": "the server has a fault"}},
+        {"status": 429, "json": {"detail": "too many"}},
+    ],
+    ids=["html", "json", "portal", "json-portal", "fault", "too-many"],
+)
+def test_only_this_servers_refusals_are_final(site: Site, visit: Visit, answer: dict[str, Any]) -> None:
+    page = visit("ann", "/judge?topic=304", expected=(str(answer["status"]),))
+    first = shown(page)
+    page.wait_for_timeout(200)
+    page.route("**/api/judge", lambda route: route.fulfill(**answer), times=1)
+    page.keyboard.press("1")
+    until(page, "document.querySelector('#notice').textContent.includes('1 judgment is kept')")
+    assert page.is_hidden("#refused")
+    assert judgments(site, 1) == [(first, 1)]  # sent again
+    until(page, "document.querySelector('#notice').hidden")
+    assert unsent(page) == 0

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.collection.pools import draw_grades, draw_lists, members, names, pool_of, run_out
 
@@ -208,6 +208,7 @@ def test_the_order_in_which_judgments_came_does_not_matter(make: Make, seed: int
 
 @of_every
 @laws
+@example(seed=1182)  # lists of another topic are longer
 @given(seed=SEEDS)
 def test_topics_do_not_change_each_others_order(make: Make, seed: int) -> None:
     lists = draw_lists(seed)

@@ -76,8 +76,10 @@ def weighted_sample(pool: TopicPool, rng: np.random.Generator, *, rate: float = 
     pairs that hold r. It is no more than 1, and in sum rate x size. How many are drawn is left to chance.
     """
     check_rate(rate)
-    inverse = 1 / np.arange(1, pool.lists.shape[1] + 1)
-    weights = 1 + np.cumsum(inverse[::-1])[::-1]
+    deepest = int((pool.lists < pool.size).sum(axis=1).max(initial=0))  # lists of other topics may be longer
+    inverse = 1 / np.arange(1, deepest + 1)
+    weights = np.zeros(pool.lists.shape[1])
+    weights[:deepest] = 1 + np.cumsum(inverse[::-1])[::-1]
     chances = capped_chances(pool.sums(weights), rate * pool.size)
     drawn = (rng.random(pool.size) < chances).nonzero()[0]
     return SampleQueue(rng.permutation(drawn).tolist(), None, chances)

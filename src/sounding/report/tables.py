@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from sounding.data.tokens import refuse_stray_bytes
 from sounding.errors import UnknownNameError
 from sounding.wording import filled
 
@@ -103,6 +102,8 @@ def parquet(tables: Sequence[Table]) -> bytes:
     import io
 
     import polars
+
+    from sounding.data.tokens import refuse_stray_bytes
 
     for column in (column for table in tables for column in table.columns):
         refuse_stray_bytes((cell for cell in column.cells if isinstance(cell, str)), column.name)

@@ -152,7 +152,7 @@ def _write(scores: Scores, layout: Layout, options: Options) -> None:
 
 def _beside(scores: Scores, policies: Policies, options: Options) -> Iterator[str]:
     """What formats without notes leave out."""
-    from sounding.report.score_tables import warnings
+    from sounding.report.score_notes import warnings
 
     if options["format_name"] in ("trec", *NO_NOTES):
         yield "; ".join([f"policies: {policies.describe()}", *scores.remarks])

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from tests.browser.conftest import Site, until
+from tests.judging.web import PASSWORD
 
 OFFLINE = (
     "ERR_INTERNET_DISCONNECTED",
@@ -46,3 +47,11 @@ def unsent(page: Any) -> int:
     return int(
         page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('sounding:unsent:')).length")
     )
+
+
+def sign_in_again(page: Any, name: str) -> None:
+    """Sign in through the dialog that an ended sign-in opens over the page."""
+    page.wait_for_selector("#again[open]")
+    page.fill("#again [name=name]", name)
+    page.fill("#again [name=password]", PASSWORD)
+    page.click("#again button")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.browser.conftest import PHONE, Site, Visit, faults, until
-from tests.browser.judging_page import OFFLINE, judgments, press, shown, unsent
+from tests.browser.judging_page import OFFLINE, judgments, press, shown, sign_in_again, unsent
 from tests.judging.web import PASSWORD, TOPICS, add_person, make_project
 
 from sounding.judging.project import Project
@@ -157,10 +157,7 @@ def test_what_one_left_unsent_is_never_sent_as_somebody_else(site: Site, visit: 
     page.wait_for_timeout(200)
     site.project.store.end_sign_ins(1)
     press(page, "1")
-    page.wait_for_selector("#again[open]")
-    page.fill("#again [name=name]", "bob")
-    page.fill("#again [name=password]", PASSWORD)
-    page.click("#again button")
+    sign_in_again(page, "bob")
     page.wait_for_url(f"{site.url}/")
     page.goto(f"{site.url}/judge?topic=MB001")
     shown(page)
@@ -214,10 +211,7 @@ def test_a_grade_never_lands_in_another_project_at_the_same_address(
         page.wait_for_url(lambda url: "/sign-in" not in url)
     else:
         context.set_offline(False)
-        page.wait_for_selector("#again[open]")
-        page.fill("#again [name=name]", "zoe")
-        page.fill("#again [name=password]", PASSWORD)
-        page.click("#again button")
+        sign_in_again(page, "zoe")
         page.wait_for_url(f"{site.url}/")
     page.goto(f"{site.url}/judge?topic=303")
     shown(page)

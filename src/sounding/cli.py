@@ -108,11 +108,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         if os.environ.get("SOUNDING_DEBUG"):
             raise
+        if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
+            _leave(_not_utf8(error), 1)
         _leave(
             f"Error: unexpected {type(error).__name__}: {error}; this is a fault of sounding, please report"
             " it (SOUNDING_DEBUG=1 shows where)",
             1,
         )
+
+
+def _not_utf8(error: UnicodeEncodeError) -> str:
+    """Frames, pictures and JSON cannot hold what files can: ids whose bytes are no UTF-8."""
+    from sounding.data.quoting import quoted
+
+    around = error.object[max(0, error.start - 20) : error.start + 20]
+    only = "is not UTF-8, and what was asked for holds nothing else"
+    return f"Error: {quoted(around)} {only}; save the files as UTF-8"
 
 
 def run() -> None:

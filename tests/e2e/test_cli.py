@@ -294,6 +294,16 @@ def test_an_unexpected_fault_is_one_line_too(call: Call, monkeypatch: pytest.Mon
     assert err.count("\n") == 1
 
 
+def test_a_topic_that_is_not_utf8_where_only_utf8_can_be_held_is_named(call: Call) -> None:
+    Path("qrels.txt").write_bytes(b"caf\xe9 0 a 1\ncaf\xe9 0 b 0\n")
+    Path("mine.txt").write_bytes(b"caf\xe9 Q0 a 1 2 mine\ncaf\xe9 Q0 c 2 1 mine\n")
+    status, _, err = call("audit", "qrels.txt", "mine.txt", "--section", "topics", "--format", "json")
+    assert status == 1
+    assert err.splitlines() == [
+        r"Error: 'caf\xe9' is not UTF-8, and what was asked for holds nothing else; save the files as UTF-8"
+    ]
+
+
 def test_a_reader_that_has_seen_enough_is_no_error(call: Call) -> None:
     command = f"{sys.executable} -m sounding measures | head -n 1"
     done = subprocess.run(

@@ -112,7 +112,7 @@ def matches(run: Run, judged: Judged) -> tuple[Places, Places]:
     topics = topic_rows(run, judged)
     here, there = judged.table.find(topics, run.pair_keys(), run.docs, run.sizes, run.words)
     # The doc ids were compared; that the topics agree as well makes a false match impossible.
-    sure = np.repeat(topics, run.sizes).take(here) == judged.topic.take(there)
+    sure = topics.take(_topic_of(run, here)) == judged.topic.take(there)
     return (here, there) if sure.all() else (here[sure], there[sure])
 
 

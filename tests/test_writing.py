@@ -145,7 +145,7 @@ def test_a_failure_leaves_what_was_there_and_no_part(tmp_path: Path, monkeypatch
 
 
 def test_places_that_cannot_be_written_are_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be written: No such file or directory"):
+    with pytest.raises(DataError, match="cannot be written: there is no folder"):
         write_run(RUN, tmp_path / "nowhere" / "run.txt")
     with pytest.raises(DataError, match="cannot be written: Is a directory"):
         write_run(RUN, tmp_path)

@@ -22,11 +22,17 @@ def located(name: str | Path) -> Path:
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """A name to write a file of any size under, which takes its place when all of it is there."""
+    """A name to write a file of any size under, which takes its place when all of it is there.
+
+    A link stays a link. What is no regular file (a pipe, a device) cannot be replaced and is written to.
+    """
     try:
         target = path.resolve()
         if not target.parent.is_dir():
             raise DataError(f"{path} cannot be written: there is no folder {str(path.parent)!r}")
+        if target.exists() and not target.is_file() and not target.is_dir():
+            yield target
+            return
         part = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
             yield part
@@ -38,21 +44,6 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Put a whole file in place, or leave what was there; a link stays a link.
-
-    What is no regular file (a pipe, a device) cannot be replaced and is written to.
-    """
-    try:
-        target = path.resolve()
-        if target.exists() and not target.is_file() and not target.is_dir():
-            with target.open("wb") as stream:
-                stream.write(content)
-            return
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            part.write_bytes(content)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
+    """Put a whole file in place, or leave what was there."""
+    with written_whole(path) as part, part.open("wb") as stream:
+        stream.write(content)

@@ -125,6 +125,24 @@ def test_json_holds_all_that_is_asked_for_and_csv_says_what_it_leaves_out(call: 
     assert "csv holds the curves alone, not values, topics, differences, pairs, leave-out, histogram" in err
 
 
+def test_documents_are_listed_in_the_order_in_which_a_session_asks_for_them(call: Call, trial: Path) -> None:
+    argument = ("qrels.txt", "runs", *QUICK, "--strategy", "mtc,rank", "--seeds", "5,6", "--format", "csv")
+    rows = read(call(*argument, "--view", "documents")[1])
+    retrieved = read_retrieved(sorted((trial / "runs").iterdir()), depth=20)
+    session, docs = Session(retrieved, depth=20, seed=5), retrieved.docs.texts()
+    fields = (line.split() for line in (trial / "qrels.txt").read_text().splitlines())
+    grades = {(topic, doc): grade for topic, _, doc, grade in fields}
+    for number, row in enumerate(rows, 1):
+        [pick] = session.next()
+        topic, doc = retrieved.topics[pick.topic], docs[pick.document]
+        assert row == {
+            "judgment": str(number), "topic": topic, "doc": doc, "grade": grades.get((topic, doc), "0")
+        }  # fmt: skip
+        session.judge(pick.document, float(row["grade"]))
+    assert len(rows) == 24
+    assert {row["grade"] for row in rows} == {"0", "1"}
+
+
 def test_values_topics_and_differences_agree_with_an_evaluation(call: Call, trial: Path) -> None:
     argument = ("qrels.txt", "runs", *QUICK, "--strategy", "mtc", "--format", "csv", "--view")
     values = {row["run"]: row for row in read(call(*argument, "values", "--sets", "2")[1])}

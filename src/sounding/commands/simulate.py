@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 MTC = "mtc"
 ALSO_CALLED = {"pooling": "rank"}  # the paper's word for a pool that is deepened rank by rank
-VIEWS = ("curves", "values", "topics", "differences", "pairs", "leave-out", "histogram")
+VIEWS = ("curves", "values", "topics", "documents", "differences", "pairs", "leave-out", "histogram")
 HISTOGRAM_DRAWS = 5000  # as in the paper
 
 
@@ -360,7 +360,7 @@ def _view(found: _Found, name: str, for_people: bool) -> list[Table]:
     options, parameters = found.options, found.parameters
     if name == "curves":
         return [_curves(found, for_people)]
-    if name in ("values", "topics", "differences"):
+    if name in ("values", "topics", "documents", "differences"):
         return [_at_the_end(found, name, for_people)]
     if name == "pairs":
         related = correlations(found.pairs)
@@ -381,6 +381,8 @@ def _at_the_end(found: _Found, name: str, for_people: bool) -> Table:
         return made.values_table(first.confidence, truth, parameters.measure, _sets(found), who)
     if name == "topics":
         return made.topics_table(found.retrieved, truth, first.documents, _level(parameters), who)
+    if name == "documents":
+        return made.documents_table(found.retrieved, truth, first.documents, who)
     return made.differences_table(first.confidence, truth, options["sure"], who, brief=for_people)
 
 

@@ -215,6 +215,20 @@ def topics_table(
     )
 
 
+def documents_table(retrieved: Retrieved, truth: Truth, documents: Sequence[int], who: str) -> Table:
+    """One row a judgment, the first one first."""
+    docs, grades = retrieved.docs.texts(), truth.grades[documents].tolist()
+    return Table(
+        [
+            Column("judgment", list(range(1, len(documents) + 1))),
+            Column("topic", [retrieved.topics[topic] for topic in retrieved.topic[documents].tolist()]),
+            Column("doc", [docs[document] for document in documents]),
+            Column("grade", [int(grade) if grade.is_integer() else grade for grade in grades]),
+        ],
+        title=f"Documents in the order of judging ({who})",
+    )
+
+
 def differences_table(confidence: Confidence, truth: Truth, sure: float, who: str, *, brief: bool) -> Table:
     """One row a pair, the better in truth first: true difference, and the chance that it is none."""
     order = np.argsort(-truth.values, kind="stable")

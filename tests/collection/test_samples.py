@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
-from tests.collection.pools import pool_of
+from tests.collection.pools import draw_grades, draw_lists, pool_of, run_out
 
 from sounding.align import align, prepare
 from sounding.collection.replay import replay
-from sounding.collection.strategies import make_strategy
+from sounding.collection.strategies import make_sample, make_strategy, restore
 from sounding.collection.strategies.samples import capped_chances, judged_chances, parse_strata
 from sounding.collection.strategy import Sample
 from sounding.data.simulation import simulate_collection
@@ -250,3 +250,58 @@ def test_a_rate_is_a_share(name: str) -> None:
     for rate in (0.0, -1.0, 1.01):
         with pytest.raises(DataError, match="expected more than 0 and at most 1"):
             make_strategy(name, pool, rate=rate)
+
+
+@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_sample_goes_on_from_what_was_drawn_before_more_runs_came(name: str, seed: int) -> None:
+    pool = pool_of(draw_lists(seed))
+    whole = cast("Sample", make_strategy(name, pool, seed=seed, **DESIGNS[name]))
+    at_once = make_sample(name, pool, draws={}, seed=seed, **DESIGNS[name])
+    assert at_once.next(count=999) == whole.next(count=999)
+    assert at_once.state() == whole.state()
+    early = len(pool.runs) // 2
+    first = (
+        make_sample(name, pool.pick(range(early)), draws={}, seed=seed, **DESIGNS[name]) if early else None
+    )
+    draws = {topic: [early] for topic in pool.topics} if early else {}
+    both = make_sample(name, pool, draws=draws, seed=seed, **DESIGNS[name])
+    known = pool.pick(range(early)).best_ranks() > 0 if early else np.zeros(len(pool.docs), np.bool_)
+    picks = both.next(count=999)
+    if first is not None:
+        assert {pick.document for pick in first.next(count=999)} == {
+            pick.document for pick in picks if known[pick.document]
+        }
+        for document in known.nonzero()[0].tolist():
+            assert both.design(document) == first.design(document)
+    if name != "weighted-sample":
+        # A stratum lies in one draw, and the chance in it is the share of it that was drawn.
+        inside = pool.best_ranks().nonzero()[0].tolist()
+        strata = {document: (pool.topic[document], both.design(document)[0]) for document in inside}
+        for stratum in set(strata.values()):
+            own = [document for document in inside if strata[document] == stratum]
+            assert len({bool(known[document]) for document in own}) == 1
+            share = sum(pick.document in own for pick in picks) / len(own)
+            assert {both.design(document)[1] for document in own} == {share}
+    grades = draw_grades(pool, seed)
+    again = restore(both.state(), pool)
+    assert run_out(again, grades) == run_out(both, grades)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_documents_of_a_late_run_are_drawn_as_often_as_their_chance_says(name: str) -> None:
+    pool, size = trial().pool, int(trial().pool.starts[1])
+    strategy = make_sample(name, pool, draws=dict.fromkeys(pool.topics, (2, 5)), **DESIGNS[name])
+    times = Counter(pick.document % size for pick in strategy.next(count=len(pool.docs)))
+    old = pool.pick(range(2)).best_ranks()[:size] > 0
+    inside = pool.best_ranks()[:size].nonzero()[0]
+    assert 0 < np.count_nonzero(old) < len(inside)
+    chances = np.array([strategy.design(document)[1] for document in inside.tolist()], np.float64)
+    seen = np.array([times[document] for document in inside.tolist()])
+    for part in (old[inside], ~old[inside]):
+        some = part & (chances < 1)
+        spread = np.sqrt(COPIES * chances[some] * (1 - chances[some]))
+        deviations = (seen - COPIES * chances)[some] / spread
+        assert np.abs(deviations).max() < 5
+        assert abs(deviations.mean()) < 0.5
+        assert (seen[part & (chances == 1)] == COPIES).all()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
 
 from sounding.collection.strategies import adaptive, orders, samples, weights  # noqa: F401
 from sounding.collection.strategies.batches import Batches
-from sounding.collection.strategy import STRATEGIES, Kind, State, Strategy, fingerprint
+from sounding.collection.strategies.turns import TurnTaking
+from sounding.collection.strategy import STRATEGIES, Kind, Sample, State, Strategy, fingerprint
 from sounding.errors import DataError, UnknownNameError
 from sounding.retrieved import Retrieved
 
@@ -19,6 +20,7 @@ __all__ = [
     "every_strategy",
     "find_strategy",
     "in_batches",
+    "make_sample",
     "make_strategy",
     "restore",
 ]
@@ -59,10 +61,31 @@ def make_strategy(name: str, pool: Retrieved, *, seed: int = 0, **parameters: An
     `pool` has the runs that contribute, cut to the depth of the pool.
     """
     kind = find_strategy(name)
-    for given in parameters:
-        if given not in kind.parameters:
-            raise UnknownNameError(f"parameter of the strategy {name}:", given, kind.parameters)
-    return kind.build(pool, seed, {**kind.parameters, **parameters})
+    return kind.build(pool, seed, _complete(kind, name, parameters))
+
+
+def make_sample(
+    name: str, pool: Retrieved, *, draws: Mapping[str, Sequence[int]], seed: int = 0, **parameters: Any
+) -> Sample:
+    """A sample of a pool whose runs came one after the other: what was drawn from the first ones stays.
+
+    `draws` has, by topic, how many runs there were at the end of each draw but the last; a topic that is not
+    there is drawn at once. Without any it is what `make_strategy` makes.
+    """
+    kind = find_strategy(name)
+    maker = partial(samples.drawn_in_turn, samples.SAMPLES[kind.name], draws)
+    ends = {topic: list(each) for topic, each in draws.items() if each}
+    return TurnTaking(
+        kind.name, pool, seed, _complete(kind, name, parameters), maker, {"draws": ends} if ends else None
+    )
+
+
+def _complete(kind: Kind, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All parameters of a strategy, those that are not given by default."""
+    for each in given:
+        if each not in kind.parameters:
+            raise UnknownNameError(f"parameter of the strategy {name}:", each, kind.parameters)
+    return {**kind.parameters, **given}
 
 
 def in_batches(
@@ -89,7 +112,14 @@ def restore(state: State, pool: Retrieved) -> Strategy:
     restored = find_strategy(state["strategy"]).restored
     if restored is not None and "batches" not in state:
         return restored(pool, state)
-    make = partial(make_strategy, state["strategy"], pool, seed=state["seed"], **state["parameters"])
+    make: Callable[[], Strategy] = partial(
+        make_strategy, state["strategy"], pool, seed=state["seed"], **state["parameters"]
+    )
+    if "draws" in state:
+        make = partial(
+            make_sample, state["strategy"], pool, draws=state["draws"], seed=state["seed"],
+            **state["parameters"],
+        )  # fmt: skip
     if "batches" in state:
         batches = state["batches"]
         strategy: Strategy = Batches(

@@ -5,8 +5,9 @@ What was sampled is judged completely, or the chances are not those that are rec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,16 +27,16 @@ class SampleQueue(FixedQueue):
 
     def __init__(self, drawn: Sequence[int], strata: Counts | None, chances: Values, at: int = 0) -> None:
         super().__init__(drawn, None, at)
-        self._strata, self._chances = strata, chances  # (position,)
+        self.drawn, self.strata, self.chances = drawn, strata, chances  # the last two by position
 
     def design(self, position: int) -> tuple[int | None, float | None]:
         """The stratum of a document of the pool, drawn or not, and its chance of being drawn."""
-        stratum = None if self._strata is None else int(self._strata[position])
-        return stratum, float(self._chances[position])
+        stratum = None if self.strata is None else int(self.strata[position])
+        return stratum, float(self.chances[position])
 
     def copy(self) -> Self:
         """Another one that stands at the same place."""
-        return type(self)(self._order, self._strata, self._chances, self._at)
+        return type(self)(self.drawn, self.strata, self.chances, self._at)
 
 
 @by_topic("uniform-sample", sampled=True)
@@ -76,13 +77,51 @@ def weighted_sample(pool: TopicPool, rng: np.random.Generator, *, rate: float = 
     pairs that hold r. It is no more than 1, and in sum rate x size. How many are drawn is left to chance.
     """
     check_rate(rate)
-    deepest = int((pool.lists < pool.size).sum(axis=1).max(initial=0))  # lists of other topics may be longer
+    # Lists of other topics may be longer.
+    deepest = int(np.nonzero(pool.lists < pool.size)[1].max(initial=-1)) + 1
     inverse = 1 / np.arange(1, deepest + 1)
     weights = np.zeros(pool.lists.shape[1])
     weights[:deepest] = 1 + np.cumsum(inverse[::-1])[::-1]
     chances = capped_chances(pool.sums(weights), rate * pool.size)
     drawn = (rng.random(pool.size) < chances).nonzero()[0]
     return SampleQueue(rng.permutation(drawn).tolist(), None, chances)
+
+
+SAMPLES: Mapping[str, Callable[..., SampleQueue]] = {
+    "uniform-sample": uniform_sample,
+    "stratified-sample": stratified_sample,
+    "weighted-sample": weighted_sample,
+}
+
+
+def drawn_in_turn(
+    maker: Callable[..., SampleQueue],
+    draws: Mapping[str, Sequence[int]],
+    pool: TopicPool,
+    rng: np.random.Generator,
+    **parameters: Any,
+) -> SampleQueue:
+    """The sample of a topic to which runs came after it was drawn: what was drawn stays.
+
+    `draws` has, by topic, how many runs there were at the end of each draw but the last. Each is made with
+    the same parameters among the documents that its runs are the first to bring, with chances and strata of
+    its own: whatever a later run brings, a document keeps its lot.
+    """
+    ends = draws.get(pool.name, ())
+    strata, chances, order = np.zeros(pool.size, np.int64), np.zeros(pool.size), []
+    old = np.zeros(pool.size, np.bool_)
+    stratified = False
+    bounds = pairwise([0, *ends, len(pool.lists)])
+    for (first, last), own in zip(bounds, [rng, *rng.spawn(len(ends))], strict=True):
+        part, new = pool.brought(first, last, old)
+        queue = maker(part, own, **parameters)
+        order += new[queue.drawn].tolist()
+        chances[new] = queue.chances
+        if queue.strata is not None and len(new):
+            strata[new] = queue.strata + strata.max()
+            stratified = True
+        old[new] = True
+    return SampleQueue(order, strata if stratified else None, chances)
 
 
 def parse_strata(text: str) -> tuple[list[int], list[float]]:

@@ -9,6 +9,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from sounding.arrays import NDArray
 from sounding.ranking import Counts, Values
 from sounding.retrieved import NONE, Retrieved
 
@@ -37,6 +38,20 @@ class TopicPool:
         spread = np.broadcast_to(weights, self.lists.shape)
         sums = np.bincount(self.lists.ravel(), spread.ravel(), self.size + 1)
         return sums[: self.size].astype(np.float64, copy=False)
+
+    def brought(self, first: int, last: int, old: NDArray[np.bool_]) -> tuple[TopicPool, Counts]:
+        """The pool of some of the runs without the `old` documents, and the positions of the others here.
+
+        Ranks stay what they are in the lists.
+        """
+        own = self.lists[first:last]
+        best = np.zeros(self.size + 1, np.int64)
+        for rank in range(own.shape[1], 0, -1):
+            best[own[:, rank - 1]] = rank
+        new = ((best[:-1] > 0) & ~old).nonzero()[0]
+        position = np.full(self.size + 1, len(new))
+        position[new] = np.arange(len(new))
+        return TopicPool(self.name, self.documents[new], best[new], position[own]), new
 
     @cached_property
     def holders(self) -> Holders:

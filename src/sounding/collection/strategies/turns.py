@@ -6,7 +6,7 @@ import heapq
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from sounding.errors import DataError
 from sounding.retrieved import NONE, Retrieved
 
 QueueMaker = Callable[..., Queue]
+Maker = TypeVar("Maker", bound=QueueMaker)
 Turn = tuple[float, float, int]  # urgency with a minus, share judged, topic: the smallest is due
 
 
@@ -26,9 +27,16 @@ class TurnTaking:
     """
 
     def __init__(
-        self, name: str, pool: Retrieved, seed: int, parameters: Mapping[str, Any], maker: QueueMaker
+        self,
+        name: str,
+        pool: Retrieved,
+        seed: int,
+        parameters: Mapping[str, Any],
+        maker: QueueMaker,
+        more: Mapping[str, Any] | None = None,
     ) -> None:
-        self._identity = {"strategy": name, "seed": seed, "parameters": dict(parameters)}
+        """`more` is what its state says beside what `make_strategy` needs."""
+        self._identity = {"strategy": name, "seed": seed, "parameters": dict(parameters), **(more or {})}
         own = dict(parameters)
         self._level = float(own.pop("level", 1))
         self._pool, self._pools = pool, topic_pools(pool)
@@ -140,14 +148,14 @@ class TurnTaking:
 
 def by_topic(
     name: str, *, adaptive: bool = False, sampled: bool = False, drawn: bool = False
-) -> Callable[[QueueMaker], QueueMaker]:
+) -> Callable[[Maker], Maker]:
     """Make a function from the pool of a topic to its queue known as a strategy.
 
     It is given the pool, a random generator of the topic's own, and keyword-only parameters. `drawn`: it
     makes use of the generator, as samples always do.
     """
 
-    def add(maker: QueueMaker) -> QueueMaker:
+    def add(maker: Maker) -> Maker:
         def build(pool: Retrieved, seed: int, parameters: Mapping[str, Any]) -> Strategy:
             return TurnTaking(name, pool, seed, parameters, maker)
 

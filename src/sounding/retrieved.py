@@ -6,7 +6,7 @@ judged or not. They ask it of these numbers; texts come back only when something
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -134,18 +134,21 @@ def read_retrieved(
     run_format: str | None = None,
     jobs: int | None = 1,
     progress: Progress | None = None,
+    check: Callable[[Run], None] | None = None,
 ) -> Retrieved:
     """The first `depth` documents (None: all) of every run, in the order in which the evaluation has them.
 
     Runs are files, folders, globs, tables, dicts or frames, as for `evaluate`. `topics` names those that
     count; None: every topic of any run. Where they are `judged`, runs that lack them are refused as an
-    evaluation refuses them.
+    evaluation refuses them. `check` sees every run whole, and raises where it is not to be taken.
     """
     if policies.ties == "average":
         raise DataError("averaged ties give no order of documents; use ties trec, file or rank")
     wanted = None if topics is None else set(topics)
 
     def work(run: Run) -> _Part:
+        if check is not None:
+            check(run)
         if topics is not None and judged:
             check_topics(run, topics, policies)
         return _first_documents(run, depth, wanted, policies)

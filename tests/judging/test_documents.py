@@ -58,6 +58,8 @@ def test_text_is_shown_as_it_is_in_paragraphs_of_their_own_direction() -> None:
         ("ضجيج", "الضجيج ضجيج", ["ضجيج"]),
         ("騒音対策", "船の騒音と対策", ["騒音", "対策"]),
         ("鯨", "鯨の鯨", ["鯨", "鯨"]),
+        ("𠮷野", "今日は𠮷野家に行く", ["𠮷野"]),  # beyond the 65,536 characters that came first
+        ("كتاب", "كتـاب", ["كتـاب"]),  # drawn out
         (
             "鯨と船の騒音",
             "騒音は鯨に、捕鯨に、船に",

@@ -12,7 +12,7 @@ import html
 import json
 import lzma
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -30,6 +30,8 @@ _NUMBER = re.compile(r"<docno>(.*?)</docno>", re.IGNORECASE | re.DOTALL)
 _TITLE = re.compile(r"<(title|headline|doctitle|hl|ti|ttl)(?:\s[^<>]*)?>", re.IGNORECASE)
 _HEAD = re.compile(r"<(head)>(?=[^<>]*</head)", re.IGNORECASE)  # a headline; that of HTML has elements in it
 _TAG = re.compile(r"<[^<>]*>")
+Wrong = Callable[[str], str]  # what is wrong with a doc id; empty: nothing
+
 _OPENERS = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ", lzma.open))
 
 
@@ -41,8 +43,13 @@ class Document(NamedTuple):
     title: str = ""  # with which the text begins; empty: nothing says what the title is
 
 
-def read_corpus(sources: Iterable[str | Path], wanted: Collection[str] | None = None) -> Iterator[Document]:
-    """The documents of files and folders, in their order; only those `wanted`, where that is given."""
+def read_corpus(
+    sources: Iterable[str | Path], wanted: Collection[str] | None = None, *, wrong: Wrong | None = None
+) -> Iterator[Document]:
+    """The documents of files and folders, in their order; only those `wanted`, where that is given.
+
+    One whose id is `wrong` is refused with its line.
+    """
     for source in find_files(sources):
         with _opened(source) as stream:
             first = _first_line(stream)
@@ -50,12 +57,21 @@ def read_corpus(sources: Iterable[str | Path], wanted: Collection[str] | None = 
                 raise FormatError(source, None, "the file is empty; expected documents")
             line, text = first
             if text.startswith("{"):
-                yield from _json_lines(source, line, text, stream, wanted)
+                placed = _json_lines(source, line, text, stream, wanted)
             elif text.startswith("<"):
-                yield from _markup(source, line, text, stream, wanted)
+                placed = _markup(source, line, text, stream, wanted)
             else:
                 problem = f"{quoted(text.strip())} begins no document; expected <DOC> or JSON lines"
                 raise FormatError(source, line, problem)
+            for line, document in placed:
+                if wrong is not None and (problem := wrong(document.doc)):
+                    raise FormatError(source, line, problem)
+                yield document
+
+
+def has_documents(markup: str) -> bool:
+    """Whether TREC's SGML begins a document somewhere in a text."""
+    return _OPEN.search(markup) is not None
 
 
 def _opened(source: str) -> IO[str]:
@@ -81,7 +97,7 @@ def _first_line(stream: IO[str]) -> tuple[int, str] | None:
 
 def _json_lines(
     source: str, number: int, first: str, rest: IO[str], wanted: Collection[str] | None
-) -> Iterator[Document]:
+) -> Iterator[tuple[int, Document]]:
     line = first
     while line:
         if line.strip():
@@ -95,7 +111,7 @@ def _json_lines(
             if doc is None:
                 raise FormatError(source, number, f"no doc id; expected one of {', '.join(IDS)}")
             if wanted is None or doc in wanted:
-                yield _of_entry(doc, entry)
+                yield number, _of_entry(doc, entry)
         line = rest.readline()
         number += 1
 
@@ -125,7 +141,7 @@ def one_line(value: object) -> str:
 
 def _markup(
     source: str, number: int, first: str, rest: IO[str], wanted: Collection[str] | None
-) -> Iterator[Document]:
+) -> Iterator[tuple[int, Document]]:
     lines: list[str] = []
     begin, line = 0, first
     while line:
@@ -136,7 +152,7 @@ def _markup(
             if _CLOSE.search(line):
                 document = _document(source, begin, "".join(lines))
                 if wanted is None or document.doc in wanted:
-                    yield document
+                    yield begin, document
                 begin = 0
         line = rest.readline()
         number += 1

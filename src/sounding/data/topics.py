@@ -49,6 +49,7 @@ class Topics:
     titles: tuple[str, ...]
     descriptions: tuple[str, ...]
     narratives: tuple[str, ...]
+    lines: tuple[int, ...] = ()  # where each begins in the file; none: they are of no file
 
     @property
     def frame(self) -> polars.DataFrame:
@@ -101,6 +102,7 @@ def parse_topics(content: Content, problems: Problems) -> Topics:
         titles=tuple(topic.title for topic in topics),
         descriptions=tuple(topic.description for topic in topics),
         narratives=tuple(topic.narrative for topic in topics),
+        lines=tuple(topic.line for topic in topics),
     )
 
 

@@ -7,42 +7,74 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from sounding.data.corpus import IDS, TITLES, Document, one_line, read_corpus
+from sounding.data.corpus import IDS, TITLES, Document, has_documents, one_line, read_corpus
+from sounding.data.quoting import quoted
 from sounding.data.sources import find_files
 from sounding.errors import FormatError
+from sounding.judging.ids import wrong_doc
+from sounding.judging.titles import is_html
 from sounding.wording import plural
 
 NAMES = ("doc", *IDS)  # of the column that holds the doc id
 _TABLES = {".csv": ",", ".tsv": "\t"}
 RUN_FIELDS = 6  # of a line of a run in TREC's format
-_MARKED = ("<", "{")  # how SGML and JSON lines begin
-_TEXT = (".txt", ".text", ".md", "")
+_HTML = (".html", ".htm", ".xhtml")
+TEXTS = (".txt", ".text", ".md", "", *_HTML)  # suffixes of files that may be one document each
+BEGINNING = 1 << 16  # bytes in which the first <DOC> of SGML is looked for
 
 
 def read_documents(sources: Iterable[str | Path]) -> Iterator[Document]:
     """The documents of files, folders and globs, one at a time, in their order.
 
-    A file with the suffix csv or tsv is a table; one that begins with `<` or `{` is TREC's SGML or JSON
-    lines, compressed or not; another one is a document as it stands, and its name without suffix the id.
+    A file with the suffix csv or tsv is a table. One that begins with `{` is JSON lines; one that begins with
+    `<` and has an element <DOC> is TREC's SGML; both may be compressed. Another one is a document as it
+    stands, text or HTML, and its name without suffix the id. Ids are checked; texts may hold what they like.
     """
     for source in find_files(sources):
         delimiter = _TABLES.get(Path(source).suffix.lower())
         if delimiter is not None:
             yield from _rows(source, delimiter)
-        elif Path(source).suffix.lower() in _TEXT and not _begins(source).startswith(_MARKED):
-            yield Document(Path(source).stem, _text(source))
+        elif Path(source).suffix.lower() in TEXTS and not _holds_many(source):
+            yield Document(_checked(Path(source).stem, source, None), _text(source))
         else:
-            yield from read_corpus([source])
+            yield from _several(source)
 
 
-def _begins(source: str) -> str:
+def _wrong(doc: str) -> str:
+    """What is wrong with a doc id; bytes that are not UTF-8 have become marks by now."""
+    broken = "\N{REPLACEMENT CHARACTER}" in doc
+    return f"doc id {quoted(doc)} is not UTF-8; save the file as UTF-8" if broken else wrong_doc(doc)
+
+
+def _checked(doc: str, source: str, line: int | None) -> str:
+    if problem := _wrong(doc):
+        raise FormatError(source, line, problem)
+    return doc
+
+
+def _several(source: str) -> Iterator[Document]:
+    """The documents of SGML or JSON lines; a file without any is refused, lest it vanish."""
+    document = None
+    for document in read_corpus([source], wrong=_wrong):
+        yield document
+    if document is None:
+        problem = (
+            "no <DOC> in it; expected TREC's SGML, JSON lines, or a name that ends in .txt, .md or .html"
+        )
+        raise FormatError(source, None, problem)
+
+
+def _holds_many(source: str) -> bool:
+    """Whether a file is SGML or JSON lines, by what it begins with."""
     try:
         with Path(source).open("rb") as file:
-            first = file.read(1000)
+            first = file.read(BEGINNING)
     except OSError as error:
         raise FormatError(source, None, f"cannot be opened ({error.strerror or error})") from error
-    packed = first.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ"))
-    return "<" if packed else first.decode("utf-8-sig", "replace").lstrip()[:1]
+    if first.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ")):  # packed
+        return True
+    text = first.decode("utf-8-sig", "replace").lstrip()
+    return text.startswith("{") or (text.startswith("<") and has_documents(text))
 
 
 def _text(source: str) -> str:
@@ -52,7 +84,9 @@ def _text(source: str) -> str:
     fields = next(line for line in text.splitlines() if line.strip()).split()
     if len(fields) == RUN_FIELDS and fields[1].upper() == "Q0":
         raise FormatError(source, 1, "a line of a run; expected the text of a document; runs go to --runs")
-    return text
+    # What a file is called says that it is HTML, also where it begins with words.
+    marked = Path(source).suffix.lower() in _HTML and not is_html(text)
+    return f"<html>{text}" if marked else text
 
 
 def _rows(source: str, delimiter: str) -> Iterator[Document]:
@@ -81,4 +115,5 @@ def _documents(source: str, rows: Iterator[list[str]]) -> Iterator[Document]:
             raise FormatError(source, number, f"{wrong}; expected one for each")
         title = "" if titled is None else one_line(row[titled])
         rest = [text for column, text in enumerate(row) if column not in (place, titled) and text]
-        yield Document(row[place], "\n".join([title, *rest] if title else rest), title)
+        doc = _checked(row[place].strip(), source, number)
+        yield Document(doc, "\n".join([title, *rest] if title else rest), title)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import nh3
 
 from sounding.data.corpus import Document, element, one_line
+from sounding.judging.scripts import HAN, OPTIONAL, UNSPACED
 from sounding.judging.titles import SILENT, is_html, nests_deeply, plain, titled
 
 MOST_CHARACTERS = 500_000  # of a document that are shown
@@ -31,12 +32,8 @@ what when where which while who whose why will with would you your
 _COMMON = frozenset(_COMMON_WORDS.split())
 _TAG = re.compile(r"(<[^<>]*>)")
 _HEADING = re.compile(r"<(h[1-6])\b[^<>]*>")
-_MARKS = "[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed]*"
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
-)
+_MARKS = f"[{OPTIONAL}]*"
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
-_HAN = "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
 _WORD = re.compile(r"[^\W_]+")
 _TAGS = {
     "abbr", "address", "article", "aside", "b", "bdi", "bdo", "blockquote", "br", "caption", "cite", "code",
@@ -136,10 +133,10 @@ def _marked(text: str, words: re.Pattern[str] | None) -> str:
 def _pattern(query: str) -> re.Pattern[str] | None:
     """What is marked in a folded text; None: nothing is."""
     folded = query.translate(_FOLDING)
-    spaced = _UNSPACED.sub(" ", folded)
+    spaced = UNSPACED.sub(" ", folded)
     words = {word for word in _WORD.findall(spaced) if len(word) >= SHORTEST and word not in _COMMON}
     branches = [_word_branch(word) for word in sorted(words, key=lambda word: (-len(word), word))]
-    branches += [_unspaced_branch(run) for run in sorted(set(_UNSPACED.findall(folded)))]
+    branches += [_unspaced_branch(run) for run in sorted(set(UNSPACED.findall(folded)))]
     return re.compile("|".join(branches)) if branches else None
 
 
@@ -159,5 +156,5 @@ def _unspaced_branch(run: str) -> str:
     branches = [re.escape(run), *([f"(?:{'|'.join(map(re.escape, pairs))})+"] if pairs else [])]
     # One character between two of grammar is a word, which in others it is a part of.
     alone = sorted({part for part in _HIRAGANA.split(run) if len(part) == 1 and part != run})
-    branches += [f"(?<!{_HAN}){re.escape(part)}(?!{_HAN})" for part in alone]
+    branches += [f"(?<![{HAN}]){re.escape(part)}(?![{HAN}])" for part in alone]
     return "|".join(branches)

@@ -12,13 +12,22 @@ from sounding.data.corpus import Document, Element, element, one_line
 LONGEST = 150  # characters of a heading; what is longer is a sentence
 BEGINNING = 100_000  # characters in which the title of HTML is looked for
 
-_HTML = re.compile(r"\s*(<\?xml[^>]*>\s*)?<(!doctype\s+html|html|body)\b", re.IGNORECASE)
+_HTML = re.compile(
+    r"\s*(?:<\?xml[^>]*>\s*|<!--(?:(?!-->).)*-->\s*)*"
+    r"<(?:!doctype\s+html|html|head|body|title|meta|article|section|main|div|p|h[1-6]|table|ul|ol)\b",
+    re.IGNORECASE | re.DOTALL,
+)  # pages that were saved begin with comments, and parts of pages with any of these
 _HTML_TITLE = re.compile(r"<(title)\b[^<>]*>", re.IGNORECASE)
 _HTML_HEADING = re.compile(r"<(h[1-6])\b[^<>]*>", re.IGNORECASE)
 _MARKED = re.compile(r"#{1,6}[ \t]+(.+?)[ \t#]*")  # Markdown's
 _RULE = re.compile(r"[=~-]{3,}\s*")  # beneath a heading
 _SENTENCE = tuple(".,;:!?…。，、；：！？؟،")  # a line that ends like that goes on, or is no heading
 _TAGS = re.compile(r"(?:<[^<>]*>)+")
+_BLOCKS = re.compile(
+    r"</?(?:address|article|aside|blockquote|br|caption|center|dd|div|dl|dt|figcaption|figure|footer|form"
+    r"|h[1-6]|header|hr|li|main|nav|ol|option|p|pre|section|table|td|tfoot|th|thead|tr|ul)\b",
+    re.IGNORECASE,
+)  # words on both sides of one of these are two words
 _TAG_NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 # Elements that no other waits to be closed for: however many there are, they do not nest.
 _ALONE = {
@@ -40,7 +49,7 @@ def plain(text: str) -> str:
         return text
     if nests_deeply(text):
         return unescape(_TAGS.sub(" ", text))
-    return unescape(nh3.clean(text, tags=set(), clean_content_tags=SILENT))
+    return unescape(nh3.clean(_BLOCKS.sub(r"\n\g<0>", text), tags=set(), clean_content_tags=SILENT))
 
 
 def nests_deeply(text: str) -> bool:

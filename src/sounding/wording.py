@@ -8,6 +8,13 @@ def plural(count: int, thing: str) -> str:
     return f"{count:,} {thing}{'s' * (count != 1)}"
 
 
+def percent(share: float) -> str:
+    """A share in per cent: `49.9%`; only all of it is 100%, and only nothing 0%, however near others come."""
+    if share in (0, 1):
+        return f"{share:.0%}"
+    return ">99.9%" if share >= 0.9995 else "<0.1%" if share < 0.0005 else f"{100 * share:.1f}%"
+
+
 def wrapped(text: str, width: int, first: str = "", others: str = "") -> list[str]:
     """The lines of a paragraph, the first and the others set in as is said.
 

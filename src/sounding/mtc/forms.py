@@ -35,6 +35,11 @@ class Form:
         """Whether two relevant documents add the weight of the lower one as well: so it is in AP."""
         return self.divided_by == "relevant"
 
+    @property
+    def most(self) -> float:
+        """The most that a value can be."""
+        return max(1.0, float(self.weights.sum())) if self.divided_by == "nothing" else 1.0
+
     def cut(self, ranks: int) -> Form:
         """The same measure where no list is longer than this."""
         return replace(self, weights=self.weights[:ranks])

@@ -22,7 +22,6 @@ from sounding.wording import plural
 if TYPE_CHECKING:
     from sounding.collection.strategy import Pick
     from sounding.mtc import Confidence, Parameters, Session
-    from sounding.mtc.forms import Form
     from sounding.mtc.planning import Course, Outlook
     from sounding.retrieved import Retrieved
 
@@ -82,7 +81,7 @@ def ranking_table(session: Session, confidence: Confidence, proven: Flags, sure:
             Column("run", [confidence.runs[run] for run in order]),
             Column(f"expected {session.form.name}", value.tolist(), digits=4),
             Column("low", np.maximum(value - half, 0).tolist(), digits=4),
-            Column("high", np.minimum(value + half, _most(session.form)).tolist(), digits=4),
+            Column("high", np.minimum(value + half, session.form.most).tolist(), digits=4),
             Column("above next", [*above, None], digits=3),
             Column("order", [*words, None]),
         ],
@@ -100,16 +99,11 @@ def _neighbour_notes(session: Session, words: Sequence[str | None]) -> list[str]
     return [NEIGHBOURS] if told else []
 
 
-def _most(form: Form) -> float:
-    """The most that a value can be."""
-    return max(1.0, float(form.weights.sum())) if form.divided_by == "nothing" else 1.0
-
-
 def ranking_rows(session: Session, confidence: Confidence) -> list[dict[str, Any]]:
     """For a chart: one row a run, best first, with its expected value and interval."""
     order = confidence.order
     value, half = confidence.values[order], NORMAL_95 * confidence.deviations[order]
-    ends = np.maximum(value - half, 0), np.minimum(value + half, _most(session.form))
+    ends = np.maximum(value - half, 0), np.minimum(value + half, session.form.most)
     return [
         {"run": confidence.runs[run], "expected": one, "lower": low, "upper": high}
         for run, one, low, high in zip(order, value.tolist(), *(end.tolist() for end in ends), strict=True)

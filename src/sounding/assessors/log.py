@@ -18,7 +18,7 @@ from sounding.data.sources import Content
 from sounding.data.structured import decoded_lines
 
 MARKS = ('"kind"', '"sequence"')  # members that every event has and no other table of judgments
-FOLLOWED = ("judge", "withdraw", "skip", "adjudicate")  # kinds of events that are about judgments
+FOLLOWED = ("judge", "withdraw", "skip", "unskip", "adjudicate")  # kinds of events that are about judgments
 NAMED = ("topic", "doc", "assessor")
 
 Members = dict[str, Any]
@@ -31,9 +31,9 @@ class LogCounts:
     source: str
     standing: int
     changed: int  # grades that the same assessor gave another time
-    withdrawn: int  # judgments that were taken back
+    withdrawn: int  # judgments and changes that were taken back
     cannot: int  # judgments that stand and say that the document could not be judged
-    skipped: int  # documents that were passed over
+    skipped: int  # times that a document was passed over, and this was not taken back
     adjudicated: int  # decisions between assessors, which are no assessor's own judgment
 
     def __str__(self) -> str:
@@ -62,17 +62,20 @@ def standing_records(content: Content, problems: Problems) -> tuple[Records | No
         if lacking:
             problems.note(line, f"an event {kind!r} without {lacking[0]}; expected {', '.join(NAMED)}")
             continue
-        seen[kind] += 1
         place = tuple(str(event[name]) for name in NAMED)
+        goes_back = kind == "judge" and "undoes" in dict(event.get("detail") or {})
+        seen["withdraw" if goes_back else kind] += 1
         if kind in ("judge", "withdraw"):
             before = standing.pop(place, None)
-            seen["changed"] += kind == "judge" and before is not None
+            # A change that was taken back is no change: its event has the grade of before it.
+            seen["changed"] += -1 if goes_back else kind == "judge" and before is not None
         if kind == "judge":
             standing[place] = (line, event)
     told = {place: row for place, row in standing.items() if row[1].get("grade") is not None}
     counts = LogCounts(
         source=content.source, standing=len(told), changed=seen["changed"], withdrawn=seen["withdraw"],
-        cannot=len(standing) - len(told), skipped=seen["skip"], adjudicated=seen["adjudicate"],
+        cannot=len(standing) - len(told), skipped=seen["skip"] - seen["unskip"],
+        adjudicated=seen["adjudicate"],
     )  # fmt: skip
     return _records(told, problems), counts
 

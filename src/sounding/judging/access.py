@@ -5,12 +5,14 @@ from __future__ import annotations
 from sounding.judging.auth import RefusedError
 from sounding.judging.store import Store, Topic, User
 
+GONE = "there is no such topic among yours; an organiser may have dropped it, or given it to others"
+
 
 def own_topic(store: Store, who: User, topic: str) -> Topic:
     """A topic that an assessor judges or develops now; others are refused as if they were not there."""
     found = find_own(store, who, topic)
     if found is None:
-        raise RefusedError(404, "there is no such topic among yours")
+        raise RefusedError(404, GONE)
     return found
 
 
@@ -37,7 +39,7 @@ def earlier_topic(store: Store, who: User, topic: str) -> Topic:
         return found
     developed = _begun(store, who, topic)
     if developed is None or developed.in_use:
-        raise RefusedError(404, "there is no such topic among yours")
+        raise RefusedError(404, GONE)
     return developed
 
 

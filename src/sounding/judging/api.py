@@ -15,10 +15,12 @@ from sounding.errors import DataError
 from sounding.judging.access import earlier_topic, find_own, own_topic
 from sounding.judging.auth import RefusedError, too_soon
 from sounding.judging.documents import Presented, presented
+from sounding.judging.export_kinds import EXPORT_KINDS, JSON_LINES, TEXT
 from sounding.judging.exports import EXPORTS
 from sounding.judging.messages import (
     Coming,
     Credentials,
+    DocId,
     Found,
     Grading,
     Id,
@@ -28,6 +30,7 @@ from sounding.judging.messages import (
     LiveState,
     Problem,
     Recorded,
+    SearchResults,
     ShownDocument,
     Skipping,
     TopicProgress,
@@ -35,7 +38,7 @@ from sounding.judging.messages import (
     Work,
 )
 from sounding.judging.project import digest_of
-from sounding.judging.store import Lease, Receipt, Standing, Topic, User
+from sounding.judging.store import Lease, Receipt, Seen, Standing, Topic, User
 from sounding.judging.web import (
     Asking,
     Context,
@@ -52,35 +55,34 @@ from sounding.judging.web import (
 
 STREAM_SECONDS = 1.0  # between two looks at the log
 BEAT_SECONDS = 15.0  # between two signs of life, when it is checked that the sign-in still holds
-MOST_FOUND = 50
+MOST_FOUND = 50  # hits at a time
+MOST_PLACES = 1_000_000  # of a hit
 NO_MORE = Coming(left=0, batch_left=0, batch_size=0, words="no longer among your topics")
 
 
-JSON_LINES = ("log", "searches", "topics")  # exports that are
+def _content(*kinds: str) -> dict[int | str, dict[str, Any]]:
+    return {200: {"content": {kind: {} for kind in kinds}}}
 
 
-def _content(kind: str) -> dict[int | str, dict[str, Any]]:
-    return {200: {"content": {kind: {}}}}
-
-
-def _problems(*codes: int) -> dict[int | str, dict[str, Any]]:
+def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
+    """What routes may answer besides success, for their description."""
     return {code: {"model": Problem} for code in codes}
 
 
 signing = APIRouter(
-    prefix="/api", tags=["sign-in"], responses=_problems(400, 401, 403, 413, 422, 429, 500, 503)
+    prefix="/api", tags=["sign-in"], responses=problems(400, 401, 403, 413, 422, 429, 500, 503)
 )
 judging = APIRouter(
     prefix="/api",
     tags=["assessors"],
     dependencies=[Depends(assessor), Depends(from_our_page)],
-    responses=_problems(400, 401, 403, 404, 409, 413, 422, 429, 500, 503),
+    responses=problems(400, 401, 403, 404, 409, 412, 413, 422, 429, 500, 503),
 )
 watching = APIRouter(
     prefix="/api",
     tags=["organisers"],
     dependencies=[Depends(organiser), Depends(from_our_page)],
-    responses=_problems(400, 401, 403, 404, 422, 500, 503),
+    responses=problems(400, 401, 403, 404, 422, 500, 503),
 )
 
 Assessor = Annotated[User, Depends(assessor)]
@@ -175,7 +177,7 @@ def next_documents(
     who: Assessor,
     topic: TopicId,
     count: Annotated[int, Query(ge=1, le=5)] = 2,
-    have: Annotated[list[Id], Query(max_length=10)] = [],  # noqa: B006 - FastAPI copies it
+    have: Annotated[list[DocId], Query(max_length=10)] = [],  # noqa: B006 - FastAPI copies it
 ) -> Work:
     """The documents of a topic that you are to judge, the first one first."""
     asked = own_topic(here.project.store, who, topic)
@@ -185,14 +187,18 @@ def next_documents(
 
 @judging.get("/document")
 def document(
-    here: Here, who: Assessor, topic: TopicId, doc: Id, query: Annotated[str, Query(max_length=1000)] = ""
+    here: Here,
+    who: Assessor,
+    topic: TopicId,
+    doc: DocId,
+    query: Annotated[str, Query(max_length=1000)] = "",
 ) -> ShownDocument:
     """One document, as you judged it; with a query, noted as opened from its results."""
     asked = own_topic(here.project.store, who, topic)
     existing(here, who, topic, doc)
     if query:
         here.project.store.log_opening(who.pseudonym, topic, query, doc)
-    return _shown(here, doc, f"{words_of(asked)} {query}", _standing(here, who, topic, doc))
+    return shown_document(here, doc, f"{words_of(asked)} {query}", _standing(here, who, topic, doc))
 
 
 @judging.post("/judge")
@@ -213,8 +219,13 @@ def _graded(here: Context, who: User, given: Grading) -> Receipt:
         raise RefusedError(400, str(error)) from None
     return here.project.engine.judge(
         who.pseudonym, given.topic, given.doc, given.grade, key=given.key, comment=given.comment,
-        active=given.active, away=given.away,
+        active=given.active, away=given.away, seen=seen_of(given),
     )  # fmt: skip
+
+
+def seen_of(given: Grading) -> Seen | None:
+    """The judgment that was in view when a grade was given; None: that was not said."""
+    return None if given.seen is None else Seen(given.seen.judged, given.seen.grade)
 
 
 @judging.post("/skip")
@@ -222,13 +233,18 @@ def skip(given: Skipping, here: Here, who: Assessor) -> Recorded:
     """Put a document off: it comes again when nothing else is left."""
     return _recorded(
         here, who, given, given.doc,
-        lambda: here.project.engine.skip(who.pseudonym, given.topic, given.doc, key=given.key),
+        lambda: here.project.engine.skip(
+            who.pseudonym, given.topic, given.doc, key=given.key, active=given.active, away=given.away
+        ),
     )  # fmt: skip
 
 
 @judging.post("/undo")
 def undo(given: Withdrawal, here: Here, who: Assessor) -> Recorded:
-    """Take a judgment back; its document is at hand again, with its comment."""
+    """Take back what you did last: a judgment or a skip, whose document is at hand again, or a change.
+
+    A change goes back to the judgment before it.
+    """
     before = here.project.store.standing(topic=given.topic, assessor=who.pseudonym, doc=given.doc)
     comments = {one.doc: one.comment for one in before}
     recorded = _recorded(
@@ -260,23 +276,30 @@ def judgments(here: Here, who: Assessor, topic: TopicId) -> list[Judgment]:
 
 @judging.get("/search")
 def search(
-    here: Here, who: Assessor, topic: TopicId, query: Annotated[str, Query(min_length=1, max_length=1000)]
-) -> list[Found]:
-    """The documents that fit a query best, 50 at most; the query is noted."""
+    here: Here,
+    who: Assessor,
+    topic: TopicId,
+    query: Annotated[str, Query(min_length=1, max_length=1000)],
+    first: Annotated[int, Query(ge=1, le=MOST_PLACES, description="from which place on")] = 1,
+) -> SearchResults:
+    """The documents that fit a query best, 50 at a time; the query is noted."""
     own_topic(here.project.store, who, topic)
-    return searched(here, who, topic, query)[0]
+    return searched(here, who, topic, query, first)
 
 
-def searched(here: Context, who: User, topic: str, query: str) -> tuple[list[Found], bool]:
-    """What a query finds, noted in the search log; and whether there is more than that."""
+def searched(here: Context, who: User, topic: str, query: str, first: int = 1) -> SearchResults:
+    """What a query finds from a place on, noted in the search log with what was shown."""
     wait = here.searches.wait(who.id)
     if wait:
         raise too_soon("too many searches", wait)
-    every = here.project.corpus.search(query, MOST_FOUND + 1)
-    hits = every[:MOST_FOUND]
-    here.project.store.log_search(who.pseudonym, topic, query, len(hits))
-    found = [Found(doc=hit.doc, title=hit.title, snippet=hit.snippet) for hit in hits]
-    return found, len(every) > len(hits)
+    results = here.project.corpus.search(query, MOST_FOUND, first)
+    here.project.store.log_search(
+        who.pseudonym, topic, query, len(results.hits), first=first, total=results.total
+    )
+    return SearchResults(
+        found=[Found(doc=hit.doc, title=hit.title, snippet=hit.snippet) for hit in results.hits],
+        first=first, total=results.total, complete=results.complete,
+    )  # fmt: skip
 
 
 def words_of(topic: Topic) -> str:
@@ -290,16 +313,19 @@ def existing(here: Context, who: User, topic: str, doc: str) -> None:
         leases = here.project.store.leases(assessor=who.pseudonym, topic=topic)
         held = doc in [lease.doc for lease in leases] or _standing(here, who, topic, doc) is not None
         if not held and not here.project.engine.brings(topic, doc):
-            raise RefusedError(404, "there is no such document")
+            raise RefusedError(404, "the collection has no such document; go back and choose another")
 
 
 def _texts(here: Context, topic: Topic, leases: list[Lease], have: list[str]) -> list[ShownDocument]:
-    return [_shown(here, lease.doc, words_of(topic), None, text=lease.doc not in have) for lease in leases]
+    return [
+        shown_document(here, lease.doc, words_of(topic), None, text=lease.doc not in have) for lease in leases
+    ]
 
 
-def _shown(
+def shown_document(
     here: Context, doc: str, query: str, standing: Standing | None, *, text: bool = True
 ) -> ShownDocument:
+    """A document as a page shows it, with the words of a query marked; without `text`, its id alone."""
     found = here.project.corpus.document(doc) if text else None
     heading, body = Presented("", "") if found is None else presented(found, query)
     return ShownDocument(
@@ -347,6 +373,8 @@ def _recorded(
         sequence=0 if receipt is None else receipt.event.sequence,
         repeated=receipt is not None and receipt.repeated,
         doc=None if receipt is None else receipt.event.doc,
+        undid=None if receipt is None else receipt.event.undid,
+        restored=receipt.event.grade if receipt is not None and receipt.event.undid == "change" else None,
     )
 
 
@@ -371,9 +399,8 @@ async def _stream(here: Context, digest: str) -> AsyncIterator[str]:
     yield "retry: 3000\n\n"
     while True:
         state = await run_in_threadpool(here.live.current)
-        present = (state["sequence"], state["prospects"])
-        if present != last:
-            last = present
+        if state != last:
+            last = state
             yield f"id: {state['sequence']}\ndata: {LiveState.model_validate(state).model_dump_json()}\n\n"
         if time.monotonic() - checked >= BEAT_SECONDS:
             checked = time.monotonic()
@@ -384,22 +411,22 @@ async def _stream(here: Context, digest: str) -> AsyncIterator[str]:
         await anyio.sleep(STREAM_SECONDS)
 
 
-@watching.get("/export/{name}", response_class=StreamingResponse, responses=_content("text/plain"))
+@watching.get("/export/{name}", response_class=StreamingResponse, responses=_content(TEXT, JSON_LINES))
 def export(
     name: str,
     here: Here,
     all_topics: Annotated[bool, Query(description="candidate and dropped topics as well")] = False,
 ) -> StreamingResponse:
     """Judgments of topics in use, sampling design, log, searches or topics, as they are at this moment."""
-    if name not in EXPORTS:
-        raise RefusedError(404, f"there is no such export; there are: {', '.join(EXPORTS)}")
+    kind = EXPORT_KINDS.get(name)
+    if kind is None:
+        raise RefusedError(404, f"there is no such export; there are: {', '.join(EXPORT_KINDS)}")
     store = here.project.store
     until = store.last_sequence()
-    file = f"{name}.{'jsonl' if name in JSON_LINES else 'txt'}"
     return StreamingResponse(
         _in_blocks(EXPORTS[name](store, until, all_topics=all_topics)),
-        media_type="text/plain; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{file}"'},
+        media_type=kind.content_type,
+        headers={"Content-Disposition": f'attachment; filename="{kind.file_name}"'},
     )
 
 

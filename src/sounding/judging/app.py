@@ -18,22 +18,25 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from sounding.errors import DataError, SoundingError
-from sounding.judging import api, assessor_pages, organiser_pages, sign_in_pages
+from sounding.judging import api, assessor_pages, audit_api, organiser_api, organiser_pages, sign_in_pages
+from sounding.judging.address import address_of, remember_address
 from sounding.judging.auth import Door, RefusedError
 from sounding.judging.background import Prospects, Refits
 from sounding.judging.live import LiveFeed
 from sounding.judging.project import Project
 from sounding.judging.records import DamagedError
-from sounding.judging.store import ConflictError, StoreError
-from sounding.judging.web import FOLDER, Context, Shell, refusal, visitor
+from sounding.judging.store import ConflictError, StoreError, UnseenError
+from sounding.judging.web import FOLDER, HEADERS, NOTHING_HERE, Context, Shell, is_organiser, refusal
 
 log = logging.getLogger("sounding.judging")
 
 ROUTERS = (
-    api.signing, api.judging, api.watching, sign_in_pages.router, sign_in_pages.own, assessor_pages.entrance,
-    assessor_pages.router, organiser_pages.router,
+    api.signing, api.judging, api.watching, audit_api.router, organiser_api.router, sign_in_pages.router,
+    sign_in_pages.own, assessor_pages.entrance, assessor_pages.router, organiser_pages.router,
 )  # fmt: skip
 
+NOT_NOW = "the server cannot store or read anything now; try again later"
+OWN_FAULT = "the server met a fault of its own and recorded nothing; its log says which"
 FAULT = "the server met a fault of its own and recorded nothing; send it again later, and tell an organiser"
 
 
@@ -59,6 +62,7 @@ def create_app(project: Project) -> FastAPI:
     app.exception_handler(SoundingError)(_refused)
     app.exception_handler(RequestValidationError)(_malformed)
     app.exception_handler(HTTPException)(_not_there)
+    app.exception_handler(Exception)(_fault)
     return app
 
 
@@ -70,11 +74,12 @@ def _refused(request: Request, error: Exception) -> Response:
         if error.retry_after is not None:
             headers["Retry-After"] = f"{max(1, round(error.retry_after))}"
     elif isinstance(error, ConflictError):
-        status = 409
+        status = 412 if isinstance(error, UnseenError) else 409
     elif isinstance(error, StoreError):
         log.error("%s", error)
-        return refusal(request, 503, "the server cannot store or read anything now; send it again later")
-    elif _is_organiser(request):
+        reason = f". The reason: {error}" if is_organiser(request) else ""
+        return refusal(request, 503, f"{NOT_NOW}{reason}")
+    elif is_organiser(request):
         status = 500 if isinstance(error, DamagedError) else 400
     else:
         # What the others send is checked before anything is done with it: this is no fault of theirs, and
@@ -86,21 +91,22 @@ def _refused(request: Request, error: Exception) -> Response:
     return refusal(request, status, str(error), headers)
 
 
-def _is_organiser(request: Request) -> bool:
-    user = visitor(request).user
-    return user is not None and user.role == "organiser"
+def _fault(request: Request, error: Exception) -> Response:
+    """The answer to what nobody foresaw; the server's log has the rest."""
+    log.error("%s: %s", request.url.path, error)
+    return refusal(request, 500, OWN_FAULT if is_organiser(request) else FAULT, HEADERS)
 
 
 def _malformed(request: Request, error: Exception) -> Response:
     """Which parts of a request are not as they should be; what was sent is not sent back."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this kind alone
     problems = [f"{'.'.join(map(str, one['loc'][1:])) or 'body'}: {one['msg']}" for one in error.errors()]
-    return refusal(request, 422, "; ".join(problems[:5]))
+    return refusal(request, 422, f"what was asked for is not as expected: {'; '.join(problems[:5])}")
 
 
 def _not_there(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for this kind alone
-    known = {404: "there is nothing here", 405: "this cannot be asked for in that way"}
+    known = {404: NOTHING_HERE, 405: "this cannot be asked for in that way; go back and load the page again"}
     message = known.get(error.status_code, str(error.detail))
     return refusal(request, error.status_code, message, error.headers)
 
@@ -125,13 +131,13 @@ def serve(project: Project, host: str, port: int, **options: Any) -> None:
             " add an organiser with: sounding judge user DIR NAME --role organiser"
         )
     listening = _listening(host, port)
-    address, port = listening.getsockname()[:2]
-    shown = f"[{address}]" if ":" in address else address
+    address = address_of(*listening.getsockname()[:2])
+    remember_address(project.folder, address)
     config = uvicorn.Config(
         create_app(project), proxy_headers=True, forwarded_allow_ips="127.0.0.1,::1", server_header=False,
         timeout_graceful_shutdown=3, log_level="warning", **options,
     )  # fmt: skip
-    sys.stderr.write(f"{project.settings.title}: http://{shown}:{port} (Ctrl+C stops it)\n")
+    sys.stderr.write(f"{project.settings.title}: {address} (Ctrl+C stops it)\n")
     with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listening])
 

@@ -11,22 +11,36 @@ from fastapi.responses import Response
 from markupsafe import Markup
 
 from sounding.judging.access import find_own, own_topic, written_topic
-from sounding.judging.api import Assessor, coming, existing, progress_of, searched
+from sounding.judging.api import (
+    MOST_FOUND,
+    MOST_PLACES,
+    Assessor,
+    coming,
+    existing,
+    progress_of,
+    searched,
+)
 from sounding.judging.auth import RefusedError
 from sounding.judging.documents import marked
-from sounding.judging.store import Topic, User
+from sounding.judging.ids import MOST_DOC, MOST_TOPIC
+from sounding.judging.messages import SearchResults
+from sounding.judging.records import is_relevant
+from sounding.judging.store import ConflictError, Topic, User
 from sounding.judging.titles import titled
 from sounding.judging.web import Asking, Context, Given, Here, assessor, from_our_page, page, user, went_to
 from sounding.wording import plural
 
 FEW = 3  # fewer relevant documents than that tell systems apart badly
 MANY = 200  # with more than that, nearly any system finds some
+NOTHING_ASKED = SearchResults(found=[], first=1, total=0, complete=0)
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(assessor), Depends(from_our_page)])
 entrance = APIRouter(include_in_schema=False, dependencies=[Depends(user)])
 
-TopicId = Annotated[str, Query(max_length=500)]
+TopicId = Annotated[str, Query(max_length=MOST_TOPIC)]
+AnyDoc = Annotated[str, Query(max_length=MOST_DOC)]  # or none
 Words = Annotated[str, Query(max_length=1000)]
+Place = Annotated[int, Query(ge=1, le=MOST_PLACES)]
 
 
 @entrance.get("/")
@@ -40,18 +54,27 @@ def home(request: Request, here: Here, asking: Asking) -> Response:
 
 @router.get("/judge")
 def judge_page(
-    request: Request, here: Here, who: Assessor, topic: TopicId, doc: TopicId = "", query: Words = ""
+    request: Request,
+    here: Here,
+    who: Assessor,
+    topic: TopicId,
+    doc: AnyDoc = "",
+    query: Words = "",
+    first: Place = 1,
 ) -> Response:
     """Judging, one document after the other; or one document that is named."""
     asked = own_topic(here.project.store, who, topic)
     if doc:
         existing(here, who, topic, doc)
     store, name = here.project.store, quote(topic, safe="")
-    back = f"/develop/topic?id={name}&query={quote(query, safe='')}" if query else f"/history?topic={name}"
+    results = f"/develop/topic?id={name}&query={quote(query, safe='')}&first={first}"
+    back = results if query else f"/history?topic={name}"
+    back_words = "back" if doc else "my judgments"
     return page(
         request, "judge.html", topic=asked, doc=doc, query=query, scale=here.project.settings.scale,
         judged=len(store.standing(topic=topic, assessor=who.pseudonym)), instructions=_instructions(here),
-        back=back, coming=coming(here, who, asked),
+        back=back, back_words=back_words, coming=coming(here, who, asked), after="/", audit=None,
+        pause=here.pause,
     )  # fmt: skip
 
 
@@ -78,25 +101,28 @@ def begin_topic(here: Here, who: Assessor, given: Given) -> Response:
     title = given.text("title", most=500).strip()
     if not title:
         raise RefusedError(400, "a topic without a title; give it one")
-    store = here.project.store
-    taken = {topic.id for topic in store.topics()}
-    number = 1
-    while f"N{number:03d}" in taken:
-        number += 1
-    topic = store.save_topic(f"N{number:03d}", title=title, author=who.pseudonym)
+    topic = here.project.store.begin_topic(title=title, author=who.pseudonym)
     return went_to(f"/develop/topic?id={topic.id}&said=begun")
 
 
 @router.get("/develop/topic")
-def topic_page(request: Request, here: Here, who: Assessor, id: TopicId, query: Words = "") -> Response:  # noqa: A002
+def topic_page(
+    request: Request,
+    here: Here,
+    who: Assessor,
+    id: TopicId,  # noqa: A002
+    query: Words = "",
+    first: Place = 1,
+) -> Response:
     """One topic: its text, its versions, and a search over the corpus."""
-    return _topic_page(request, here, who, written_topic(here.project.store, who, id), query.strip())
+    return _topic_page(request, here, who, written_topic(here.project.store, who, id), query.strip(), first)
 
 
 @router.post("/develop/topic")
 def save_topic(request: Request, here: Here, who: Assessor, given: Given) -> Response:
     """A new version of a topic; one that was made meanwhile is not written over unseen."""
-    topic = written_topic(here.project.store, who, given.text("id", most=500))
+    store = here.project.store
+    topic = written_topic(store, who, given.text("id", most=MOST_TOPIC))
     title, query = given.text("title", most=500).strip(), given.text("query", most=1000)
     if not title:
         raise RefusedError(400, "a topic without a title; give it one")
@@ -105,14 +131,17 @@ def save_topic(request: Request, here: Here, who: Assessor, given: Given) -> Res
         title=title,
         description=given.text("description", most=20_000).strip(),
         narrative=given.text("narrative", most=20_000).strip(),
-        estimate=given.whole("estimate", least=0, most=100_000_000),
+        estimate=given.whole("estimate", least=0, most=here.project.corpus.count),
     )
-    if given.whole("version", least=0, most=1_000_000) != topic.version:
-        return _topic_page(request, here, who, written, "", changed=topic.version, status=409)
-    here.project.store.save_topic(
-        topic.id, title=title, description=written.description, narrative=written.narrative,
-        estimate=written.estimate, author=who.pseudonym,
-    )  # fmt: skip
+    try:
+        store.save_topic(
+            topic.id, title=title, description=written.description, narrative=written.narrative,
+            estimate=written.estimate, author=who.pseudonym,
+            after=given.whole("version", least=0, most=1_000_000) or 0,
+        )  # fmt: skip
+    except ConflictError:
+        newest = store.topic_versions(topic.id)[-1].version
+        return _topic_page(request, here, who, written, "", changed=newest, status=409)
     return went_to(f"/develop/topic?id={quote(topic.id, safe='')}&query={quote(query, safe='')}&said=saved")
 
 
@@ -122,6 +151,7 @@ def _topic_page(
     who: User,
     topic: Topic,
     query: str,
+    first: int = 1,
     *,
     changed: int = 0,
     status: int = 200,
@@ -129,23 +159,23 @@ def _topic_page(
     store = here.project.store
     judged = store.standing(topic=topic.id, assessor=who.pseudonym)
     level = here.project.settings.level
-    relevant = sum(one.grade is not None and one.grade >= level for one in judged)
+    relevant = sum(is_relevant(one.grade, level) for one in judged)
     may_search = find_own(store, who, topic.id) is not None
-    found, more = searched(here, who, topic.id, query) if query and may_search else ([], False)
+    results = searched(here, who, topic.id, query, first) if query and may_search else NOTHING_ASKED
     return page(
         request, "develop_topic.html", status=status, topic=topic, query=query, changed=changed,
         versions=store.topic_versions(topic.id), looked=len(judged), may_search=may_search,
         relevant=relevant,
         grades={one.doc: one.grade for one in judged}, advice=advice(topic.estimate, relevant),
-        instructions=_instructions(here),
-        more=more,
+        instructions=_instructions(here), results=results, at_once=MOST_FOUND,
+        documents=here.project.corpus.count,
         # What `marked` gives is escaped.
         found=[
             {
                 "doc": one.doc, "title": Markup(marked(one.title, query)),  # noqa: S704
                 "html": Markup(marked(one.snippet, query)),  # noqa: S704
             }
-            for one in found
+            for one in results.found
         ],
     )  # fmt: skip
 

@@ -70,7 +70,7 @@ class Visitor:
         """The user, if of this role."""
         user = self.signed_in()
         if user.role != role:
-            raise RefusedError(403, f"this is for {role}s; you are signed in as an {user.role}")
+            raise RefusedError(403, f"this is for {role}s, and you are signed in as an {user.role}")
         return user
 
 

@@ -10,6 +10,7 @@ import os
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
@@ -39,6 +40,9 @@ class Statements(Protocol):
 
     def many(self, statement: str, rows: Sequence[Row]) -> None:
         """Run one statement for every row of parameters."""
+
+    def now(self) -> float:
+        """Seconds since 1970, by the one clock that all who share the database have in common."""
 
 
 class StoreError(SoundingError):
@@ -159,6 +163,9 @@ class _SqliteStatements:
     def many(self, statement: str, rows: Sequence[Row]) -> None:
         self.connection.executemany(statement, rows)
 
+    def now(self) -> float:
+        return time.time()
+
 
 class PostgresDatabase:
     """A PostgreSQL database with one connection that threads share in turn; a lost one is made anew."""
@@ -278,6 +285,9 @@ class _PostgresStatements:
     def many(self, statement: str, rows: Sequence[Row]) -> None:
         self.connection.cursor().executemany(in_psycopg(statement).encode(), rows)
 
+    def now(self) -> float:
+        return float(self(sql.CLOCK)[0]["now"])
+
 
 def _keep_private(path: Path) -> None:
     """Make a new file that its owner alone can read: hashes of passwords are kept in it.
@@ -290,7 +300,9 @@ def _keep_private(path: Path) -> None:
 
 def storable(text: str, what: str) -> str:
     """An id as it is; one that a database cannot hold is refused."""
-    if not text or readable(text) != text:
+    if not text:
+        raise DataError(f"{what} is empty; give at least one character")
+    if readable(text) != text:
         raise DataError(f"{what} {text!r} cannot be stored; expected text in UTF-8 without zero bytes")
     return text
 

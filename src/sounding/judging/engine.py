@@ -8,29 +8,37 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
 
 from sounding.arrays import NDArray
+from sounding.collection.strategies import make_sample
+from sounding.data.quoting import quoted
 from sounding.errors import DataError
+from sounding.judging.counts import Counts, counts_of
+from sounding.judging.ids import check_table
 from sounding.judging.plan import run_content
-from sounding.judging.records import Ahead
+from sounding.judging.records import Ahead, Seen
 from sounding.judging.replay import Replay
 from sounding.judging.search import Corpus
 from sounding.judging.settings import Order, Settings
 from sounding.judging.store import Lease, Receipt, Store, Submission, Topic, TopicStatus
+from sounding.judging.verdicts import Verdict
 from sounding.mtc import Confidence, Session
 from sounding.mtc.fits import FIRST_REFIT
 from sounding.policies import DEFAULT_POLICIES
-from sounding.retrieved import read_retrieved
+from sounding.retrieved import Retrieved, read_retrieved
 from sounding.workers import Progress
 
 QUIET_GROWTH = 1.1  # times as many judgments as the model knows, from which on it is fitted in a pause
+LONG = ("project", "topic", "run", "order", "refit")  # events that may take long to follow
+FEW = 100  # other events, which are followed in no time
 DEPTHS = (5, 10, 20, 50, 100, 200, 500)  # down to which it is told how much of a run is graded
 
 
@@ -44,21 +52,25 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Live:
+class Live(Counts):
     """How sure the ranking is, over topics in use that some run has, and the last event known to this."""
 
     sequence: int
-    judged: int  # documents that anybody judged, and that are settled
-    relevant: int  # among them
-    cannot: int  # among them: nobody could
-    unsettled: int  # documents besides that wait for an organiser, since assessors differ
-    topics: dict[str, tuple[int, int, int]]  # judged, relevant, left
-    unused: dict[str, int]  # documents judged for topics that are not in use, or that no run has
     fitted: int  # judgments that the model of relevance was fitted to
     fittable: int  # judgments that it could be fitted to by now
     confidence: Confidence
     coverage: Coverage
-    joined: tuple[int, ...]  # (run,) documents that were judged when it came, of topics in use now
+    most: float  # that a value can be
+    joined: tuple[int, ...]  # (run,) documents judged, and settled, when it came, of topics in use now
+
+
+class Difference(NamedTuple):
+    """A document on which assessors differ, with their grades in the order in which they judged."""
+
+    topic: str
+    doc: str
+    grades: dict[str, float | None]
+    settled: Verdict  # not judged: no organiser has settled it
 
 
 class AddedRuns(NamedTuple):
@@ -66,6 +78,9 @@ class AddedRuns(NamedTuple):
 
     names: tuple[str, ...]
     strangers: tuple[str, ...]
+    stayed: tuple[str, ...]  # topics whose sample goes on: what was drawn before stays
+    new: int  # documents that the runs bring for these beside the earlier ones
+    drawn: int  # of them
 
 
 class Engine:
@@ -76,6 +91,7 @@ class Engine:
         self._lock = threading.RLock()
         self._replay = Replay(store.run)
         self._doubtful = False  # whether the replay may know of what the log does not have
+        self._inside = False  # a transaction of `together`, in the thread that has the lock
         self._fitting = threading.Lock()
         self.catch_up()
 
@@ -118,19 +134,46 @@ class Engine:
                     return leases
                 asked *= 2  # others have taken all of these since
 
+    @contextmanager
+    def together(self, topic: str | None = None) -> Iterator[None]:
+        """One transaction for all that is done inside: it is recorded when this ends, or nothing of it is.
+
+        Other processes cannot write meanwhile: what takes long, as after a run that another process has
+        added, is done before, also what the order of `topic` needs. One inside another is part of it.
+        """
+        with self._lock:
+            if self._inside:
+                yield
+                return
+            while True:
+                self.catch_up()
+                self._replay.prepare(topic)
+                before = self._replay.sequence
+                try:
+                    with self._store.together():
+                        if self._much_since(before):
+                            continue
+                        self._inside = True
+                        yield
+                        return
+                except BaseException:
+                    # What was followed may not have been recorded.
+                    self._doubtful = self._doubtful or self._replay.sequence != before
+                    raise
+                finally:
+                    self._inside = False
+
     def and_next(
         self, act: Callable[[], Receipt | None], assessor: str, topic: str, count: int
     ) -> tuple[Receipt | None, list[Lease]]:
         """What an act of this engine gives, and the documents at hand after it, all in one transaction."""
-        with self._lock:
-            before = self._replay.sequence
-            try:
-                with self._store.together():
-                    return act(), self.next(assessor, topic, count) if count else []
-            except BaseException:
-                # What was followed may not have been recorded.
-                self._doubtful = self._doubtful or self._replay.sequence != before
-                raise
+        with self.together(topic):
+            return act(), self.next(assessor, topic, count) if count else []
+
+    def _much_since(self, sequence: int) -> bool:
+        """Whether others have added to the log what takes long to follow."""
+        late = list(islice(self._store.events(sequence), FEW + 1))
+        return len(late) > FEW or any(event.kind in LONG for event in late)
 
     def judge(
         self,
@@ -143,20 +186,24 @@ class Engine:
         comment: str = "",
         active: float | None = None,
         away: float | None = None,
+        seen: Seen | None = None,
     ) -> Receipt:
-        """Record a grade (None: cannot be judged), or the change of one."""
+        """Record a grade (None: cannot be judged), or the change of one; see `Store.judge` for `seen`."""
         self.settings.check_grade(grade)
         receipt = self._store.judge(
             Submission(
                 assessor=assessor, topic=topic, doc=doc, grade=grade, key=key, comment=comment,
-                active=active, away=away,
+                active=active, away=away, seen=seen,
             )
         )  # fmt: skip
         self.catch_up()
         return receipt
 
     def withdraw(self, assessor: str, topic: str, doc: str | None = None, *, key: str) -> Receipt | None:
-        """Take back what an assessor judged (None: the newest of the topic); None: there is nothing."""
+        """Take back the last act of an assessor on a document (None: in the topic); None: there is none.
+
+        See `Store.withdraw`.
+        """
         settings = self.settings
         receipt = self._store.withdraw(
             assessor, topic, doc, key=key, overlap=settings.overlap, seconds=settings.lease_seconds
@@ -164,20 +211,71 @@ class Engine:
         self.catch_up()
         return receipt
 
-    def skip(self, assessor: str, topic: str, doc: str, *, key: str) -> Receipt:
+    def skip(
+        self,
+        assessor: str,
+        topic: str,
+        doc: str,
+        *,
+        key: str,
+        active: float | None = None,
+        away: float | None = None,
+    ) -> Receipt:
         """Put a document off: the assessor sees it again when nothing else is left."""
-        receipt = self._store.skip(assessor, topic, doc, key=key)
+        receipt = self._store.skip(assessor, topic, doc, key=key, active=active, away=away)
         self.catch_up()
         return receipt
 
     def adjudicate(self, organiser: str, topic: str, doc: str, grade: float | None, *, key: str) -> Receipt:
-        """Settle a document on which assessors differ."""
+        """Settle a document on which assessors differ, or did when the organiser looked."""
         self.settings.check_grade(grade)
+        with self._lock:
+            self.catch_up()
+            if not self._replay.has_been_judged(topic, doc):
+                raise DataError(
+                    f"nobody has judged document {quoted(doc)} of topic {quoted(topic)}: there is nothing to"
+                    " settle"
+                )
         receipt = self._store.append(
             "adjudicate", assessor=organiser, topic=topic, doc=doc, grade=grade, key=key
         )
         self.catch_up()
         return receipt
+
+    def short_of_assessors(self) -> dict[str, int]:
+        """Topics that can never be finished by those who are to judge them, and how many these are.
+
+        Every document is to be judged by as many as the overlap; whoever may not sign in judges nothing.
+        """
+        store = self._store
+        ready = {user.pseudonym for user in store.users() if user.active and user.role == "assessor"}
+        who: dict[str, set[str]] = {topic.id: set() for topic in store.topics() if topic.in_use}
+        for topic, assessor in store.assignments():
+            if topic in who and assessor in ready:
+                who[topic].add(assessor)
+        with self._lock:
+            self.catch_up()
+            return {topic: len(own) for topic, own in who.items() if not self._replay.can_finish(topic, own)}
+
+    def topics_without_runs(self) -> list[str]:
+        """Chosen topics that no run has, where there are runs: nothing of them can be judged by an order."""
+        with self._lock:
+            self.catch_up()
+            known = self._replay.every.topics if self._replay.runs else None
+        return [
+            topic.id for topic in self._store.topics() if topic.in_use and known and topic.id not in known
+        ]
+
+    def differences(self) -> list[Difference]:
+        """Documents of topics in use on which assessors differ, those that nobody has settled first."""
+        with self._lock:
+            self.catch_up()
+            found = [
+                Difference(*pair, dict(said.grades), said.adjudicated)
+                for pair, said in self._replay.opinions.items()
+                if said.differ and self._replay.in_use(pair[0])
+            ]
+        return sorted(found, key=lambda one: (one.settled.judged, one.topic, one.doc))
 
     def left(self, topic: str) -> int:
         """How many documents of a topic nobody has judged that its order would still bring."""
@@ -193,6 +291,11 @@ class Engine:
         """In which order a topic is judged."""
         with self._lock:
             return self._replay.order(topic)
+
+    def in_use(self, topic: str) -> bool:
+        """Whether a topic is judged by its order and counts: neither a candidate nor dropped."""
+        with self._lock:
+            return self._replay.in_use(topic)
 
     def general_order(self) -> Order:
         """In which order topics are judged that have none of their own."""
@@ -236,7 +339,7 @@ class Engine:
         """
         retrieved = read_retrieved(
             runs, depth=self.settings.depth, policies=DEFAULT_POLICIES, run_format=run_format,
-            progress=progress,
+            progress=progress, check=check_table,
         )  # fmt: skip
         taken = sorted(set(retrieved.runs) & set(self._store.run_names()))
         if taken:
@@ -250,12 +353,54 @@ class Engine:
                     f"run {name!r} has none of the project's topics; it has {retrieved.topics[0]!r},"
                     f" the project {min(known)!r}"
                 )
-        for number, name in enumerate(retrieved.runs):
-            detail = {"documents": int(lengths[number].sum()), "topics": int((lengths[number] > 0).sum())}
-            self._store.add_run(name, run_content(retrieved, number, known), detail)
+        contents = [run_content(retrieved, number, known) for number in range(len(retrieved.runs))]
+        self._check_samples(retrieved.of_topics(kept.nonzero()[0].tolist()))
+        before = self._in_samples()
+        with self.together():
+            self.catch_up()
+            begun = self._replay.begun_samples()
+            stay = {"stay": begun} if begun else {}
+            for number, name in enumerate(retrieved.runs):
+                detail = {"documents": int(lengths[number].sum()), "topics": int((lengths[number] > 0).sum())}
+                # Runs that come together are one further draw.
+                self._store.add_run(name, contents[number], {**detail, **({} if number else stay)})
         self.catch_up()
-        strangers = tuple(topic for topic in retrieved.topics if topic not in known)
-        return AddedRuns(retrieved.runs, strangers)
+        after = self._in_samples()
+        new = [pair for pair in after if pair not in before]
+        return AddedRuns(
+            retrieved.runs,
+            tuple(topic for topic in retrieved.topics if topic not in known),
+            tuple(dict.fromkeys(topic for topic, _ in after)),
+            len(new),
+            sum(after[pair] for pair in new),
+        )
+
+    def _check_samples(self, retrieved: Retrieved) -> None:
+        """Refuse runs that no sample can be drawn from: those which go beyond the last of its strata."""
+        with self._lock:
+            self.catch_up()
+            orders = {order.rule: order for order in map(self._replay.order, retrieved.topics)}
+        for order in orders.values():
+            if order.is_sample:
+                make_sample(order.policy, retrieved, draws={}, **order.parameters)
+
+    def _in_samples(self) -> dict[tuple[str, str], bool]:
+        """(topic, doc) of the samples in force of which something is judged, and whether each was drawn."""
+        with self._lock:
+            self.catch_up()
+            found = ((topic, self._replay.sample(topic)) for topic in self._replay.begun_samples())
+            return {
+                (topic, doc): one.drawn
+                for topic, sample in found
+                if sample is not None and sample.in_force
+                for doc, one in sample.documents.items()
+            }
+
+    def passed_over(self) -> list[tuple[str, str]]:
+        """(topic, doc) of the runs that nobody can be given, since no database holds such an id."""
+        with self._lock:
+            self.catch_up()
+            return self._replay.passed_over() if self._replay.ready else []
 
     def run_names(self) -> tuple[str, ...]:
         """The runs in the order in which they came."""
@@ -296,6 +441,12 @@ class Engine:
                 return "There are no runs yet."
             return "" if self._replay.ready else "No topic that the runs have is in use."
 
+    def counts(self) -> Counts:
+        """How much is judged, whether the runs can be ranked or not."""
+        with self._lock:
+            self.catch_up()
+            return counts_of(self._replay)
+
     def live(self) -> Live:
         """How sure the ranking is now; for organisers only. Judging goes on while it is worked out."""
         with self._lock:
@@ -335,35 +486,18 @@ def _is_due(session: Session, quiet: bool) -> bool:
 
 def live_work(replay: Replay) -> Callable[[], Live]:
     """Work that finds how sure the ranking is where a replay stands now; it may run in another thread."""
-    level = replay.settings.level
-    judged: dict[str, list[float | None]] = {topic: [] for topic in replay.retrieved.topics}
-    unused: Counter[str] = Counter()
-    unsettled = 0
-    for (topic, doc), verdict in replay.verdicts.items():
-        if topic not in judged:
-            unused[topic] += 1
-        elif replay.unsettled((topic, doc)):
-            unsettled += 1
-        else:
-            judged[topic].append(verdict.grade)
-    relevant = {
-        topic: sum(grade is not None and grade >= level for grade in grades)
-        for topic, grades in judged.items()
-    }
-    every = [grade for grades in judged.values() for grade in grades]
-    topics = {topic: (len(judged[topic]), relevant[topic], replay.left(topic)) for topic in sorted(judged)}
+    counts = counts_of(replay)
     sequence, lists, graded = replay.sequence, replay.retrieved.lists, replay.graded()
     joined = tuple(
-        sum(count for topic, count in replay.joined[run].items() if topic in judged)
+        sum(count for topic, count in replay.joined[run].items() if topic in counts.topics)
         for run in replay.retrieved.runs
     )
     confidence, session = replay.session.drawing(), replay.session
     fitted, fittable = session.version, session.judgments
     return lambda: Live(
-        sequence=sequence, judged=len(every), relevant=sum(relevant.values()),
-        cannot=sum(grade is None for grade in every), unsettled=unsettled, topics=topics, unused=unused,
-        fitted=fitted, fittable=fittable, confidence=confidence(),
-        coverage=coverage_of(lists, graded), joined=joined,
+        sequence=sequence, topics=counts.topics, unused=counts.unused, fitted=fitted, fittable=fittable,
+        confidence=confidence(), coverage=coverage_of(lists, graded), joined=joined,
+        most=session.form.most,
     )  # fmt: skip
 
 

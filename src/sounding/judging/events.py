@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 Kind = Literal[
     "project", "setting", "topic", "assign", "unassign", "run", "order", "judge", "withdraw", "skip",
-    "adjudicate", "fit", "refit",
+    "unskip", "adjudicate", "fit", "refit",
 ]  # fmt: skip
+Undone = Literal["judge", "change", "skip"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,20 @@ class Event:
     key: str | None = None  # of the submission: the same one twice is one act
     selection: Selection | None = None
     detail: dict[str, Any] = field(default_factory=dict)  # what only this kind of event has
+
+    @property
+    def undid(self) -> Undone | None:
+        """What the event took back: a first judgment, the change of one, a skip; None: nothing.
+
+        The number of the event that was taken back is in `detail`, as `undoes`. A change goes back to the
+        judgment before it, whose grade and comment the event has: `restores` says which. Earlier releases
+        took back all that stood; such events are withdrawals that name nothing.
+        """
+        if self.kind == "withdraw":
+            return "judge"
+        if self.kind == "unskip":
+            return "skip"
+        return "change" if "undoes" in self.detail else None
 
     def line(self) -> str:
         """The event as one line of JSON, always in the same spelling."""

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
+from sounding.judging.export_kinds import EXPORT_KINDS
 from sounding.judging.plan import Plan, Sampled
 from sounding.judging.records import IN_USE
 from sounding.judging.settings import Feed
@@ -175,18 +176,16 @@ def _qrels(store: Store, until: int | None, /, *, all_topics: bool = False) -> L
     return qrels_lines(store, plan_of(store, until).settings.feed, until, all_topics=all_topics)
 
 
-OF_JUDGMENTS: dict[str, Export] = {
+_WRITERS: dict[str, Export] = {
     "qrels": _qrels,
     "assessors": assessor_lines,
     "strata": strata_lines,
     "prels": prels_lines,
-}
-EXPORTS: dict[str, Export] = {
-    **OF_JUDGMENTS,
     "log": lambda store, until, **_all: log_lines(store, until),
     "searches": lambda store, _until, **_all: search_lines(store),
     "topics": lambda store, until, **_all: topic_lines(store, until),
 }
+EXPORTS = {name: _WRITERS[name] for name in EXPORT_KINDS}
 
 
 def _pairs(store: Store, until: int | None, all_topics: bool) -> Iterator[tuple[str, str, Opinions]]:

@@ -32,6 +32,12 @@ class RateLimit:
                 self._left.popitem(last=False)
         return 0.0 if allowed else (1 - left) / self._rate
 
+    def give_back(self, key: Hashable) -> None:
+        """Take one act of a key out of the count: it turned out to be none that is limited."""
+        now = self._clock()
+        with self._lock:
+            self._left[key] = (min(float(self._burst), self._now(key, now) + 1), now)
+
     def forgive(self, key: Hashable) -> None:
         """Forget what a key has done: it turned out to be no attack."""
         with self._lock:

@@ -5,59 +5,70 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from sounding.judging.agreement import Opinion, agreements
+from sounding.judging.counts import Counts
 from sounding.judging.engine import Live, live_work
 from sounding.judging.events import Event
 from sounding.judging.project import Project
+from sounding.judging.records import is_relevant
 from sounding.judging.replay import Replay
+from sounding.judging.staffing import staffing_note
 from sounding.judging.store import Store
 
 HOUR = 3600.0
 NORMAL = 1.959964  # deviations to either side that hold 95% of a normal distribution
 SURE = 0.95  # the chance from which on the order of two runs counts as settled
+LEAST = 8  # judgments that the model of relevance needs before it can be said what it would take
 POINTS = 40  # of the curve of confidence that are worked out anew for when nobody looked
 FINE = 20  # steps of a curve that has no gap
 BETWEEN = 1.0  # seconds between two workings-out at least
 REST = 4.0  # times as long as the last one took pass before the next: judging comes first
+GRADING = ("judge", "withdraw", "adjudicate")  # events after which other documents may be judged
 SHAPING = ("project", "run", "topic")  # events after which a forecast of before is no longer one
 
+Place = tuple[str, str, str]  # assessor, topic, document
 Curve = list[tuple[int, float]]  # documents judged, and how sure the ranking was then
 
 
 @dataclass(slots=True)
 class Work:
-    """What an assessor has done so far."""
+    """What an assessor has done so far, in judgments: one for each document and topic that stands."""
 
-    judged: int = 0
-    relevant: int = 0
-    cannot: int = 0
-    changed: int = 0
-    timed: int = 0  # judgments of which it is known how long they took, later changed or not
-    active: float = 0.0  # seconds that these took
-    recent: deque[float] = field(default_factory=deque)  # times of the judgments of the last hour
+    judged: int = 0  # judgments that stand, for topics that count
+    relevant: int = 0  # among them
+    cannot: int = 0  # among them: could not be judged
+    changed: int = 0  # among them: had another grade before, and this was not taken back
+    last_hour: int = 0  # among them: given, or changed, in the last hour
+    elsewhere: int = 0  # judgments that stand besides, for topics that do not count
+    timed: int = 0  # judgments of which it is known how long they took, standing or not, for any topic
+    active: float = 0.0  # seconds at work on these, and on what was skipped
 
-    def last_hour(self, now: float) -> int:
-        """Judgments of the last hour."""
-        while self.recent and self.recent[0] < now - HOUR:
-            self.recent.popleft()
-        return len(self.recent)
+    @property
+    def per_active_hour(self) -> float:
+        """Judgments in an hour of work; NaN: it is not known how long any took."""
+        return self.timed / self.active * HOUR if self.timed else math.nan
+
+
+class Given(NamedTuple):
+    """A judgment of the log."""
+
+    time: float
+    grade: float | None
 
 
 class Tally:
     """Who has judged how much, following the log."""
 
-    def __init__(self, level: float) -> None:
+    def __init__(self) -> None:
         self.sequence = 0
         self.shaped = 0  # the last event that changed which topics and runs are ranked, or how
-        self.work: dict[str, Work] = {}
-        self.level = level
-        self._stands: dict[tuple[str, str, str], float | None] = {}  # (assessor, topic, doc) -> grade
+        self._given: dict[Place, list[Given]] = {}  # what stands, after all that it was changed from
+        self._times: dict[str, tuple[int, float]] = {}  # assessor -> judgments that were timed, seconds
 
     def follow(self, events: Iterable[Event]) -> None:
         """Take in events, each in its turn."""
@@ -65,31 +76,48 @@ class Tally:
             self.sequence = event.sequence
             if event.kind in SHAPING:
                 self.shaped = event.sequence
-            if event.assessor is not None and event.kind in ("judge", "withdraw"):
+            if event.assessor is not None and event.kind in ("judge", "withdraw", "skip"):
                 self._take(event, (event.assessor, event.topic or "", event.doc or ""))
 
-    def opinions(self) -> Iterator[Opinion]:
-        """The grades that stand, of every assessor."""
-        for (assessor, topic, doc), grade in self._stands.items():
-            yield assessor, (topic, doc), grade
+    def opinions(self, topics: Collection[str]) -> Iterator[Opinion]:
+        """The grades that stand for these topics, of every assessor."""
+        for (assessor, topic, doc), given in self._given.items():
+            if topic in topics:
+                yield assessor, (topic, doc), given[-1].grade
 
-    def _take(self, event: Event, pair: tuple[str, str, str]) -> None:
-        work = self.work.setdefault(pair[0], Work())
-        if pair in self._stands:
-            self._count(work, self._stands.pop(pair), -1)
-            work.changed += 1
-        if event.kind == "judge":
-            self._stands[pair] = event.grade
-            self._count(work, event.grade, 1)
-            if event.active:
-                work.timed += 1
-                work.active += event.active
-            work.recent.append(event.time)
+    def work(self, topics: Collection[str], level: float, now: float) -> dict[str, Work]:
+        """What every assessor has done, where these topics count and this is the lowest relevant grade."""
+        found = {
+            assessor: Work(timed=timed, active=active) for assessor, (timed, active) in self._times.items()
+        }
+        for (assessor, topic, _), given in self._given.items():
+            work, last = found[assessor], given[-1]
+            if topic not in topics:
+                work.elsewhere += 1
+                continue
+            work.judged += 1
+            work.relevant += is_relevant(last.grade, level)
+            work.cannot += last.grade is None
+            work.changed += len({one.grade for one in given}) > 1
+            work.last_hour += last.time >= now - HOUR
+        return found
 
-    def _count(self, work: Work, grade: float | None, by: int) -> None:
-        work.judged += by
-        work.cannot += by * (grade is None)
-        work.relevant += by * (grade is not None and grade >= self.level)
+    def seconds_a_judgment(self) -> float | None:
+        """How long a judgment has taken everybody, with the time on what was skipped; None: not known."""
+        timed = sum(timed for timed, _ in self._times.values())
+        return sum(active for _, active in self._times.values()) / timed if timed else None
+
+    def _take(self, event: Event, place: Place) -> None:
+        timed, active = self._times.get(place[0], (0, 0.0))
+        self._times[place[0]] = (
+            timed + (event.kind == "judge" and bool(event.active)), active + (event.active or 0.0)
+        )  # fmt: skip
+        if event.undid == "change":
+            self._given[place].pop()
+        elif event.kind == "judge":
+            self._given.setdefault(place, []).append(Given(event.time, event.grade))
+        elif event.kind == "withdraw":
+            self._given.pop(place, None)
 
 
 class LiveFeed:
@@ -98,7 +126,7 @@ class LiveFeed:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._lock = threading.Lock()
-        self._tally = Tally(project.settings.level)
+        self._tally = Tally()
         self._curve: Curve = []  # since this process began
         self._latest: dict[str, Any] | None = None
         self._made = self._took = 0.0
@@ -119,7 +147,26 @@ class LiveFeed:
                 self._made = time.monotonic()
                 self._took = self._made - begun
             curve = [[judged, number(sure)] for judged, sure in joined(self.earlier, self._curve)]
-            return {**self._latest, "curve": curve, "prospects": self.prospects}
+            return {
+                **self._latest,
+                "curve": curve,
+                "prospects": self.prospects,
+                **self._of_people(self._latest),
+            }
+
+    def _of_people(self, latest: dict[str, Any]) -> dict[str, Any]:
+        """What changes with the people, which is no event of the log: names are forgotten at once."""
+        names = {user.pseudonym: user.name for user in self._project.store.users()}
+        return {
+            "staffing": staffing_note(self._project.engine),
+            "assessors": [
+                {**one, "name": names.get(one["name"], one["name"])} for one in latest["assessors"]
+            ],
+            "agreement": [
+                {**one, **{place: names.get(one[place], one[place]) for place in ("first", "second")}}
+                for one in latest["agreement"]
+            ],
+        }
 
     def take(self, found: dict[str, Any]) -> None:
         """Show prospects, unless other topics or runs are ranked since they were begun."""
@@ -140,8 +187,6 @@ class LiveFeed:
     def _worked_out(self) -> dict[str, Any]:
         project, store = self._project, self._project.store
         shaped = self._tally.shaped
-        if self._tally.level != project.settings.level:
-            self._tally = Tally(project.settings.level)
         self._tally.follow(store.events(self._tally.sequence))
         if self._tally.shaped != shaped:  # what is known is of other topics or runs
             self._curve, self.earlier = [], []
@@ -157,41 +202,41 @@ class LiveFeed:
     def _record(self, live: Live | None, reason: str = "") -> dict[str, Any]:
         store = self._project.store
         titles = {topic.id: topic.title for topic in store.topics()}
-        names = {user.pseudonym: user.name for user in store.users()}
-        now = time.time()
+        engine = self._project.engine
+        counts: Counts = engine.counts() if live is None else live
+        done = self._tally.work(counts.topics, engine.settings.level, time.time())
         return {
             "sequence": self._tally.sequence if live is None else live.sequence,
-            "judged": sum(work.judged for work in self._tally.work.values()) if live is None else live.judged,
-            "relevant": 0 if live is None else live.relevant,
-            "cannot": 0 if live is None else live.cannot,
-            "unsettled": 0 if live is None else live.unsettled,
+            "judged": counts.judged,
+            "relevant": counts.relevant,
+            "cannot": counts.cannot,
+            "unsettled": counts.unsettled,
+            "again": counts.again,
             "fitted": 0 if live is None else live.fitted,
             "fittable": 0 if live is None else live.fittable,
+            "least": LEAST,
             "measure": self._project.settings.measure,
             "sure": SURE,
             "reason": reason,
             **({} if live is None else _confidence_record(live)),
             "agreement": agreements(
-                self._tally.opinions(), [grade.value for grade in self._project.settings.scale], names
+                self._tally.opinions(counts.topics), [grade.value for grade in engine.settings.scale], {}
             ),
             "assessors": [
                 {
-                    "name": names.get(pseudonym, pseudonym), "judged": work.judged, "relevant": work.relevant,
-                    "cannot": work.cannot, "changed": work.changed, "last_hour": work.last_hour(now),
-                    "per_active_hour": number(work.timed / work.active * HOUR if work.active else math.nan),
+                    "name": pseudonym, "judged": work.judged, "relevant": work.relevant,
+                    "cannot": work.cannot, "changed": work.changed, "last_hour": work.last_hour,
+                    "elsewhere": work.elsewhere, "per_active_hour": number(work.per_active_hour),
                 }
-                for pseudonym, work in sorted(self._tally.work.items())
+                for pseudonym, work in sorted(done.items())
             ],
             "topics": [
-                {
-                    "id": topic, "title": titles.get(topic, ""), "judged": judged, "relevant": found,
-                    "left": left,
-                }
-                for topic, (judged, found, left) in ({} if live is None else live.topics).items()
+                {"id": topic, "title": titles.get(topic, ""), **one._asdict()}
+                for topic, one in counts.topics.items()
             ],
             "unused": [
-                {"id": topic, "title": titles.get(topic, ""), "judged": judged}
-                for topic, judged in ({} if live is None else live.unused).items()
+                {"id": topic, "title": titles.get(topic, ""), "judged": one.judged + one.unsettled}
+                for topic, one in counts.unused.items()
             ],
         }  # fmt: skip
 
@@ -212,7 +257,8 @@ def _confidence_record(live: Live) -> dict[str, Any]:
             {
                 "name": confidence.runs[run], "value": number(values[run]),
                 "low": number(max(values[run] - NORMAL * deviations[run], 0.0)),
-                "high": number(values[run] + NORMAL * deviations[run]), "above_next": number(sure),
+                "high": number(min(values[run] + NORMAL * deviations[run], live.most)),
+                "above_next": number(sure),
                 "coverage": [number(share) for share in coverage.shares[run].tolist()],
                 "ungraded": int(coverage.ungraded[run]), "joined": live.joined[run],
             }
@@ -223,16 +269,40 @@ def _confidence_record(live: Live) -> dict[str, Any]:
 
 
 def curve_of(store: Store, points: int) -> Curve:
-    """Documents judged and how sure the ranking was then, at so many places of the log as it is now."""
+    """Documents judged and how sure the ranking was then, at so many places of the log as it is now.
+
+    Measure, level and topics are those of now: of others, one curve would join what cannot be compared.
+    Each place is moved to just before the next judgment, when all runs that were added together are there.
+    """
     last = store.last_sequence()
-    replay = Replay(store.run)
-    places = sorted({round(last * step / points) for step in range(points + 1)})
+    as_now, replay = _as_now(store, last), Replay(store.run)
     curve: Curve = []
-    for before, place in pairwise(places):
-        replay.follow(store.events(before, until=place))
-        if replay.ready and (not curve or replay.counted() != curve[-1][0]):
-            extend(curve, live_work(replay)())
+    due = 0.0
+    for event in store.events(until=last):
+        if event.kind in GRADING and replay.sequence >= due:
+            due = max(due, replay.sequence) + last / points
+            if replay.ready:
+                extend(curve, live_work(replay)())
+        replay.follow([as_now(event)])
+    if replay.ready:
+        extend(curve, live_work(replay)())
     return curve
+
+
+def _as_now(store: Store, last: int) -> Callable[[Event], Event]:
+    """What an event would have been if the settings and the topics in use had always been those of now."""
+    plan = store.plan_events(last)
+    settings = [event.detail for event in plan if event.kind == "project"][-1:]
+    statuses = {event.topic: event.detail["status"] for event in plan if event.kind == "topic"}
+
+    def changed(event: Event) -> Event:
+        if event.kind == "project":
+            return replace(event, detail=settings[0])
+        if event.kind == "topic":
+            return replace(event, detail={**event.detail, "status": statuses[event.topic]})
+        return event
+
+    return changed
 
 
 def extend(curve: Curve, live: Live) -> None:

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-Id = Annotated[str, Field(min_length=1, max_length=500)]
+from sounding.judging.events import Undone
+from sounding.judging.ids import MOST_DOC, MOST_TOPIC
+from sounding.judging.records import TopicStatus
+from sounding.judging.settings import Feed
+
+NO_ZERO = r"^[^\x00]*$"  # PostgreSQL cannot even look for a text with a zero byte
+Id = Annotated[str, Field(min_length=1, max_length=MOST_TOPIC, pattern=NO_ZERO)]
+DocId = Annotated[str, Field(min_length=1, max_length=MOST_DOC, pattern=NO_ZERO)]
 Key = Annotated[str, Field(min_length=8, max_length=100, pattern=r"^[A-Za-z0-9_-]+$")]
-Seconds = Annotated[float, Field(ge=0, le=86400, allow_inf_nan=False)]
-Loaded = Annotated[list[Id], Field(max_length=10)]
+Seconds = Annotated[
+    float, Field(ge=0, allow_inf_nan=False), AfterValidator(lambda seconds: min(seconds, MOST_NOTED))
+]
+Loaded = Annotated[list[DocId], Field(max_length=10)]
+Later = Annotated[list[DocId], Field(max_length=100)]
+MOST_SAMPLED = 1000  # judgments of an audit
+MOST_ASSESSORS = 20  # who judge a document
+MOST_NOTED = 86400.0  # seconds; who stayed away for longer has their grade recorded all the same
+MOST_BATCH = 1000  # documents of a batch, or to warm up
+MOST_LEASE = 1440  # minutes
+MOST_TITLE = 200  # characters of the project's title
+MOST_INSTRUCTIONS = 100_000  # characters
 
 
 class Message(BaseModel):
@@ -57,7 +74,7 @@ class Coming(Message):
     """What is still to come for you in a topic."""
 
     left: int | None = Field(description="documents; null: not fixed, since it goes by the judgments so far")
-    batch_left: int = Field(description="documents of the batch at hand that nobody has judged")
+    batch_left: int = Field(description="documents of the batch at hand that are left for you")
     batch_size: int = Field(description="0: there are no batches")
     words: str
 
@@ -70,16 +87,28 @@ class Work(Message):
     coming: Coming
 
 
+class SeenJudgment(Message):
+    """The judgment of yours that a page showed with a document."""
+
+    judged: bool = Field(description="false: it showed none")
+    grade: float | None = Field(None, description="null: cannot be judged, or none")
+
+
 class Grading(Message):
     """A judgment, or the change of one."""
 
     topic: Id
-    doc: Id
+    doc: DocId
     grade: float | None = Field(description="a grade of the scale; null: the document cannot be judged")
     key: Key = Field(description="the same key twice is one judgment")
     comment: str = Field("", max_length=10_000)
     active: Seconds | None = Field(None, description="seconds at work on the document")
     away: Seconds | None = Field(None, description="seconds that the page was not looked at")
+    seen: SeenJudgment | None = Field(
+        None,
+        description="where another judgment of yours stands than this one, and it says something else, the"
+        " new one is refused with 412; null: whatever stands is changed",
+    )
     count: int = Field(2, ge=0, le=5, description="documents wanted in reply")
     have: Loaded = Field([], description="documents whose text the page has already")
 
@@ -88,20 +117,40 @@ class Skipping(Message):
     """A document that is put off."""
 
     topic: Id
-    doc: Id
+    doc: DocId
     key: Key
+    active: Seconds | None = Field(None, description="seconds at work on the document")
+    away: Seconds | None = Field(None, description="seconds that the page was not looked at")
     count: int = Field(2, ge=0, le=5)
     have: Loaded = []
 
 
 class Withdrawal(Message):
-    """A judgment that is taken back."""
+    """The last judgment, change or skip, taken back."""
 
     topic: Id
-    doc: Id | None = Field(None, description="null: the one you judged last")
+    doc: DocId | None = Field(None, description="of this document; null: of any of the topic")
     key: Key
     count: int = Field(2, ge=0, le=5)
     have: Loaded = []
+
+
+class _OfAudit(Message):
+    """Which sample something is about."""
+
+    assessor: Id = Field(description="whose judgments are looked at, by pseudonym")
+    size: int = Field(ge=1, le=MOST_SAMPLED, description="judgments that are drawn")
+    later: Later = Field([], description="documents that are put off: they come last")
+
+
+class AuditGrading(_OfAudit, Grading):
+    """An expert's grade for a judgment of a sample."""
+
+
+class AuditWithdrawal(_OfAudit, Withdrawal):
+    """An expert's last grade for a document, taken back."""
+
+    doc: DocId = Field(description="of the sample")
 
 
 class Recorded(Work):
@@ -110,6 +159,14 @@ class Recorded(Work):
     sequence: int = Field(description="number of the event; 0: there was nothing to take back")
     repeated: bool = Field(description="this key had been used for it before")
     doc: str | None
+    undid: Undone | None = Field(
+        None,
+        description="what was taken back: a first judgment, a change, which goes back to the judgment before"
+        " it, or a skip; null: nothing",
+    )
+    restored: float | None = Field(
+        None, description="the grade that stands again, after a change was taken back; null: cannot judge"
+    )
 
 
 class TopicProgress(Message):
@@ -141,6 +198,15 @@ class Found(Message):
     snippet: str
 
 
+class SearchResults(Message):
+    """What a search found: those with all of its words first, then those with some."""
+
+    found: list[Found]
+    first: int = Field(description="place of the first of them among all, from 1 on")
+    total: int = Field(description="documents with any of the words")
+    complete: int = Field(description="among them: documents with all of the words")
+
+
 class Leases(Message):
     """How many documents you have at hand."""
 
@@ -163,15 +229,16 @@ class RunStanding(Message):
 
 
 class AssessorWork(Message):
-    """What an assessor has done so far."""
+    """What an assessor has done so far, in judgments: one for each document and topic."""
 
     name: str
-    judged: int
-    relevant: int
-    cannot: int
-    changed: int
-    last_hour: int
-    per_active_hour: float | None
+    judged: int = Field(description="judgments that stand, for the topics in `topics` of all this")
+    relevant: int = Field(description="among them")
+    cannot: int = Field(description="among them: could not be judged")
+    changed: int = Field(description="among them: had another grade before")
+    last_hour: int = Field(description="among them: given, or changed, in the last hour")
+    elsewhere: int = Field(description="judgments that stand besides, for topics that do not count")
+    per_active_hour: float | None = Field(description="judgments in an hour of work, of any topic")
 
 
 class Agreement(Message):
@@ -185,13 +252,16 @@ class Agreement(Message):
 
 
 class TopicWork(Message):
-    """How far a topic is."""
+    """How far a topic is, in documents. Judged, unsettled and left have none in common."""
 
     id: str
     title: str
-    judged: int
-    relevant: int
-    left: int
+    judged: int = Field(description="with a grade that counts, or that nobody who looked could judge")
+    relevant: int = Field(description="among those judged")
+    cannot: int = Field(description="among those judged: nobody could")
+    unsettled: int = Field(description="whose assessors differ, to be settled by an organiser")
+    left: int = Field(description="that nobody has judged, and that the order could still bring")
+    again: int = Field(description="that are judged, by fewer people than are to judge each")
 
 
 class UnusedTopic(Message):
@@ -239,12 +309,16 @@ class LiveState(Message):
     """How sure the ranking is, and who judges how much."""
 
     sequence: int
-    judged: int = Field(description="documents that are judged, and settled")
-    relevant: int
-    cannot: int
+    judged: int = Field(
+        description="documents that are judged, and settled; one counts for each of its topics"
+    )
+    relevant: int = Field(description="among those judged")
+    cannot: int = Field(description="among those judged: nobody could")
     unsettled: int = Field(description="documents on which assessors differ, to be settled by an organiser")
+    again: int = Field(description="documents that are judged, by fewer people than are to judge each")
     fitted: int = Field(description="judgments that the model of relevance was fitted to")
     fittable: int = Field(description="judgments that it could be fitted to by now")
+    least: int = Field(description="such judgments from which on it can be said what it would take")
     measure: str
     sure: float
     ranking: float | None = Field(None, description="mean confidence over all pairs of runs")
@@ -262,5 +336,103 @@ class LiveState(Message):
     unused: list[UnusedTopic] = Field(
         description="candidate, dropped or in no run, with judgments: they count nowhere"
     )
+    staffing: str = Field(description="which topics have too few assessors to be finished; empty: none")
     reason: str = Field(description="why the runs are not ranked; empty: they are")
     prospects: ProspectState | None = Field(None, description="null: none yet")
+
+
+# ---- what organisers change
+
+
+class ShownOrder(Message):
+    """In which order documents are judged."""
+
+    policy: str = Field(description="mtc, or a strategy")
+    parameters: dict[str, float | str]
+    batch: int = Field(description="documents that are shuffled together")
+    warm_up: int = Field(description="first documents, by rank and shuffled")
+
+
+class OrganisedTopic(Message):
+    """A topic, who judges it in which order, and how far it is."""
+
+    topic: str
+    title: str
+    version: int
+    status: TopicStatus
+    estimate: int | None = Field(description="relevant documents that its author expects")
+    assessors: list[str] = Field(description="names of those who can sign in")
+    order: ShownOrder
+    judged: int
+    unsettled: int = Field(description="documents on which assessors differ, to be settled by an organiser")
+    left: int
+
+
+class StatusChange(Message):
+    """Topics that are chosen, dropped, or candidates again."""
+
+    topics: list[Id] = Field(max_length=10_000)
+    status: TopicStatus
+
+
+class Assignment(Message):
+    """Exactly those who are to judge a topic; nobody: it is closed, and what is judged of it counts on."""
+
+    topic: Id
+    assessors: list[Id] = Field(max_length=1000, description="names, or pseudonyms")
+
+
+class Sharing(Message):
+    """How the chosen topics are shared out."""
+
+    count: int | None = Field(
+        None, ge=1, le=MOST_ASSESSORS, description="assessors for each; null: as many as judge a document"
+    )
+
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Word = Annotated[str, Field(max_length=500)]
+
+
+class OrderChange(Message):
+    """The order in which topics are judged from now on."""
+
+    topics: list[Id] | None = Field(None, max_length=10_000, description="null: all, also those to come")
+    policy: Id
+    parameters: dict[Id, Number | Word] = Field({}, max_length=20)
+    batch: int = Field(1, ge=1, le=MOST_BATCH)
+    warm_up: int = Field(0, ge=0, le=MOST_BATCH)
+
+
+class Instructions(Message):
+    """What assessors read beside every topic."""
+
+    text: str = Field(max_length=MOST_INSTRUCTIONS)
+
+
+class ProjectSettings(Message):
+    """What may change while people judge."""
+
+    title: str
+    overlap: int = Field(description="assessors who judge each document")
+    feed: str = Field(description="which of several grades counts")
+    level: float = Field(description="lowest relevant grade")
+    measure: str = Field(description="whose order of the runs is to become certain")
+    lease: float = Field(description="minutes that a document stays with an assessor who is gone")
+
+
+class SettingsChange(Message):
+    """Settings that are to change; those that are missing stay."""
+
+    title: str | None = Field(None, min_length=1, max_length=MOST_TITLE)
+    overlap: int | None = Field(None, ge=1, le=MOST_ASSESSORS)
+    feed: Feed | None = None
+    level: float | None = Field(None, allow_inf_nan=False)
+    measure: str | None = Field(None, min_length=1, max_length=100)
+    lease: float | None = Field(None, gt=0, le=MOST_LEASE)
+
+
+class Changed(Message):
+    """How many topics are other than before, or how many were given out."""
+
+    changed: int

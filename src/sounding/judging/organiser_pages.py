@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, get_args
 from urllib.parse import quote
@@ -13,36 +11,49 @@ from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
-from markupsafe import Markup
 
 from sounding.collection.strategies import STRATEGIES
 from sounding.errors import SoundingError
+from sounding.judging import organising
 from sounding.judging.agreement import Opinion, agreements
-from sounding.judging.api import words_of
-from sounding.judging.audit import audit_sample, record_audit
+from sounding.judging.audit_api import audited, coming
 from sounding.judging.auth import RefusedError
-from sounding.judging.documents import Presented, presented
-from sounding.judging.exports import left_out
+from sounding.judging.export_kinds import EXPORT_KINDS
+from sounding.judging.exports import left_out, not_graded
+from sounding.judging.ids import MOST_DOC, MOST_TOPIC
+from sounding.judging.messages import (
+    MOST_ASSESSORS,
+    MOST_BATCH,
+    MOST_INSTRUCTIONS,
+    MOST_LEASE,
+    MOST_SAMPLED,
+    MOST_TITLE,
+)
 from sounding.judging.project import add_runs, invite
 from sounding.judging.search import shortened
 from sounding.judging.settings import MTC, Order, parse_parameters
-from sounding.judging.store import Role, Standing, TopicStatus, User
+from sounding.judging.staffing import no_runs_note, passed_over_note, staffing_note
+from sounding.judging.store import Role, Standing, User
 from sounding.judging.titles import plain, titled
-from sounding.judging.web import Asking, Context, Fields, Given, Here, from_our_page, organiser, page, went_to
+from sounding.judging.web import (
+    MOST_UPLOAD,
+    NOTHING_HERE,
+    Asking,
+    Context,
+    Fields,
+    Given,
+    Here,
+    from_our_page,
+    organiser,
+    page,
+    too_large,
+    went_to,
+)
+from sounding.report.mtc_tables import SPREAD
 
 MOST_SHOWN = 100  # differences on one page
 MOST_TEXT = 4000  # characters of a document beside its grades
 PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
-EXPORTED = (
-    ("qrels", "TREC's four columns, one grade a document"),
-    ("assessors", "the grade of every assessor"),
-    ("strata", "with the stratum of every document of a sample"),
-    ("prels", "with the chance that every document of a sample had"),
-    ("log", "every event as a line of JSON"),
-    ("searches", "every query, and what was opened"),
-    ("topics", "every version of every topic"),
-)
-
 FEEDS = {
     "first": "first: of whoever judged it first",
     "majority": "majority: that most gave",
@@ -50,6 +61,8 @@ FEEDS = {
 }
 
 Text = Annotated[str, Query(max_length=500)]
+Size = Annotated[int, Query(ge=1, le=MOST_SAMPLED)]
+SAMPLED = 20  # judgments of an audit, unless others are asked for
 
 router = APIRouter(
     prefix="/organise", include_in_schema=False, dependencies=[Depends(organiser), Depends(from_our_page)]
@@ -57,9 +70,9 @@ router = APIRouter(
 
 
 @router.get("")
-def live_page(request: Request) -> Response:
+def live_page(request: Request, here: Here) -> Response:
     """How sure the ranking is, kept up to date by server-sent events."""
-    return page(request, "live.html")
+    return page(request, "live.html", spread=SPREAD, depth=here.project.settings.depth)
 
 
 # ---- topics
@@ -69,23 +82,12 @@ def live_page(request: Request) -> Response:
 def topics_page(request: Request, here: Here) -> Response:
     """All topics: which are judged, by whom, in which order."""
     project = here.project
-    who: dict[str, list[str]] = {}
-    ready = {person.pseudonym for person in project.store.users() if person.active}
-    for topic, assessor in project.store.assignments():
-        if assessor in ready:  # those who can no longer sign in judge nothing
-            who.setdefault(topic, []).append(assessor)
-    judged = project.store.documents_judged()
     return page(
-        request, "organise_topics.html",
-        topics=[
-            {
-                "topic": topic, "assessors": who.get(topic.id, []), "order": project.engine.order(topic.id),
-                "judged": judged[topic.id], "left": project.engine.left(topic.id),
-            }
-            for topic in project.store.topics()
-        ],
-        assessors=_assessors(here), names=_names(here), overlap=project.settings.overlap,
-        general=project.engine.general_order(),
+        request, "organise_topics.html", topics=organising.topic_states(project),
+        assessors=organising.assessors_of(project.store), names=_names(here),
+        overlap=project.settings.overlap, general=project.engine.general_order(),
+        staffing=staffing_note(project.engine), no_runs=no_runs_note(project.engine),
+        passed_over=passed_over_note(project.engine),
         policies={MTC: "the documents that tell most about the order of the runs"}
         | {name: kind.title for name, kind in STRATEGIES.items()},
     )  # fmt: skip
@@ -94,74 +96,39 @@ def topics_page(request: Request, here: Here) -> Response:
 @router.post("/assign")
 def assign(here: Here, given: Given) -> Response:
     """Give a topic to exactly these assessors."""
-    store = here.project.store
-    topic, wanted = given.text("topic", most=500), set(given.texts("assessor"))
-    unknown = wanted - {person.pseudonym for person in _assessors(here)}
-    if unknown:
-        raise RefusedError(400, f"{min(unknown)!r} is no assessor")
-    present = {assessor for one, assessor in store.assignments() if one == topic}
-    for assessor in sorted(wanted - present):
-        store.assign(topic, assessor)
-    for assessor in sorted(present - wanted):
-        store.unassign(topic, assessor)
+    organising.assign(here.project, given.text("topic", most=MOST_TOPIC), given.texts("assessor"))
     return went_to("/organise/topics?said=saved")
 
 
 @router.post("/share-out")
 def share_out(here: Here, given: Given) -> Response:
     """Give every chosen topic to so many assessors, those with the fewest topics first."""
-    store = here.project.store
-    count = given.whole("count", least=1, most=20) or 1
-    loads = {person.pseudonym: 0 for person in _assessors(here)}
-    who: dict[str, set[str]] = {}
-    for topic, assessor in store.assignments():
-        if assessor in loads:  # those who can no longer sign in judge nothing
-            who.setdefault(topic, set()).add(assessor)
-            loads[assessor] += 1
-    chosen = [topic.id for topic in store.topics() if topic.in_use]
-    for topic, assessor in shared_out(chosen, who, loads, count):
-        store.assign(topic, assessor)
+    organising.share_out(here.project, given.whole("count", least=1, most=MOST_ASSESSORS))
     return went_to("/organise/topics?said=saved")
-
-
-def shared_out(
-    topics: list[str], who: dict[str, set[str]], loads: dict[str, int], count: int
-) -> Iterator[tuple[str, str]]:
-    """(topic, assessor) that bring every topic to so many assessors and keep their loads even."""
-    loads = dict(loads)
-    for topic in topics:
-        free = [assessor for assessor in loads if assessor not in who.get(topic, ())]
-        missing = max(0, count - len(who.get(topic, ())))
-        for assessor in sorted(free, key=lambda one: loads[one])[:missing]:
-            loads[assessor] += 1
-            yield topic, assessor
 
 
 @router.post("/status")
 def set_status(here: Here, given: Given, asking: Asking) -> Response:
     """Choose a topic, drop it, or make it a candidate again."""
-    project = here.project
-    topic, status = given.text("topic", most=500), given.text("status", most=20)
-    if project.store.topic(topic) is None or status not in get_args(TopicStatus):
-        known = ", ".join(get_args(TopicStatus))
-        raise RefusedError(400, f"no such topic, or no status {status!r}; expected {known}")
-    project.engine.set_status(topic, status, by=asking.signed_in().pseudonym)  # type: ignore[arg-type]
+    organising.set_statuses(
+        here.project, [given.text("topic", most=MOST_TOPIC)],
+        given.text("status", most=20),  # type: ignore[arg-type]  # it is checked there
+        by=asking.signed_in().pseudonym,
+    )  # fmt: skip
     return went_to("/organise/topics?said=saved")
 
 
 @router.post("/order")
 def set_order(here: Here, given: Given, asking: Asking) -> Response:
     """Change the order of judging of a topic, or of all."""
-    topic = given.text("topic", most=500) or None
-    if topic is not None and here.project.store.topic(topic) is None:
-        raise RefusedError(400, f"there is no topic {topic!r}")
+    topic = given.text("topic", most=MOST_TOPIC)
     order = Order(
         policy=given.text("policy", most=100),
         parameters=parse_parameters(given.text("parameters", most=500).split()),
-        batch=given.whole("batch", least=1, most=1000) or 1,
-        warm_up=given.whole("warm_up", least=0, most=1000) or 0,
+        batch=given.whole("batch", least=1, most=MOST_BATCH) or 1,
+        warm_up=given.whole("warm_up", least=0, most=MOST_BATCH) or 0,
     )
-    here.project.engine.set_order(topic, order, by=asking.signed_in().pseudonym)
+    organising.set_order(here.project, [topic] if topic else None, order, by=asking.signed_in().pseudonym)
     return went_to("/organise/topics?said=saved")
 
 
@@ -210,7 +177,7 @@ def change_person(request: Request, here: Here, given: Given, asking: Asking, ac
     elif act == "erase":
         store.erase_user(person.id)
     else:
-        raise RefusedError(404, "there is nothing here")
+        raise RefusedError(404, NOTHING_HERE)
     return went_to("/organise/people?said=saved")
 
 
@@ -226,24 +193,24 @@ def _link(request: Request, here: Context, person: User) -> str:
 def differences_page(request: Request, here: Here) -> Response:
     """Agreement of assessors, and the documents on which they differ."""
     project = here.project
-    pairs: dict[tuple[str, str], list[Standing]] = {}
-    for one in project.store.standing():
-        pairs.setdefault((one.topic, one.doc), []).append(one)
-    several = {pair: given for pair, given in pairs.items() if len(given) > 1}
-    differing = [pair for pair, given in sorted(several.items()) if len({one.grade for one in given}) > 1]
-    settled = _settled(here, set(differing))
+    differing = project.engine.differences()
     names = _names(here)
     return page(
         request, "differences.html", scale=project.settings.scale, feed=project.settings.feed,
-        more=max(0, len(differing) - MOST_SHOWN),
-        agreement=agreements(map(_given, project.store.standing()), _grades(here), names),
+        words=_words(here),
+        more=max(0, len(differing) - MOST_SHOWN), differing=len(differing),
+        unsettled=sum(not one.settled.judged for one in differing),
+        agreement=agreements(
+            (_given(one) for one in project.store.standing() if project.engine.in_use(one.topic)),
+            _grades(here), names,
+        ),
         differences=[
             {
-                "topic": topic, "doc": doc, **_text(here, doc), "key": uuid4().hex,
-                "grades": [(names.get(one.assessor, one.assessor), one.grade) for one in several[topic, doc]],
-                "settled": settled.get((topic, doc)),
+                "topic": one.topic, "doc": one.doc, **_text(here, one.doc), "key": uuid4().hex,
+                "grades": [(names.get(who, who), grade) for who, grade in one.grades.items()],
+                "settled": one.settled.grade,
             }
-            for topic, doc in differing[:MOST_SHOWN]
+            for one in differing[:MOST_SHOWN]
         ],
     )  # fmt: skip
 
@@ -252,18 +219,13 @@ def _given(one: Standing) -> Opinion:
     return one.assessor, (one.topic, one.doc), one.grade
 
 
+def _words(here: Context) -> dict[float, str]:
+    """Every grade with what it means."""
+    return {grade.value: grade.words for grade in here.project.settings.scale}
+
+
 def _grades(here: Context) -> list[float]:
     return [grade.value for grade in here.project.settings.scale]
-
-
-def _settled(here: Context, wanted: set[tuple[str, str]]) -> dict[tuple[str, str], float | None]:
-    if not wanted:
-        return {}
-    return {
-        (event.topic or "", event.doc or ""): event.grade
-        for event in here.project.store.gradings()
-        if event.kind == "adjudicate" and (event.topic, event.doc) in wanted
-    }
 
 
 def _text(here: Context, doc: str) -> dict[str, str]:
@@ -277,7 +239,8 @@ def _text(here: Context, doc: str) -> dict[str, str]:
 def adjudicate(here: Here, given: Given, asking: Asking) -> Response:
     """Settle a document on which assessors differ."""
     here.project.engine.adjudicate(
-        asking.signed_in().pseudonym, given.text("topic", most=500), given.text("doc", most=500),
+        asking.signed_in().pseudonym, given.text("topic", most=MOST_TOPIC),
+        given.text("doc", most=MOST_DOC),
         _grade(here, given), key=given.text("key", most=100) or uuid4().hex,
     )  # fmt: skip
     return went_to("/organise/differences?said=saved")
@@ -288,55 +251,49 @@ def adjudicate(here: Here, given: Given, asking: Asking) -> Response:
 
 @router.get("/audit")
 def audit_page(
-    request: Request,
-    here: Here,
-    asking: Asking,
-    assessor: Text = "",
-    size: Annotated[int, Query(ge=1, le=1000)] = 20,
+    request: Request, here: Here, asking: Asking, assessor: Text = "", size: Size = SAMPLED
 ) -> Response:
-    """A random sample of somebody's judgments, graded anew, and the agreement."""
-    project, expert = here.project, asking.signed_in()
-    people = [one for one in project.store.users() if one.id != expert.id]
-    sample = _sample(here, assessor, size)
-    own = {(one.topic, one.doc): one for one in project.store.standing(assessor=expert.pseudonym)}
-    done = [one for one in sample if (one.topic, one.doc) in own]
-    present = next((one for one in sample if (one.topic, one.doc) not in own), None)
-    both = [[one, own[one.topic, one.doc]] for one in done]
+    """A random sample of somebody's judgments: how much of it is graded anew, and the agreement."""
+    store, expert = here.project.store, asking.signed_in()
+    audit = audited(here, expert, assessor, size)
+    both = audit.compared
     found = agreements((_given(one) for pair in both for one in pair), _grades(here), {})
-    topic = None if present is None else project.store.topic(present.topic)
-    text = None if present is None else project.corpus.document(present.doc)
-    heading, body = Presented("", "") if text is None or topic is None else presented(text, words_of(topic))
+    titles = {one.id: one.title for one in store.topics()}
     return page(
-        request, "audit.html", people=people, assessor=assessor, size=size, graded=len(done),
-        total=len(sample),
-        agreement=found[0] if found else None, present=None if topic is None else present, topic=topic,
-        compared=[(one, other.grade) for one, other in both], key=uuid4().hex, scale=project.settings.scale,
-        # What `presented` gives is escaped or cleaned.
-        heading=Markup(heading), html=Markup(body),  # noqa: S704
+        request, "audit.html", people=[one for one in store.users() if one.id != expert.id],
+        assessor=assessor, size=size, total=len(audit.sample), left=len(audit.open()),
+        agreement=found[0] if found else None,
+        topics=[
+            (topic, titles.get(topic, ""), len(audit.of(topic)), len(audit.open(topic)))
+            for topic in audit.topics
+        ],
+        compared=[(one, own, _text(here, one.doc)["title"]) for one, own in both], words=_words(here),
     )  # fmt: skip
 
 
-@router.post("/audit")
-def audit(here: Here, given: Given, asking: Asking) -> Response:
-    """Keep an expert's grade for a judgment of the sample."""
-    assessor, size = given.text("assessor", most=200), given.whole("size", least=1, most=1000) or 1
-    pair = (given.text("topic", most=500), given.text("doc", most=500))
-    grade = None if given.text("grade", most=30) == "cannot" else _grade(here, given)
-    for one in _sample(here, assessor, size):
-        if (one.topic, one.doc) == pair:
-            every = here.project.store.judgments_given()[assessor]
-            record_audit(
-                here.project.store, asking.signed_in().pseudonym, one, grade, chance=min(1.0, size / every),
-                key=given.text("key", most=100) or uuid4().hex,
-            )  # fmt: skip
-            here.project.engine.catch_up()
-            return went_to(f"/organise/audit?assessor={quote(assessor, safe='')}&size={size}")
-    raise RefusedError(400, "this document is not in the sample, or no longer; load the page again")
-
-
-def _sample(here: Context, assessor: str, size: int) -> list[Standing]:
-    judgments = here.project.store.standing(assessor=assessor) if assessor else []
-    return audit_sample(judgments, size, here.project.settings.seed)
+@router.get("/audit/judge")
+def audit_judge_page(
+    request: Request, here: Here, asking: Asking, assessor: Text, topic: Text = "", size: Size = SAMPLED
+) -> Response:
+    """The judging page over what is left of a sample, topic by topic; where nothing is left, back."""
+    store, expert = here.project.store, asking.signed_in()
+    audit = audited(here, expert, assessor, size)
+    asked = topic or next((one.topic for one in sorted(audit.open(), key=lambda one: one.topic)), "")
+    found = store.topic(asked) if asked in audit.topics else None
+    sample = f"assessor={quote(assessor, safe='')}&size={size}"
+    if found is None:
+        return went_to(f"/organise/audit?{sample}")
+    graded = [own for one, own in audit.compared if one.topic == asked]
+    last = max(graded, key=lambda one: one.sequence).doc if graded else ""
+    return page(
+        request, "judge.html", topic=found, doc="", query="", scale=here.project.settings.scale,
+        judged=len(graded), instructions=store.setting("instructions") or "",
+        coming=coming(audit, asked), back=f"/organise/audit?{sample}", back_words="the audit",
+        after=f"/organise/audit/judge?{sample}", pause=here.pause,
+        audit={
+            "assessor": assessor, "size": size, "last": last, "name": _names(here).get(assessor, assessor),
+        },
+    )  # fmt: skip
 
 
 def _grade(here: Context, given: Fields) -> float:
@@ -358,39 +315,37 @@ def project_page(request: Request, here: Here) -> Response:
 def _project(request: Request, here: Context, said: str = "") -> Response:
     project = here.project
     return page(
-        request, "project.html", said=said, instructions=project.store.setting("instructions") or "",
-        exports=EXPORTED, runs=project.engine.run_names(), settings=project.settings,
+        request, "project.html", said=said, instructions=organising.instructions_of(project),
+        exports=EXPORT_KINDS.values(), runs=project.engine.run_names(), settings=project.settings,
         documents=project.corpus.count, feeds=FEEDS, unused=left_out(project.store),
+        waiting=not_graded(project.store),
+        most_upload=MOST_UPLOAD, too_large=too_large(MOST_UPLOAD),
     )  # fmt: skip
 
 
 @router.post("/instructions")
 def set_instructions(here: Here, given: Given, asking: Asking) -> Response:
     """Change what assessors read beside every topic."""
-    text = given.text("instructions", most=100_000).strip()
-    here.project.store.set_setting("instructions", text, by=asking.signed_in().pseudonym)
+    text = given.text("instructions", most=MOST_INSTRUCTIONS)
+    organising.set_instructions(here.project, text, by=asking.signed_in().pseudonym)
     return went_to("/organise/project?said=saved")
 
 
 @router.post("/settings")
 def set_settings(here: Here, given: Given, asking: Asking) -> Response:
     """Change what the project was set up with; judgments stay, and what follows is worked out anew."""
-    engine = here.project.engine
-    present = engine.settings
+    present = here.project.settings
     try:
-        wanted = replace(
-            present,
-            order=engine.general_order(),  # which may have been changed since the settings were
-            title=given.text("title", most=200).strip() or present.title,
-            measure=given.text("measure", most=100).strip() or present.measure,
-            level=float(given.text("level", most=30)),
-            overlap=given.whole("overlap", least=1, most=20) or present.overlap,
-            feed=given.text("feed", most=20),  # type: ignore[arg-type]  # the settings check it
-            lease_seconds=60 * (given.whole("lease", least=1, most=1440) or 1),
-        )
+        level = float(given.text("level", most=30))
     except ValueError:
         raise RefusedError(400, "the lowest relevant grade is no number") from None
-    engine.change_settings(wanted, by=asking.signed_in().pseudonym)
+    organising.change_settings(
+        here.project, by=asking.signed_in().pseudonym, level=level,
+        title=given.text("title", most=MOST_TITLE), measure=given.text("measure", most=100),
+        overlap=given.whole("overlap", least=1, most=MOST_ASSESSORS) or present.overlap,
+        feed=given.text("feed", most=20),
+        lease_seconds=60 * (given.whole("lease", least=1, most=MOST_LEASE) or 1),
+    )  # fmt: skip
     return went_to("/organise/project?said=saved")
 
 
@@ -412,10 +367,6 @@ def add_run(request: Request, here: Here, given: Given) -> Response:
         except SoundingError as error:
             raise RefusedError(400, str(error).replace(f"{folder}/", "")) from error
     return _project(request, here, f"The run is added. {'; '.join(added.remarks)}".strip())
-
-
-def _assessors(here: Context) -> list[User]:
-    return [one for one in here.project.store.users() if one.role == "assessor" and one.active]
 
 
 def _names(here: Context) -> dict[str, str]:

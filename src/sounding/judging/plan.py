@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sounding.collection.strategies import find_strategy, make_strategy
+from sounding.collection.strategies import make_sample
 from sounding.data.formats import parse_run
 from sounding.data.problems import Problems
 from sounding.data.sources import Content
@@ -16,8 +17,10 @@ from sounding.data.tables import Run
 from sounding.errors import DataError
 from sounding.judging.events import Event
 from sounding.judging.records import IN_USE, DamagedError, TopicStatus
-from sounding.judging.settings import MTC, Order, Settings, settings_of
+from sounding.judging.settings import Order, Settings, settings_of
 from sounding.retrieved import Retrieved, read_retrieved
+
+_KEPT = re.compile(r"(\S+) Q0 (.+) [0-9]+ ([0-9]+) .+")  # a line of a run as it is kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,13 @@ class Sample:
     in_force: bool
 
 
+class _Stay(NamedTuple):
+    """That what was drawn for a topic stays although more runs come."""
+
+    runs: int  # how many there were
+    rule: str  # of the order that was in force
+
+
 class Plan:
     """What is to be judged after the events that it was given."""
 
@@ -57,6 +67,9 @@ class Plan:
         self._general: InForce | None = None
         self._samples: dict[str, Order] = {}  # topic -> the last of its own orders that was a sample
         self._general_sample: Order | None = None
+        self._first: dict[tuple[str | None, str], int] = {}
+        # (topic or None: all, rule of a sample) -> runs that there were when it first came in force
+        self._stays: dict[str, list[_Stay]] = {}  # by topic
         self._every: Retrieved | None = None
 
     @property
@@ -93,22 +106,39 @@ class Plan:
     def sample(self, topic: str) -> Sample | None:
         """The last sample that an order of a topic was; None: no order was, or no run has the topic.
 
-        What is drawn depends on the runs and the seed alone, and not on what was judged, how or when.
+        What is drawn depends on the runs and the seed alone, and not on what was judged or how. Of runs that
+        came when something was judged, what they brought beside the others was drawn by itself.
         """
-        order = self._samples.get(topic, self._general_sample)
+        order = self._sample_order(topic)
         if order is None or not self.runs or topic not in self.every.topics:
             return None
+        draws, present = self.draws(topic, order), self.order(topic)
+        in_force = present.rule == order.rule
+        others = [stay.runs for stay in self._stays.get(topic, ()) if stay.rule != order.rule]
+        # What came when it had given way is no part of it, unless it came back.
+        last = len(self.runs) if in_force else min({*draws} & {*others}, default=len(self.runs))
         # Topics are drawn apart from each other, so that one that is not in use has its sample as well.
-        alone = self.every.of_topics([self.every.topics.index(topic)])
-        strategy = make_strategy(order.policy, alone, seed=self.settings.seed, **order.parameters)
+        alone = self.every.of_topics([self.every.topics.index(topic)]).pick(range(last))
+        strategy = make_sample(
+            order.policy, alone, draws={topic: [end for end in draws if end < last]}, seed=self.settings.seed,
+            **order.parameters,
+        )  # fmt: skip
         drawn = {pick.document for pick in strategy.next([0], len(alone.docs))}
-        documents = {}
-        for number, doc in enumerate(alone.docs.texts()):
-            stratum, chance = strategy.design(number)  # type: ignore[attr-defined]
-            documents[doc] = Sampled(stratum, chance, number in drawn)
-        present = self.order(topic)
-        same = (present.policy, present.parameters) == (order.policy, order.parameters)
-        return Sample(documents=documents, in_force=same)
+        docs = alone.docs.texts()
+        documents = {
+            docs[number]: Sampled(*strategy.design(number), number in drawn)
+            for number in alone.best_ranks().nonzero()[0].tolist()
+        }
+        return Sample(documents=documents, in_force=in_force)
+
+    def draws(self, topic: str, order: Order) -> tuple[int, ...]:
+        """How many runs there were at the end of each draw but the last of a sample of a topic."""
+        since = min(self._first.get((each, order.rule), len(self.runs)) for each in (None, topic))
+        return tuple(stay.runs for stay in self._stays.get(topic, ()) if stay.runs >= max(since, 1))
+
+    def is_sampled(self, topic: str) -> bool:
+        """Whether some order of a topic was a sample."""
+        return self._sample_order(topic) is not None
 
     def take(self, event: Event) -> None:
         """Follow an event; those that say nothing about the plan are passed over."""
@@ -117,17 +147,23 @@ class Plan:
             order = self._settings.order
             if self._general is None or self._general.order != order:
                 self._general = InForce(order, 0 if self._general is None else event.sequence)
-                self._general_sample = order if _is_sample(order) else self._general_sample
+                if order.is_sample:
+                    self._general_sample = order
+                    self._first.setdefault((None, order.rule), len(self.runs))
         elif event.kind == "order":
             self._reorder(event.topic, InForce(Order(**event.detail), event.sequence))
         elif event.kind == "run":
+            for topic in event.detail.get("stay", ()):  # earlier releases drew anew
+                self._stays.setdefault(topic, []).append(_Stay(len(self.runs), self.order(topic).rule))
             self.runs.append(event.detail["name"])
             self._every = None
         elif event.kind == "topic":
             self.statuses[event.topic or ""] = event.detail["status"]
 
     def _reorder(self, topic: str | None, in_force: InForce) -> None:
-        sampled = _is_sample(in_force.order)
+        sampled = in_force.order.is_sample
+        if sampled:
+            self._first.setdefault((topic, in_force.order.rule), len(self.runs))
         if topic is None:
             self._general, self._orders = in_force, {}
             if sampled:
@@ -137,6 +173,10 @@ class Plan:
             if sampled:
                 self._samples[topic] = in_force.order
 
+    def _sample_order(self, topic: str) -> Order | None:
+        """The last order of a topic that was a sample; None: none was."""
+        return self._samples.get(topic, self._general_sample)
+
     def _read(self) -> Retrieved:
         if not self.runs:
             raise DataError(
@@ -144,10 +184,6 @@ class Plan:
             )
         runs = [run_of(name, self._read_run(name)) for name in self.runs]
         return read_retrieved(runs, depth=self.settings.depth)
-
-
-def _is_sample(order: Order) -> bool:
-    return order.policy != MTC and find_strategy(order.policy).sampled
 
 
 def run_content(retrieved: Retrieved, run: int, topics: Collection[str]) -> bytes:
@@ -171,5 +207,14 @@ def run_of(name: str, content: bytes) -> Run:
         raise DamagedError(f"run {name!r} is damaged in the database ({error}); restore a backup") from error
     problems = Problems(name)
     run = parse_run(Content.from_bytes(name, text), problems, format="trec", name=name)
-    problems.refuse()
-    return run
+    return _with_blanks(name, text, problems) if problems.found else run
+
+
+def _with_blanks(name: str, text: bytes, problems: Problems) -> Run:
+    """A run as releases kept it that took ids and tags with blanks in them from tables."""
+    lines = text.decode("utf-8", "surrogateescape").split("\n")[:-1]
+    found = [match.groups() for line in lines if (match := _KEPT.fullmatch(line))]
+    if len(found) != len(lines):
+        problems.refuse()
+    topics, docs, scores = zip(*found, strict=True)
+    return Run.from_columns(topics, docs, map(float, scores), name=name)

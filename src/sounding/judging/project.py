@@ -13,16 +13,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
 
 from sounding.data.formats import read_qrels
+from sounding.data.quoting import quoted, shortened
 from sounding.data.tables import Qrels
 from sounding.data.topics import Topics, read_topics
 from sounding.errors import DataError, FormatError
 from sounding.files import write_whole
-from sounding.judging.corpus_files import read_documents
-from sounding.judging.database import POSTGRESQL
+from sounding.judging.corpus_files import TEXTS, read_documents
+from sounding.judging.database import POSTGRESQL, readable, shown_url
 from sounding.judging.engine import Engine, first_settings
 from sounding.judging.events import Selection
+from sounding.judging.ids import MOST_ASSESSOR, check_table, check_topics
 from sounding.judging.records import IN_USE
 from sounding.judging.search import Corpus, Search, build_corpus
 from sounding.judging.settings import Settings
@@ -34,6 +37,7 @@ FILE = "project.json"
 DATABASE = "judging.sqlite"
 CORPUS = "corpus.sqlite"
 VERSION = 1
+IMPORTED = "import-"  # with which the assessors of files begin, and nobody's pseudonym
 LINK_SECONDS = 14 * 86400.0  # that a one-time link is good for
 
 
@@ -123,8 +127,13 @@ def create_project(
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DataError(f"{folder}: not an empty folder; give a new one")
+    if database is not None and urlsplit(database).scheme not in POSTGRESQL:
+        raise DataError(
+            f"database {shown_url(database)}: expected an address such as postgresql://user@host/name,"
+            " or none for a SQLite file in the folder"
+        )
     asked = None if topics is None else read_topics(topics)
-    part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    part = rest = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:
         part.mkdir(parents=True)
         build_corpus(part / CORPUS, read_documents(corpus), progress, search=search)
@@ -144,14 +153,23 @@ def create_project(
                 record = {"version": VERSION, "database": place, "corpus": digest_of_corpus(part)}
                 write_whole(part / FILE, json.dumps(record, indent=1).encode() + b"\n")
                 (part / FILE).chmod(0o600)  # an address may hold a password
-        if folder.exists():
-            folder.rmdir()
-        part.replace(folder)
+                if database is not None:  # which keeps nothing of a project that is not in its place
+                    _put_in_place(part, folder)
+                    rest = folder
+            rest = part
+        if database is None:  # a file of SQLite is not moved while it is open
+            _put_in_place(part, folder)
     except OSError as error:
         raise DataError(f"{folder} cannot be written: {error.strerror or error}") from error
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(rest, ignore_errors=True)
     return open_project(folder)
+
+
+def _put_in_place(part: Path, folder: Path) -> None:
+    if folder.exists():
+        folder.rmdir()
+    part.replace(folder)
 
 
 def _are_documents(topics: Topics, corpus: Corpus) -> bool:
@@ -163,20 +181,22 @@ def _are_documents(topics: Topics, corpus: Corpus) -> bool:
 
 
 def add_topics(store: Store, topics: Topics) -> int:
-    """Keep topics of a file; returns how many are new or have changed.
+    """Keep topics of a file, all or none; returns how many are new or have changed.
 
     New ones are chosen; those that are there keep their status.
     """
+    check_topics(topics)
     changed = 0
     every = zip(topics.ids, topics.titles, topics.descriptions, topics.narratives, strict=True)
-    for name, title, description, narrative in every:
-        before = store.topic(name)
-        after = store.save_topic(
-            name, title=title, description=description, narrative=narrative,
-            status=IN_USE if before is None else None,
-            estimate=None if before is None else before.estimate,
-        )  # fmt: skip
-        changed += after != before
+    with store.together():
+        for name, title, description, narrative in every:
+            before = store.topic(name)
+            after = store.save_topic(
+                name, title=title, description=description, narrative=narrative,
+                status=IN_USE if before is None else None,
+                estimate=None if before is None else before.estimate,
+            )  # fmt: skip
+            changed += after != before
     return changed
 
 
@@ -200,17 +220,27 @@ def add_runs(
     topics = known_topics(project) if project.store.topics() else ()
     added = project.engine.add_runs(runs, topics=topics, run_format=run_format, progress=progress)
     lost = project.engine.lost(project.corpus, added.names)
-    return Reading(len(added.names), len(added.names), _remarks(added.strangers, lost))
+    remarks = _remarks(added.strangers, lost, project.corpus)
+    if added.stayed:
+        told = f"what was drawn for {plural(len(added.stayed), 'topic')} stays"
+        new = f"{added.drawn:,} of the {plural(added.new, 'document')} that the others did not have"
+        remarks += (f"{told}, and {new} were drawn as well" if added.new else told,)
+    return Reading(len(added.names), len(added.names), remarks)
 
 
-def import_qrels(project: Project, source: Any, *, qrels_format: str | None = None) -> Reading:
-    """Add judgments of a file to the log.
+def import_qrels(
+    project: Project, source: Any, *, qrels_format: str | None = None, assessor: str | None = None
+) -> Reading:
+    """Add judgments of a file to the log, all or none.
 
-    They are those of an assessor of their own, `import-` and the name of the file: nothing that people
-    judged is touched, and reading the file again changes nothing. Grades below 0 mean not judged. Topics
-    that the project does not have are left out, and said; documents that it does not have count all the same.
+    They are those of an assessor of their own, `import-` and a name, that of the file unless one is given:
+    nothing that people judged is touched, and reading the file again changes nothing. A file that grades a
+    document otherwise than one of the same name did is refused, for it may be another person's; with the
+    name given, the new grades count. Grades below 0 mean not judged. Topics that the project does not have
+    are left out, and said; documents that it does not have count all the same.
     """
     qrels = read_qrels(source, format=qrels_format, fractional="accept")
+    check_table(qrels)
     scale, known = project.settings, known_topics(project)
     topics = [
         topic for topic, size in zip(qrels.topics, qrels.sizes.tolist(), strict=True) for _ in range(size)
@@ -224,25 +254,66 @@ def import_qrels(project: Project, source: Any, *, qrels_format: str | None = No
     rows = [row for row in range(len(qrels.docs)) if qrels.grades[row] >= 0 and topics[row] not in left_out]
     for row in rows:
         scale.check_grade(float(qrels.grades[row]))
-    name = "import-" + Path(str(qrels.source)).name.split(".")[0].replace(" ", "-")
+    name = _assessor_of(qrels.source if assessor is None else assessor)
     docs = qrels.docs.texts()
-    changed = project.store.judge_all(_submissions(qrels, rows, topics, docs, name))
+    with project.store.together():
+        if assessor is None:
+            _refuse_another_file(project.store, qrels, rows, topics, docs, name)
+        changed = project.store.judge_all(_submissions(qrels, rows, topics, docs, name))
     project.engine.catch_up()
     read = {doc for doc in {docs[row] for row in rows} if project.corpus.document(doc) is not None}
     lost = [(topics[row], docs[row]) for row in rows if docs[row] not in read]
-    return Reading(len(rows), changed, _remarks(strangers, lost))
+    return Reading(len(rows), changed, _remarks(strangers, lost, project.corpus))
 
 
-def _remarks(strangers: Sequence[str], lost: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def _remarks(strangers: Sequence[str], lost: Sequence[tuple[str, str]], corpus: Corpus) -> tuple[str, ...]:
     """What is said of topics that were left out, and of (topic, doc) that the corpus does not have."""
     remarks = []
     if strangers:
         told = f"{plural(len(strangers), 'topic')} left out, such as {strangers[0]}"
         remarks.append(f"{told}: the project does not have them")
     if lost:
-        topic, doc = lost[0]
-        remarks.append(f"{plural(len(lost), 'document')} not in the corpus, such as {doc} of topic {topic}")
+        remarks.append(
+            f"{plural(len(lost), 'document')} not in the corpus, such as {told_lost(lost, corpus)}"
+        )
     return tuple(remarks)
+
+
+def told_lost(lost: Sequence[tuple[str, str]], corpus: Corpus) -> str:
+    """The first of (topic, doc) that the corpus does not have, and what it has under nearly that name."""
+    topic, doc = lost[0]
+    told, (stem, dot, suffix) = f"{shortened(doc)} of topic {shortened(topic)}", doc.rpartition(".")
+    if f"{dot}{suffix}".lower() in TEXTS and stem and corpus.document(stem) is not None:
+        told += f"; it has {shortened(stem)}, since the id of a file is its name without the suffix"
+    return told
+
+
+def _assessor_of(source: str) -> str:
+    """Whom judgments are put down to: a file by its whole name, or a name."""
+    words = readable(Path(source).name.removeprefix(IMPORTED)).split()
+    name = IMPORTED + "-".join(words)
+    if not words or len(name.encode()) > MOST_ASSESSOR:
+        raise DataError(
+            f"the name {quoted(source)} cannot stand for an assessor; give one of at most"
+            f" {MOST_ASSESSOR - len(IMPORTED)} bytes with --assessor"
+        )
+    return name
+
+
+def _refuse_another_file(
+    store: Store, qrels: Qrels, rows: Iterable[int], topics: Sequence[str], docs: Sequence[str], name: str
+) -> None:
+    """Refuse a file that grades a document otherwise than the one of its name that was read before."""
+    before = {(one.topic, one.doc): one.grade for one in store.standing(assessor=name)}
+    for row in rows:
+        grade = before.get((topics[row], docs[row]))
+        if grade is not None and grade != qrels.grades[row]:
+            raise FormatError(
+                qrels.source, row + 1 if qrels.lines is None else int(qrels.lines[row]),
+                f"document {quoted(docs[row])} has the grade {qrels.grades[row]:g}, and had {grade:g} when a"
+                " file of this name was read before; say whose judgments these are with --assessor NAME"
+                f" ({name.removeprefix(IMPORTED)}: those of that file, changed)",
+            )  # fmt: skip
 
 
 def _submissions(

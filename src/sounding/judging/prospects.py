@@ -24,7 +24,7 @@ from sounding.compare.pairs import all_pairs
 from sounding.compare.runs import compare_runs
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
-from sounding.judging.live import POINTS, SURE, curve_of
+from sounding.judging.live import LEAST, POINTS, SURE, Tally, curve_of
 from sounding.judging.plan import run_of
 from sounding.judging.project import open_project
 from sounding.judging.replay import Replay
@@ -34,13 +34,12 @@ from sounding.mtc.planning import Course, courses
 from sounding.policies import DEFAULT_POLICIES
 from sounding.report.mtc_tables import forecast_note
 from sounding.scores import FEW_TOPICS
-from sounding.wording import plural
+from sounding.wording import percent, plural
 
 WORLDS = 5  # completions of the judgments in which judging is tried out
 MOST = 3000  # judgments after which that is given up
 MOST_RUNS = 40  # in the table of pairs
 SO_FAR = "judgments so far"  # what stands for the name of their file
-LEAST = 8  # judgments that the model of relevance needs before it has anything to say
 SMALL_SHARE = 0.25  # of a run's documents: with fewer judged, its cases say more of judging than of the run
 SECONDS = 30.0  # that a judgment takes where nobody has judged yet: the usual guess
 
@@ -128,7 +127,7 @@ def too_early(found: Comparison, shares: NDArray[np.float64]) -> str:
     few, depth = len(found.topics) < FEW_TOPICS, found.depths[0]
     reasons = [
         f"{plural(len(found.topics), 'topic')} with judgments, fewer than {FEW_TOPICS}" if few else "",
-        f"{100 * shares[least]:.0f}% of the first {depth} documents of {found.runs[least]} are judged"
+        f"{percent(float(shares[least]))} of the first {depth} documents of {found.runs[least]} are judged"
         if shares[least] < SMALL_SHARE
         else "",
     ]
@@ -158,9 +157,10 @@ def forecasts(store: Store, replay: Replay) -> Iterator[dict[str, Any]]:
 
 
 def seconds_a_judgment(store: Store, until: int) -> float:
-    """How long a judgment has taken up to an event, on average."""
-    times = [event.active for event in store.events(until=until) if event.kind == "judge" and event.active]
-    return float(np.mean(times)) if times else SECONDS
+    """How long a judgment has taken up to an event, on average, with the time on what was skipped."""
+    tally = Tally()
+    tally.follow(store.events(until=until))
+    return tally.seconds_a_judgment() or SECONDS
 
 
 def prospects(store: Store, until: int, *, curve: bool = False) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from sounding.errors import DataError, SoundingError
 from sounding.judging import sql
@@ -25,6 +25,17 @@ _OWN = tuple(name for name in sql.EVENT if name not in (*sql.SELECTION, "detail"
 
 class ConflictError(SoundingError):
     """What was asked does not fit what is recorded: a name that is taken, a key used for something else."""
+
+
+class Seen(NamedTuple):
+    """The judgment of one's own that was in view when another grade was given."""
+
+    judged: bool
+    grade: float | None  # None: could not be judged, or there was no judgment
+
+
+class UnseenError(ConflictError):
+    """A judgment that would change another one of the same person, which was not in view."""
 
 
 class DamagedError(DataError):
@@ -114,7 +125,7 @@ class Ahead:
     """What is still to come for an assessor in a topic."""
 
     left: int | None  # documents; None: not fixed, since the order goes by the judgments
-    batch_left: int  # documents of the batch at hand that nobody has judged
+    batch_left: int  # documents of the batch at hand that the assessor may still judge
     batch_size: int  # 0: the order has no batches
 
 
@@ -128,7 +139,6 @@ class Standing:
     grade: float | None  # None: could not be judged
     comment: str
     sequence: int  # of the event that says so
-    first_sequence: int  # of the first judgment since the last one that was taken back
     time: float
     active: float | None
     away: float | None
@@ -163,7 +173,14 @@ class Search:
     topic: str | None
     query: str
     doc: str | None  # None: the query itself
-    results: int | None
+    results: int | None  # that were shown
+    first_hit: int | None  # place of the first of them, from 1 on; None: not known
+    total: int | None  # that there were
+
+
+def is_relevant(grade: float | None, level: float) -> bool:
+    """Whether a grade is at least the lowest relevant one; None: there is no grade."""
+    return grade is not None and grade >= level
 
 
 def user_of(row: Mapping[str, Any]) -> User:
@@ -208,7 +225,7 @@ def lease_of(row: Mapping[str, Any]) -> Lease:
 
 def standing_of(row: Mapping[str, Any]) -> Standing:
     """The judgment that stands, of a row."""
-    names = ("topic", "doc", "assessor", "grade", "comment", "sequence", "first_sequence", "time")
+    names = ("topic", "doc", "assessor", "grade", "comment", "sequence", "time")
     selection = selection_of(row)
     assert selection is not None  # noqa: S101 - no judgment is written without
     return Standing(

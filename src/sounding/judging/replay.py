@@ -6,29 +6,29 @@ give the same next document and the same confidences once they know the same eve
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from sounding.arrays import NDArray
-from sounding.collection.strategies import find_strategy, make_strategy
+from sounding.collection.strategies import find_strategy, make_sample, make_strategy
 from sounding.collection.strategy import Pick, Strategy
 from sounding.errors import DataError
-from sounding.judging.events import Event, Selection
+from sounding.judging.events import FREE, Event, Selection
+from sounding.judging.ids import is_possible
 from sounding.judging.plan import InForce, Plan
-from sounding.judging.records import Ahead, DamagedError, Offer
+from sounding.judging.records import Ahead, DamagedError, Offer, is_relevant
 from sounding.judging.settings import MTC, Order
 from sounding.judging.verdicts import NOT_JUDGED, Opinions, Verdict
 from sounding.mtc import Fit, Session
 from sounding.retrieved import Retrieved
 
 _NEED_RUNS = ("judge", "withdraw", "adjudicate", "fit", "refit")
-_NO_MATTER = ("skip", "setting", "assign", "unassign")  # to what comes next
+_NO_MATTER = ("skip", "unskip", "setting", "assign", "unassign")  # to what comes next
 WARM_UP = "rank"  # the strategy that assessors begin a topic with, where they warm up
 
 Pair = tuple[str, str]  # topic, doc
@@ -46,8 +46,9 @@ class _Pool:
     docs: list[str]  # (document,)
     open: list[dict[int, Selection]]  # (topic,) what is left of the batch that is being judged
     made: list[int]  # (topic,) batches so far
-    size: list[int]  # (topic,) documents of the batch that is being judged; 0: the order has no batches
+    batch: list[dict[int, tuple[int, int]]]  # (topic,) document -> its batch, and how many are in that
     judged: list[int]  # (topic,) documents that are judged
+    out: dict[int, Pair]  # documents that nobody can be given: no database holds their ids
 
 
 class Replay(Plan):
@@ -61,10 +62,10 @@ class Replay(Plan):
         self.verdicts: dict[
             Pair, Verdict
         ] = {}  # of all that are judged, in the order in which they became so
-        self.joined: dict[str, Counter[str]] = {}  # run -> documents judged when it came, by topic
+        self.joined: dict[str, Counter[str]] = {}  # run -> documents judged, and settled, when it came
         self.ready_fit: tuple[int, Fit] | None = None  # made beforehand: the event that asked for it, the fit
         self._changed = 0  # the last event that may change what comes next
-        self._skips: dict[tuple[str, str], dict[str, Selection]] = {}  # (assessor, topic) -> doc
+        self._skips: dict[tuple[str, str], dict[str, dict[int, Selection]]] = {}  # see `_put_off`
         self._thin: dict[str, dict[str, Selection]] = {}  # topic -> judged, and by too few assessors
         self._fit: tuple[int, Callable[[], Fit]] | None = None  # the event that asked for it, the work
         self._made: _Pool | None = None
@@ -98,6 +99,13 @@ class Replay(Plan):
             self._take(event)
             self.sequence = event.sequence
 
+    def prepare(self, topic: str | None = None) -> None:
+        """Read the runs and make what the next documents (of a topic) need, where nobody has asked yet."""
+        if self.ready:
+            _ = self._pool
+            if topic is not None and self._gives_out(topic):
+                self._strategy(self.order(topic))
+
     def offers(self, assessor: str, topic: str, count: int) -> list[Offer]:
         """Documents for an assessor, the best first: `count` or more, unless there are no more.
 
@@ -105,7 +113,7 @@ class Replay(Plan):
         """
         if not self._gives_out(topic):
             return []
-        put_off = self._skips.get((assessor, topic), {})
+        put_off = self._put_off(assessor, topic)
         offers = [
             Offer(doc=doc, selection=selection)
             for doc, selection in self._thin.get(topic, {}).items()
@@ -162,9 +170,31 @@ class Replay(Plan):
         number = self._pool.topics[topic]
         size = int(self._pool.retrieved.sizes[number])
         order = self.order(topic)
-        if order.policy != MTC and find_strategy(order.policy).sampled:
+        if order.is_sample:
             return len(self._strategy(order).next([number], size))
-        return size - self._pool.judged[number]
+        return size - self._pool.judged[number] - sum(one == topic for one, _ in self.passed_over())
+
+    def passed_over(self) -> list[Pair]:
+        """Documents for topics in use that nobody can be given, and no file has judged."""
+        return [pair for pair in self._pool.out.values() if pair not in self.verdicts]
+
+    def has_been_judged(self, topic: str, doc: str) -> bool:
+        """Whether a judgment of a document stands, or an organiser has settled it."""
+        opinions = self.opinions.get((topic, doc))
+        return opinions is not None and (bool(opinions.grades) or opinions.adjudicated.judged)
+
+    def begun_samples(self) -> list[str]:
+        """Topics of which a sample was drawn and something is judged: what was drawn stays when runs come.
+
+        What assessors found by themselves is no beginning: topics are often developed before there are runs.
+        Which documents were drawn must not matter, or the chances would be others than those on record.
+        """
+        begun = {
+            topic
+            for (topic, _), said in self.opinions.items()
+            if any(one is None or one.policy != FREE.policy for one in said.selections.values())
+        }
+        return sorted(filter(self.is_sampled, begun))
 
     def ahead(self, assessor: str, topic: str) -> Ahead:
         """What is still to come for an assessor: of the batch at hand, and in all where that is fixed."""
@@ -174,10 +204,28 @@ class Replay(Plan):
         thin = self._thin.get(topic, {})
         left = self.left(topic) + sum(assessor not in self.opinions[topic, doc].grades for doc in thin)
         adaptive = order.policy == MTC or find_strategy(order.policy).adaptive
-        batch_left = len(self._pool.open[number])
-        # A judgment that was taken back returns to the batch at hand, wherever it came from.
-        size = max(self._pool.size[number], batch_left)
-        return Ahead(left=None if adaptive and left else left, batch_left=batch_left, batch_size=size)
+        # A judgment that was taken back opens its batch again; one that came without a batch is in none.
+        known, numbers = self._pool.batch[number], self._pool.numbers[number]
+        others = [
+            numbers.get(doc) for doc in thin if assessor not in self.opinions[topic, doc].grades
+        ]  # which come to this assessor as well
+        batches = [known[one] for one in (*self._pool.open[number], *others) if one in known]
+        batch = min(batches, default=(0, 0))
+        return Ahead(
+            left=None if adaptive and left else left, batch_left=batches.count(batch), batch_size=batch[1]
+        )
+
+    def again(self, topic: str) -> int:
+        """How many documents are judged by fewer people than are to judge each."""
+        return len(self._thin.get(topic, {})) if self._gives_out(topic) else 0
+
+    def can_finish(self, topic: str, assessors: Set[str]) -> bool:
+        """Whether these assessors can bring every document of a topic to as many as are to judge it."""
+        wanted = self.settings.overlap
+        if len(assessors) < wanted and self.left(topic):
+            return False
+        given = [self.opinions[topic, doc].grades.keys() for doc in self._thin.get(topic, {})]
+        return not self._gives_out(topic) or all(len(assessors | own) >= wanted for own in given)
 
     def asked_fit(self, event: int) -> Callable[[], Fit] | None:
         """The fit that an event asked for, as work to be done; None: a later one has taken its place."""
@@ -198,14 +246,13 @@ class Replay(Plan):
         self.take(event)
         if event.kind in ("judge", "withdraw", "adjudicate"):
             self._regrade(event)
-        elif event.kind == "skip" and event.selection is not None:
-            put_off = self._skips.setdefault((event.assessor or "", event.topic or ""), {})
-            put_off.pop(event.doc or "", None)
-            put_off[event.doc or ""] = event.selection
+        elif event.kind in ("skip", "unskip"):
+            self._skip(event)
         elif event.kind == "order":
             self._begin_anew(event.topic)
         elif event.kind == "run":
-            self.joined[event.detail["name"]] = Counter(topic for topic, _ in self.verdicts)
+            settled = (pair[0] for pair in self.verdicts if not self.unsettled(pair))
+            self.joined[event.detail["name"]] = Counter(settled)
             self._made = self._fit = None
         elif event.kind == "topic":
             topic = event.topic or ""
@@ -213,10 +260,27 @@ class Replay(Plan):
                 self._made = self._fit = None
         elif event.kind == "project":
             self._set_up()
-        elif event.kind == "fit":
+        elif event.kind == "fit" and self.ready:  # another process may have dropped the last topic meanwhile
             self._fit = (event.sequence, self.session.fitting())
         elif event.kind == "refit":
             self._adopt(event.detail["fit"])
+
+    def _put_off(self, assessor: str, topic: str) -> dict[str, Selection]:
+        """What an assessor put off in a topic, in the order of the last time for each."""
+        skips = self._skips.get((assessor, topic), {})
+        newest = sorted((max(times), doc) for doc, times in skips.items())
+        return {doc: skips[doc][last] for last, doc in newest}
+
+    def _skip(self, event: Event) -> None:
+        """Note that a document was put off, or that this was taken back: then the time before counts."""
+        skips = self._skips.setdefault((event.assessor or "", event.topic or ""), {})
+        times = skips.setdefault(event.doc or "", {})
+        if event.kind == "unskip":
+            times.pop(event.detail["undoes"], None)
+        elif event.selection is not None:
+            times[event.sequence] = event.selection
+        if not times:
+            del skips[event.doc or ""]
 
     def _set_up(self) -> None:
         self._made = self._fit = None
@@ -261,19 +325,20 @@ class Replay(Plan):
                 pool.session.find_elsewhere(topic, more)
 
     def _feed(self, pool: _Pool, topic: int, number: int, old: Verdict, new: Verdict, event: Event) -> None:
+        out = number in pool.out  # strategies have it as one that cannot be judged
         for strategy in (pool.session, *pool.strategies.values()):
-            if old != NOT_JUDGED:
+            if out or old != NOT_JUDGED:
                 strategy.undo(number)
-            if new != NOT_JUDGED:
+            if out or new != NOT_JUDGED:
                 strategy.judge(number, new.grade)
-        if new != NOT_JUDGED:
+        if out or new != NOT_JUDGED:
             if pool.open[topic].pop(number, None) is not None and not pool.open[topic]:
                 self._fill(pool, topic)
         elif event.selection is not None:
             pool.open[topic] = {number: event.selection, **pool.open[topic]}
 
     def _is_relevant(self, verdict: Verdict) -> bool:
-        return verdict.grade is not None and verdict.grade >= self.settings.level
+        return is_relevant(verdict.grade, self.settings.level)
 
     def _note_thin(self, pair: Pair) -> None:
         """Keep account of documents that fewer assessors than wanted have judged; imports need no second."""
@@ -317,7 +382,13 @@ class Replay(Plan):
         )  # fmt: skip
         pool = _Pool(
             retrieved, session, {}, topics, numbers, docs, [{} for _ in topics], [0] * len(topics),
-            [0] * len(topics), [0] * len(topics),
+            [{} for _ in topics], [0] * len(topics),
+            {
+                number: (topic, doc)
+                for topic, own in zip(topics, numbers, strict=True)
+                for doc, number in own.items()
+                if not is_possible(doc)
+            },
         )  # fmt: skip
         for topic_id, doc in self.verdicts:
             if topic_id in topics and doc in numbers[topics[topic_id]]:
@@ -335,24 +406,30 @@ class Replay(Plan):
             number = pool.numbers[pool.topics[topic]].get(doc) if topic in pool.topics else None
             if number is not None:
                 strategy.judge(number, verdict.grade)
+        for number, pair in pool.out.items():
+            if pair not in self.verdicts:
+                strategy.judge(number, None)
 
     def _strategy(self, order: Order, pool: _Pool | None = None) -> Strategy:
         """The strategy of an order over all topics, which knows all that is judged."""
         pool = self._pool if pool is None else pool
         if order.policy == MTC:
             return pool.session
-        name = json.dumps([order.policy, order.parameters], sort_keys=True)
-        if name not in pool.strategies:
-            level = {"level": self.settings.level} if find_strategy(order.policy).adaptive else {}
-            strategy = make_strategy(
-                order.policy, pool.retrieved, seed=self.settings.seed, **{**level, **order.parameters}
-            )
+        if order.rule not in pool.strategies:
+            kind, retrieved, seed = find_strategy(order.policy), pool.retrieved, self.settings.seed
+            strategy: Strategy
+            if kind.sampled:
+                draws = {topic: self.draws(topic, order) for topic in retrieved.topics}
+                strategy = make_sample(order.policy, retrieved, draws=draws, seed=seed, **order.parameters)
+            else:
+                level = {"level": self.settings.level} if kind.adaptive else {}
+                strategy = make_strategy(order.policy, retrieved, seed=seed, **{**level, **order.parameters})
             self._catch_up(pool, strategy)
-            pool.strategies[name] = strategy
-        return pool.strategies[name]
+            pool.strategies[order.rule] = strategy
+        return pool.strategies[order.rule]
 
     def _begin_batches(self, pool: _Pool, topic: int) -> None:
-        pool.open[topic], pool.made[topic], pool.size[topic] = {}, 0, 0
+        pool.open[topic], pool.made[topic], pool.batch[topic] = {}, 0, {}
         self._fill(pool, topic)
 
     def _fill(self, pool: _Pool, topic: int) -> None:
@@ -364,11 +441,10 @@ class Replay(Plan):
         if not pool.made[topic] and order.warm_up and not pool.judged[topic]:
             in_force, size = InForce(Order(policy=WARM_UP), in_force.version), order.warm_up
         pool.made[topic] += 1
-        pool.size[topic] = 0
         if not size:
             return
         picks = self._strategy(in_force.order, pool).next([topic], size)
-        pool.size[topic] = len(picks)
+        pool.batch[topic] |= {pick.document: (pool.made[topic], len(picks)) for pick in picks}
         mark = zlib.crc32(name.encode("utf-8", "surrogateescape"))
         rng = np.random.default_rng([self.settings.seed, mark, in_force.version, pool.made[topic]])
         shuffled = [picks[place] for place in rng.permutation(len(picks)).tolist()]

@@ -23,6 +23,7 @@ from sounding.data.corpus import Document
 from sounding.errors import DataError
 from sounding.judging import sql
 from sounding.judging.database import StoreError, readable, storable
+from sounding.judging.scripts import OPTIONAL, UNSPACED
 from sounding.judging.tantivy_index import Add, TantivyIndex, Term, new_index
 from sounding.judging.titles import is_html, plain, titled
 from sounding.wording import plural
@@ -34,15 +35,7 @@ PAGE = 500  # documents that are added at once
 AROUND = 120  # characters of a document shown before and behind the first word that was found
 TITLE = 100  # characters of the first line of a document without a title
 
-# Thai, Lao, Myanmar, Khmer, kana, Han, Hangul: no blanks between words, or endings that stick to them.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-    "\uf900-\ufaff\U00020000-\U0003ffff]+"
-)
-# Accents, and the points of Hebrew and Arabic, which writers may leave out.
-_OPTIONAL = re.compile(
-    "[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]+"
-)
+_OPTIONAL = re.compile(f"[{OPTIONAL}]+")
 _QUERY = re.compile(r'"([^"]*)"|(\S+)')
 _WORD = re.compile(r"[^\W_]+(?:[^\W_]|[\u0900-\u0dff])*")
 
@@ -54,6 +47,16 @@ class Hit:
     doc: str
     title: str  # or the beginning of its first line, where it has none
     snippet: str  # what stands around the first word that was found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """Some of the documents that a search found, and how many there are."""
+
+    hits: list[Hit]
+    first: int  # place of the first of them among all, from 1 on
+    total: int  # documents with any of the words
+    complete: int  # among them: documents with all of the words, which come first
 
 
 def build_corpus(
@@ -170,29 +173,40 @@ class Corpus:
         rows = self._rows(sql.DOCUMENT, doc=readable(doc))
         return _document(rows[0]) if rows else None
 
-    def search(self, query: str, limit: int = 20) -> list[Hit]:
+    def search(self, query: str, limit: int = 20, first: int = 1) -> Results:
         """The documents that fit a query best: those with all of its words, then those with some.
 
-        Words in quotes stand side by side; a star ends a word of which only the beginning is known.
+        Words in quotes stand side by side; a star ends a word of which only the beginning is known. `first`:
+        from which place on; places are the same whatever is asked for, so that pages fit together.
         """
         terms = query_terms(query)
         if not terms:
-            return []
-        found = self._find(terms, limit, every=True)
-        if len(found) < limit and len(terms) > 1:
-            some = self._find(terms, limit, every=False)
-            found |= {doc: one for doc, one in some.items() if doc not in found}
+            return Results(hits=[], first=first, total=0, complete=0)
+        last = first + limit - 1
+        total, complete = self._count(terms, every=False), self._count(terms, every=True)
+        found = dict.fromkeys(self._find(terms, last, every=True))
+        if len(found) < last and complete < total:
+            found |= dict.fromkeys(self._find(terms, last, every=False))
         words = _WORD.findall(query)
-        return [_hit(document, words) for document in list(found.values())[:limit]]
+        documents = [self._numbered(number) for number in list(found)[first - 1 : last]]
+        return Results(
+            hits=[_hit(one, words) for one in documents], first=first, total=total, complete=complete
+        )
 
-    def _find(self, terms: list[Term], limit: int, *, every: bool) -> dict[str, Document]:
-        if self._index is None:
-            query = (" AND " if every else " OR ").join(map(in_fts5, terms))
-            rows = self._rows(sql.FIND, query=query, limit=limit)
-        else:
-            numbers = self._index.find(terms, limit, every=every)
-            rows = [row for number in numbers for row in self._rows(sql.DOCUMENT_OF_NUMBER, number=number)]
-        return {row["doc"]: _document(row) for row in rows}
+    def _find(self, terms: list[Term], limit: int, *, every: bool) -> list[int]:
+        """The numbers of the documents that fit best."""
+        if self._index is not None:
+            return self._index.find(terms, limit, every=every)
+        return [row["number"] for row in self._rows(sql.FIND, query=_joined(terms, every), limit=limit)]
+
+    def _count(self, terms: list[Term], *, every: bool) -> int:
+        """How many documents fit: a small part of the work of finding the best of them."""
+        if self._index is not None:
+            return self._index.count(terms, every=every)
+        return int(self._rows(sql.COUNT_FOUND, query=_joined(terms, every))[0]["count"])
+
+    def _numbered(self, number: int) -> Document:
+        return _document(self._rows(sql.DOCUMENT_OF_NUMBER, number=number)[0])
 
     def _rows(self, statement: str, **given: object) -> list[sqlite3.Row]:
         try:
@@ -226,13 +240,13 @@ def folded(text: str) -> str:
 
 def indexed(text: str) -> str:
     """The words of a text, unspaced scripts cut into pairs of characters, the last one standing alone."""
-    return _UNSPACED.sub(lambda run: f" {' '.join(_pairs(run.group()))} ", folded(text))
+    return UNSPACED.sub(lambda run: f" {' '.join(_pairs(run.group()))} ", folded(text))
 
 
 def words_of(text: str) -> Iterator[str]:
     """The words of a text one by one, as SQLite's index cuts them by itself."""
     for part in indexed(text).split():
-        if _UNSPACED.fullmatch(part):
+        if UNSPACED.fullmatch(part):
             yield part
         else:
             yield from _WORD.findall(part)
@@ -243,8 +257,8 @@ def query_terms(query: str) -> list[Term]:
     terms: list[Term] = []
     for phrase, word in _QUERY.findall(readable(query)):
         text = folded(phrase or word)
-        unspaced = _UNSPACED.findall(text)
-        words = _WORD.findall(_UNSPACED.sub(" ", text))
+        unspaced = UNSPACED.findall(text)
+        words = _WORD.findall(UNSPACED.sub(" ", text))
         begins = word.endswith("*")
         if phrase and not unspaced and words:
             terms.append(Term(tuple(words)))
@@ -252,6 +266,11 @@ def query_terms(query: str) -> list[Term]:
             terms += [Term((one,), begins) for one in words]
         terms += [_unspaced_term(run) for run in unspaced]
     return list(dict.fromkeys(terms))
+
+
+def _joined(terms: list[Term], every: bool) -> str:
+    """All terms, or any of them, in the language of SQLite's index."""
+    return (" AND " if every else " OR ").join(map(in_fts5, terms))
 
 
 def in_fts5(term: Term) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -26,6 +27,12 @@ class Grade:
     label: str
     key: str
 
+    @property
+    def words(self) -> str:
+        """The grade and what it means, such as `10 very`."""
+        number = f"{self.value:g}"
+        return number if self.label == number else f"{number} {self.label}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
@@ -47,7 +54,9 @@ class Order:
         else:
             kind = find_strategy(self.policy)
             known = [name for name in kind.parameters if name != "level"]
-        for name in self.parameters:
+        for name, value in self.parameters.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise DataError(f"parameter {name}={value} of an order; expected a finite number, or a text")
             if not known:
                 raise DataError(f"the order {self.policy} has no parameters; {name!r} is given")
             if name not in known:
@@ -57,6 +66,19 @@ class Order:
                 f"batches of {self.batch} after {plural(self.warm_up, 'document')} to warm up;"
                 " expected at least 1, and 0 or more"
             )
+
+    @property
+    def rule(self) -> str:
+        """Policy and parameters as one text: orders that share it choose alike."""
+        values = {
+            name: float(value) if isinstance(value, int) else value for name, value in self.parameters.items()
+        }
+        return json.dumps([self.policy, values], sort_keys=True)
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether a random part of the pool is judged, with known chances."""
+        return self.policy != MTC and find_strategy(self.policy).sampled
 
     def check(self) -> None:
         """Refuse parameters that the strategy would refuse: once they are in the log, it is too late."""
@@ -152,26 +174,36 @@ def parse_parameters(given: Iterable[str]) -> dict[str, Any]:
 def parse_scale(text: str) -> tuple[Grade, ...]:
     """The grades of a scale such as `0=not relevant,1=relevant`; a grade's key is its digit.
 
-    Grades that are no digits get the first digits that are free.
+    Grades that are no digits get the free digit that comes next after the key of the grade below.
     """
-    values, labels = [], []
+    labels: dict[float, str] = {}
     for part in text.split(","):
         value, _, label = part.partition("=")
         try:
             number = float(value)
         except ValueError:
             number = math.nan
-        if not (math.isfinite(number) and number >= 0) or number in values:
+        if not (math.isfinite(number) and number >= 0) or number in labels:
             raise DataError(
                 f"scale {text!r}: {part.strip()!r} is no grade of its own; expected different numbers"
                 f" from 0, such as {DEFAULT_SCALE!r}"
             )
-        values.append(number)
-        labels.append(label.strip() or f"{number:g}")
-    if not 2 <= len(values) <= 10:
-        raise DataError(f"scale {text!r} has {plural(len(values), 'grade')}; expected 2 to 10")
-    own = {number: f"{number:g}" for number in values if number in range(10)}
-    free = iter(digit for digit in "0123456789" if digit not in own.values())
-    keys = [own.get(number) or next(free) for number in values]
-    grades = zip(values, labels, keys, strict=True)
-    return tuple(Grade(value=value, label=label, key=key) for value, label, key in sorted(grades))
+        labels[number] = label.strip() or f"{number:g}"
+    if not 2 <= len(labels) <= 10:
+        raise DataError(f"scale {text!r} has {plural(len(labels), 'grade')}; expected 2 to 10")
+    keys = _keys(sorted(labels))
+    return tuple(Grade(value=value, label=labels[value], key=key) for value, key in keys.items())
+
+
+def _keys(values: list[float]) -> dict[float, str]:
+    free = [digit for digit in "0123456789" if float(digit) not in values]
+    keys: dict[float, str] = {}
+    before = ""
+    for value in values:
+        if value in range(10):
+            before = f"{value:g}"
+        else:
+            before = next((digit for digit in free if digit > before), free[0])
+            free.remove(before)
+        keys[value] = before
+    return keys

@@ -108,13 +108,15 @@ def welcome(request: Request, here: Here, given: Given, secret: str) -> Response
 
 
 def _welcomed(request: Request, here: Here, secret: str) -> tuple[str, User]:
-    """What a one-time link is for, and whose it is; links cannot be tried at will."""
-    wait = here.links.wait(address_of(request))
+    """What a one-time link is for, and whose it is; void links cannot be tried at will."""
+    address = address_of(request)
+    wait = here.links.wait(address)
     if wait:
         raise too_soon("too many links were tried", wait)
     found = here.project.store.token(digest_of(secret))
     if found is None or not found[1].active:
         raise RefusedError(404, VOID)
+    here.links.give_back(address)  # many people may come from one address
     return found
 
 

@@ -98,6 +98,24 @@ SELECT (SELECT coalesce(max(sequence), 0) FROM event) + row_number() OVER (ORDER
   'assign', {now}, topic, assessor, '', '{{}}'
 FROM assignment""",
     ),
+    # Which hits of a search were shown, and of how many; of searches before, that is not known.
+    (
+        "ALTER TABLE search ADD COLUMN first_hit {number}",
+        "ALTER TABLE search ADD COLUMN total {number}",
+    ),
+    # What stands, without what nobody asked of it; and the keys of submissions that came to nothing.
+    (
+        "DROP VIEW standing",
+        """CREATE VIEW standing AS
+SELECT e.* FROM event e
+WHERE e.kind = 'judge' AND NOT EXISTS (
+  SELECT 1 FROM event l
+  WHERE l.topic = e.topic AND l.doc = e.doc AND l.assessor = e.assessor AND l.sequence > e.sequence
+    AND l.kind IN ('judge', 'withdraw'))""",
+        """CREATE TABLE void_key (
+  assessor {text} NOT NULL, key {text} NOT NULL, topic {text} NOT NULL, doc {text},
+  PRIMARY KEY (assessor, key))""",
+    ),
 )
 
 # The log refuses changes and removals whoever asks for them.
@@ -145,7 +163,7 @@ def _insert(table: str, names: tuple[str, ...]) -> str:
 
 
 _EVENTS = f"SELECT {_columns(EVENT)} FROM event"
-_STANDING = f"SELECT {_columns(EVENT)}, first_sequence FROM standing"
+_STANDING = f"SELECT {_columns(EVENT)} FROM standing"
 _LEASES = f"SELECT {_columns(LEASE)} FROM lease"
 _USERS = f"SELECT {_columns(USER)} FROM account"
 _TOPICS = f"SELECT {_columns(TOPIC)} FROM topic"
@@ -155,6 +173,8 @@ _NEWEST = f"{_TOPICS} AS t WHERE version = (SELECT max(version) FROM topic AS n 
 LAST_SEQUENCE = "SELECT coalesce(max(sequence), 0) AS sequence FROM event"
 ADD_EVENT = _insert("event", EVENT)
 EVENT_OF_KEY = f"{_EVENTS} WHERE assessor = :assessor AND key = :key"
+VOID_KEY = "SELECT topic, doc FROM void_key WHERE assessor = :assessor AND key = :key"
+ADD_VOID_KEY = _insert("void_key", ("assessor", "key", "topic", "doc"))
 EVENTS = f"{_EVENTS} WHERE sequence > :after AND sequence <= :until ORDER BY sequence LIMIT :count"
 GRADINGS = (
     f"{_EVENTS} WHERE (topic, doc, assessor, sequence) > (:topic, :doc, :assessor, :sequence)"
@@ -175,7 +195,10 @@ LAST_OF_PAIR = (
     f"{_EVENTS} WHERE topic = :topic AND doc = :doc AND assessor = :assessor"
     " AND kind IN ('judge', 'withdraw') ORDER BY sequence DESC LIMIT 1"
 )
-NEWEST_STANDING = f"{_STANDING} WHERE assessor = :assessor AND topic = :topic ORDER BY sequence DESC LIMIT 1"
+# What an assessor did and took back, the newest first.
+_ACTS = f"{_EVENTS} WHERE assessor = :assessor AND topic = :topic AND sequence < :before"
+_ACT_KINDS = "kind IN ('judge', 'withdraw', 'skip', 'unskip') ORDER BY sequence DESC LIMIT :count"
+ACTS = {"": f"{_ACTS} AND {_ACT_KINDS}", "doc": f"{_ACTS} AND doc = :doc AND {_ACT_KINDS}"}
 STANDING = {
     "": f"{_STANDING} ORDER BY sequence",
     "topic": f"{_STANDING} WHERE topic = :topic ORDER BY sequence",
@@ -187,11 +210,9 @@ STANDING = {
     ),
 }
 PROGRESS = (
-    "SELECT topic, count(*) AS judged, count(*) - count(grade) AS cannot,"
-    " sum(CASE WHEN grade >= :level THEN 1 ELSE 0 END) AS relevant"
-    " FROM standing WHERE assessor = :assessor GROUP BY topic ORDER BY topic"
+    "SELECT topic, grade, count(*) AS judged FROM standing WHERE assessor = :assessor"
+    " GROUP BY topic, grade ORDER BY topic"
 )
-DOCUMENTS_OF_TOPICS = "SELECT topic, count(DISTINCT doc) AS judged FROM standing GROUP BY topic"
 JUDGMENTS_OF_ASSESSORS = "SELECT assessor, count(*) AS judged FROM standing GROUP BY assessor"
 
 # ---- leases
@@ -278,9 +299,10 @@ ASSIGNMENTS = "SELECT topic, assessor FROM assignment ORDER BY topic, assessor"
 ADD_RUN = _insert("run", ("name", "sequence", "content"))
 RUN = "SELECT content FROM run WHERE name = :name"
 RUN_NAMES = "SELECT name FROM run ORDER BY sequence"
-ADD_SEARCH = _insert("search", ("sequence", "time", "assessor", "topic", "query", "doc", "results"))
+SEARCH = ("sequence", "time", "assessor", "topic", "query", "doc", "results", "first_hit", "total")
+ADD_SEARCH = _insert("search", SEARCH)
 NEXT_SEARCH = "SELECT coalesce(max(sequence), 0) + 1 AS sequence FROM search"
-_SEARCHES = "SELECT sequence, time, assessor, topic, query, doc, results FROM search"
+_SEARCHES = f"SELECT {_columns(SEARCH)} FROM search"
 SEARCHES = {
     "": f"{_SEARCHES} WHERE sequence > :after ORDER BY sequence LIMIT :count",
     "topic": f"{_SEARCHES} WHERE topic = :topic AND sequence > :after ORDER BY sequence LIMIT :count",
@@ -303,6 +325,8 @@ INTEGRITY = "PRAGMA integrity_check"
 
 # ---- PostgreSQL alone: writers take turns, as those of SQLite do, so that no sequence number comes late
 LOCK = "SELECT pg_advisory_xact_lock(7463002)"
+# Of this moment, and not of the beginning of the transaction.
+CLOCK = "SELECT extract(epoch FROM clock_timestamp()) AS now"
 
 # ---- the corpus and its index, always in a SQLite file of their own
 CORPUS = (
@@ -318,8 +342,7 @@ ADD_WORDS = "INSERT INTO words (rowid, terms) VALUES (:number, :terms)"
 DOCUMENT = "SELECT * FROM document WHERE doc = :doc"
 DOCUMENT_OF_NUMBER = "SELECT * FROM document WHERE number = :number"
 COUNT_DOCUMENTS = "SELECT count(*) AS count FROM document"
-FIND = (
-    "SELECT d.* FROM (SELECT rowid AS number, rank FROM words WHERE words MATCH :query"
-    " ORDER BY rank LIMIT :limit) AS found JOIN document AS d ON d.number = found.number ORDER BY rank, doc"
-)
+# Equal ones in the order of the corpus, so that pages of results neither repeat nor lose any.
+FIND = "SELECT rowid AS number FROM words WHERE words MATCH :query ORDER BY rank, rowid LIMIT :limit"
+COUNT_FOUND = "SELECT count(*) AS count FROM words WHERE words MATCH :query"
 OPTIMISE = "INSERT INTO words (words) VALUES ('optimize')"

@@ -8,6 +8,7 @@ from collections import Counter
 from sounding.judging.engine import Live
 from sounding.judging.project import Project
 from sounding.judging.search import shortened
+from sounding.judging.staffing import no_runs_note, passed_over_note, staffing_note
 from sounding.judging.store import Store, User
 from sounding.report.tables import Column, Table, shown_confidence
 from sounding.wording import plural
@@ -28,7 +29,7 @@ def user_table(store: Store) -> Table:
             Column("in the log", [user.pseudonym for user in users]),
             Column("topics", [topics[user.pseudonym] for user in users]),
             Column("judged", [judged[user.pseudonym] for user in users]),
-            Column("sign-in", [_sign_in(user) for user in users]),
+            Column("sign-in", [sign_in(user) for user in users]),
         ],
         notes=notes,
     )
@@ -57,11 +58,11 @@ def _topics(project: Project, live: Live) -> Table:
     assessors = Counter(topic for topic, assessor in project.store.assignments() if assessor in ready)
     known = {topic.id: topic for topic in project.store.topics()}
     names = sorted({*live.topics, *known}, key=str.encode)
-    rows = [live.topics.get(name, (live.unused.get(name, 0), None, 0)) for name in names]
-    left = sum(row[2] for row in rows)
+    rows = [live.of(name) for name in names]
     unclear = f", {live.cannot:,} of them could not be judged" if live.cannot else ""
     unclear += f"; {live.unsettled:,} wait for adjudication" if live.unsettled else ""
-    unused = sum(live.unused.values())
+    unclear += f"; {live.again:,} to be judged by more people" if live.again else ""
+    unused = sum(one.judged + one.unsettled for one in live.unused.values())
     apart = f"; not counted: {unused:,} of topics that are not chosen or that no run has" if unused else ""
     return Table(
         [
@@ -70,16 +71,26 @@ def _topics(project: Project, live: Live) -> Table:
             Column("status", [known[name].status if name in known else "no text" for name in names]),
             Column("order", [project.engine.order(name).policy for name in names]),
             Column("assessors", [assessors[name] for name in names]),
-            Column("judged", [row[0] for row in rows]),
-            Column("relevant", [row[1] for row in rows]),
-            Column("left", [row[2] for row in rows]),
+            Column("judged", [row.judged for row in rows]),
+            Column("relevant", [row.relevant for row in rows]),
+            Column("left", [row.left for row in rows]),
+            *([Column("again", [row.again for row in rows])] if project.settings.overlap > 1 else []),
         ],
         title=project.settings.title,
         notes=[
             f"{plural(live.judged, 'document')} judged{unclear}; {live.relevant:,} relevant;"
-            f" {left:,} left{apart}"
+            f" {live.left:,} left{apart}. A document counts for each of its topics.",
+            *filter(None, (note(project.engine) for note in (staffing_note, no_runs_note, passed_over_note))),
         ],
-        facts={"sequence": live.sequence, "judged": live.judged, "left": left},
+        facts={
+            "sequence": live.sequence,
+            "judged": live.judged,
+            "relevant": live.relevant,
+            "cannot": live.cannot,
+            "unsettled": live.unsettled,
+            "left": live.left,
+            "short_of_assessors": list(project.engine.short_of_assessors()),
+        },
     )
 
 
@@ -115,7 +126,8 @@ def _runs(live: Live) -> Table:
     )
 
 
-def _sign_in(user: User) -> str:
+def sign_in(user: User) -> str:
+    """Whether a user can sign in, in a word."""
     if user.erased:
         return "erased"
     if not user.active:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from sounding.errors import DataError
 from sounding.judging import sql
@@ -33,13 +33,16 @@ from sounding.judging.records import (
     Receipt,
     Role,
     Search,
+    Seen,
     SignIn,
     Standing,
     TokenKind,
     Topic,
     TopicStatus,
+    UnseenError,
     User,
     event_of,
+    is_relevant,
     lease_of,
     row_of,
     selection_of,
@@ -48,11 +51,14 @@ from sounding.judging.records import (
 from sounding.judging.topics import Topics
 
 __all__ = [
-    "ConflictError", "Lease", "Offer", "Progress", "Receipt", "Role", "Search", "SignIn", "Standing", "Store",
-    "StoreError", "Submission", "TokenKind", "Topic", "TopicStatus", "User", "open_store",
+    "ConflictError", "Lease", "Offer", "Progress", "Receipt", "Role", "Search", "Seen", "SignIn", "Standing",
+    "Store", "StoreError", "Submission", "TokenKind", "Topic", "TopicStatus", "UnseenError", "User",
+    "open_store",
 ]  # fmt: skip
 
 NO_GRADE = -1.0  # differs from every grade, and from none
+FEW = 50  # acts that are looked at together for the one to take back
+MOST = 2**62  # no log has so many events
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +74,7 @@ class Submission:
     active: float | None = None
     away: float | None = None
     selection: Selection | None = None  # None: that of the lease, or of the judgment that this one changes
+    seen: Seen | None = None  # the judgment that this one is to change; None: whichever there is
 
 
 def open_store(place: str | Path) -> Store:
@@ -141,8 +148,8 @@ class Store(People, Topics, Log):
         A document is free while fewer than `overlap` others hold it or have judged it. What has expired is
         given back, and what the assessor holds is renewed.
         """
-        now = time.time()
         with self._database.write() as run:
+            now = run.now()
             run(sql.DROP_EXPIRED, now=now)
             run(sql.RENEW_TOPIC, assessor=assessor, topic=topic, expires=now + seconds)
             held = run(sql.OWN_LEASES, assessor=assessor, topic=topic)
@@ -167,12 +174,12 @@ class Store(People, Topics, Log):
         """The leases in force, of an assessor or a topic where one is named."""
         statement, given = _narrowed(sql.LEASES, topic=topic, assessor=assessor)
         with self._database.read() as run:
-            return [lease_of(row) for row in run(statement, now=time.time(), **given)]
+            return [lease_of(row) for row in run(statement, now=run.now(), **given)]
 
     def renew(self, assessor: str, seconds: float) -> int:
         """Lengthen the leases of an assessor who is still at work; returns how many are held."""
-        now = time.time()
         with self._database.write() as run:
+            now = run.now()
             run(sql.RENEW, assessor=assessor, expires=now + seconds, now=now)
             return len(run(sql.LEASES["assessor"], assessor=assessor, now=now))
 
@@ -188,57 +195,65 @@ class Store(People, Topics, Log):
         """Record a judgment, or a change of one, and give its lease back; the same key twice is one act.
 
         A judgment whose lease has expired is recorded all the same: work that was done is not thrown away.
+        One that would change another than was `seen` is an UnseenError.
         """
         with self._database.write() as run:
             return _judged(run, _checked(submission))
 
     def judge_all(self, submissions: Iterable[Submission]) -> int:
-        """Record many judgments, page by page and without their keys; returns how many changed something.
+        """Record many judgments, all or none and without their keys; returns how many changed something.
 
         One that says what stands already is passed over, so that reading a file twice changes nothing.
         """
         known: dict[tuple[str, str], dict[str, float | None]] = {}  # grades that stand, by assessor and topic
         every = iter(submissions)
         changed = 0
-        while page := [_checked(submission) for submission in islice(every, PAGE)]:
-            changed += self._judge_page(page, known)
+        with self._database.write() as run:
+            while page := [_checked(submission) for submission in islice(every, PAGE)]:
+                changed += _judge_page(run, page, known)
         return changed
 
     def withdraw(
         self, assessor: str, topic: str, doc: str | None, *, key: str, overlap: int, seconds: float
     ) -> Receipt | None:
-        """Take back what an assessor judged (None: the newest of the topic); None: there is nothing.
+        """Take back the last act of an assessor on a document (None: in the topic); None: there is none.
 
-        The document is at hand again, before any other, unless others have taken its place meanwhile.
+        An act is a judgment, the change of one, or a skip. A change goes back to the judgment before it.
+        Else the document is at hand again, before any other, unless others have taken its place meanwhile.
         """
-        now = time.time()
         with self._database.write() as run:
-            found = _repeated(run, "withdraw", assessor, topic, doc, key)
+            now = run.now()
+            found = _repeated(run, "undo", assessor, topic, doc, key)
             if found is not None:
                 return found
-            if doc is None:
-                rows = run(sql.NEWEST_STANDING, assessor=assessor, topic=topic)
-            else:
-                rows = run(sql.STANDING["topic assessor doc"], assessor=assessor, topic=topic, doc=doc)
-            if not rows:
+            if _is_void(run, assessor, topic, doc, key):
                 return None
-            last = standing_of(rows[0])
-            event = append(
-                run, "withdraw", topic=topic, doc=last.doc, assessor=assessor, key=key,
-                selection=last.selection,
-            )  # fmt: skip
+            last = next(_acts(run, assessor, topic, doc), None)
+            if last is None:  # and whatever comes meanwhile, there is none when this is sent again
+                run(sql.ADD_VOID_KEY, assessor=assessor, key=key, topic=topic, doc=doc)
+                return None
+            event = _take_back(run, last, assessor, topic, key)
             run(sql.DROP_EXPIRED, now=now)  # a clock that goes back must not bring one back to life
             holders = {row["assessor"] for row in run(sql.HOLDERS, topic=topic, doc=last.doc, now=now)}
             if assessor not in holders and len(holders) < overlap:
                 held = run(sql.OWN_LEASES, assessor=assessor, topic=topic)
                 lease = Lease(
-                    topic=topic, doc=last.doc, assessor=assessor, expires=now + seconds,
-                    selection=last.selection,
+                    topic=topic, doc=last.doc or "", assessor=assessor, expires=now + seconds,
+                    selection=last.selection or FREE,
                 )  # fmt: skip
                 _add_lease(run, lease, min((row["position"] for row in held), default=1) - 1)
             return Receipt(event=event, repeated=False)
 
-    def skip(self, assessor: str, topic: str, doc: str, *, key: str) -> Receipt:
+    def skip(
+        self,
+        assessor: str,
+        topic: str,
+        doc: str,
+        *,
+        key: str,
+        active: float | None = None,
+        away: float | None = None,
+    ) -> Receipt:
         """Put a document off: its lease is given back, and the assessor sees it again at the end."""
         with self._database.write() as run:
             found = _repeated(run, "skip", assessor, topic, doc, key)
@@ -246,7 +261,10 @@ class Store(People, Topics, Log):
                 return found
             selection = _selection(run, assessor, topic, doc)
             run(sql.RELEASE["topic doc"], assessor=assessor, topic=topic, doc=doc)
-            event = append(run, "skip", topic=topic, doc=doc, assessor=assessor, key=key, selection=selection)
+            event = append(
+                run, "skip", topic=topic, doc=doc, assessor=assessor, key=key, selection=selection,
+                active=active, away=away,
+            )  # fmt: skip
             return Receipt(event=event, repeated=False)
 
     def append(
@@ -284,19 +302,17 @@ class Store(People, Topics, Log):
     def progress(self, assessor: str, level: float) -> list[Progress]:
         """How far an assessor is with every topic begun; relevant is what has at least this grade."""
         with self._database.read() as run:
-            rows = run(sql.PROGRESS, assessor=assessor, level=level)
+            rows = run(sql.PROGRESS, assessor=assessor)
+        grades: dict[str, dict[float | None, int]] = {}
+        for row in rows:
+            grades.setdefault(row["topic"], {})[row["grade"]] = int(row["judged"])
         return [
             Progress(
-                topic=row["topic"], judged=int(row["judged"]), cannot=int(row["cannot"]),
-                relevant=int(row["relevant"]),
+                topic=topic, judged=sum(given.values()), cannot=given.get(None, 0),
+                relevant=sum(count for grade, count in given.items() if is_relevant(grade, level)),
             )
-            for row in rows
+            for topic, given in grades.items()
         ]  # fmt: skip
-
-    def documents_judged(self) -> Counter[str]:
-        """How many documents of each topic somebody has judged."""
-        with self._database.read() as run:
-            return Counter({row["topic"]: int(row["judged"]) for row in run(sql.DOCUMENTS_OF_TOPICS)})
 
     def judgments_given(self) -> Counter[str]:
         """How many judgments of each assessor stand."""
@@ -331,9 +347,20 @@ class Store(People, Topics, Log):
 
     # ---- searches and settings
 
-    def log_search(self, assessor: str, topic: str | None, query: str, results: int) -> None:
-        """Note a query of the search box."""
-        self._note_search(assessor, topic, query, None, results)
+    def log_search(
+        self,
+        assessor: str,
+        topic: str | None,
+        query: str,
+        results: int,
+        *,
+        first: int = 1,
+        total: int | None = None,
+    ) -> None:
+        """Note a query of the search box: how many hits were shown from which place on, and of how many."""
+        self._note_search(
+            assessor, topic, query, None, results, first_hit=first, total=results if total is None else total
+        )
 
     def log_opening(self, assessor: str, topic: str | None, query: str, doc: str) -> None:
         """Note a document that was opened from the results of a query."""
@@ -365,37 +392,22 @@ class Store(People, Topics, Log):
                 run(sql.SET_SETTING, name=name, value=value)
                 append(run, "setting", assessor=by, detail={"name": name, "value": value})
 
-    def _judge_page(
-        self, page: Sequence[Submission], known: dict[tuple[str, str], dict[str, float | None]]
-    ) -> int:
-        now = time.time()
-        rows: list[dict[str, Any]] = []
-        with self._database.write() as run:
-            sequence = int(run(sql.LAST_SEQUENCE)[0]["sequence"])
-            for one in page:
-                place = (one.assessor, one.topic)
-                if place not in known:
-                    found = run(sql.STANDING["topic assessor"], assessor=one.assessor, topic=one.topic)
-                    known[place] = {row["doc"]: row["grade"] for row in found}
-                if known[place].get(one.doc, NO_GRADE) != one.grade:
-                    known[place][one.doc] = one.grade
-                    event = Event(
-                        sequence=sequence + len(rows) + 1, kind="judge", time=now, topic=one.topic,
-                        doc=one.doc, assessor=one.assessor, grade=one.grade, comment=one.comment,
-                        active=one.active, away=one.away, selection=one.selection or FREE,
-                    )  # fmt: skip
-                    rows.append(row_of(event))
-            run.many(sql.ADD_EVENT, rows)
-        return len(rows)
-
     def _note_search(
-        self, assessor: str, topic: str | None, query: str, doc: str | None, results: int | None
+        self,
+        assessor: str,
+        topic: str | None,
+        query: str,
+        doc: str | None,
+        results: int | None,
+        *,
+        first_hit: int | None = None,
+        total: int | None = None,
     ) -> None:
         with self._database.write() as run:
             number = run(sql.NEXT_SEARCH)[0]["sequence"]
             run(
                 sql.ADD_SEARCH, sequence=number, time=time.time(), assessor=assessor, topic=topic,
-                query=readable(query), doc=doc, results=results,
+                query=readable(query), doc=doc, results=results, first_hit=first_hit, total=total,
             )  # fmt: skip
 
 
@@ -412,6 +424,29 @@ def _narrowed(statements: dict[str, str], **given: str | None) -> tuple[str, dic
     return statements[" ".join(named)], named
 
 
+def _judge_page(
+    run: Statements, page: Sequence[Submission], known: dict[tuple[str, str], dict[str, float | None]]
+) -> int:
+    now = time.time()
+    rows: list[dict[str, Any]] = []
+    sequence = int(run(sql.LAST_SEQUENCE)[0]["sequence"])
+    for one in page:
+        place = (one.assessor, one.topic)
+        if place not in known:
+            found = run(sql.STANDING["topic assessor"], assessor=one.assessor, topic=one.topic)
+            known[place] = {row["doc"]: row["grade"] for row in found}
+        if known[place].get(one.doc, NO_GRADE) != one.grade:
+            known[place][one.doc] = one.grade
+            event = Event(
+                sequence=sequence + len(rows) + 1, kind="judge", time=now, topic=one.topic,
+                doc=one.doc, assessor=one.assessor, grade=one.grade, comment=one.comment,
+                active=one.active, away=one.away, selection=one.selection or FREE,
+            )  # fmt: skip
+            rows.append(row_of(event))
+    run.many(sql.ADD_EVENT, rows)
+    return len(rows)
+
+
 def _add_lease(run: Statements, lease: Lease, position: int) -> None:
     own = {name: getattr(lease, name) for name in ("topic", "doc", "assessor", "expires")}
     run(sql.ADD_LEASE, **own, position=position, **plain(lease.selection))
@@ -422,6 +457,7 @@ def _judged(run: Statements, submission: Submission) -> Receipt:
     found = _repeated(run, "judge", assessor, topic, doc, submission.key, submission.grade)
     if found is not None:
         return found
+    _check_seen(run, submission)
     selection = submission.selection or _selection(run, assessor, topic, doc)
     run(sql.RELEASE["topic doc"], assessor=assessor, topic=topic, doc=doc)
     event = append(
@@ -432,9 +468,66 @@ def _judged(run: Statements, submission: Submission) -> Receipt:
     return Receipt(event=event, repeated=False)
 
 
+def _check_seen(run: Statements, submission: Submission) -> None:
+    """Refuse to change a judgment that was not in view, unless it says the same."""
+    if submission.seen is None:
+        return
+    given = {"assessor": submission.assessor, "topic": submission.topic, "doc": submission.doc}
+    rows = run(sql.STANDING["topic assessor doc"], **given)
+    standing = standing_of(rows[0]) if rows else None
+    if submission.seen == Seen(standing is not None, None if standing is None else standing.grade):
+        return
+    if standing is None:
+        raise UnseenError("your earlier judgment of this document was taken back meanwhile on another page")
+    if (standing.grade, standing.comment) == (submission.grade, submission.comment):
+        return
+    if standing.grade is None:
+        raise UnseenError("you said meanwhile on another page that you cannot judge this document")
+    raise UnseenError(f"you gave this document the grade {standing.grade:g} meanwhile on another page")
+
+
+def _acts(run: Statements, assessor: str, topic: str, doc: str | None) -> Iterator[Event]:
+    """Judgments, changes and skips of an assessor that were not taken back, the newest first."""
+    statement, given = _narrowed(sql.ACTS, doc=doc)
+    undone: set[int] = set()
+    ended: set[str | None] = set()  # documents of which all before was taken back, as earlier releases did
+    over: dict[Kind, set[str | None]] = {"judge": set(), "skip": set()}  # a judgment ends a skip of before
+    before = MOST
+    while True:
+        rows = run(statement, assessor=assessor, topic=topic, before=before, count=FEW, **given)
+        for event in map(event_of, rows):
+            if "undoes" in event.detail:
+                undone.add(event.detail["undoes"])
+            elif event.kind == "withdraw":
+                ended.add(event.doc)
+            elif event.sequence not in undone and event.doc not in ended | over[event.kind]:
+                yield event
+            if event.kind == "judge":
+                over["skip"].add(event.doc)
+        if len(rows) < FEW:
+            return
+        before = rows[-1]["sequence"]
+
+
+def _take_back(run: Statements, last: Event, assessor: str, topic: str, key: str) -> Event:
+    """Record that the last act on a document was taken back, and the judgment that stands again, if any."""
+    place: dict[str, Any] = {"topic": topic, "doc": last.doc, "assessor": assessor, "key": key}
+    detail = {"undoes": last.sequence}
+    if last.kind == "skip":
+        return append(run, "unskip", **place, selection=last.selection, detail=detail)
+    judgments = [act for act in _acts(run, assessor, topic, last.doc) if act.kind == "judge"]
+    if len(judgments) == 1:
+        return append(run, "withdraw", **place, selection=last.selection, detail=detail)
+    before = judgments[1]
+    return append(
+        run, "judge", **place, grade=before.grade, comment=before.comment, selection=before.selection,
+        detail={**detail, "restores": before.sequence},
+    )  # fmt: skip
+
+
 def _repeated(
     run: Statements,
-    kind: Kind,
+    act: Kind | Literal["undo"],
     assessor: str,
     topic: str | None,
     doc: str | None,
@@ -444,15 +537,28 @@ def _repeated(
     """The receipt that a key was given before; None: it is new. For something else it is a conflict."""
     rows = run(sql.EVENT_OF_KEY, assessor=assessor, key=key)
     if not rows:
+        if act != "undo" and run(sql.VOID_KEY, assessor=assessor, key=key):
+            raise _key_of_another(key, "an undo")
         return None
     event = event_of(rows[0])
-    wanted = (kind, topic, event.doc if doc is None else doc, grade)
-    if (event.kind, event.topic, event.doc, event.grade) != wanted:
-        raise ConflictError(
-            f"the key {key!r} was used for another submission ({event.kind} {event.topic} {event.doc});"
-            " give every submission a key of its own"
-        )
+    present = (event.kind, event.grade) if event.undid is None else ("undo", None)
+    if (*present, event.topic, event.doc) != (act, grade, topic, event.doc if doc is None else doc):
+        raise _key_of_another(key, f"{event.kind} {event.topic} {event.doc}")
     return Receipt(event=event, repeated=True)
+
+
+def _is_void(run: Statements, assessor: str, topic: str, doc: str | None, key: str) -> bool:
+    """Whether an undo with this key has found nothing before; for another one it is a conflict."""
+    rows = run(sql.VOID_KEY, assessor=assessor, key=key)
+    if rows and (rows[0]["topic"], doc and rows[0]["doc"]) != (topic, doc):
+        raise _key_of_another(key, "an undo")
+    return bool(rows)
+
+
+def _key_of_another(key: str, what: str) -> ConflictError:
+    return ConflictError(
+        f"the key {key!r} was used for another submission ({what}); give every submission a key of its own"
+    )
 
 
 def _last_of_pair(run: Statements, assessor: str, topic: str, doc: str) -> Event | None:

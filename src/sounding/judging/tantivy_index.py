@@ -68,11 +68,17 @@ class TantivyIndex:
 
     def find(self, terms: Sequence[Term], limit: int, *, every: bool) -> list[int]:
         """The numbers of the documents that have every term, or any, the best first."""
-        occur = self._engine.Occur.Must if every else self._engine.Occur.Should
-        query = self._engine.Query.boolean_query([(occur, self._query(term)) for term in terms])
         searcher = self._index.searcher()
-        hits = searcher.search(query, limit, count=False).hits
+        hits = searcher.search(self._queries(terms, every), limit, count=False).hits
         return [int(searcher.doc(address)[NUMBER][0]) for _, address in hits]
+
+    def count(self, terms: Sequence[Term], *, every: bool) -> int:
+        """How many documents have every term, or any."""
+        return int(self._index.searcher().search(self._queries(terms, every), 1, count=True).count)
+
+    def _queries(self, terms: Sequence[Term], every: bool) -> tantivy.Query:
+        occur = self._engine.Occur.Must if every else self._engine.Occur.Should
+        return self._engine.Query.boolean_query([(occur, self._query(term)) for term in terms])
 
     def _query(self, term: Term) -> tantivy.Query:
         query, schema = self._engine.Query, self._index.schema

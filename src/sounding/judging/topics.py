@@ -8,19 +8,27 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, replace
+from itertools import count
 
 from sounding.errors import DataError
 from sounding.judging import sql
 from sounding.judging.database import Database, Statements, readable, storable
 from sounding.judging.events import Event
 from sounding.judging.log import append
-from sounding.judging.records import CANDIDATE, Topic, TopicStatus, event_of, topic_of
+from sounding.judging.records import CANDIDATE, ConflictError, Topic, TopicStatus, event_of, topic_of
 
 
 class Topics:
     """The part of a store that knows topics."""
 
     _database: Database
+
+    def begin_topic(self, *, title: str, author: str) -> Topic:
+        """A new topic of an assessor, under the first id of ours that is free."""
+        with self._database.write() as run:
+            taken = {row["id"] for row in run(sql.TOPICS)}
+            id = next(name for number in count(1) if (name := f"N{number:03d}") not in taken)  # noqa: A001
+            return self.save_topic(id, title=title, author=author)
 
     def save_topic(
         self,
@@ -32,16 +40,23 @@ class Topics:
         status: TopicStatus | None = None,
         estimate: int | None = None,
         author: str | None = None,
+        after: int | None = None,
     ) -> Topic:
         """A new version of a topic; one that would be as the newest is, is not made.
 
-        Without a status the topic keeps the one that it has; a new one is a candidate.
+        Without a status the topic keeps the one that it has; a new one is a candidate. Where the newest
+        version is not the one that this is to come `after`, it is a ConflictError.
         """
         id = storable(id.strip(), "a topic id")  # noqa: A001
         if len(id.split()) != 1:
             raise DataError(f"topic id {id!r} has blanks in it; expected one word")
         with self._database.write() as run:
             last = _newest(run, id)
+            newest = 0 if last is None else last.version
+            if after not in (None, newest):
+                raise ConflictError(
+                    f"topic {id} has version {newest} by now; look at it and save yours again"
+                )
             present = CANDIDATE if last is None else last.status
             topic = Topic(
                 id=id, version=1, title=readable(title), description=readable(description),

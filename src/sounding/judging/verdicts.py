@@ -54,10 +54,14 @@ class Opinions:
             return Verdict(True, max(given, key=lambda grade: (counts[grade], -given.index(grade))))
         return Verdict(True, given[0])
 
+    @property
+    def differ(self) -> bool:
+        """Whether assessors gave different grades; who could not judge it has no vote."""
+        return len({grade for grade in self.grades.values() if grade is not None}) > 1
+
     def unsettled(self, feed: Feed) -> bool:
         """Whether assessors differ, so that only an organiser can say what the document counts as."""
-        given = {grade for grade in self.grades.values() if grade is not None}
-        return feed == "adjudicated" and not self.adjudicated.judged and len(given) > 1
+        return feed == "adjudicated" and not self.adjudicated.judged and self.differ
 
     @property
     def selection(self) -> Selection | None:

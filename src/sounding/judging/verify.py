@@ -18,6 +18,7 @@ from typing import Any
 
 from sounding.errors import DataError, SoundingError
 from sounding.judging.events import Selection
+from sounding.judging.export_kinds import EXPORT_KINDS
 from sounding.judging.exports import EXPORTS
 from sounding.judging.project import (
     CORPUS,
@@ -82,7 +83,7 @@ def snapshot(store: Store, replay: Replay, until: int) -> Snapshot:
         confidence = replay.session.confidence()
         result["expected values"] = [value.hex() for value in confidence.values.tolist()]
         result["confidences"] = [value.hex() for value in confidence.not_above.ravel().tolist()]
-    for name in ("qrels", "assessors", "prels", "strata", "topics", "log"):
+    for name in (kind.name for kind in EXPORT_KINDS.values() if kind.of_log):
         digest = hashlib.sha256()
         for line in EXPORTS[name](store, until):
             digest.update(line.encode("utf-8", "surrogateescape"))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from starlette.datastructures import FormData, Headers, MutableHeaders, UploadFile
@@ -19,23 +20,32 @@ from starlette.formparsers import MultiPartException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sounding.judging.auth import SIGN_IN_SECONDS, Door, RefusedError, Visitor, visitor_of
+from sounding.judging.events import Event
 from sounding.judging.limits import RateLimit
 from sounding.judging.live import LiveFeed
-from sounding.judging.project import Project
-from sounding.judging.store import User
-from sounding.wording import plural
+from sounding.judging.project import Project, digest_of
+from sounding.judging.store import StoreError, User
+from sounding.wording import percent, plural
 
 FOLDER = Path(__file__).parent
 TOKEN = "X-Page-Token"  # noqa: S105 - the name of a header
 MOST_BYTES = 1_000_000  # of a request
 MOST_UPLOAD = 100_000_000  # of one that brings a run
 UPLOADS = "/organise/runs"
+MOST_REMEMBERED = 1000  # sign-ins of organisers
 SAID = {
     "saved": "Saved.",
     "begun": "The topic is begun.",
     "password": "The password is changed.",
     "ended": "That browser is signed out.",
 }  # what pages say after a form
+HEADINGS = {
+    400: "That cannot be done", 403: "Not for you", 404: "Nothing here", 405: "Nothing here",
+    409: "That does not fit what is there", 413: "Too large", 422: "Not complete", 429: "Too often",
+    500: "A fault of the server", 503: "Not now",
+}  # fmt: skip  # above what is refused; the words below are those of the programming interface
+PASSING = (429, 500, 503)  # what may be asked for again
+NOTHING_HERE = "there is nothing at this address; go back and take another way"
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
@@ -57,17 +67,33 @@ class Context:
     project: Project
     door: Door
     live: LiveFeed
+    pause: int = 300  # milliseconds after a document came in which no grade is taken: nobody has read it
     searches: RateLimit = field(default_factory=lambda: RateLimit(60, 60))
     links: RateLimit = field(default_factory=lambda: RateLimit(30, 300))
 
-    @property
-    def cookie(self) -> str:
-        """The name of the cookie: servers of one machine share its cookies, whatever their ports are."""
-        return "sounding_" + hashlib.sha256(self.project.store.place.encode()).hexdigest()[:8]
+    organisers: set[str] = field(default_factory=set)  # digests of cookies, for when the database is away
+
+    def __post_init__(self) -> None:
+        _ = self.cookie  # which must be known when the database is away
+
+    def remember_organiser(self, digest: str) -> None:
+        """Note that a cookie is an organiser's, who is told what is wrong when nobody can be looked up."""
+        if len(self.organisers) >= MOST_REMEMBERED:
+            self.organisers.clear()
+        self.organisers.add(digest)
 
     @cached_property
-    def _begun(self) -> float:
-        return next(self.project.store.events(until=1)).time
+    def cookie(self) -> str:
+        """The name of the cookie: servers of one machine share its cookies, whatever their ports are.
+
+        All servers of a project have the same one, however each of them is told where its database is.
+        """
+        return "sounding_" + hashlib.sha256(self._first.line().encode()).hexdigest()[:8]
+
+    @cached_property
+    def _first(self) -> Event:
+        """The first event of the log, which no other project has."""
+        return next(self.project.store.events(until=1))
 
     def lasting(self, who: User | None) -> str:
         """What an account is known by in a browser; empty: a guest.
@@ -77,7 +103,8 @@ class Context:
         """
         if who is None:
             return ""
-        return hashlib.sha256(f"{self._begun!r} {who.pseudonym} {who.created!r}".encode()).hexdigest()[:32]
+        words = f"{self._first.time!r} {who.pseudonym} {who.created!r}"
+        return hashlib.sha256(words.encode()).hexdigest()[:32]
 
 
 def context(request: Request) -> Context:
@@ -92,6 +119,8 @@ def visitor(request: Request) -> Visitor:
     if known is None:
         here, cookies = context(request), request.cookies
         known = visitor_of(here.project.store, cookies.get(here.cookie), cookies.get(here.cookie + "_guest"))
+        if known.user is not None and known.user.role == "organiser":
+            here.remember_organiser(digest_of(known.secret))
         request.state.visitor = known
     return known
 
@@ -175,7 +204,7 @@ class Fields:
 async def fields(request: Request) -> Fields:
     """The fields of the form that was sent."""
     if not _is_form(request.headers):
-        raise RefusedError(415, "expected the fields of a form")
+        raise RefusedError(415, "this is not what a page of ours sends; go back and load it again")
     return Fields(await _form(request))
 
 
@@ -210,6 +239,7 @@ _templates = Environment(
 )
 _templates.filters["grade"] = lambda value: "cannot judge" if value is None else f"{value:g}"
 _templates.filters["count"] = plural
+_templates.filters["percent"] = percent
 _templates.filters["sentence"] = lambda text: f"{_LOWER.sub(lambda word: word[0].capitalize(), text)}."
 _templates.filters["day"] = lambda when: time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(when))
 
@@ -275,10 +305,28 @@ def is_api(request: Request) -> bool:
     return request.url.path.startswith("/api/")
 
 
+def is_organiser(request: Request) -> bool:
+    """Whether an organiser asks; while the database is away, whether one asked with this cookie before."""
+    try:
+        user = visitor(request).user
+    except StoreError:
+        here = context(request)
+        return digest_of(request.cookies.get(here.cookie, "")) in here.organisers
+    return user is not None and user.role == "organiser"
+
+
+def _may_repeat(request: Request, status: int) -> bool:
+    return status in PASSING and request.method == "GET"
+
+
 def refusal(
     request: Request, status: int, message: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     """The answer to a request that is refused: a message, or a page with it."""
+    try:
+        visitor(request)
+    except StoreError:  # nobody can be known while the database is away
+        request.state.visitor = Visitor(secret="", user=None, known=True)
     response: Response
     if is_api(request):
         response = JSONResponse({"detail": message}, status)
@@ -290,9 +338,19 @@ def refusal(
         then = target if request.method == "GET" else "/"
         response = went_to(f"/sign-in?then={quote(then, safe='')}")
     else:
-        response = page(request, "problem.html", status=status, status_code=status, message=message)
+        response = page(
+            request, "problem.html", status=status, status_code=status, message=message,
+            heading=HEADINGS.get(status, "That did not work"),
+            again=str(request.url.replace(scheme="", netloc="")) if _may_repeat(request, status) else "",
+        )  # fmt: skip
     response.headers.update(headers or {})
     return response
+
+
+def too_large(most: int) -> str:
+    """That more was sent than is taken, and what to do."""
+    small = "shorten it" if most < MOST_UPLOAD else "add larger runs with sounding judge import"
+    return f"what was sent is too large; at most {most // 1_000_000:,} MB are taken: {small}"
 
 
 class Shell:
@@ -315,7 +373,7 @@ class Shell:
             message = await receive()
             taken += len(message.get("body", b""))
             if taken > most:
-                raise RefusedError(413, f"the request is too large; expected at most {most:,} bytes")
+                raise RefusedError(413, too_large(most))
             return message
 
         async def headed(message: Message) -> None:
@@ -329,7 +387,7 @@ class Shell:
 
         length = Headers(scope=scope).get("content-length", "0")
         if length.isdigit() and int(length) > most:
-            too_large = JSONResponse({"detail": f"the request is too large; at most {most:,} bytes"}, 413)
-            await too_large(scope, receive, headed)
+            answer = await run_in_threadpool(refusal, Request(scope), 413, too_large(most))
+            await answer(scope, receive, headed)
             return
         await self._app(scope, counted, headed)

@@ -1,4 +1,5 @@
-// Forms that ask before they are sent or keep what was typed, and tables that are wider than their box.
+// Forms that ask before they are sent, check a file or keep what was typed, links back, and tables that are
+// wider than their box.
 
 import { account, every, find, make, storage } from "./page.js";
 
@@ -43,6 +44,18 @@ for (const box of every(".wide")) {
 
 for (const form of every("form[data-confirm]")) {
   form.addEventListener("submit", (event) => { if (!confirm(form.dataset.confirm)) event.preventDefault(); });
+}
+for (const link of every("[data-back]")) {
+  link.hidden = history.length < 2;
+  link.addEventListener("click", (event) => { event.preventDefault(); history.back(); });
+}
+// A server that refuses a file before it is sent is not heard by every browser.
+for (const field of every("input[type=file][data-most]")) {
+  field.addEventListener("change", () => {
+    const isLarge = [...field.files].some((file) => file.size > Number(field.dataset.most));
+    field.setCustomValidity(isLarge ? field.dataset.large : "");
+    field.reportValidity();
+  });
 }
 for (const field of every("[data-select]")) field.addEventListener("focus", () => field.select());
 for (const field of every("select[data-send]")) {

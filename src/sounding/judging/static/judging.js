@@ -1,29 +1,43 @@
-// The judging page: one document at a time, graded by key or button, the next one already loaded.
+// The judging page: one document at a time, graded by key or button, the next one already loaded. The same page
+// serves an expert who grades a sample of somebody's judgments anew.
 
+import { Clock } from "./clock.js";
 import { every, find, make, notice, put, sentence } from "./page.js";
-import { forget, hooks, keep, refused, send, signInAgain, unsent } from "./queue.js";
+import { forget, hooks, isUndo, keep, refused, send, signInAgain, unsent } from "./queue.js";
 import { post, request } from "./server.js";
 
 const AHEAD = 2; // documents at hand: the one that is shown and one that is loaded already
 const REMEMBERED = 30; // texts
+const MOST_LATER = 100; // documents of an audit that the server can be told are put off
 const RELOAD = 3000; // milliseconds until documents are asked for again
-const IDLE = 60000; // milliseconds without a movement after which somebody is away
 const RENEWAL = 120000; // milliseconds after which the server is told that somebody is at work
 
-const { topic, doc: only, query, status: chosen, judged: before } = find("#judge").dataset;
+const { topic, doc: only, query, status: chosen, judged: already, audit, size, last: newest, after, pause } =
+  find("#judge").dataset;
+const api = audit ? "/api/audit" : "/api";
+const sample = audit ? { assessor: audit, size: Number(size) } : {}; // what an audit is about
+const later = new Set(); // documents of an audit that are put off
+const lastPutOff = () => [...later].slice(-MOST_LATER);
+const isOurs = ({ content }) => content.topic === topic && content.assessor === sample.assessor;
 const comment = find("#comment");
 const texts = new Map(); // document -> what shows it
 const comments = new Map(); // document -> the comment of a judgment that is being taken back
 const counted = new Set(); // keys of judgments that the page has counted
 const passed = []; // documents that were judged or skipped here, the last one last
+const earlier = newest ? [newest] : []; // what was graded last in an audit before this page was loaded
 let documents = []; // at hand: the one that is shown, then those that are loaded already
-let judged = Number(before);
-let time = { active: 0, away: 0 };
-let ticked = performance.now();
-let moved = performance.now();
+let judged = Number(already);
+const isVisible = () => document.visibilityState === "visible";
+const clock = new Clock(performance.now(), isVisible());
 let renewed = performance.now();
+let came = ""; // the document that is in view,
+let since = -Infinity; // and since when
 
-const say = (text) => { find("#status").textContent = text; };
+function say(text, isPassedOver = false) {
+  find("#status").textContent = text;
+  find("#status").classList.toggle("passed-over", isPassedOver);
+}
+
 const inWords = (html) => new DOMParser().parseFromString(html, "text/html").body.textContent;
 const named = (one) => (one.heading && inWords(one.heading)) || one.doc;
 
@@ -42,10 +56,12 @@ function newKey() {
 
 function content(present) {
   if (!present) {
-    const words = chosen === "candidate"
+    const nothing = audit ? "The sample of this topic is graded." : "No document of this topic is left for you.";
+    const words = chosen === "candidate" && !audit
       ? "This topic is not chosen for judging yet: an organiser does that."
-      : "No document of this topic is left for you.";
-    return [make("p", {}, words), make("p", {}, make("a", { href: "/" }, "To my topics"))];
+      : nothing;
+    const link = make("a", { href: after }, audit ? "Go on with the sample" : "To my topics");
+    return [make("p", {}, words), make("p", {}, link)];
   }
   const words = "The collection does not have the text of this document: it cannot be judged.";
   return [make("p", { class: "wrong" }, words)];
@@ -65,27 +81,35 @@ function showButtons(present) {
   }
 }
 
-function show(focus = true) {
-  const [present] = documents;
+function entitle(heading, name) {
   const title = find("#doc .title");
   const id = find("#doc bdi");
-  title.innerHTML = present?.heading ?? ""; // escaped by the server
-  id.hidden = title.textContent === present?.doc;
-  id.textContent = present?.doc ?? (only ? "" : "Nothing left");
+  title.innerHTML = heading; // escaped by the server
+  id.hidden = title.textContent === name;
+  id.textContent = name;
+}
+
+function show(focus = true) {
+  const [present] = documents;
+  entitle(present?.heading ?? "", present?.doc ?? (only ? "" : "Nothing left"));
+  if (present?.doc !== came) [came, since] = [present?.doc, performance.now()];
   if (present && !present.missing) find("#text").innerHTML = present.html; // escaped or cleaned by the server
   else find("#text").replaceChildren(...content(present));
   showButtons(present);
-  comment.value = present?.comment || comments.get(present?.doc) || "";
+  const before = present?.judged ? "" : comments.get(present?.doc); // a change that is taken back has its own
+  comment.value = present?.comment || before || "";
   find("details.comment").open = Boolean(comment.value);
-  time = { active: 0, away: 0 };
+  clock.turn(performance.now(), present?.doc);
   if (!focus) return;
   scrollTo(0, 0);
   find("#document").focus({ preventScroll: true });
 }
 
 function showLoading() {
+  entitle("", "…");
   find("#text").replaceChildren(make("p", { class: "faint" }, "Loading …"));
   showButtons(undefined);
+  clock.turn(performance.now());
 }
 
 // ---- documents come
@@ -99,7 +123,7 @@ function remember(list) {
 }
 
 function pending() {
-  const acts = unsent().filter((item) => item.content.topic === topic && item.path !== "/api/undo");
+  const acts = unsent().filter((item) => isOurs(item) && !isUndo(item));
   return new Set(acts.map((item) => item.content.doc));
 }
 
@@ -126,7 +150,9 @@ async function load(first = true) {
       documents = remember([await request(`/api/document?${asked}`)]);
       return show();
     }
-    const work = await request(`/api/next?${new URLSearchParams({ topic, count: AHEAD })}`);
+    const asked = new URLSearchParams({ topic, count: AHEAD, ...sample });
+    for (const one of lastPutOff()) asked.append("later", one);
+    const work = await request(`${api}/next?${asked}`);
     coming(work);
     return take(work.documents, first);
   } catch (problem) {
@@ -137,19 +163,26 @@ async function load(first = true) {
   return undefined;
 }
 
+function takenBack(reply) {
+  const name = named(texts.get(reply.doc) ?? reply);
+  if (!reply.sequence) return "There is nothing to take back.";
+  if (reply.undid !== "change") return `Taken back: ${name}.`;
+  const button = every(".grade").find((one) => Number(one.dataset.grade) === reply.restored);
+  return `${name} has its earlier grade again: ${button?.dataset.words ?? "cannot judge"}.`;
+}
+
 Object.assign(hooks, {
   sent(item, reply) {
-    if (item.content.topic !== topic) return;
+    if (!isOurs(item)) return;
     coming(reply);
-    const undone = item.path === "/api/undo";
-    if (undone && reply.sequence && !item.shown) count(-1);
-    if (!only) take(reply.documents, undone && reply.sequence > 0 && !item.shown);
+    const undone = isUndo(item);
+    if (reply.undid === "judge" && !item.shown) count(-1);
+    if (!only) take(reply.documents, undone && ["judge", "skip"].includes(reply.undid) && !item.shown);
     else if (undone) load();
-    if (undone && !reply.sequence) say("There is nothing to take back.");
-    else if (undone) say(`Taken back: ${named(texts.get(reply.doc) ?? reply)}.`);
+    if (undone) say(takenBack(reply));
   },
   refused(item) {
-    if (item.content.topic !== topic) return;
+    if (!isOurs(item)) return;
     if (counted.delete(item.content.key)) count(-1);
     load(false);
   },
@@ -157,9 +190,11 @@ Object.assign(hooks, {
     if (!documents.length) load();
   },
   goesOn: () => documents.length > 0,
-  wanted: (asked) => (asked === topic && !only
-    ? { count: AHEAD, have: documents.map((one) => one.doc) }
-    : { count: 0 }),
+  wanted(item) {
+    if (!isOurs(item) || only) return { count: 0 };
+    const have = documents.map((one) => one.doc);
+    return { count: AHEAD, have, ...(audit ? { later: lastPutOff() } : {}) };
+  },
 });
 
 // ---- documents are passed, and come back
@@ -168,10 +203,11 @@ function pass(path, given, words) {
   const [present] = documents;
   if (!present) return;
   comments.delete(present.doc);
+  later.delete(present.doc);
   const key = newKey();
-  keep(path, { topic, doc: present.doc, key, ...given });
+  keep(path, { topic, doc: present.doc, key, ...sample, ...given });
   say(`${words}: ${named(present)}.`);
-  if (path === "/api/judge" && !present.judged) {
+  if (path === `${api}/judge` && !present.judged) {
     counted.add(key);
     count(1);
   }
@@ -179,7 +215,7 @@ function pass(path, given, words) {
     documents = [{ ...present, judged: true, grade: given.grade, comment: given.comment }];
     show(false);
   } else {
-    passed.push({ document: { ...present, comment: given.comment ?? "" }, key, path });
+    passed.push({ document: { ...present, comment: given.comment ?? "" }, key, path, spent: given });
     documents = documents.slice(1);
     if (documents.length) show();
     else showLoading();
@@ -187,11 +223,15 @@ function pass(path, given, words) {
   send();
 }
 
+// The judgment that is in view: the server changes no other unasked.
+function seen(present) {
+  if (!present || present.isUnsure) return null;
+  return { judged: present.judged, grade: present.judged ? present.grade : null };
+}
+
 function judge(grade, label) {
-  const seconds = (spent) => Math.round(spent) / 1000;
-  tick();
-  const given = { grade, comment: comment.value, active: seconds(time.active), away: seconds(time.away) };
-  pass("/api/judge", given, label);
+  const spent = clock.take(performance.now());
+  pass(`${api}/judge`, { grade, comment: comment.value, seen: seen(documents[0]), ...spent }, label);
 }
 
 function bringBack(last, words) {
@@ -201,49 +241,67 @@ function bringBack(last, words) {
   show();
 }
 
+// Taking back is the server's to do, unless it never had what is taken back.
+function takeBack(doc, more) {
+  keep(`${api}/undo`, { topic, doc, key: newKey(), ...sample }, more);
+  return send();
+}
+
 function undo() {
   if (only) return undoOnly();
   const last = passed.pop();
-  if (last?.path === "/api/skip") return undoSkip(last);
+  if (last && later.delete(last.document.doc)) return bringBack(last, "");
   const known = last && [...unsent(), ...refused()].find((item) => item.content.key === last.key);
   if (known && (known.why !== undefined || !known.tried)) { // the server does not have it
     forget(known);
+    clock.giveBack(last.document.doc, last.spent);
     return bringBack(last, "Taken back");
   }
-  if (known) { // it was sent, and nobody knows whether it has arrived: the server has to take it back
-    keep("/api/undo", { topic, doc: last.document.doc, key: newKey() }, { of: last.key, shown: true });
+  if (known || last?.path === "/api/skip") { // it was sent, whether it has arrived or not
     bringBack(last, "Is being taken back");
-  } else {
-    if (last?.document.comment) comments.set(last.document.doc, last.document.comment);
-    keep("/api/undo", { topic, doc: last?.document.doc ?? null, key: newKey() }, { of: last?.key });
+    return takeBack(last.document.doc, { of: last.key, shown: true });
   }
-  return send();
-}
-
-function undoSkip(last) {
-  const known = unsent().find((item) => item.content.key === last.key);
-  if (known && !known.tried) forget(known);
-  bringBack(last, "");
+  if (last?.document.comment) comments.set(last.document.doc, last.document.comment);
+  const doc = last?.document.doc ?? earlier.pop() ?? null;
+  if (audit && !doc) return say("There is nothing to take back.");
+  return takeBack(doc, { of: last?.key });
 }
 
 function undoOnly() {
-  if (comment.value) comments.set(only, comment.value);
   const judgments = unsent().filter((one) => one.path === "/api/judge" && one.content.topic === topic);
   const last = judgments.findLast((one) => one.content.doc === only);
-  keep("/api/undo", { topic, doc: only, key: newKey() }, { of: last?.content.key });
-  return send();
+  if (comment.value) comments.set(only, comment.value);
+  documents = documents.map((one) => ({ ...one, isUnsure: true })); // until the server says what stands
+  return takeBack(only, { of: last?.content.key });
+}
+
+// An audit takes nothing from an order: what is put off is remembered here alone.
+function putOff() {
+  const [present] = documents;
+  if (!audit || !present) return pass("/api/skip", clock.take(performance.now()), "Put off");
+  later.add(present.doc);
+  passed.push({ document: { ...present, comment: comment.value } });
+  documents = documents.slice(1);
+  say(`Put off: ${named(present)}.`);
+  if (documents.length) show();
+  else showLoading();
+  return load(false);
 }
 
 // ---- keys and buttons
 
 const acts = {
   cannot: () => judge(null, "Could not be judged"),
-  skip: () => pass("/api/skip", {}, "Put off"),
+  skip: putOff,
   undo,
 };
 for (const button of every(".grading button")) {
-  const { grade, do: act } = button.dataset;
-  button.addEventListener("click", act ? acts[act] : () => judge(Number(grade), button.textContent.trim()));
+  const { grade, do: act, words } = button.dataset;
+  const done = act ? acts[act] : () => judge(Number(grade), words);
+  button.addEventListener("click", () => {
+    if (act === "undo" || performance.now() - since >= Number(pause)) done();
+    else say("Not taken: this document has only just come.", true);
+  });
 }
 
 document.addEventListener("keydown", (event) => {
@@ -266,23 +324,20 @@ find("details.comment").addEventListener("toggle", (event) => {
   if (event.target.open && !comment.value) comment.focus();
 });
 
-// ---- time: work is when the page is looked at and something has moved lately; the rest is being away
-
-function tick() {
-  const now = performance.now();
-  const working = document.visibilityState === "visible" && now - moved < IDLE;
-  time[working ? "active" : "away"] += now - ticked;
-  ticked = now;
-  if (!working || now - renewed <= RENEWAL) return;
-  renewed = now;
-  post("/api/at-work", {}).catch(() => {});
-}
+// ---- time
 
 for (const kind of ["keydown", "pointermove", "pointerdown", "scroll", "wheel", "touchmove"]) {
-  document.addEventListener(kind, () => { moved = performance.now(); }, { passive: true, capture: true });
+  document.addEventListener(kind, () => clock.moved(performance.now()), { passive: true, capture: true });
 }
-document.addEventListener("visibilitychange", tick);
-setInterval(tick, 1000);
+document.addEventListener("visibilitychange", () => clock.look(performance.now(), isVisible()));
+
+// Documents stay with those who are at work on them.
+setInterval(() => {
+  const now = performance.now();
+  if (audit || !clock.works(now) || now - renewed <= RENEWAL) return;
+  renewed = now;
+  post("/api/at-work", {}).catch(() => {});
+}, 1000);
 
 if (matchMedia("(max-width: 760px)").matches) find("#topic").open = false;
 send().finally(load);

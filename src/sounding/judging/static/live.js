@@ -7,11 +7,15 @@ import { are, find, make, notice, plural, put } from "./page.js";
 const MOST_PAIRED = 40; // runs of which every pair is shown
 const isKnown = (value) => value !== null && value !== undefined;
 const shown = (value, digits = 3) => (isKnown(value) ? value.toFixed(digits) : "–");
-const percent = (value) => (isKnown(value) ? `${(100 * value).toFixed(1)}%` : "–");
-const chance = (value) => (value >= 0.9995 ? ">99.9%" : percent(value)); // draws do not make anything certain
-// A part that is not all is never 100%.
-const rounded = (value) => (value < 1 ? Math.min(99, Math.round(100 * value)) : 100);
-const whole = (value, none = "–") => (value === null ? none : `${rounded(value)}%`);
+// Only all of something is 100%, and only nothing 0%, however near another share comes.
+function percent(value, none = "–") {
+  if (!isKnown(value)) return none;
+  if (value === 0 || value === 1) return `${100 * value}%`;
+  if (value >= 0.9995) return ">99.9%";
+  return value < 0.0005 ? "<0.1%" : `${(100 * value).toFixed(1)}%`;
+}
+// Draws make nothing certain: those of a chance may all say the same.
+const chance = (value) => percent(isKnown(value) ? Math.min(Math.max(value, 1e-9), 1 - 1e-9) : value);
 const number = (text) => make("span", {}, text); // a cell that is set like a number
 const faint = (text) => make("p", { class: "faint" }, text);
 const row = (...cells) => make("tr", {}, ...cells);
@@ -50,7 +54,7 @@ function ranking({ runs }) {
     place + 1, run.name, number(shown(run.value)),
     run.value === null ? number("–") : interval(run, most), number(chance(run.above_next)),
   ]);
-  return table(["Place", "Run", "Value", "Where 95% of the draws lie", "Above the next"], rows);
+  return table(["Place", "Run", "Value", "Low to high", "Above the next"], rows);
 }
 
 function curve({ curve: points, sure, runs, judged: all }) {
@@ -74,7 +78,7 @@ function curve({ curve: points, sure, runs, judged: all }) {
     make("title", {}, `${run.name} came after ${run.joined} judged`),
   );
   const [last, confidence] = known[known.length - 1];
-  const words = `After ${plural(last, "judgment")} the confidence is ${percent(confidence)}`;
+  const words = `After ${plural(last, "document")} the confidence is ${percent(confidence)}`;
   return make(
     "svg", { viewBox: "0 0 500 220", class: "curve", role: "img", "aria-label": words },
     ...[low, sure, 1].map(across),
@@ -114,8 +118,7 @@ function chances(state) {
     if (value === null) return make("td", { class: "self" });
     const shade = Math.min(5, Math.max(0, Math.floor((value - 0.5) * 10)));
     const kind = `sure s${shade}${value >= state.sure ? " settled" : ""}`;
-    const text = value > 0.99 ? ">99" : String(Math.floor(value * 100));
-    return make("td", { class: kind, ...title(one, other) }, text);
+    return make("td", { class: kind, ...title(one, other) }, chance(value).replace("%", ""));
   };
   const heads = names.map((name, place) => head(String(place + 1), { title: name, "aria-label": name }));
   const lines = names.map((name, place) => row(
@@ -129,11 +132,26 @@ function chances(state) {
   );
 }
 
+// The better run is the one with the higher expected value, as in the ranking; most draws may say otherwise.
+function below(values) {
+  if (!values.some((value) => isKnown(value) && value < 0.5)) return "";
+  return "Below 50%: by expected value the run is ahead, yet in more than half of the draws it is behind;"
+    + " the two cannot be told apart yet.";
+}
+
+const framed = (state, goal) => "Per cent of the draws in which the run with the higher expected value is above;"
+  + ` ties count half. Framed: ${goal} or more. ${below(state.chances.flat())}`;
+
 // What stands behind the cells of the table of pairs, for those who cannot point at them.
 function tested(state) {
-  const held = state.prospects?.held ?? [];
-  const rows = held.map(([one, other, said, holds]) => [one, other, said, number(holds)]);
-  find("#tested").hidden = !held.length;
+  const concluded = conclusions(state);
+  const names = state.runs.map((run) => run.name); // the better one first
+  const pairs = names.flatMap((one, place) => names.slice(place + 1).map((other) => [one, other]));
+  const rows = pairs.flatMap(([one, other]) => {
+    const [said, holds] = concluded.get(`${one}\n${other}`) ?? [];
+    return said ? [[one, other, said, number(holds)]] : [];
+  });
+  find("#tested").hidden = !rows.length;
   find("#tested .wide").replaceChildren(
     table(["Run", "Against", "By a test of what is judged", "Holds"], rows),
   );
@@ -146,7 +164,7 @@ function coverage(state) {
   const came = (run) => (later ? [number(run.joined ? `after ${run.joined} judged` : "at first")] : []);
   const depths = state.depths.map((depth) => `First ${depth}`);
   const rows = state.runs.map((run) => [
-    run.name, ...came(run), ...run.coverage.map((value) => number(whole(value))), run.ungraded,
+    run.name, ...came(run), ...run.coverage.map((value) => number(percent(value))), run.ungraded,
   ]);
   return table(["Run", ...(later ? ["Came"] : []), ...depths, "Not judged"], rows);
 }
@@ -156,18 +174,17 @@ function late(state) {
   const depth = Math.max(state.depths.indexOf(10), 0);
   const first = state.runs.filter((run) => !run.joined && run.coverage[depth] !== null);
   const sum = first.reduce((total, run) => total + run.coverage[depth], 0);
-  const mean = whole(sum / first.length);
+  const mean = percent(sum / first.length);
   const compared = first.length ? ` (of those of the runs that were there at first, ${mean})` : "";
   const words = (run, place) => {
     const others = state.chances[place].filter((value) => value !== null);
     const open = others.filter((value) => value < state.sure).length;
     return [
-      ` came after ${plural(run.joined, "judgment")}. Of its first `,
-      `${plural(state.depths[depth], "document")} ${whole(run.coverage[depth], "none")} are judged`,
+      ` came after ${plural(run.joined, "judged document")}. Of its first `,
+      `${plural(state.depths[depth], "document")} ${percent(run.coverage[depth], "none")} are judged`,
       `${compared}, and ${run.ungraded} of all that it retrieved `,
-      `${run.ungraded === 1 ? "is" : "are"} not. Its expected value is ${shown(run.value)}, and 95% `,
-      `of the draws lie between ${shown(run.low)} and ${shown(run.high)}: `,
-      `place ${place + 1} of ${state.runs.length}. `,
+      `${run.ungraded === 1 ? "is" : "are"} not. Its expected value is ${shown(run.value)}, low `,
+      `${shown(run.low)} and high ${shown(run.high)}: place ${place + 1} of ${state.runs.length}. `,
       open
         ? `Against ${open} of the ${plural(others.length, "other run")} that is not sure yet.`
         : "That is sure against every other run.",
@@ -183,6 +200,7 @@ function late(state) {
 function forecast(state) {
   const found = state.prospects?.forecast;
   if (!state.runs.length || (state.pairs && !state.open_pairs)) return "";
+  if (state.fittable < state.least) return `After ${state.least} judgments it can be said what it would take.`;
   const behind = state.prospects && state.prospects.judged < state.judged;
   if (!found || (found.reason && behind)) {
     return state.prospects ? "What it would take is being worked out …" : "";
@@ -245,17 +263,26 @@ function assessors(state) {
   ]));
 }
 
+function elsewhere(state) {
+  const some = state.assessors.filter((one) => one.elsewhere);
+  const words = some.map((one) => `${one.name} ${one.elsewhere.toLocaleString("en")}`).join(", ");
+  return words && `Not counted, since their topics are not: ${words}.`;
+}
+
 function agreement(state) {
   if (!state.agreement.length) return [];
   const rows = state.agreement.map((one) => [
     `${one.first} and ${one.second}`, one.common, number(percent(one.observed)), number(shown(one.kappa, 2)),
   ]);
-  return [make("h3", {}, "Agreement"), table(["Assessors", "Both", "Same grade", "Kappa"], rows)];
+  return [make("h3", {}, "Agreement"), table(["Assessors", "Both", "Same grade", "Kappa of grades"], rows)];
 }
 
 function topics(state) {
-  const rows = state.topics.map((one) => [one.id, one.title, one.judged, one.relevant, one.left]);
-  return table(["Topic", "Title", "Judged", "Relevant", "Left"], rows);
+  const some = [["unsettled", "Unsettled"], ["again", "To judge again"]].filter(([count]) => state[count]);
+  const rows = state.topics.map((one) => [
+    one.id, one.title, one.judged, one.relevant, one.left, ...some.map(([count]) => one[count]),
+  ]);
+  return table(["Topic", "Title", "Judged", "Relevant", "Left", ...some.map(([, name]) => name)], rows);
 }
 
 function unused(state) {
@@ -266,9 +293,10 @@ function unused(state) {
 
 // ---- all of it
 
-function unsettled(state) {
-  if (!state.unsettled) return "";
-  return `, ${plural(state.unsettled, "other")} ${state.unsettled === 1 ? "waits" : "wait"} for adjudication`;
+function unclear({ cannot, unsettled }) {
+  const none = cannot ? `, ${cannot.toLocaleString("en")} of them nobody could judge` : "";
+  if (!unsettled) return none;
+  return `${none}, ${plural(unsettled, "other")} ${unsettled === 1 ? "waits" : "wait"} for adjudication`;
 }
 
 function model({ fitted, fittable }) {
@@ -281,16 +309,19 @@ function draw(state) {
   const alone = "Nothing is judged yet: what stands here is the model alone. ";
   const words = {
     judged: state.judged.toLocaleString("en"),
-    unsettled: unsettled(state),
+    unclear: unclear(state),
     relevant: state.relevant.toLocaleString("en"),
     ranking: chance(state.ranking),
     open: state.pairs ? `${state.open_pairs} of ${state.pairs}` : "–",
     measure: state.measure,
     updated: `As of ${new Date().toLocaleTimeString("en-GB")}; ${model(state)}.`,
     verdict: (state.runs.length && !state.judged ? alone : "") + verdict(state, goal),
+    staffing: state.staffing,
     forecast: forecast(state),
-    framed: `Per cent, the better run first. Framed: ${goal} or more.`,
+    framed: framed(state, goal),
+    below: below(state.runs.map((run) => run.above_next)),
     unused: unused(state),
+    elsewhere: elsewhere(state),
   };
   const parts = {
     runs: [ranking(state)],

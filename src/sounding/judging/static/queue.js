@@ -9,7 +9,6 @@ import { failure, identity, post } from "./server.js";
 const UNSENT = `sounding:unsent:${account}:`;
 const REFUSED = `sounding:refused:${account}:`;
 const memory = new Map(); // where the browser stores nothing
-let entries = 0;
 
 // What the judging page wants to know and has to say.
 export const hooks = {
@@ -20,19 +19,24 @@ export const hooks = {
   wanted: () => ({ count: 0 }), // documents to be sent along with the answer
 };
 
+function places(prefix) {
+  return [...storage.keys(), ...memory.keys()].filter((place) => place.startsWith(prefix)).sort();
+}
+
 function kept(prefix) {
-  const places = [...storage.keys(), ...memory.keys()].filter((place) => place.startsWith(prefix)).sort();
-  return places.flatMap((place) => {
+  return places(prefix).flatMap((place) => {
     const text = memory.get(place) ?? storage.get(place); // another tab may have sent it by now
     return text === null ? [] : [{ ...JSON.parse(text), place }];
   });
 }
 
-function write(place, { path, content, tried, of, shown, why }) {
-  const text = JSON.stringify({ path, content, tried, of, shown, why });
+function write(place, { path, content, tried, of, shown, why, unseen }) {
+  const text = JSON.stringify({ path, content, tried, of, shown, why, unseen });
   if (!storage.set(place, text)) memory.set(place, text);
 }
 
+const isJudgment = (item) => item.path.endsWith("/judge"); // of an assessor, or of an audit
+export const isUndo = (item) => item.path.endsWith("/undo");
 export const unsent = () => kept(UNSENT);
 export const refused = () => kept(REFUSED);
 
@@ -42,11 +46,17 @@ export function forget({ place }) {
   if (place.startsWith(REFUSED)) showRefused();
 }
 
+// Behind all that is kept, whatever a clock says: an undo must not go before its grade. Earlier releases had a
+// clock's milliseconds in this place.
+function nextNumber() {
+  const numbers = [UNSENT, REFUSED].flatMap((prefix) =>
+    places(prefix).map((place) => Number.parseInt(place.slice(prefix.length), 10)));
+  return String(Math.max(0, ...numbers) + 1).padStart(15, "0");
+}
+
 // `of`: the key of the act that an undo is about; `shown`: the page shows the result of it already.
 export function keep(path, content, { of, shown } = {}) {
-  const order = `${String(Date.now()).padStart(15, "0")}:${String(entries).padStart(6, "0")}`;
-  entries += 1;
-  write(`${UNSENT}${order}:${content.key}`, { path, content, of, shown });
+  write(`${UNSENT}${nextNumber()}:${content.key}`, { path, content, of, shown });
 }
 
 // ---- sending
@@ -68,12 +78,12 @@ async function drain() {
     write(item.place, { ...item, tried: true }); // from now on the server may have it, whatever we hear
     let reply;
     try {
-      reply = await post(item.path, { ...item.content, ...hooks.wanted(item.content.topic) });
+      reply = await post(item.path, { ...item.content, ...hooks.wanted(item) });
       if (typeof reply?.sequence !== "number") throw failure(0, "the judging server cannot be reached");
     } catch (problem) {
       if (problem.status === 401) return signInAgain();
       if (!isFinal(problem.status)) return sendLater(problem);
-      refuse(item, problem.message);
+      refuse(item, problem);
       continue;
     }
     forget(item);
@@ -84,16 +94,17 @@ async function drain() {
   return undefined;
 }
 
+const UNSEEN = 412; // another judgment stands than the page showed
 const isFinal = (status) => status >= 400 && status < 500 && ![408, 429].includes(status);
 
 function waiting() {
-  const count = unsent().filter((item) => item.path === "/api/judge").length;
+  const count = unsent().filter(isJudgment).length;
   if (count) return `${are(count, "judgment")} kept in this browser`;
   return unsent().length ? "What you did last is kept in this browser" : "";
 }
 
 function sendLater(problem) {
-  const why = problem.status === 0 ? problem.message : `the server cannot answer now (${problem.message})`;
+  const why = problem.status === 0 ? problem.message : "the server cannot take anything now";
   const goesOn = hooks.goesOn() ? "you can go on" : "waiting for the connection";
   notice(`${sentence(why)} ${sentence(waiting() ? `${waiting()} and sent later; ${goesOn}` : goesOn)}`);
   retry = setTimeout(send, wait);
@@ -102,25 +113,30 @@ function sendLater(problem) {
 
 // ---- what the server refused
 
-function refuse(item, why) {
+function refuse(item, { message: why, status }) {
   const undo = unsent().find((one) => one.of === item.content.key);
   if (undo) forget(undo); // it was taken back by the person and never recorded
-  else if (item.path !== "/api/skip") write(item.place.replace(UNSENT, REFUSED), { ...item, why });
+  else if (item.path !== "/api/skip") {
+    write(item.place.replace(UNSENT, REFUSED), { ...item, why, unseen: status === UNSEEN });
+  }
   forget(item);
   showRefused();
   hooks.refused(item);
 }
 
+// Who has read that there is another judgment by now means to change it.
 function tryAgain(item) {
-  write(item.place.replace(REFUSED, UNSENT), { ...item, why: undefined });
+  const content = item.unseen ? { ...item.content, seen: null } : item.content;
+  write(item.place.replace(REFUSED, UNSENT), { ...item, content, why: undefined, unseen: undefined });
   forget(item);
   send();
 }
 
-function act({ path, content }) {
+function act(item) {
+  const { content } = item;
   const doc = content.doc === null ? ["your last judgment"] : [make("bdi", {}, content.doc)];
   const topic = [" in topic ", make("bdi", {}, content.topic)];
-  if (path === "/api/undo") return ["Taking back ", ...doc, ...topic];
+  if (isUndo(item)) return ["Taking back ", ...doc, ...topic];
   const grade = content.grade === null ? "Cannot judge" : `Grade ${content.grade}`;
   const comment = content.comment ? [", with the comment “", make("bdi", {}, content.comment), "”"] : [];
   return [`${grade}: `, ...doc, ...topic, ...comment];
@@ -138,7 +154,8 @@ function row(item) {
     return made;
   };
   const why = make("span", { class: "why", dir: "auto" }, sentence(item.why));
-  const acts = make("span", { class: "acts" }, button("Try again", tryAgain), " ", button("Discard", forget));
+  const [again, never] = item.unseen ? ["Change it", "Leave it"] : ["Try again", "Discard"];
+  const acts = make("span", { class: "acts" }, button(again, tryAgain), " ", button(never, forget));
   return make("li", {}, make("span", {}, ...act(item), ". ", why), acts);
 }
 

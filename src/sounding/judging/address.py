@@ -1,0 +1,46 @@
+"""Where a project was served last, so that links made by hand lead there."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from sounding.errors import SoundingError
+from sounding.files import write_whole
+
+FILE = "address.txt"
+
+
+def address_of(host: str, port: int) -> str:
+    """The address for browsers; a server that listens everywhere is called by the name of its machine."""
+    with suppress(ValueError):
+        if ipaddress.ip_address(host).is_unspecified:
+            host = socket.gethostname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def remember_address(folder: Path, address: str) -> None:
+    """Note where a project is served; a folder that cannot be written to is served all the same."""
+    with suppress(SoundingError):
+        write_whole(folder / FILE, f"{address}\n".encode())
+
+
+def last_address(folder: Path) -> str | None:
+    """Where a project was served last; None: nowhere yet, or nobody knows."""
+    try:
+        text = (folder / FILE).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        return None
+    return text if is_address(text) else None
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is the address of a server: http:// or https://, and a name."""
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # no port, or brackets that do not close
+        return False

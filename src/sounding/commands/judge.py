@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,16 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sounding.commands.judge_organise import order, settings, topics
 from sounding.commands.judge_user import LOOPBACK, PORT, project_argument, user
 from sounding.commands.options import output_options, progress_bar, remark, write_tables, write_text
 from sounding.errors import DataError, MissingPartError
+from sounding.files import written_whole
+from sounding.judging.export_kinds import EXPORT_KINDS
 from sounding.workers import Progress
 
 if TYPE_CHECKING:
     from sounding.judging.project import Project
 
 
-SAMPLES = ("strata", "prels")  # exports of what was drawn
+OF_JUDGMENTS = [kind.name for kind in EXPORT_KINDS.values() if kind.of_judgments]
+SAMPLES = [kind.name for kind in EXPORT_KINDS.values() if kind.of_sample]
+EXPORT_HELP = """Write what was judged: one line a judgment, however many there are.
+
+Judgments are those of topics in use at that moment: candidates and dropped ones are left out, and it
+is said.
+
+\b
+""" + "\n".join(f"{kind.name:10} {kind.described}" for kind in EXPORT_KINDS.values())
 
 
 @click.group("judge", short_help="The judging server.")
@@ -42,7 +52,7 @@ def command() -> None:
     multiple=True,
     required=True,
     metavar="FILE",
-    help="Documents: TREC SGML, JSONL, CSV, texts; files, folders, globs.",
+    help="Documents: TREC SGML, JSONL, CSV, texts, HTML; files, folders, globs.",
 )
 @click.option("--topics", metavar="FILE", help="Topics; more can be written in the browser.")
 @click.option(
@@ -186,7 +196,8 @@ def serve(folder: Path, host: str, port: int) -> None:
         serve_project(project, host, port)
 
 
-command.add_command(user)
+for more in (user, topics, order, settings):
+    command.add_command(more)
 
 
 @command.command("import")
@@ -196,6 +207,11 @@ command.add_command(user)
 )
 @click.option("--runs", multiple=True, metavar="FILE", help="Runs to add: files, folders, globs.")
 @click.option("--topics", metavar="FILE", help="Topics to add; changed ones become new versions.")
+@click.option(
+    "--assessor",
+    metavar="NAME",
+    help="Whose judgments the qrels are; in the log, import-NAME.  [default: the name of the file]",
+)
 @click.option("--qrels-format", metavar="F", help="Format of the qrels, where it is not recognised.")
 @click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
 @click.option("--quiet", is_flag=True, help="No progress bar, no remarks.")
@@ -207,6 +223,8 @@ def import_files(folder: Path, **options: Any) -> None:
 
     if not any(options[name] for name in ("qrels", "runs", "topics")):
         raise click.UsageError("nothing to add; give --qrels, --runs or --topics")
+    if options["assessor"] is not None and len(options["qrels"]) != 1:
+        raise click.UsageError("--assessor says whose one file of --qrels is; give one at a time")
     quiet = options["quiet"]
     with open_project(folder) as project:
         if options["topics"]:
@@ -220,18 +238,18 @@ def import_files(folder: Path, **options: Any) -> None:
                 )
             remark("; ".join((f"{plural(added.rows, 'run')} added", *added.remarks)), quiet=quiet)
         for source in options["qrels"]:
-            read = import_qrels(project, source, qrels_format=options["qrels_format"])
+            read = import_qrels(
+                project, source, qrels_format=options["qrels_format"], assessor=options["assessor"]
+            )
             told = f"{source}: {plural(read.rows, 'judgment')}, {read.changed:,} new or changed"
             remark("; ".join((told, *read.remarks)), quiet=quiet)
         if options["qrels"]:
             project.engine.refit_if_due(quiet=True)
 
 
-@command.command("export")
+@command.command("export", help=EXPORT_HELP)
 @project_argument
-@click.argument(
-    "what", type=click.Choice(["qrels", "assessors", "strata", "prels", "log", "searches", "topics"])
-)
+@click.argument("what", type=click.Choice(list(EXPORT_KINDS)))
 @click.option("--until", type=click.IntRange(1), metavar="N", help="As it was after event N of the log.")
 @click.option("--all-topics", is_flag=True, help="Judgments of candidate and dropped topics as well.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
@@ -239,26 +257,13 @@ def import_files(folder: Path, **options: Any) -> None:
 def export(
     folder: Path, what: str, until: int | None, all_topics: bool, output: Path | None, quiet: bool
 ) -> None:
-    """Write what was judged: one line a judgment, however many there are.
-
-    Judgments are those of topics in use at that moment: candidates and dropped ones are left out, and it
-    is said.
-
-    \b
-    qrels      topic 0 doc grade: the grade that counts
-    assessors  topic assessor doc grade: the grade of every assessor
-    strata     topic 0 doc stratum grade: of a sample; -1: not drawn, or no grade yet
-    prels      topic doc grade method probability: of a sample
-    log        every event as JSON, with how each document was chosen
-    searches   every query and document opened, as JSON
-    topics     every version of every topic, as JSON
-    """  # noqa: D301 - click wants the control character
-    from sounding.judging.exports import EXPORTS, OF_JUDGMENTS, left_out, not_graded, without_status
+    """Write what was judged; see `EXPORT_HELP`."""
+    from sounding.judging.exports import EXPORTS, left_out, not_graded, without_status
     from sounding.judging.project import open_project
     from sounding.wording import plural
 
-    if until is not None and what == "searches":
-        raise click.UsageError("searches are no events of the log; --until is for the others")
+    if until is not None and not EXPORT_KINDS[what].of_log:
+        raise click.UsageError(f"{what} are no events of the log; --until is for the others")
     if all_topics and what not in OF_JUDGMENTS:
         raise click.UsageError(f"{what} has all topics; --all-topics is for {', '.join(OF_JUDGMENTS)}")
     filtered = what in OF_JUDGMENTS and not all_topics
@@ -379,29 +384,23 @@ def write_lines(lines: Iterable[str], output: Path | None) -> int:
             count += 1
         sys.stdout.buffer.flush()
         return count
-    part = output.with_name(f".{output.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as stream:
-            for line in lines:
-                stream.write(line.encode("utf-8", "surrogateescape"))
-                count += 1
-        part.replace(output)
-    except OSError as error:
-        raise DataError(f"{output} cannot be written: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
+    with written_whole(output) as part, part.open("wb") as stream:
+        for line in lines:
+            stream.write(line.encode("utf-8", "surrogateescape"))
+            count += 1
     return count
 
 
 def _say_what_there_is(project: Project, quiet: bool) -> None:
+    from sounding.judging.project import told_lost
     from sounding.wording import plural
 
     runs, engine = project.engine.run_names(), project.engine
     topics = [topic.id for topic in project.store.topics()]
-    left = sum(map(engine.left, topics))
+    left = engine.counts().left
     remark(
         f"{plural(project.corpus.count, 'document')}, {plural(len(topics), 'topic')},"
-        f" {plural(len(runs), 'run')}; {plural(left, 'document')} of the runs can be judged",
+        f" {plural(len(runs), 'run')}; {left:,} to judge: the documents that the runs have for each topic",
         quiet=quiet,
     )
     strangers = [topic for topic in engine.topics() if topic not in topics]
@@ -413,11 +412,8 @@ def _say_what_there_is(project: Project, quiet: bool) -> None:
         )
     lost = engine.lost(project.corpus)
     if lost:
-        topic, doc = lost[0]
-        remark(
-            f"not in the corpus: {plural(len(lost), 'document')} of the runs, such as {doc} of topic {topic}",
-            quiet=quiet,
-        )
+        such = told_lost(lost, project.corpus)
+        remark(f"not in the corpus: {plural(len(lost), 'document')} of the runs, such as {such}", quiet=quiet)
 
 
 @contextmanager

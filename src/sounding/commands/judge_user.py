@@ -13,6 +13,7 @@ from sounding.commands.options import output_options, remark, write_tables
 from sounding.errors import DataError
 
 if TYPE_CHECKING:
+    from sounding.judging.project import Project
     from sounding.judging.store import Store, User
 
 LOOPBACK = "127.0.0.1"
@@ -29,7 +30,7 @@ project_argument = click.argument(
 @click.option(
     "--role",
     type=click.Choice(["assessor", "organiser"]),
-    help="Of a new user, or from now on.  [default: assessor]",
+    help="From now on; a new user is an assessor unless this is given, others keep their role.",
 )
 @click.option(
     "--topics", metavar="ID,...", help="Topics to judge, in place of those so far; all: every topic."
@@ -39,11 +40,14 @@ project_argument = click.argument(
 @click.option("--erase", is_flag=True, help="Forget who the user was; the judgments stay, under a pseudonym.")
 @click.option("--yes", is_flag=True, help="Erase without asking.")
 @click.option(
-    "--url", default=f"http://{LOOPBACK}:{PORT}", show_default=True, help="Where the server is, for links."
+    "--url",
+    metavar="URL",
+    help="Where people reach the server, for links.  [default: where it was served last, else"
+    f" http://{LOOPBACK}:{PORT}]",
 )
 @output_options()
 def user(folder: Path, name: str | None, **options: Any) -> None:
-    """List the users of a project, or add or change the one called NAME.
+    """List the users of a project, or add or change the one called NAME, and say what NAME is now.
 
     A new user gets a one-time link to set a password with.
     """
@@ -51,6 +55,7 @@ def user(folder: Path, name: str | None, **options: Any) -> None:
     from sounding.judging.status import user_table
 
     _refuse_contradictions(options)
+    _refuse_no_address(options["url"])
     with open_project(folder) as project:
         if name is None:
             _refuse_changes(options)
@@ -65,7 +70,7 @@ def user(folder: Path, name: str | None, **options: Any) -> None:
             _wanted_topics(store, options["topics"])
             present = store.add_user(name, options["role"] or "assessor")
             options["link"], options["role"] = True, None
-        _change_user(store, present, options)
+        _change_user(project, present, options)
 
 
 def _refuse_changes(options: dict[str, Any]) -> None:
@@ -95,6 +100,17 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
         raise click.UsageError("--disable keeps the user out, and --link lets the user in; give one")
 
 
+def _refuse_no_address(url: str | None) -> None:
+    from sounding.judging.address import is_address
+
+    if url is not None and not is_address(url):
+        better = f"https://{url.rpartition('/')[2] or 'judge.example.org'}" if "://" not in url else ""
+        example = better if is_address(better) else "https://judge.example.org"
+        raise click.UsageError(
+            f"--url {url}: expected an address that begins with http:// or https://, such as {example}"
+        )
+
+
 def _ask_before_erasing(user: User, sure: bool) -> None:
     if sure:
         return
@@ -103,10 +119,8 @@ def _ask_before_erasing(user: User, sure: bool) -> None:
     click.confirm(f"Forget for good who {user.name} is? The judgments stay", abort=True, err=True)
 
 
-def _change_user(store: Store, user: User, options: dict[str, Any]) -> None:
-    from sounding.judging.project import invite
-
-    quiet = options["quiet"]
+def _change_user(project: Project, user: User, options: dict[str, Any]) -> None:
+    quiet, store = options["quiet"], project.store
     if user.erased:
         raise DataError(f"{user.name} is forgotten for good; add whoever it is as a new user")
     if options["erase"]:
@@ -123,9 +137,34 @@ def _change_user(store: Store, user: User, options: dict[str, Any]) -> None:
     if options["link"]:
         if user.password_hash is not None:
             store.set_password(user.id, None)
-        secret = invite(store, user, "invitation" if user.password_hash is None else "reset")
-        click.echo(f"{options['url'].rstrip('/')}/welcome/{secret}")
-        remark(f"for {user.name} alone: opens once, within 14 days, and sets a password", quiet=quiet)
+        _print_link(project, user, options["url"], quiet)
+    remark(_told(store, user.id), quiet=quiet)
+
+
+def _told(store: Store, number: int) -> str:
+    """A user as things stand now, in a line."""
+    from sounding.judging.status import sign_in
+    from sounding.wording import plural
+
+    [user] = [one for one in store.users() if one.id == number]
+    topics = sum(assessor == user.pseudonym for _, assessor in store.assignments())
+    judges = "" if user.role == "organiser" and not topics else f", {plural(topics, 'topic')} to judge"
+    return f"{user.name}: {user.role}{judges}; sign-in: {sign_in(user)}; in the log: {user.pseudonym}"
+
+
+def _print_link(project: Project, user: User, url: str | None, quiet: bool) -> None:
+    from sounding.judging.address import last_address
+    from sounding.judging.project import invite
+
+    last = last_address(project.folder)
+    secret = invite(project.store, user, "invitation" if user.password_hash is None else "reset")
+    click.echo(f"{(url or last or f'http://{LOOPBACK}:{PORT}').rstrip('/')}/welcome/{secret}")
+    remark(f"for {user.name} alone: opens once, within 14 days, and sets a password", quiet=quiet)
+    if url is None and last is None:
+        remark(
+            "the project has not been served yet: if people reach it elsewhere, say where with --url",
+            quiet=quiet,
+        )
 
 
 def _wanted_topics(store: Store, listed: str | None) -> list[str]:

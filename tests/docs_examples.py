@@ -16,10 +16,13 @@ from sounding.cli import cli
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-def run_page(page: Path, given: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+def run_page(
+    page: Path, given: Mapping[str, Any] = MappingProxyType({}), *, whole: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Run every block in the folder that one is in; what a block shows must come out. Gives Python's names.
 
-    `given` are names that a page speaks of as the reader's own.
+    `given` are names that a page speaks of as the reader's own. Of commands that begin like one of `whole`,
+    all that comes out must be shown.
     """
     names: dict[str, Any] = dict(given)
     blocks = BLOCK.findall(page.read_text("utf-8"))
@@ -28,7 +31,7 @@ def run_page(page: Path, given: Mapping[str, Any] = MappingProxyType({})) -> dic
         if language == "python":
             exec(compile(text, page.name, "exec"), names)
         else:
-            _run_console(text, page.name)
+            _run_console(text, page.name, whole)
     return names
 
 
@@ -48,7 +51,7 @@ def run_commands(page: Path) -> int:
     return len(lines)
 
 
-def _run_console(text: str, page: str) -> None:
+def _run_console(text: str, page: str, whole: tuple[str, ...]) -> None:
     """Commands stand behind a dollar sign; lines below one are lines of its output, perhaps not all of them."""
     printed: list[str] = []
     for line in text.splitlines():
@@ -56,6 +59,10 @@ def _run_console(text: str, page: str) -> None:
             done = CliRunner().invoke(cli, shlex.split(line)[2:], catch_exceptions=False)
             assert done.exit_code == 0, f"{page}: {line}: {done.output}"
             printed = done.stdout.splitlines()
+            if line.removeprefix("$ sounding ").startswith(whole):
+                assert "\n".join([line, *printed]) in text, (
+                    f"{page}: {line}: not all is shown:\n{done.stdout}"
+                )
         elif line.strip():
             assert not line.startswith("$"), f"{page}: only commands of this package: {line}"
             assert line in printed, f"{page}: not printed: {line!r}; printed:\n" + "\n".join(printed)

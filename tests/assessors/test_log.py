@@ -99,6 +99,10 @@ def test_a_log_that_judging_wrote_gives_the_grades_that_it_exports(tmp_path: Pat
             engine.judge(who, "7", doc, grade, key=str(number))
         engine.withdraw("ann", "7", "d03", key="back")
         engine.skip("bob", "7", engine.next("bob", "7")[0].doc, key="later")
+        engine.skip("ann", "7", engine.next("ann", "7")[0].doc, key="not now")
+        engine.withdraw("ann", "7", key="now after all")
+        engine.judge("ann", "7", "d01", None, key="another mind")
+        engine.withdraw("ann", "7", "d01", key="and back")
         engine.adjudicate("chair", "7", "d01", 0, key="settled")
         log = written(tmp_path, *log_lines(store))
         (tmp_path / "assessors.qrels").write_text("".join(assessor_lines(store)))
@@ -110,4 +114,4 @@ def test_a_log_that_judging_wrote_gives_the_grades_that_it_exports(tmp_path: Pat
         )
     (counts,) = panel.logs
     assert (counts.standing, counts.cannot, counts.changed) == (4, 1, 1)
-    assert (counts.withdrawn, counts.skipped, counts.adjudicated) == (1, 1, 1)
+    assert (counts.withdrawn, counts.skipped, counts.adjudicated) == (2, 1, 1)

@@ -20,7 +20,7 @@ def shown(page: Any) -> str:
     """The document on the page, once there is one."""
     until(
         page,
-        "!['…', ''].includes(document.querySelector('#doc bdi').textContent) && !document.querySelector('#text').textContent.startsWith('Loading')",
+        "!['…', ''].includes(document.querySelector('#doc bdi')?.textContent ?? '') && !document.querySelector('#text').textContent.startsWith('Loading')",
     )
     return str(page.text_content("#doc bdi"))
 

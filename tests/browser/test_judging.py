@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.browser.conftest import PHONE, Site, Visit, until
-from tests.browser.judging_page import judgments, press, shown
+from tests.browser.judging_page import OFFLINE, judgments, press, shown
 
 
 def test_keys_judge_and_bring_the_next_document(site: Site, visit: Visit) -> None:
@@ -279,3 +279,102 @@ def test_the_log_holds_what_was_pressed_in_its_order(site: Site, visit: Visit) -
     keys = [event.key for event in site.project.store.events() if event.kind == "judge"]
     assert len(set(keys)) == 6
     assert all(len(json.dumps(key)) == 34 for key in keys)
+
+
+def test_undo_after_a_change_of_mind_brings_the_earlier_grade_back(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    first = shown(page)
+    press(page, "1")
+    judgments(site, 1)
+    page.goto(f"{site.url}/judge?topic=MB001&doc={first}")
+    until(page, "document.querySelector('[data-grade=\"1.0\"]').getAttribute('aria-pressed') === 'true'")
+    page.keyboard.press("2")
+    judgments(site, 2)
+    page.keyboard.press("u")
+    page.wait_for_selector("text=has its earlier grade again: 1 relevant.")
+    until(page, "document.querySelector('[data-grade=\"1.0\"]').getAttribute('aria-pressed') === 'true'")
+    assert page.text_content("#count") == "1"
+    assert [(one.doc, one.grade) for one in site.project.store.standing()] == [(first, 1)]
+
+
+def audited(site: Site) -> None:
+    for number, doc in enumerate(("d10", "d11", "d12", "d13")):
+        site.project.engine.judge(
+            "assessor-1", "MB001", doc, number % 3, key=f"key-{doc}", comment="a remark of ann"
+        )
+    site.project.engine.judge("assessor-1", "303", "d02", 2, key="key-d02-303")
+
+
+def test_an_audit_is_judging_with_the_same_keys_and_without_the_grades(site: Site, visit: Visit) -> None:
+    audited(site)
+    page = visit("olga", "/organise/audit")
+    page.select_option("[name=assessor]", "assessor-1")
+    page.fill("[name=size]", "10")
+    page.click("text=Draw")
+    page.click("text=Grade them")
+    only = shown(page)  # topic by topic: 303 has one
+    assert only == "d02"
+    page.keyboard.press("2")
+    page.wait_for_selector("text=The sample of this topic is graded.")
+    page.click("text=Go on with the sample")
+    page.wait_for_selector("text=4 of 4 left in this topic, 4 of 5 in all")
+    first = shown(page)
+    assert page.evaluate("[...document.querySelectorAll('[aria-pressed=true]')].length") == 0
+    assert "remark of ann" not in page.content()
+    page.keyboard.press("c")
+    page.keyboard.type("1 2 0: not so")
+    page.keyboard.press("Escape")
+    second = press(page, "1")
+    third = press(page, "x")
+    assert press(page, "u") == second
+    fourth = press(page, "s")  # put off: it comes again at the end
+    assert len({first, second, third, fourth}) == (3 if fourth == third else 4)
+    assert press(page, "u") == second
+    press(page, "s")
+    press(page, "0")
+    last = press(page, "0")
+    assert last == second
+    page.keyboard.press("2")
+    page.wait_for_selector("text=The sample of this topic is graded.")
+    page.keyboard.press("u")  # the grade, and not that it was put off before
+    until(page, "(doc) => document.querySelector('#doc bdi').textContent === doc", second)
+    until(
+        page, "document.querySelector('#coming').textContent === '1 of 4 left in this topic, 1 of 5 in all'"
+    )
+    page.keyboard.press("2")
+    page.wait_for_selector("text=The sample of this topic is graded.")
+    until(
+        page, "document.querySelector('#coming').textContent === '0 of 4 left in this topic, 0 of 5 in all'"
+    )
+    own = {one.doc: one for one in site.project.store.standing(assessor="assessor-3")}
+    assert {doc: one.grade for doc, one in own.items()} == {
+        doc: 1 if doc == first else 2 if doc in (second, "d02") else 0 for doc in own
+    }
+    assert len(own) == 5
+    assert own[first].comment == "1 2 0: not so"
+    assert all(one.selection.policy == "audit" and one.active is not None for one in own.values())
+    page.click("text=Go on with the sample")
+    page.wait_for_selector("text=5 of 5 graded.")
+    assert "1 2 0: not so" in page.text_content("tbody")
+
+
+def test_a_grade_of_an_audit_survives_a_lost_connection(site: Site, visit: Visit) -> None:
+    audited(site)
+    page = visit("olga", "/organise/audit/judge?assessor=assessor-1&size=10&topic=MB001", expected=OFFLINE)
+    first = shown(page)
+    page.wait_for_timeout(200)
+    page.context.set_offline(True)
+    page.keyboard.press("1")
+    page.wait_for_selector("text=1 judgment is kept in this browser")
+    page.goto("about:blank")
+    page.context.set_offline(False)
+    page.goto(f"{site.url}/organise/people")  # any page sends it
+    until(page, "!Object.keys(localStorage).some((key) => key.startsWith('sounding:unsent:'))")
+    [own] = site.project.store.standing(assessor="assessor-3")
+    assert (own.doc, own.grade, own.selection.policy) == (first, 1, "audit")
+    page.goto(f"{site.url}/organise/audit/judge?assessor=assessor-1&size=10&topic=MB001")
+    shown(page)
+    assert press(page, "u") == first  # what was graded before the page was loaded
+    page.keyboard.press("u")
+    page.wait_for_selector("text=There is nothing to take back.")
+    assert site.project.store.standing(assessor="assessor-3") == []

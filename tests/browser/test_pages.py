@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.browser.conftest import DESK, PHONE, Site, Visit, faults, until
+from tests.browser.judging_page import judgments, press, shown
 from tests.judging.web import PASSWORD, RUNS
 
-from sounding.judging.settings import Order
+from sounding.judging.audit import audit_sample, record_audit
+from sounding.judging.settings import Order, parse_scale
+from sounding.report.mtc_tables import SPREAD
 
 NAMELESS = """() => [...document.querySelectorAll('button, input:not([type=hidden]), select, textarea, a[href], summary')]
   .filter((one) => one.offsetParent !== null)
@@ -51,6 +56,28 @@ def test_a_topic_is_written_searched_and_judged(site: Site, visit: Visit) -> Non
     assert [
         event.selection.policy for event in store.events() if event.kind == "judge" and event.selection
     ] == ["free"]
+
+
+def test_more_results_are_a_key_away_and_the_way_back_leads_to_them(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/develop")
+    page.fill("[name=title]", "reports")
+    page.click("text=Begin a topic")
+    page.fill("[type=search]", "report tide")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=1 to 50 of 57 documents")
+    page.click("text=The next 7")
+    page.wait_for_selector("text=51 to 57 of 57 documents")
+    assert page.locator(".found li").count() == 7
+    page.click(".found li:last-child a")
+    until(page, "document.querySelector('#text').textContent.length > 50")
+    page.click("text=back")
+    page.wait_for_selector("text=51 to 57 of 57 documents")
+    page.click("text=The 50 before")
+    page.wait_for_selector("text=1 to 50 of 57 documents")
+    shown = [
+        (one.first_hit, one.results, one.total) for one in site.project.store.searches() if one.doc is None
+    ]
+    assert shown == [(1, 50, 57), (51, 7, 57), (51, 7, 57), (1, 50, 57)]
 
 
 def test_a_text_survives_an_ended_sign_in(site: Site, visit: Visit) -> None:
@@ -126,6 +153,80 @@ def test_the_live_page_follows_the_judging(site: Site, visit: Visit) -> None:
     assert page.locator("#chances td.sure").count() == 6
 
 
+def test_figures_are_neither_rounded_to_certainty_nor_cut_off(site: Site, visit: Visit) -> None:
+    page = visit("olga", "/account", expected=("ERR_",))
+    state = page.evaluate("fetch('/api/live').then((answer) => answer.json())")
+    first, second, third = state["runs"]
+    for run, above, covered in ((first, 0.4701, 1), (second, 1, 0.9996), (third, None, 0)):
+        run |= {"above_next": above, "coverage": [covered for _ in run["coverage"]]}
+    state |= {"chances": [[None, 0.499, 0.95], [0.499, None, 1], [0.95, 1, None]], "ranking": 0.99996}
+    told = f"data: {json.dumps(state)}\n\n"
+    page.route("**/api/live/stream", lambda route: route.fulfill(content_type="text/event-stream", body=told))
+    page.goto(f"{site.url}/organise")
+    until(page, "document.querySelectorAll('#runs tbody tr').length === 3")
+    assert page.locator("#chances tbody tr:nth-child(1) td").all_text_contents() == ["", "49.9", "95.0"]
+    assert page.locator("#chances tbody tr:nth-child(2) td").all_text_contents() == ["49.9", "", ">99.9"]
+    assert page.locator("#chances .settled").count() == 4
+    assert page.locator("#runs td:last-child").all_text_contents() == ["47.0%", ">99.9%", "–"]
+    assert page.locator("#coverage td:nth-child(2)").all_text_contents() == ["100%", ">99.9%", "0%"]
+    assert page.text_content("#ranking") == ">99.9%"
+    assert SPREAD in page.text_content("section:has(#runs)")  # the words of `sounding plan`
+    why = "Below 50%: by expected value the run is ahead"
+    assert why in page.text_content("#framed")
+    assert why in page.text_content("#below")
+    state["chances"], first["above_next"] = [[None, 0.5, 0.9], [0.5, None, 1], [0.9, 1, None]], 0.5
+    told = f"data: {json.dumps(state)}\n\n"
+    page.reload()
+    until(page, "document.querySelectorAll('#runs tbody tr').length === 3")
+    assert "Below" not in page.text_content("#framed") + page.text_content("#below")
+
+
+def test_the_fold_of_tests_has_the_better_run_first_and_no_row_is_cut(site: Site, visit: Visit) -> None:
+    page = visit("olga", "/account", expected=("ERR_",))
+    state = page.evaluate("fetch('/api/live').then((answer) => answer.json())")
+    first, second, third = (run["name"] for run in state["runs"])
+    held = [
+        [second, first, "worse", "0.9"], [second, third, "not distinguished", "0.6"], [first, third, "better", "0.8"],
+    ]  # fmt: skip
+    matrix = {"reason": "Nothing can be tested yet."}
+    state["prospects"] = {"sequence": 1, "judged": 0, "matrix": matrix, "held": held, "forecast": None}
+    state |= {"fittable": 5, "judged": 5}
+    told = f"data: {json.dumps(state)}\n\n"
+    page.route("**/api/live/stream", lambda route: route.fulfill(content_type="text/event-stream", body=told))
+    page.goto(f"{site.url}/organise")
+    until(page, "!document.querySelector('#tested').hidden")
+    page.click("#tested summary")
+    rows = page.locator("#tested tbody tr").evaluate_all(
+        "(all) => all.map((row) => [...row.cells].map((cell) => cell.textContent))"
+    )
+    assert rows == [
+        [first, second, "better", "0.9"], [first, third, "better", "0.8"],
+        [second, third, "not distinguished", "0.6"],
+    ]  # fmt: skip
+    assert "by a paired t test at 5%" in page.text_content("#tested")
+    assert "once the first 20 documents of every run are judged" in page.text_content("#tested")
+    height = "(one) => [one.style.maxHeight || getComputedStyle(one).maxHeight, one.scrollHeight <= one.clientHeight]"
+    assert page.locator("#tested .wide").evaluate(height) == ["none", True]
+    assert page.text_content("#forecast") == "After 8 judgments it can be said what it would take."
+    state["fittable"] = 8
+    told = f"data: {json.dumps(state)}\n\n"
+    page.reload()
+    until(page, "document.querySelector('#forecast').textContent.startsWith('What it would take is being')")
+
+
+def test_a_grade_without_a_digit_of_its_own_is_shown_with_its_key(site: Site, visit: Visit) -> None:
+    engine = site.project.engine
+    scale = (*engine.settings.scale, *parse_scale("0,1,2,10=by all means")[3:])
+    engine.change_settings(replace(engine.settings, scale=scale))
+    page = visit("ann", "/judge?topic=MB001")
+    first = shown(page)
+    words = [" ".join(text.split()) for text in page.locator(".grade").all_text_contents()]
+    assert words == ["0 not relevant", "1 relevant", "2 highly relevant", "10 by all means key 3"]
+    press(page, "3")
+    assert page.text_content("#status").startswith("10 by all means: ")
+    assert judgments(site, 1) == [(first, 10)]
+
+
 def test_the_live_page_tells_what_is_left_and_what_is_known_of_a_late_run(
     site: Site, visit: Visit, tmp_path: Path
 ) -> None:
@@ -140,7 +241,7 @@ def test_the_live_page_tells_what_is_left_and_what_is_known_of_a_late_run(
     page = visit("olga", "/organise")
     until(page, "document.querySelectorAll('#coverage tbody tr').length === 4")
     late = page.text_content("#late")
-    assert "late came after 12 judgments. Of its first 10 documents" in late
+    assert "late came after 12 judged documents. Of its first 10 documents" in late
     graded = {one.doc for one in site.project.store.standing(topic="MB001")}
     assert (
         f"and {20 - len(graded & {f'd{n}' for n in range(10, 30)})} of all that it retrieved are not" in late
@@ -225,8 +326,11 @@ def test_assessors_who_differ_are_settled(site: Site, visit: Visit) -> None:
         engine.judge("assessor-2", "MB001", doc, second, key=f"two-{doc}-long")
     page = visit("olga", "/organise/differences")
     assert page.locator("tbody >> nth=1").locator("tr").count() == 2
-    assert "33%" in page.text_content("tbody >> nth=0")
-    page.click("[aria-label='Settle as 2: highly relevant'] >> nth=0")
+    assert "33.3%" in page.text_content("tbody >> nth=0")
+    row = page.locator("tbody >> nth=1").locator("tr").first
+    assert row.locator("td").nth(2).text_content() == "ann: 0 not relevant, bob: 2 highly relevant"
+    assert row.locator("button").all_text_contents() == ["0 not relevant", "1 relevant", "2 highly relevant"]
+    page.click("[aria-label='Settle as 2 highly relevant'] >> nth=0")
     page.wait_for_selector("button.chosen")
     [event] = [event for event in site.project.store.events() if event.kind == "adjudicate"]
     assert (event.doc, event.grade, event.assessor) == ("d05", 2, "assessor-3")
@@ -239,16 +343,21 @@ PAGES = {
         "/judge?topic=303&doc=d02",
         "/history?topic=MB001",
         "/develop",
-        "/develop/topic?id=N001&query=noise",
+        "/develop/topic?id=N001&query=report+noise",
+        "/develop/topic?id=N001&query=report+noise&first=51",
         "/account",
         "/nowhere",
+        "/organise",
     ),
     "olga": (
         "/organise",
         "/organise/topics",
         "/organise/people",
         "/organise/differences",
+        "/organise/audit",
         "/organise/audit?assessor=assessor-1&size=3",
+        "/organise/audit/judge?assessor=assessor-1&size=3",
+        "/welcome/void",
         "/organise/project",
     ),
 }
@@ -269,7 +378,11 @@ def test_everything_can_be_used_by_everybody_and_fits(
     site: Site, visit: Visit, axe: str, name: str, size: dict[str, int], scheme: str
 ) -> None:
     judged_by_two(site)
-    page = visit(name, "/account", size, expected=("404",), scheme=scheme)
+    project, olga = site.project, site.project.store.user_by_name("olga")
+    assert olga is not None
+    [one] = audit_sample(project.store.standing(assessor="assessor-1"), 1, project.settings.seed)
+    record_audit(project.store, olga.pseudonym, one, 1, chance=0.75, key="audited", comment="well")
+    page = visit(name, "/account", size, expected=("404", "403"), scheme=scheme)
     for path in PAGES[name]:
         page.goto(site.url + path)
         page.wait_for_timeout(400)

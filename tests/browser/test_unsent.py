@@ -53,6 +53,47 @@ def test_undo_without_a_connection_is_sent_after_the_grade(site: Site, visit: Vi
     assert shown(page) != first
 
 
+def test_what_is_unsent_stays_in_order_when_the_clock_of_the_browser_goes_back(
+    site: Site, visit: Visit
+) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
+    first = shown(page)
+    page.wait_for_timeout(200)
+    page.context.set_offline(True)
+    press(page, "1")
+    page.wait_for_selector("#notice:not([hidden])")
+    page.evaluate("Date.now = () => 1000")
+    press(page, "u")
+    press(page, "2")
+    assert unsent(page) == 3
+    page.context.set_offline(False)
+    assert judgments(site, 2) == [(first, 1), (first, 2)]
+    until(page, "Object.keys(localStorage).every((key) => !key.startsWith('sounding:unsent:'))")
+    kinds = [event.kind for event in site.project.store.events() if event.doc == first]
+    assert kinds == ["judge", "withdraw", "judge"]
+
+
+def test_what_an_earlier_release_kept_goes_first(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
+    first = shown(page)
+    page.wait_for_timeout(200)
+    page.context.set_offline(True)
+    press(page, "1")
+    page.wait_for_selector("#notice:not([hidden])")
+    page.evaluate("""() => {
+      const [place] = Object.keys(localStorage).filter((key) => key.startsWith('sounding:unsent:'));
+      const text = localStorage.getItem(place);
+      localStorage.removeItem(place);
+      localStorage.setItem(place.replace(/:[0-9]+:([0-9a-f]+)$/, ':001763000000000:000007:$1'), text);
+    }""")
+    press(page, "u")
+    assert unsent(page) == 2
+    page.context.set_offline(False)
+    assert judgments(site, 1) == [(first, 1)]
+    until(page, "Object.keys(localStorage).every((key) => !key.startsWith('sounding:unsent:'))")
+    assert site.project.store.standing() == []
+
+
 def test_undo_of_a_grade_that_never_left_the_browser_forgets_it(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
     first = shown(page)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sqlite3
 import stat
 from pathlib import Path
@@ -86,6 +87,11 @@ def test_init_says_what_there_is_and_what_is_missing(
         (["--runs", "nowhere.run"], "nowhere.run"),
         (["--measure", "nope"], "nope"),
         (["--database", "postgresql:///x?host=/nowhere"], "the database cannot be reached"),
+        (
+            ["--database", "mysql://me:secret@host/x"],
+            "database mysql://me@host/x: expected an address such as postgresql://",
+        ),
+        (["--database", "other.sqlite"], "database other.sqlite: expected an address such as postgresql://"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_nothing_is_left(
@@ -143,6 +149,58 @@ def test_users_are_added_listed_changed_and_forgotten(
     assert "--erase is for one user; give a NAME" in capsys.readouterr().err
     call("judge", "user", project, "--format", "csv")
     assert "carl" not in capsys.readouterr().out
+
+
+def test_every_change_of_a_user_is_told_and_no_other_is_made(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told(*options: str) -> str:
+        call("judge", "user", project, "ann", *options)
+        return capsys.readouterr().err.splitlines()[-1]
+
+    assert told() == "ann: assessor, 0 topics to judge; sign-in: invited; in the log: assessor-1"
+    assert told("--role", "organiser") == "ann: organiser; sign-in: invited; in the log: assessor-1"
+    assert told() == "ann: organiser; sign-in: invited; in the log: assessor-1"  # nobody is demoted by asking
+    call("judge", "user", project, "olga", "--role", "organiser", "--quiet")
+    assert "ann: assessor, 2 topics to judge" in told("--role", "assessor", "--topics", "all")
+    assert told("--disable").endswith("sign-in: disabled; in the log: assessor-1")
+    assert told("--enable").endswith("sign-in: invited; in the log: assessor-1")
+    call("judge", "user", project, "ann", "--quiet")
+    assert capsys.readouterr().err == ""
+    call("judge", "user", project, " ", expect=1)
+    assert "the name of a user is empty; give at least one character" in capsys.readouterr().err
+
+
+def test_runs_that_name_files_with_their_suffix_are_told_what_the_ids_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "h"
+    folder.mkdir()
+    (folder / "a.txt").write_text("Seals\n\ntext")
+    (folder / "d.html").write_text("<!DOCTYPE html><html><body>whales</body></html>")
+    (tmp_path / "x.run").write_text("1 Q0 d.html 1 2 x\n1 Q0 a 2 1 x\n")
+    call("judge", "init", tmp_path / "p", "--corpus", folder, "--runs", tmp_path / "x.run")
+    said = capsys.readouterr().err
+    assert said.startswith("2 documents, ")
+    hint = "such as d.html of topic 1; it has d, since the id of a file is its name without the suffix\n"
+    assert f"not in the corpus: 1 document of the runs, {hint}" in said
+    (tmp_path / "y.run").write_text("1 Q0 a.txt 1 2 y\n1 Q0 b.txt 2 1 y\n")
+    call("judge", "import", tmp_path / "p", "--runs", tmp_path / "y.run")
+    said = capsys.readouterr().err
+    assert "2 documents not in the corpus, such as a.txt of topic 1; it has a, since" in said
+
+
+def test_a_chosen_topic_that_no_run_has_is_named(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "more.tsv").write_text("N001\tseals\n")
+    call("judge", "import", project, "--topics", tmp_path / "more.tsv", "--quiet")
+    note = "No run has topic N001: there is nothing to judge until one is added that does."
+    for words in (["status", project], ["topics", project]):
+        call("judge", *words)
+        assert note in capsys.readouterr().out
+    call("judge", "topics", project, "--drop", "N001")
+    assert "No run has" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -267,6 +325,17 @@ def test_erasing_asks_at_a_terminal(
     capsys.readouterr()
     call("judge", "user", project, "--format", "csv")
     assert f"\n{left},assessor," in capsys.readouterr().out
+
+
+def test_an_export_goes_into_a_pipe_and_does_not_take_its_place(project: Path, tmp_path: Path) -> None:
+    judge_some(project)
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    call("judge", "export", project, "qrels", "-o", tmp_path / "pipe", "--quiet")
+    assert len(os.read(reader, 10_000).splitlines()) == 6
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["files", "pipe", "project"]
 
 
 def test_exports_go_to_a_file_or_to_standard_output(
@@ -429,6 +498,45 @@ def test_import_names_topics_and_documents_that_the_project_does_not_have(
     qrels.write_text("999 0 d01 1\n")
     call("judge", "import", project, "--qrels", qrels, expect=1)
     assert "none of the project's topics; it has '999', the project '301'" in capsys.readouterr().err
+
+
+def test_what_comes_in_with_an_id_that_is_no_good_is_one_line_with_its_place(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open_project(project) as opened:
+        before = opened.store.last_sequence()
+    for option, content in (
+        ("--runs", b"301 Q0 d01 1 9 r\n301 Q0 caf\xe9 2 8 r\n"),
+        ("--qrels", b"301 0 d01 1\n301 0 caf\xe9 1\n"),
+    ):
+        (tmp_path / "bad.txt").write_bytes(content)
+        call("judge", "import", project, option, tmp_path / "bad.txt", expect=1)
+        said = capsys.readouterr().err
+        assert r"bad.txt:2: doc id 'caf\xe9' is not UTF-8; save the file as UTF-8" in said
+        assert len(said.splitlines()) == 1
+    with open_project(project) as opened:
+        assert opened.store.last_sequence() == before
+
+
+def test_it_is_said_whose_judgments_a_file_has(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    qrels = tmp_path / "old.qrels"
+    for grade, expect in ((1, 0), (0, 1)):
+        qrels.write_text(f"301 0 d01 {grade}\n")
+        call("judge", "import", project, "--qrels", qrels, expect=expect)
+    said = capsys.readouterr().err
+    assert "old.qrels:1: document 'd01' has the grade 0, and had 1 when a file of this name was read" in said
+    assert "--assessor NAME (old.qrels: those of that file, changed)" in said
+    call("judge", "import", project, "--qrels", qrels, "--assessor", "berta")
+    call("judge", "import", project, "--qrels", qrels, "--qrels", qrels, "--assessor", "berta", expect=2)
+    capsys.readouterr()
+    call("judge", "export", project, "assessors")
+    assert capsys.readouterr().out == "301 import-old.qrels d01 1\n301 import-berta d01 0\n"
+    call("judge", "import", project, "--qrels", qrels, "--assessor", "old.qrels")
+    capsys.readouterr()
+    call("judge", "export", project, "assessors")
+    assert capsys.readouterr().out == "301 import-old.qrels d01 0\n301 import-berta d01 0\n"
 
 
 def test_verify_names_every_difference_and_fails(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

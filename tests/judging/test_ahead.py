@@ -83,6 +83,49 @@ def test_a_batch_runs_out_and_the_next_one_begins(store: Store) -> None:
     assert (engine.ahead("ann", TOPIC).batch_left, engine.ahead("ann", TOPIC).left) == (1, None)
 
 
+def test_a_batch_is_told_to_each_assessor_by_what_is_left_of_it_for_them(store: Store) -> None:
+    engine = begin(store, order=Order(policy="depth", batch=5), overlap=2)
+
+    def batch(who: str) -> tuple[int, int]:
+        ahead = engine.ahead(who, TOPIC)
+        return ahead.batch_left, ahead.batch_size
+
+    for _ in range(3):
+        judge_next(engine, "ann")
+    assert (batch("ann"), batch("bob")) == ((2, 5), (5, 5))
+    for left in (4, 3, 2, 1):
+        judge_next(engine, "bob")
+        assert batch("bob") == (left, 5)
+    assert batch("ann") == (2, 5)  # his fourth was new, and is to come to her
+    assert batch("cem") == (2, 5)  # three of the five have been judged by two
+    judge_next(engine, "bob")
+    assert batch("bob")[0] == batch("bob")[1]  # the next batch
+    assert batch("ann") == (2, 5)
+
+
+def test_a_judgment_that_is_taken_back_opens_its_batch_again(store: Store) -> None:
+    engine = begin(store, order=Order(policy="mtc", batch=3))
+
+    def batch() -> tuple[int, int]:
+        ahead = engine.ahead("ann", TOPIC)
+        return ahead.batch_left, ahead.batch_size
+
+    for _ in range(3):
+        judge_next(engine, "ann")
+    assert batch() == (3, 3)
+    found = []
+    for number in range(3):
+        engine.withdraw("ann", TOPIC, key=f"undo-{number}")
+        found.append(batch())
+    assert found == [(1, 3), (2, 3), (3, 3)]
+    for wanted in ((2, 3), (1, 3), (3, 3)):
+        judge_next(engine, "ann")
+        assert batch() == wanted
+    engine.judge("ann", TOPIC, "d00", 1, key="by a search")  # of a later batch, or of none so far
+    engine.withdraw("ann", TOPIC, key="undo")
+    assert batch() == (3, 3)
+
+
 def test_a_replay_tells_the_same(store: Store) -> None:
     engine = begin(store, order=Order(policy="mtc", batch=3))
     for _ in range(4):

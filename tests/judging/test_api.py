@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from contextlib import closing
+from html import unescape
 from itertools import count
 from typing import Any
 
@@ -78,6 +79,18 @@ def test_judging_records_the_grade_with_its_design_and_brings_the_next_document(
     assert event.selection is not None
     assert event.selection.policy == "mtc"
     assert event.selection.weight is not None
+
+
+def test_a_grade_after_days_away_is_recorded_and_a_day_is_noted(ann: Browser, project: Project) -> None:
+    first, second = docs(ann.get("/api/next?topic=MB001"))
+    for path, given in (
+        ("judge", grading(first, 1)),
+        ("skip", {"topic": "MB001", "doc": second, "key": key()}),
+    ):
+        answer = ann.send(f"/api/{path}", {**given, "active": 86400.5, "away": 3e9})
+        assert answer.status_code == 200
+    *_, judged, skipped = project.store.events()
+    assert (judged.active, judged.away, skipped.active, skipped.away) == (86400, 86400, 86400, 86400)
 
 
 def test_the_same_submission_twice_is_one_judgment(project: Project) -> None:
@@ -168,12 +181,29 @@ def test_a_judgment_that_is_taken_back_keeps_its_comment(ann: Browser) -> None:
     ]
 
 
-def test_a_search_that_finds_more_than_it_shows_says_so(ann: Browser) -> None:
+def test_a_search_says_how_many_there_are_and_leads_to_the_others(ann: Browser, project: Project) -> None:
     ann.post("/develop", title="reports")
-    many = ann.get("/develop/topic?id=N001&query=report").text
-    assert "The first 50 of more" in many  # of 60 documents
-    assert many.count("<li>") == 50
-    assert "The first" not in ann.get("/develop/topic?id=N001&query=hostile").text
+    path = "/develop/topic?id=N001&query=report+tide"
+    many = ann.get(path).text
+    total = project.corpus.search("report tide").total
+    assert total > 52
+    assert re.search(rf"1 to 50 of {total} documents; \d+ have all the words, and come first\.", many)
+    more = unescape(re.findall(r'href="([^"#]*)[^"]*" rel="(next|prev)"', many)[0][0])
+    rest = ann.get(more).text
+    assert f"51 to {total} of {total} documents" in rest
+    assert '<ol class="found" start="51">' in rest
+    links = [re.findall(r"doc=(\w+)&amp;query=", text) for text in (many, rest)]
+    assert (len(links[0]), len(links[1]), len({*links[0], *links[1]})) == (50, total - 50, total)
+    assert [rel for _, rel in re.findall(r'href="([^"#]*)[^"]*" rel="(next|prev)"', rest)] == ["prev"]
+    shown = [(one.query, one.results, one.first_hit, one.total) for one in project.store.searches()]
+    assert shown == [("report tide", 50, 1, total), ("report tide", total - 50, 51, total)]
+    assert f"There are only {total} documents" in ann.get(f"{path}&first=999").text
+    assert ann.get(f"{path}&first=0").status_code == 422
+    alone = ann.get("/develop/topic?id=N001&query=hostile").text
+    assert "1 document." in alone
+    assert "More results" not in alone
+    back = ann.get(f"/judge?topic=N001&doc={links[1][0]}&query=report+tide&first=51").text
+    assert "/develop/topic?id=N001&amp;query=report%20tide&amp;first=51" in back
 
 
 def test_words_of_the_description_are_marked_as_those_of_the_title(ann: Browser) -> None:
@@ -317,7 +347,7 @@ def test_what_the_database_refuses_is_never_called_recorded(
         elsewhere(project, statement.format(said=said))
     answer = ann.send("/api/judge", given)
     assert answer.status_code == 503
-    assert answer.json()["detail"] == "the server cannot store or read anything now; send it again later"
+    assert answer.json()["detail"] == "the server cannot store or read anything now; try again later"
     elsewhere(
         project, "DROP TRIGGER failing" + " ON event" * (project.store._database.dialect == "postgresql")
     )
@@ -326,19 +356,24 @@ def test_what_the_database_refuses_is_never_called_recorded(
 
 
 def test_searching_is_logged_with_what_is_opened(ann: Browser, project: Project) -> None:
-    found = ann.get("/api/search", params={"topic": "MB001", "query": "whales noise"}).json()
+    reply = ann.get("/api/search", params={"topic": "MB001", "query": "whales noise"}).json()
+    found = reply["found"]
     assert found
+    assert (reply["first"], len(found), reply["total"]) == (1, 50, 58)  # all but d02 and d03
     ann.get("/api/document", params={"topic": "MB001", "doc": found[0]["doc"], "query": "whales noise"})
-    logged = [(one.assessor, one.topic, one.query, one.doc, one.results) for one in project.store.searches()]
+    logged = [
+        (one.assessor, one.topic, one.query, one.doc, one.results, one.first_hit, one.total)
+        for one in project.store.searches()
+    ]
     assert logged == [
-        ("assessor-1", "MB001", "whales noise", None, len(found)),
-        ("assessor-1", "MB001", "whales noise", found[0]["doc"], None),
+        ("assessor-1", "MB001", "whales noise", None, 50, 1, 58),
+        ("assessor-1", "MB001", "whales noise", found[0]["doc"], None, None, None),
     ]
 
 
 @pytest.mark.parametrize(("query", "doc"), [("الضجيج", "d02"), ("騒音", "d03"), ("鯨", "d03")])
 def test_searching_finds_right_to_left_and_chinese_text(ann: Browser, query: str, doc: str) -> None:
-    found = ann.get("/api/search", params={"topic": "303", "query": query}).json()
+    found = ann.get("/api/search", params={"topic": "303", "query": query}).json()["found"]
     assert [one["doc"] for one in found] == [doc]
 
 

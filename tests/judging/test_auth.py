@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 import socket
+import threading
 import time
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 import uvicorn
+from argon2 import PasswordHasher, extract_parameters
+from argon2.exceptions import VerifyMismatchError
 from tests.judging.web import PASSWORD, TOPICS, Browser, add_person, signed_in
 
 from sounding.errors import DataError
+from sounding.judging import auth
 from sounding.judging.app import is_loopback, serve
-from sounding.judging.auth import LEAST_PASSWORD, hash_password, is_password
+from sounding.judging.auth import LEAST_PASSWORD, RefusedError, hash_password, is_password
 from sounding.judging.limits import RateLimit
 from sounding.judging.project import Project, digest_of, invite
 from sounding.judging.sign_in_pages import browser_of
@@ -190,6 +196,20 @@ def test_a_link_is_worth_nothing_when_old_replaced_or_of_a_closed_account(projec
 def test_links_cannot_be_tried_at_will(project: Project) -> None:
     browser = Browser(project)
     assert [browser.get(f"/welcome/{number}").status_code for number in range(31)][-2:] == [404, 429]
+    good = invite(project.store, project.store.add_user("new", "assessor"), "invitation")
+    assert browser.get(f"/welcome/{good}").status_code == 429  # else what is tried would tell good ones
+
+
+def test_many_people_of_one_address_accept_their_invitations(project: Project) -> None:
+    app = Browser(project).app
+    for number in range(20):
+        browser = Browser(project, app)
+        link = f"/welcome/{invite(project.store, project.store.add_user(f'p{number}', 'assessor'), 'invitation')}"
+        assert browser.get(link).status_code == 200
+        assert browser.post(link, password=PASSWORD, again="something else").status_code == 400
+        assert browser.post(link, password=PASSWORD, again=PASSWORD).status_code == 303
+    void = [Browser(project, app).get(f"/welcome/{number}").status_code for number in range(31)]
+    assert void[-2:] == [404, 429]  # the good ones have not made it more
 
 
 def test_a_reset_ends_what_was_signed_in(ann: Browser, project: Project) -> None:
@@ -231,6 +251,101 @@ def test_guessing_is_slowed_down_for_the_guesser_alone(project: Project) -> None
     assert int(answer.headers["retry-after"]) >= 1
     assert Browser(project, guesser.app).sign_in("bob").status_code == 303  # another name from there
     assert Browser(project, guesser.app, address="198.51.100.7").sign_in("ann").status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("most", "attempt", "others"),
+    [
+        pytest.param(200, lambda n: ("ann", f"192.0.2.{n}"), ("bob", "198.51.100.7"), id="for one name"),
+        pytest.param(
+            100, lambda n: (f"name {n}", "192.0.2.1"), ("ann", "198.51.100.7"), id="from one address"
+        ),
+    ],
+)
+def test_guessing_is_slowed_down_also_where_addresses_or_names_change(
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    most: int,
+    attempt: Callable[[int], tuple[str, str]],
+    others: tuple[str, str],
+) -> None:
+    for name in ("ann", "bob"):
+        add_person(project, name)
+    door = Browser(project).app.state.context.door
+    monkeypatch.setattr(auth, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+    monkeypatch.setattr(auth, "_nobodys_hash", lambda: hash_password(PASSWORD[::-1]))
+
+    def tried(name: str, address: str, password: str) -> int:
+        try:
+            door.sign_in(name, password, address, "a browser")
+        except RefusedError as error:
+            return error.status
+        return 200
+
+    codes = [tried(*attempt(number), "wrong password") for number in range(most + 1)]
+    assert codes == [401] * most + [429]
+    assert tried(*attempt(most + 2), PASSWORD) == 429  # whatever the password
+    assert tried(*others, PASSWORD) == 200
+
+
+class Hasher:
+    """Stands in for argon2: tells which hashes a password was compared with, and may be held up."""
+
+    def __init__(self) -> None:
+        self.hashes: list[str] = []
+        self.busy = 0
+        self.go_on = threading.Event()
+        self.go_on.set()
+
+    def verify(self, given: str, _: bytes) -> bool:
+        self.hashes.append(given)
+        self._work()
+        raise VerifyMismatchError
+
+    def hash(self, _: bytes) -> str:
+        self._work()
+        return "a hash"
+
+    def _work(self) -> None:
+        self.busy += 1
+        assert self.go_on.wait(30)
+        self.busy -= 1
+
+
+def test_an_unknown_name_takes_as_long_as_a_wrong_password(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Work is measured by what the hashes cost, and not by a clock."""
+    project.store.add_user("ann", "assessor", hash_password(PASSWORD))
+    project.store.add_user("invited", "assessor")  # has no password yet
+    auth._nobodys_hash()
+    hasher = Hasher()
+    monkeypatch.setattr(auth, "_hasher", hasher)
+    guest = Browser(project)
+    for name in ("ann", "nobody", "invited"):
+        assert guest.sign_in(name, "not the password").status_code == 401
+    first, *others = map(extract_parameters, hasher.hashes)
+    assert first == extract_parameters(PasswordHasher().hash(b"x"))
+    assert others == [first] * 2
+
+
+def test_two_passwords_are_checked_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    hasher = Hasher()
+    monkeypatch.setattr(auth, "_hasher", hasher)
+    hasher.go_on.clear()
+    works = [partial(is_password, "a hash", PASSWORD)] * 4 + [partial(hash_password, PASSWORD)] * 4
+    threads = [threading.Thread(target=work) for work in works[::2] + works[1::2]]
+    for thread in threads:
+        thread.start()
+    end = time.monotonic() + 30
+    while hasher.busy < 2 and time.monotonic() < end:
+        time.sleep(0.01)
+    time.sleep(0.2)  # for those who do not wait for their turn
+    assert hasher.busy == 2
+    hasher.go_on.set()
+    for thread in threads:
+        thread.join()
+    assert len(hasher.hashes) == 4
 
 
 def test_the_api_slows_guessing_down_as_well(project: Project) -> None:
@@ -352,8 +467,6 @@ def test_without_users_the_server_listens_on_this_machine_alone(
 
 
 def test_a_password_must_be_long_enough() -> None:
-    from sounding.judging.auth import RefusedError
-
     with pytest.raises(RefusedError, match=f"{LEAST_PASSWORD} to"):
         hash_password("x" * (LEAST_PASSWORD - 1))
 

@@ -11,15 +11,19 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tests.judging.small import begin, draw_runs
-from tests.judging.web import TOPICS, make_project
+from tests.judging.web import TOPICS, add_person, make_project, signed_in
 
 from sounding.commands.judge import command
 from sounding.data.formats import read_qrels
+from sounding.judging import exports
 from sounding.judging.engine import Engine
 from sounding.judging.events import Selection
+from sounding.judging.export_kinds import EXPORT_KINDS
 from sounding.judging.exports import EXPORTS, left_out
+from sounding.judging.project import Project
 from sounding.judging.settings import Order
 from sounding.judging.store import Store, Submission, open_store
+from sounding.judging.verify import replayed, snapshot
 
 WIDE = draw_runs(1, docs=40, length=25)
 SAMPLE = Order(policy="stratified-sample", parameters={"strata": "2:1,8:0.5"})
@@ -33,6 +37,30 @@ def judge(store: Store, assessor: str, topic: str, doc: str, grade: float | None
     return store.judge(
         Submission(assessor=assessor, topic=topic, doc=doc, grade=grade, key=key)
     ).event.sequence
+
+
+def test_command_pages_interface_and_documentation_offer_the_same_exports(project: Project) -> None:
+    assert list(EXPORTS) == list(exports._WRITERS) == list(EXPORT_KINDS)
+    add_person(project, "olga", "organiser")
+    olga = signed_in(project, "olga")
+    page, asked = olga.get("/organise/project").text, CliRunner().invoke(command, ["export", "--help"]).output
+    documented = (Path(__file__).parents[2] / "docs" / "judge.md").read_text()
+    for name, kind in EXPORT_KINDS.items():
+        assert (
+            f'<a href="/api/export/{name}" download>{name}</a> <span class="faint">{kind.described}' in page
+        )
+        assert f"  {name:10} {kind.described}\n" in asked
+        assert f"\n| `{name}` | " in documented
+        answer = olga.get(f"/api/export/{name}")
+        assert answer.headers["content-type"].partition(";")[0] == kind.content_type
+        assert answer.headers["content-disposition"] == f'attachment; filename="{kind.file_name}"'
+        assert answer.text == "".join(exported(project.store, name))
+    assert [name for name, kind in EXPORT_KINDS.items() if kind.file_name.endswith(".jsonl")] == [
+        "log", "searches", "topics",
+    ]  # fmt: skip
+    compared = snapshot(project.store, replayed(project.store), project.store.last_sequence())
+    wanted = {f"export of {name}" for name in EXPORT_KINDS if name != "searches"}
+    assert {name for name in compared if name.startswith("export of")} == wanted
 
 
 def test_qrels_have_one_line_a_document_that_counts(store: Store, tmp_path: Path) -> None:

@@ -8,9 +8,12 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from tests.judging.databases import Server
 from tests.judging.small import begin, found_by, found_by_replay
 
 from sounding.judging.events import Selection
@@ -18,11 +21,25 @@ from sounding.judging.store import Lease, Offer, Receipt, Store, StoreError, Sub
 
 OFFERS = [Offer(doc=f"d{n}", selection=Selection(policy="depth", step=n + 1)) for n in range(60)]
 PEOPLE = 50
+Wait = Callable[[float], None]
 
 
 def lease(store: Store, assessor: str, count: int = 1, overlap: int = 1, seconds: float = 60) -> list[str]:
     found = store.lease(assessor, "t", OFFERS, overlap=overlap, seconds=seconds, count=count)
     return [one.doc for one in found]
+
+
+@pytest.fixture
+def wait(monkeypatch: pytest.MonkeyPatch) -> Wait:
+    """Lets time pass, and nothing else does."""
+    clock = SimpleNamespace(now=1000.0)
+    for kind in ("Sqlite", "Postgres"):
+        monkeypatch.setattr(f"sounding.judging.database._{kind}Statements.now", lambda _: clock.now)
+
+    def passed(seconds: float) -> None:
+        clock.now += seconds
+
+    return passed
 
 
 def test_the_owner_gets_the_open_documents_first(store: Store) -> None:
@@ -52,10 +69,10 @@ def test_a_judgment_gives_the_lease_back_and_holds_its_place(store: Store) -> No
     assert [one.doc for one in store.leases("a")] == ["d0"]
 
 
-def test_what_expired_is_given_to_one_other_and_a_late_judgment_is_kept(store: Store) -> None:
+def test_what_expired_is_given_to_one_other_and_a_late_judgment_is_kept(store: Store, wait: Wait) -> None:
     lease(store, "a", seconds=0.05)
     assert lease(store, "b") == ["d1"]
-    time.sleep(0.1)
+    wait(0.1)
     assert [lease(store, name)[0] for name in ("c", "d")] == ["d0", "d2"]
     receipt = store.judge(Submission(assessor="a", topic="t", doc="d0", grade=1, key="late"))
     assert receipt.event.sequence == 1
@@ -64,15 +81,34 @@ def test_what_expired_is_given_to_one_other_and_a_late_judgment_is_kept(store: S
     assert [(one.doc, one.assessor) for one in store.leases(topic="t") if one.doc == "d0"] == [("d0", "c")]
 
 
-def test_asking_and_a_sign_of_life_renew_a_lease(store: Store) -> None:
+def test_asking_and_a_sign_of_life_renew_a_lease(store: Store, wait: Wait) -> None:
     lease(store, "a", seconds=0.4)
     assert store.renew("a", 60) == 1
-    time.sleep(0.5)
+    wait(0.5)
     assert lease(store, "b") == ["d1"]
     assert store.renew("nobody", 60) == 0
     lease(store, "c", seconds=0.05)
-    time.sleep(0.1)
+    wait(0.1)
     assert store.renew("c", 60) == 0  # what has expired is gone
+
+
+def test_machines_whose_clocks_differ_agree_on_what_has_expired(
+    postgresql: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgresql.fresh()
+    with open_store(url) as here, open_store(url) as there:
+        assert lease(here, "a", seconds=60) == ["d0"]
+        ahead = time.time() + 3600
+        monkeypatch.setattr(time, "time", lambda: ahead)
+        assert lease(there, "b") == ["d1"]
+        assert [one.assessor for one in there.leases()] == ["a", "b"]
+        monkeypatch.setattr(time, "time", lambda: ahead - 7200)
+        assert lease(there, "c", seconds=0.01) == ["d2"]
+        monkeypatch.undo()
+        time.sleep(0.05)
+        assert lease(here, "d") == ["d2"]
+        assert there.renew("c", 60) == 0
+    postgresql.drop(url)
 
 
 def test_leases_are_released_one_by_one_by_topic_and_at_sign_out(store: Store) -> None:
@@ -142,9 +178,9 @@ def test_processes_at_once_share_no_document(store: Store, place: str) -> None:
     assert len(set(docs)) == len(docs)
 
 
-def test_who_comes_back_too_late_gets_another_document(store: Store) -> None:
+def test_who_comes_back_too_late_gets_another_document(store: Store, wait: Wait) -> None:
     lease(store, "a", seconds=0.05)
-    time.sleep(0.1)
+    wait(0.1)
     assert lease(store, "b") == ["d0"]
     assert lease(store, "a") == ["d1"]
 

@@ -27,7 +27,7 @@ from sounding.judging.background import Prospects, Refits, Task
 from sounding.judging.engine import Engine, coverage_of
 from sounding.judging.events import Event, Kind
 from sounding.judging.exports import EXPORTS
-from sounding.judging.live import LiveFeed, Tally, curve_of
+from sounding.judging.live import LiveFeed, Tally, Work, curve_of
 from sounding.judging.messages import LiveState
 from sounding.judging.project import Project, open_project
 from sounding.judging.prospects import prospects, seconds_a_judgment
@@ -59,32 +59,54 @@ def event(
     time: float = 0,
     who: str = "a",
     active: float | None = 30.0,
+    topic: str = "1",
+    detail: dict[str, Any] | None = None,
 ) -> Event:
     return Event(
-        sequence=number, kind=kind, time=time, topic="1", doc=doc, assessor=who, grade=grade, active=active
-    )
+        sequence=number, kind=kind, time=time, topic=topic, doc=doc, assessor=who, grade=grade, active=active,
+        detail=detail or {},
+    )  # fmt: skip
 
 
 def test_the_tally_counts_what_stands() -> None:
-    tally = Tally(level=1)
+    tally = Tally()
     tally.follow(
         [
             event(1, "judge", "x", 1, time=0), event(2, "judge", "y", 0, time=100), event(3, "judge", "x", 0, time=200),
-            event(4, "judge", "z", None, time=3700), event(5, "judge", "w", 2, time=3800), event(6, "withdraw", "w"),
-            event(7, "judge", "x", 2, time=3900, who="b"), event(8, "skip", "v"),
+            event(4, "judge", "z", None, time=3700), event(5, "judge", "w", 2, time=3800),
+            event(6, "withdraw", "w", active=None), event(7, "judge", "x", 2, time=3900, who="b"), event(8, "skip", "v"),
+            event(9, "judge", "far", 2, time=3950, topic="dropped"),
         ]
     )  # fmt: skip
-    work = tally.work["a"]
-    assert (work.judged, work.relevant, work.cannot, work.changed) == (
-        3,
-        0,
-        1,
-        2,
-    )  # x y z stand; x changed, w taken back
-    assert (work.timed, work.active) == (5, 150)  # five times half a minute
-    assert work.last_hour(4000) == 2  # at 3700 and 3800
-    assert (tally.work["b"].judged, tally.work["b"].relevant) == (1, 1)
-    assert tally.sequence == 8
+    work = tally.work({"1"}, 1, 4000)
+    # x y z stand, of which x was changed and z came in the last hour; w was taken back
+    assert work["a"] == Work(
+        judged=3, relevant=0, cannot=1, changed=1, last_hour=1, elsewhere=1, timed=6, active=210
+    )
+    assert work["b"] == Work(judged=1, relevant=1, last_hour=1, timed=1, active=30)
+    assert work["a"].per_active_hour == pytest.approx(6 / 210 * 3600)
+    assert tally.seconds_a_judgment() == pytest.approx(240 / 7)  # with half a minute on what was skipped
+    assert tally.sequence == 9
+    assert tally.work({"1"}, 3, 4000)["b"].relevant == 0
+    assert tally.work({"1"}, 1, 7501)["b"].last_hour == 0  # more than an hour later
+
+
+def test_the_tally_goes_back_with_an_undo() -> None:
+    tally = Tally()
+    back = {"undoes": 2, "restores": 1}
+    tally.follow(
+        [
+            event(1, "judge", "x", 1, time=100), event(2, "judge", "x", None, time=5000),
+            event(3, "judge", "y", 0, time=5000), event(4, "judge", "y", 0, time=5000),
+        ]
+    )  # fmt: skip
+    assert tally.work({"1"}, 1, 5000)["a"] == Work(
+        judged=2, cannot=1, changed=1, last_hour=2, timed=4, active=120
+    )  # the same grade again is no change
+    tally.follow([event(5, "judge", "x", 1, time=5001, active=None, detail=back)])
+    assert tally.work({"1"}, 1, 5001)["a"] == Work(judged=2, relevant=1, last_hour=1, timed=4, active=120)
+    assert list(tally.opinions({"2"})) == []
+    assert sorted(tally.opinions({"1"})) == [("a", ("1", "x"), 1), ("a", ("1", "y"), 0)]
 
 
 def test_only_judgments_with_a_time_say_how_many_there_are_in_an_hour(project: Project) -> None:
@@ -96,9 +118,10 @@ def test_only_judgments_with_a_time_say_how_many_there_are_in_an_hour(project: P
     assert person["judged"] == len(project.store.standing())
     assert person["per_active_hour"] == 360
     assert seconds_a_judgment(project.store, project.store.last_sequence()) == 10
-    tally = Tally(level=1)
+    tally = Tally()
+    assert tally.seconds_a_judgment() is None
     tally.follow([event(1, "judge", "x", 1, active=None), event(2, "judge", "y", 1, active=60.0)])
-    assert (tally.work["a"].timed, tally.work["a"].active) == (1, 60)
+    assert tally.seconds_a_judgment() == 60
 
 
 def test_a_topic_that_no_run_has_counts_nowhere(project: Project) -> None:
@@ -249,6 +272,21 @@ def test_the_page_says_what_the_engine_says(project: Project) -> None:
     assert LiveState.model_validate(state).topics[2].judged == 12
 
 
+def test_an_interval_ends_where_the_measure_does(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = project.engine.live()
+    vague = replace(known.confidence, deviations=np.ones(3))
+    for measure, most in (("AP", 1.0), ("DCG@3", 1 + 1 / np.log2(3) + 1 / 2)):
+        project.engine.change_settings(replace(project.engine.settings, measure=measure))
+        found = replace(project.engine.live(), confidence=vague)
+        assert found.most == pytest.approx(most)
+        monkeypatch.setattr(project.engine, "live", lambda found=found: found)
+        state = LiveFeed(project).current()
+        assert [run["low"] for run in state["runs"]] == [0, 0, 0]
+        highs = [min(run["value"] + live.NORMAL, most) for run in state["runs"]]
+        assert [run["high"] for run in state["runs"]] == pytest.approx(highs)
+        monkeypatch.undo()
+
+
 def test_the_curve_is_the_same_after_a_restart(project: Project) -> None:
     ann = add_person(project, "ann", topics=("MB001",))
     feed = LiveFeed(project)
@@ -293,6 +331,57 @@ def test_the_curve_of_a_long_log_has_no_more_points_than_asked_for(project: Proj
     ann = add_person(project, "ann", topics=("MB001",))
     judge(project, ann, 30)
     assert 5 <= len(curve_of(project.store, 8)) <= 9
+
+
+def test_the_filled_curve_is_that_of_the_settings_and_topics_of_now(project: Project) -> None:
+    ann = add_person(project, "ann", topics=("MB001", "303"))
+    first = project.engine.live().confidence.of_ranking()
+    assert curve_of(project.store, 40) == [(0, first)]  # of all runs, and not of those there were before
+    for topic in ("MB001", "303"):
+        judge(project, ann, 6, topic)
+    assert curve_of(project.store, 2)[0] == (0, first)
+    project.engine.change_settings(replace(project.settings, level=2, measure="P@10"))
+    project.engine.set_status("303", "dropped")
+    judge(project, ann, 3, seed=1)
+    curve = curve_of(project.store, 40)
+    assert [judged for judged, _ in curve] == list(range(10))  # none of the topic that is not in use
+    assert curve[-1][1] == project.engine.live().confidence.of_ranking()
+    for lease in project.engine.next(ann, "MB001", 2):  # nothing judged, by the same settings
+        project.store.release(ann, "MB001", lease.doc)
+    while project.engine.withdraw(ann, "MB001", key=f"undo-{project.engine.sequence}-long") is not None:
+        pass
+    assert project.engine.live().judged == 0
+    assert project.engine.live().confidence.of_ranking() == curve[0][1]
+
+
+def test_whoever_is_erased_is_no_longer_named(project: Project) -> None:
+    ann, bob = (add_person(project, name, topics=("MB001",)) for name in ("ann", "bob"))
+    project.engine.change_settings(replace(project.settings, overlap=2))
+    for who in (ann, bob):
+        judge(project, who, 4)
+    feed = LiveFeed(project)
+    assert [one["name"] for one in feed.current()["assessors"]] == ["ann", "bob"]
+    assert [(one["first"], one["second"]) for one in feed.current()["agreement"]] == [("ann", "bob")]
+    project.store.erase_user(2)
+    assert [one["name"] for one in feed.current()["assessors"]] == ["ann", bob]
+    assert [(one["first"], one["second"]) for one in feed.current()["agreement"]] == [("ann", bob)]
+
+
+def test_agreement_is_that_of_the_topics_that_count(project: Project) -> None:
+    ann, bob = (add_person(project, name, topics=("MB001", "303")) for name in ("ann", "bob"))
+    add_person(project, "olga", "organiser")
+    project.engine.change_settings(replace(project.settings, overlap=2))
+    for topic, count in (("MB001", 4), ("303", 3)):
+        for who in (ann, bob):
+            judge(project, who, count, topic, seed=5)
+    feed, olga = LiveFeed(project), signed_in(project, "olga")
+    before = feed.current()["agreement"][0]["common"]
+    project.engine.set_status("303", "dropped")
+    feed._made = 0.0
+    common = feed.current()["agreement"][0]["common"]
+    graded = [one for one in project.store.standing(topic="MB001", assessor=ann) if one.grade is not None]
+    assert common == len(graded) < before
+    assert f"documents of both</span> {common}</td>" in olga.get("/organise/differences").text
 
 
 def test_what_was_taken_back_leaves_the_curve(project: Project) -> None:

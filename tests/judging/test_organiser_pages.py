@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
+from html import unescape
+from typing import Any
 
 import pytest
 from tests.judging.small import found_by, found_by_replay
@@ -12,7 +15,7 @@ from tests.judging.web import PASSWORD, TOPICS, Browser, add_person, signed_in
 from sounding.judging.agreement import agreements
 from sounding.judging.audit import audit_sample
 from sounding.judging.events import FREE
-from sounding.judging.organiser_pages import shared_out
+from sounding.judging.organising import shared_out
 from sounding.judging.project import Project, open_project
 from sounding.judging.settings import Order
 from sounding.judging.status import status_tables
@@ -29,7 +32,7 @@ def olga(project: Project) -> Browser:
 
 def standing(doc: str, grade: float | None, who: str = "a", topic: str = "1") -> Standing:
     return Standing(
-        topic=topic, doc=doc, assessor=who, grade=grade, comment="", sequence=1, first_sequence=1, time=0.0, active=None,
+        topic=topic, doc=doc, assessor=who, grade=grade, comment="", sequence=1, time=0.0, active=None,
         away=None, selection=FREE,
     )  # fmt: skip
 
@@ -97,25 +100,62 @@ def test_an_audit_hides_the_grade_until_the_expert_has_given_one(olga: Browser, 
     answer = olga.get(path)
     assert "0 of 3 graded" in answer.text
     assert "Graded so far" not in answer.text
-    seen = []
-    for said in ("2.0", "0.0", "cannot"):
-        fields = dict(
-            re.findall(
-                r'name="(topic|doc|key|assessor|size)" value="([^"]*)"',
-                olga.get(path).text.split('<form method="post" action="/organise/audit"')[1],
-            )
-        )
-        seen.append(fields["doc"])
-        assert olga.post("/organise/audit", grade=said, **fields).status_code == 303
+    sample = {"assessor": "assessor-1", "size": 3, "topic": "MB001"}
+    work = olga.get("/api/audit/next", params={**sample, "count": 5}).json()
+    assert work["coming"]["words"] == "3 of 3 left in this topic, 3 of 3 in all"
+    seen = [one["doc"] for one in work["documents"]]
+    for doc, own, comment in zip(seen, (2, 0, None), ("", "rather not", ""), strict=True):
+        page = olga.get("/organise/audit/judge?assessor=assessor-1&size=3").text
+        told = re.sub('data-last="[^"]*"', "", page)
+        assert not re.search(r"\bd1[0-9]\b", told)  # no document, so no grade of one
+        given = {**sample, "doc": doc, "grade": own, "comment": comment, "key": f"audit-{doc}", "count": 2}
+        reply = olga.send("/api/audit/judge", {**given, "active": 7, "away": 1}).json()
+        assert all(one["grade"] is None and not one["judged"] for one in reply["documents"])
+        again = olga.send("/api/audit/judge", {**given, "active": 7, "away": 1}).json()
+        assert (again["sequence"], again["repeated"]) == (reply["sequence"], True)
+    assert reply["documents"] == []
+    assert olga.get("/organise/audit/judge?assessor=assessor-1&size=3").headers["location"] == path
     text = olga.get(path).text
+    assert "rather not" in text
     assert "3 of 3 graded" in text
     assert len(set(seen)) == 3
     kept = project.store.standing(assessor="assessor-3")
     assert [(one.doc, one.grade) for one in kept] == list(zip(seen, (2, 0, None), strict=True))
     assert all(one.selection.policy == "audit" and one.selection.probability == 0.75 for one in kept)
+    assert [(one.comment, one.active, one.away) for one in kept] == [
+        ("", 7, 1),
+        ("rather not", 7, 1),
+        ("", 7, 1),
+    ]
     first = {one.doc: one.grade for one in project.store.standing(assessor="assessor-1")}
     same = sum(first[doc] == grade for doc, grade in zip(seen[:2], (2, 0), strict=True))
-    assert f"Same grade: {50 * same}% of 2" in text
+    assert f"Same grade: {['0%', '50.0%', '100%'][same]} of 2" in text
+
+
+def test_an_expert_takes_a_grade_back_and_puts_documents_off(olga: Browser, project: Project) -> None:
+    project.engine.change_settings(replace(project.settings, overlap=2), by="assessor-3")
+    for number in range(4):
+        project.engine.judge("assessor-1", "MB001", f"d{10 + number}", 1, key=f"key-{number}-long")
+    sample = {"assessor": "assessor-1", "size": 4, "topic": "MB001"}
+
+    def coming(later: tuple[str, ...] = ()) -> list[str]:
+        work = olga.get("/api/audit/next", params={**sample, "count": 4, "later": list(later)}).json()
+        return [one["doc"] for one in work["documents"]]
+
+    first, second, third, fourth = coming()
+    assert coming((first, third)) == [second, fourth, first, third]
+    grading = {**sample, "doc": second, "grade": 1, "comment": "why", "key": "audit-one", "count": 4}
+    assert olga.send("/api/audit/judge", grading).status_code == 200
+    assert coming() == [first, third, fourth]
+    undo = {**sample, "doc": second, "key": "audit-two", "count": 4, "later": [first]}
+    reply = olga.send("/api/audit/undo", undo).json()
+    assert [one["doc"] for one in reply["documents"]] == [second, third, fourth, first]
+    assert (reply["undid"], reply["documents"][0]["comment"]) == ("judge", "why")
+    assert project.store.standing(assessor="assessor-3") == []
+    assert project.store.leases(assessor="assessor-3") == []  # nothing is kept from those who judge
+    assert olga.send("/api/audit/undo", {**undo, "key": "audit-three"}).json()["sequence"] == 0
+    assert olga.send("/api/audit/undo", {**undo, "doc": "d40", "key": "audit-four"}).status_code == 400
+    assert found_by(project.engine, project.store) == found_by_replay(project.store)
 
 
 def test_the_parameters_of_an_order_are_set_kept_and_checked_before_they_count(
@@ -158,26 +198,28 @@ def test_documents_are_called_by_their_titles_and_shown_without_markup(
     assert "Whales" in text
     assert "onclick" not in text
     assert "iframe" not in text
-    audit = olga.get("/organise/audit?assessor=assessor-1&size=2").text
-    assert re.search('<span class="title">(t|Report 12)</span><bdi>(d01|d12)</bdi>', audit)
+    shown = olga.get("/api/audit/next", params={"assessor": "assessor-1", "size": 2, "topic": "MB001"}).json()
+    assert {one["heading"]: one["doc"] for one in shown["documents"]} == {"t": "d01", "Report 12": "d12"}
+    assert "onclick" not in str(shown)
 
 
-@pytest.mark.parametrize("change", [{"doc": "d40"}, {"grade": "7"}, {"grade": "nan"}, {"assessor": "nobody"}])
+@pytest.mark.parametrize("change", [{"doc": "d40"}, {"grade": 7}, {"assessor": "nobody"}, {"topic": "303"}])
 def test_an_audit_of_what_is_not_in_the_sample_is_refused(
-    olga: Browser, project: Project, change: dict[str, str]
+    olga: Browser, project: Project, change: dict[str, Any]
 ) -> None:
     project.engine.judge("assessor-1", "MB001", "d10", 1, key="key-long")
     given = {
         "assessor": "assessor-1",
-        "size": "5",
+        "size": 5,
         "topic": "MB001",
         "doc": "d10",
-        "grade": "1.0",
+        "grade": 1,
         "key": "abcdefgh",
-        **change,
     }
-    assert olga.post("/organise/audit", **given).status_code == 400
+    assert olga.send("/api/audit/judge", {**given, **change}).status_code == 400
+    assert olga.send("/api/audit/judge", {**given, "grade": None, **change, "size": 0}).status_code == 422
     assert project.store.standing(assessor="assessor-3") == []
+    assert olga.send("/api/audit/judge", given).status_code == 200
 
 
 def test_settling_a_difference_is_an_event_of_its_own(olga: Browser, project: Project) -> None:
@@ -336,3 +378,55 @@ def test_instructions_are_in_view_of_assessors(olga: Browser, project: Project) 
     ann = signed_in(project, "ann")
     for path in ("/", "/judge?topic=MB001"):
         assert "Read to the end.\nThen judge." in ann.get(path).text
+
+
+def test_a_chosen_topic_that_no_run_has_is_named_on_the_page(olga: Browser, project: Project) -> None:
+    ann = signed_in(project, "ann")
+    ann.post("/develop", title="seals")
+    assert "No run has" not in olga.get("/organise/topics").text
+    olga.post("/organise/status", topic="N001", status="chosen")
+    assert (
+        "No run has topic N001: there is nothing to judge until one is added"
+        in olga.get("/organise/topics").text
+    )
+
+
+@pytest.mark.parametrize(("estimate", "status"), [("60", 303), ("61", 400)])
+def test_no_more_relevant_documents_are_expected_than_there_are(
+    project: Project, estimate: str, status: int
+) -> None:
+    add_person(project, "ann")
+    ann = signed_in(project, "ann")
+    ann.post("/develop", title="seals")
+    assert 'max="60"' in ann.get("/develop/topic?id=N001").text
+    answer = ann.post(
+        "/develop/topic",
+        id="N001",
+        title="seals",
+        estimate=estimate,
+        query="",
+        version="1",
+        description="",
+        narrative="",
+    )
+    assert answer.status_code == status
+    assert status == 303 or "expected a whole number from 0 to 60" in unescape(answer.text)
+
+
+def test_the_project_page_says_what_a_late_run_did_to_a_sample(olga: Browser, project: Project) -> None:
+    engine = project.engine
+    engine.set_order("MB001", Order(policy="uniform-sample", parameters={"rate": 0.2}))
+    page = olga.get("/organise/project").text
+    drawn = engine.left("MB001")
+    assert f"No grade yet: {drawn} documents that the samples drew" in page
+    while leases := engine.next("assessor-1", "MB001"):
+        engine.judge("assessor-1", "MB001", leases[0].doc, 1, key=leases[0].doc)
+    assert "No grade yet" not in olga.get("/organise/project").text
+    lines = "".join(f"MB001 Q0 x{rank} {rank} {99 - rank} late\n" for rank in range(1, 21))
+    files = {"run": ("late.run", lines.encode())}
+    answer = olga.client.post("/organise/runs", data={"token": olga.token}, files=files)
+    assert (
+        "what was drawn for 1 topic stays, and 4 of the 20 documents that the others did not have"
+        in answer.text
+    )
+    assert "No grade yet: 4 documents that the samples drew" in olga.get("/organise/project").text

@@ -6,6 +6,8 @@ import json
 import random
 import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -113,6 +115,46 @@ def test_bad_input_leaves_nothing_of_a_project(
     assert [path.name for path in tmp_path.iterdir()] == ["files"]
 
 
+def test_a_project_that_cannot_be_put_in_its_place_leaves_nothing_in_a_database(
+    tmp_path: Path, files: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = place if place.startswith("postgresql:") else None
+    whole = Path.replace
+
+    def fail(path: Path, target: Path) -> Path:
+        if target == tmp_path / "p":
+            raise OSError(18, "Invalid cross-device link")
+        return whole(path, target)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "replace", fail)
+        with pytest.raises(DataError, match="p cannot be written: Invalid cross-device link"):
+            create(tmp_path / "p", files, database=database)
+    assert [path.name for path in tmp_path.iterdir()] == ["files"]
+    with create(tmp_path / "p", files, database=database) as project:
+        assert project.engine.run_names() == ("run0", "run1", "run2", "run3")
+
+
+def test_a_project_that_a_database_did_not_keep_is_not_left_in_its_place(
+    tmp_path: Path, files: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = place if place.startswith("postgresql:") else None
+    whole = Store.together
+
+    @contextmanager
+    def cut(store: Store) -> Iterator[None]:
+        with whole(store):
+            yield
+            raise StoreError("the line was cut")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Store, "together", cut)
+        with pytest.raises(StoreError, match="the line was cut"):
+            create(tmp_path / "p", files, database=database)
+    assert [path.name for path in tmp_path.iterdir()] == ["files"]
+    create(tmp_path / "p", files, database=database).store.close()
+
+
 def test_a_folder_that_holds_something_is_refused(tmp_path: Path, files: Path) -> None:
     with pytest.raises(DataError, match="not an empty folder"):
         create(files, files)
@@ -162,8 +204,11 @@ def test_importing_judgments_wipes_nothing_and_twice_is_once(tmp_path: Path, fil
         assert [(one.doc, one.grade) for one in mine] == [(doc, 2)]
         assert project.engine._replay.verdicts["7", doc].grade == 2  # the first grade still counts
         qrels.write_text(f"7 0 {other} 2\n")
-        assert import_qrels(project, qrels)[:2] == (1, 1)
-        assert {one.assessor for one in project.store.standing()} == {"assessor-1", "import-old-judgments"}
+        assert import_qrels(project, qrels, assessor="old judgments.txt")[:2] == (1, 1)
+        assert {one.assessor for one in project.store.standing()} == {
+            "assessor-1",
+            "import-old-judgments.txt",
+        }
         assert verify(project).problems == ()
         qrels.write_text("7 0 d01 1\n7 0 d02 9\n")
         before = project.store.last_sequence()
@@ -242,10 +287,9 @@ def test_a_damaged_file_is_found_out(tmp_path: Path, files: Path) -> None:
     with create(tmp_path / "p", files) as project:
         work(project, 30)
     path = tmp_path / "p" / "judging.sqlite"
-    content = bytearray(path.read_bytes())
-    place = content.rfind(b"assessor-1")
-    content[place - 200 : place - 100] = b"\xff" * 100
-    path.write_bytes(bytes(content))
+    content = path.read_bytes()
+    assert b"assessor-1" in content
+    path.write_bytes(content.replace(b"assessor-1", b"\xff" * 10))  # also where nothing is kept any more
     try:
         with open_project(tmp_path / "p") as project:
             assert verify(project).problems
@@ -267,5 +311,6 @@ def test_a_backup_takes_the_place_of_the_database(tmp_path: Path, files: Path) -
 
 def test_the_examples_of_the_page_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run_page(Path(__file__).parents[2] / "docs" / "judge.md")
+    page = Path(__file__).parents[2] / "docs" / "judge.md"
+    run_page(page, whole=("judge status", "judge export"))
     assert (tmp_path / "monday.sqlite").stat().st_size > 0

@@ -240,6 +240,21 @@ def test_an_overlap_of_two_has_every_document_judged_by_two(store: Store) -> Non
     assert {one.assessor for one in store.standing(topic="7")} == {"a", "b"}
 
 
+@pytest.mark.parametrize("overlap", [1, 2])
+def test_what_an_author_found_beside_the_runs_goes_to_as_many_as_judge_a_document(
+    store: Store, overlap: int
+) -> None:
+    engine = begin(store, overlap=overlap)
+    engine.judge("author", "7", "found by chance", 1, key="f")
+    seen = []
+    for name in ("a", "b"):
+        while leases := engine.next(name, "7"):
+            seen.append((name, leases[0].doc, leases[0].selection.policy))
+            engine.judge(name, "7", leases[0].doc, 1, key=str(len(seen)))
+    found = [one for one in seen if one[1] == "found by chance"]
+    assert found == ([("a", "found by chance", "free")] if overlap == 2 else [])
+
+
 def test_imported_judgments_need_no_second_opinion(store: Store) -> None:
     from sounding.judging.events import Selection
     from sounding.judging.store import Submission
@@ -392,6 +407,18 @@ def test_a_scale_gives_every_grade_a_key() -> None:
     assert [(one.value, one.label, one.key) for one in grades] == [
         (0, "not", "0"), (0.5, "half", "3"), (1, "1", "1"), (2, "highly relevant", "2"), (10, "ten", "4"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [("0=no,5=yes,10=very", "056"), ("10,20,30", "012"), ("0,9,10,11", "0912"), ("0,0.5,1,8,8.5", "02189")],
+)
+def test_keys_rise_with_the_grades_where_they_can(text: str, keys: str) -> None:
+    assert "".join(one.key for one in parse_scale(text)) == keys
+
+
+def test_a_grade_is_called_by_its_number_and_what_it_means() -> None:
+    assert [one.words for one in parse_scale("0=no,0.5,10=very")] == ["0 no", "0.5", "10 very"]
 
 
 @pytest.mark.parametrize("text", ["", "0", "0,0", "a=b,1", "-1,0", "nan,1", ",".join(map(str, range(11)))])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 import sqlite3
 import sys
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -28,6 +30,7 @@ from sounding.judging.search import (
     query_terms,
     title_of,
 )
+from sounding.judging.titles import is_html, plain, titled
 
 TEXTS = {
     "latin": "Café Müller: the naïve approach to wing flutter.\nSecond line",
@@ -94,19 +97,35 @@ def corpus(tmp_path_factory: pytest.TempPathFactory, engine: Search) -> Corpus:
     ],
 )
 def test_words_are_found_in_every_script(corpus: Corpus, query: str, found: set[str]) -> None:
-    assert {hit.doc for hit in corpus.search(query)} == found
+    assert {hit.doc for hit in corpus.search(query).hits} == found
 
 
 def test_documents_with_all_words_come_before_those_with_some(corpus: Corpus) -> None:
-    hits = corpus.search("naive flutter nowhere")
+    hits = corpus.search("naive flutter nowhere").hits
     assert [hit.doc for hit in hits] == ["latin", "ascii"]
-    assert len(corpus.search("naive", limit=1)) == 1
+    assert len(corpus.search("naive", limit=1).hits) == 1
+
+
+def test_pages_of_results_fit_together_and_say_how_many_there_are(tmp_path: Path, engine: Search) -> None:
+    rng = random.Random(5)
+    texts = {f"d{n:03d}": " ".join(rng.choices(["reef", "tide", "crane", "storm"], k=3)) for n in range(120)}
+    build_corpus(tmp_path / "c", [Document(doc, text) for doc, text in texts.items()], search=engine)
+    corpus = Corpus(tmp_path / "c")
+    some = {doc for doc, text in texts.items() if {"reef", "tide"} & set(text.split())}
+    every = {doc for doc, text in texts.items() if {"reef", "tide"} <= set(text.split())}
+    pages = [corpus.search("reef tide", limit=7, first=first) for first in range(1, len(some) + 8, 7)]
+    assert {(page.total, page.complete) for page in pages} == {(len(some), len(every))}
+    found = [hit.doc for page in pages for hit in page.hits]  # many of them are of equal worth
+    assert found == [hit.doc for hit in corpus.search("reef tide", limit=1000).hits]
+    assert (len(found), set(found), set(found[: len(every)])) == (len(some), some, every)
+    assert (pages[1].first, pages[-1].hits) == (8, [])
+    assert corpus.search("?!").total == 0
 
 
 def test_a_hit_shows_what_stands_around_the_first_word(tmp_path: Path, engine: Search) -> None:
     text = "word " * 100 + "needle " + "hay " * 100
     build_corpus(tmp_path / "c", [Document("d", text)], search=engine)
-    hit = Corpus(tmp_path / "c").search("needle")[0]
+    hit = Corpus(tmp_path / "c").search("needle").hits[0]
     assert "needle" in hit.snippet
     assert hit.snippet.startswith("…")
     assert hit.snippet.endswith("…")
@@ -131,14 +150,14 @@ def test_hits_are_called_by_their_titles_and_show_what_can_be_read(tmp_path: Pat
     ]
     build_corpus(tmp_path / "c", documents, search=engine)
     corpus = Corpus(tmp_path / "c")
-    assert {hit.doc: (hit.title, hit.snippet) for hit in corpus.search("corals")} == {
+    assert {hit.doc: (hit.title, hit.snippet) for hit in corpus.search("corals").hits} == {
         "given": ("Of corals", "Text about corals"),
         "html": ("Reefs & tides", "about corals"),
         "heading": ("Corals at night", "They feed, the corals."),
         "none": ("corals and nothing else on this line", "corals and nothing else on this line"),
     }
-    assert [hit.doc for hit in corpus.search("reefs")] == ["html"]
-    assert corpus.search("hull") == []  # no word that anybody can read
+    assert [hit.doc for hit in corpus.search("reefs").hits] == ["html"]
+    assert corpus.search("hull").hits == []  # no word that anybody can read
     assert corpus.document("given") == documents[0]
 
 
@@ -148,12 +167,14 @@ def test_a_corpus_from_before_titles_were_kept_is_read_all_the_same(tmp_path: Pa
         connection.execute("ALTER TABLE document DROP COLUMN title")
     corpus = Corpus(tmp_path / "c")
     assert corpus.document("d") == Document("d", "Of corals Text")
-    assert [(hit.doc, hit.title) for hit in corpus.search("corals")] == [("d", "Of corals Text")]
+    assert [(hit.doc, hit.title) for hit in corpus.search("corals").hits] == [("d", "Of corals Text")]
 
 
 def test_threads_search_at_once(corpus: Corpus) -> None:
     found: list[int] = []
-    threads = [threading.Thread(target=lambda: found.append(len(corpus.search("cafe")))) for _ in range(10)]
+    threads = [
+        threading.Thread(target=lambda: found.append(len(corpus.search("cafe").hits))) for _ in range(10)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -179,19 +200,58 @@ def test_a_corpus_is_read_from_every_kind_of_file(tmp_path: Path) -> None:
     (tmp_path / "c.xml.gz").write_bytes(gzip.compress(b"<doc><docno>g1</docno>packed</doc>\n"))
     (tmp_path / "d.csv").write_text('docid,title,body\nc1,"a ""title""","two\nlines"\n\nc2,,x\n', "utf-8-sig")
     (tmp_path / "e.tsv").write_text("doc\ttext\nt1\tплан\n")
-    (tmp_path / "plain text.txt").write_bytes(b"\xef\xbb\xbfbytes \xff that are not UTF-8\n")
+    (tmp_path / "plain-text.txt").write_bytes(b"\xef\xbb\xbfbytes \xff that are not UTF-8\n")
     documents = list(read_documents([tmp_path]))
     assert {one.doc: one.title for one in documents if one.title} == {"j1": "T", "c1": 'a "title"'}
     found = {document.doc: document.text for document in documents}
     assert found == {
         "j1": "T x", "s1": "some & text", "g1": "packed", "c1": 'a "title"\ntwo\nlines', "c2": "x", "t1": "план",
-        "plain text": "bytes \ufffd that are not UTF-8\n",
+        "plain-text": "bytes \ufffd that are not UTF-8\n",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "title", "read"),
+    [
+        ("a.html", "<!DOCTYPE html><html><head><title>Seals</title></head><body>on ice</body></html>", "Seals", "on ice"),
+        ("a.HTM", "<!-- saved page --><!-- twice -->\n<html><body><h2>Seals</h2>on ice", "Seals", "Seals on ice"),
+        ("a.html", "<p>on <b>i</b>ce</p><p>floes</p>", "", "on ice floes"),
+        ("a.xhtml", "words <b>and</b> tags", "", "words and tags"),
+        ("a.txt", "<< quoted >> a text", "", "<< quoted >> a text"),
+        ("a.txt", "<p>part of a page</p>", "", "part of a page"),
+        ("a.md", "<img src=x>\n# Seals\n\non ice", "", "<img src=x>\n# Seals\n\non ice"),
+        ("a", "<docket> 7 is no document </docket>", "", "<docket> 7 is no document </docket>"),
+    ],
+)  # fmt: skip
+def test_a_file_that_begins_like_markup_and_has_no_doc_element_is_one_document(
+    tmp_path: Path, name: str, content: str, title: str, read: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    (tmp_path / "sgml.txt").write_text("<!-- TREC -->\n<set>\n<DOC id=1><DOCNO>s</DOCNO>seals</DOC>\n</set>")
+    documents = {one.doc: one for one in read_documents([tmp_path])}
+    assert documents.keys() == {"a", "s"}
+    found, rest = titled(documents["a"])
+    assert (found, plain(rest).split()) == (title, read.split())
+
+
+@pytest.mark.parametrize(
+    "beginning", ["<!--" * 20_000, "<!-- x -->" * 20_000, "<?xml?>" * 20_000, " " * 100_000]
+)
+def test_whether_a_text_is_html_is_known_in_no_time(beginning: str) -> None:
+    begin = time.perf_counter()
+    assert not is_html(beginning)
+    assert not is_html(beginning + "<x")
+    assert time.perf_counter() - begin < 2
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
+        (
+            "a.xml",
+            "<article>no document</article>",
+            "a.xml: no <DOC> in it; expected TREC's SGML, JSON lines",
+        ),
         ("a.csv", "title,body\nx,y\n", r"a.csv:1: the columns title, body hold no doc id"),
         ("a.csv", "id,body\nx\n", r"a.csv:2: 1 field in a row under 2 columns"),
         ("a.txt", " \n", "the file is empty"),
@@ -232,7 +292,7 @@ def test_a_corpus_appears_whole_or_not_at_all(tmp_path: Path, engine: Search) ->
 def test_both_engines_rank_as_bm25_does(tmp_path: Path, engine: Search) -> None:
     texts = ["tide " * 4, "tide", "tide " + "other " * 30, "other"]
     build_corpus(tmp_path / "c", [Document(f"d{n}", text) for n, text in enumerate(texts)], search=engine)
-    assert [hit.doc for hit in Corpus(tmp_path / "c").search("tide")] == ["d0", "d1", "d2"]
+    assert [hit.doc for hit in Corpus(tmp_path / "c").search("tide").hits] == ["d0", "d1", "d2"]
 
 
 def test_without_tantivy_its_index_is_asked_for_by_name(
@@ -262,4 +322,4 @@ def test_a_corpus_is_streamed(tmp_path: Path, engine: Search) -> None:
         search=engine,
     )
     assert (count, sum(seen), max(seen)) == (2600, 2600, 500)
-    assert [hit.doc for hit in Corpus(tmp_path / "c").search("2599")] == ["d2599"]
+    assert [hit.doc for hit in Corpus(tmp_path / "c").search("2599").hits] == ["d2599"]

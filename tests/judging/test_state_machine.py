@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,7 +26,8 @@ from tests.judging.small import TOPICS, begin, draw_runs, found_by, found_by_rep
 
 from sounding.judging.engine import Engine
 from sounding.judging.exports import qrels_lines
-from sounding.judging.settings import Order
+from sounding.judging.log import append
+from sounding.judging.settings import Feed, Order
 from sounding.judging.store import Store, StoreError, open_store
 from sounding.judging.verify import _unlike_topics
 
@@ -33,6 +35,19 @@ PEOPLE = st.sampled_from(["assessor-1", "assessor-2", "assessor-3"])
 TOPIC = st.sampled_from(TOPICS)
 GRADE = st.sampled_from([0.0, 1.0, 2.0, None])
 LEASE_SECONDS = 100.0
+NO_GRADES = ("nobody could", "nobody judged", "waits")
+
+
+@dataclass(eq=False)
+class Act:
+    """What somebody did: a judgment, with its grade and comment, or a skip."""
+
+    kind: Literal["judge", "skip"]
+    assessor: str
+    topic: str
+    doc: str
+    grade: float | None = None
+    comment: str = ""
 
 
 class Judging(RuleBasedStateMachine):
@@ -50,32 +65,43 @@ class Judging(RuleBasedStateMachine):
             self.patch.setattr(
                 f"sounding.judging.{module}.time", SimpleNamespace(time=lambda: self.clock.now)
             )
+        for kind in ("Sqlite", "Postgres"):
+            self.patch.setattr(f"sounding.judging.database._{kind}Statements.now", lambda _: self.clock.now)
+        for kind in ("_SqliteStatements", "_PostgresStatements"):
+            self.patch.setattr(f"sounding.judging.database.{kind}.now", lambda _: self.clock.now)
         self.signed: dict[str, tuple[str, float]] = {}  # cookie -> who is signed in, until when
         self.model: dict[tuple[str, str], dict[str, float | None]] = {}
         self.statuses: dict[str, str] = dict.fromkeys(TOPICS, "chosen")
         self.moments: dict[int, list[str]] = {}  # the qrels as they were after an event
         self.acts: list[tuple[str, ...]] = []  # what the log should hold: kind, assessor, topic, doc
+        self.done: list[Act] = []  # that was not taken back
+        self.settled: dict[tuple[str, str], float] = {}  # what an organiser has said last
         self.keys = 0
         self.runs = 0
 
     @initialize(
         overlap=st.sampled_from([1, 2]),
+        feed=st.sampled_from(["first", "majority", "adjudicated"]),
         order=st.sampled_from(
             [
                 Order(),
                 Order(batch=3, warm_up=2),
                 Order(policy="depth"),
                 Order(policy="move-to-front", batch=2),
+                Order(policy="hedge"),
+                Order(policy="max-mean"),
+                Order(policy="stratified-sample", parameters={"strata": "2:1,8:0.5"}, batch=2),
             ]
         ),
         seed=st.integers(0, 3),
     )
-    def start(self, overlap: int, order: Order, seed: int) -> None:
-        self.overlap = overlap
+    def start(self, overlap: int, feed: Feed, order: Order, seed: int) -> None:
+        self.overlap, self.feed = overlap, feed
         self.store = open_store(self.place)
         self.engine = begin(
-            self.store, runs=draw_runs(seed), overlap=overlap, order=order, lease_seconds=LEASE_SECONDS
-        )
+            self.store, runs=draw_runs(seed), overlap=overlap, feed=feed, order=order,
+            lease_seconds=LEASE_SECONDS,
+        )  # fmt: skip
         self.users = {
             (user := self.store.add_user(name, "assessor")).pseudonym: user.id
             for name in ("ann", "bob", "cem")
@@ -83,6 +109,8 @@ class Judging(RuleBasedStateMachine):
         for topic in TOPICS:
             self.store.save_topic(topic, title="x", status="chosen")
         self.begun = self.store.last_sequence()
+        self.other_store = open_store(self.place)  # of another process, which serves the same people
+        self.other = Engine(self.other_store)
 
     def key(self) -> str:
         self.keys += 1
@@ -111,12 +139,14 @@ class Judging(RuleBasedStateMachine):
         if len(found) < count:  # nothing is left that this assessor could judge
             assert self.engine.left(topic) <= len({lease.doc for lease in self.store.leases(topic=topic)})
 
-    @rule(assessor=PEOPLE, topic=TOPIC, grade=GRADE, twice=st.booleans())
-    def judge(self, assessor: str, topic: str, grade: float | None, twice: bool) -> None:
-        leases = self.engine.next(assessor, topic)
-        if not leases:
-            return
-        self.submit(assessor, topic, leases[0].doc, grade, twice)
+    @rule(
+        assessor=PEOPLE, topic=TOPIC, grades=st.lists(GRADE, min_size=1, max_size=4), twice=st.booleans()
+    )  # fmt: skip
+    def judge(self, assessor: str, topic: str, grades: list[float | None], twice: bool) -> None:
+        for grade in grades:  # several, so that there is often enough for a fit
+            leases = self.engine.next(assessor, topic)
+            if leases:
+                self.submit(assessor, topic, leases[0].doc, grade, twice)
 
     @precondition(lambda self: self.model)
     @rule(data=st.data(), grade=GRADE)
@@ -147,30 +177,83 @@ class Judging(RuleBasedStateMachine):
 
     def submit(self, assessor: str, topic: str, doc: str, grade: float | None, twice: bool) -> None:
         key = self.key()
+        comment = f"as of {key}"
         first, following = self.engine.and_next(
-            lambda: self.engine.judge(assessor, topic, doc, grade, key=key), assessor, topic, 1
-        )
+            lambda: self.engine.judge(assessor, topic, doc, grade, key=key, comment=comment),
+            assessor, topic, 1,
+        )  # fmt: skip
         assert first is not None
         assert doc not in [lease.doc for lease in following]
         if twice:
             again = self.engine.judge(assessor, topic, doc, grade, key=key)
             assert (again.event, again.repeated) == (first.event, True)
         self.model.setdefault((topic, doc), {})[assessor] = grade
+        # What was put off and is judged now is no longer put off, also if the judgment is taken back.
+        self.done = [
+            act for act in self.done if act.kind == "judge" or not is_about(act, assessor, topic, doc)
+        ]
+        self.done.append(Act("judge", assessor, topic, doc, grade, comment))
         self.acts.append(("judge", assessor, topic, doc))
 
-    @rule(assessor=PEOPLE, topic=TOPIC)
-    def undo(self, assessor: str, topic: str) -> None:
-        receipt = self.engine.withdraw(assessor, topic, key=self.key())
-        standing = [pair for pair, grades in self.model.items() if pair[0] == topic and assessor in grades]
-        if receipt is None:
-            assert not standing
+    @rule(assessor=PEOPLE, topic=TOPIC, named=st.booleans(), data=st.data(), twice=st.booleans())
+    def undo(self, assessor: str, topic: str, named: bool, data: st.DataObject, twice: bool) -> None:
+        own = [act for act in self.done if (act.assessor, act.topic) == (assessor, topic)]
+        docs = sorted({act.doc for act in own})
+        doc = data.draw(st.sampled_from(docs)) if named and docs else None
+        key = self.key()
+        receipt = self.engine.withdraw(assessor, topic, doc, key=key)
+        last = next((act for act in reversed(own) if doc in (None, act.doc)), None)
+        if last is None:
+            assert receipt is None
             return
-        pair = (topic, receipt.event.doc or "")
-        mine = [act[3] for act in self.acts if act[:3] == ("judge", assessor, topic)]
-        assert pair == (topic, next(doc for doc in reversed(mine) if (topic, doc) in standing))
+        assert receipt is not None
+        assert receipt.event.doc == last.doc
+        if twice:
+            again = self.engine.withdraw(assessor, topic, doc, key=key)
+            assert again is not None
+            assert (again.event, again.repeated) == (receipt.event, True)
+        self.done.remove(last)
+        self.acts.append((self.take_back(last, receipt.event.detail), assessor, topic, last.doc))
+
+    def take_back(self, last: Act, detail: dict[str, Any]) -> str:
+        """Follow an undo; returns the kind of its event."""
+        pair = (last.topic, last.doc)
+        log = [event for event in self.store.events() if event.sequence == detail["undoes"]]
+        assert [(event.kind, event.doc, event.assessor) for event in log] == [
+            (last.kind, last.doc, last.assessor)
+        ]
+        before = [act for act in self.done if act.kind == "judge" and is_about(act, last.assessor, *pair)]
+        if last.kind == "judge" and before:
+            self.model[pair][last.assessor] = before[-1].grade
+            assert last.doc not in [lease.doc for lease in self.store.leases(last.assessor, last.topic)]
+            return "judge"
+        if last.kind == "judge":
+            self.forget(pair, last.assessor)
+        elif last.assessor in self.model.get(pair, {}):
+            return "unskip"
+        at_hand = [lease.doc for lease in self.store.leases(last.assessor, last.topic)]
+        assert (last.doc in at_hand) == (self.others(*pair, last.assessor) < self.overlap)
+        return "withdraw" if last.kind == "judge" else "unskip"
+
+    def forget(self, pair: tuple[str, str], assessor: str) -> None:
         del self.model[pair][assessor]
         if not self.model[pair]:
             del self.model[pair]
+
+    @precondition(lambda self: self.model)
+    @rule(data=st.data())
+    def an_earlier_release_takes_back_all_that_stands(self, data: st.DataObject) -> None:
+        pair = data.draw(st.sampled_from(sorted(self.model)))
+        assessor = data.draw(st.sampled_from(sorted(self.model[pair])))
+        [standing] = self.store.standing(topic=pair[0], doc=pair[1], assessor=assessor)
+        with self.store._database.write() as run:
+            append(
+                run, "withdraw", topic=pair[0], doc=pair[1], assessor=assessor, key=self.key(),
+                selection=standing.selection,
+            )  # fmt: skip
+        self.engine.catch_up()
+        self.forget(pair, assessor)
+        self.done = [act for act in self.done if not is_about(act, assessor, *pair)]
         self.acts.append(("withdraw", assessor, *pair))
 
     @rule(assessor=PEOPLE, topic=TOPIC)
@@ -178,6 +261,7 @@ class Judging(RuleBasedStateMachine):
         leases = self.engine.next(assessor, topic)
         if leases:
             self.engine.skip(assessor, topic, leases[0].doc, key=self.key())
+            self.done.append(Act("skip", assessor, topic, leases[0].doc))
             self.acts.append(("skip", assessor, topic, leases[0].doc))
             assert leases[0].doc not in [lease.doc for lease in self.store.leases(assessor, topic)]
 
@@ -193,14 +277,20 @@ class Judging(RuleBasedStateMachine):
         if used:
             live = self.engine.live()
             assert set(live.topics) == used
-            assert live.judged == sum(topic in used for topic, _ in self.model)
-            assert sum(live.unused.values()) == len(self.model) - live.judged
+            found: Counter[str] = Counter()
+            for pair in {*self.model, *self.settled}:
+                verdict = self.verdict(pair)
+                found[f"{verdict if verdict in NO_GRADES else 'graded'}, {pair[0] in used}"] += 1
+            assert live.judged == found["graded, True"] + found["nobody could, True"]
+            assert (live.cannot, live.unsettled) == (found["nobody could, True"], found["waits, True"])
+            apart = sum(one.judged + one.unsettled for one in live.unused.values())
+            assert apart == sum(found[f"{name}, False"] for name in ("graded", "nobody could", "waits"))
 
     @precondition(lambda self: self.moments)
     @rule(data=st.data())
     def export_as_of_a_moment(self, data: st.DataObject) -> None:
         moment = data.draw(st.sampled_from(sorted(self.moments)))
-        assert list(qrels_lines(self.store, "first", moment)) == self.moments[moment]
+        assert list(qrels_lines(self.store, self.feed, moment)) == self.moments[moment]
 
     @precondition(lambda self: self.runs < 2)
     @rule()
@@ -219,6 +309,34 @@ class Judging(RuleBasedStateMachine):
     def fit_the_model(self) -> None:
         if self.engine.refit_if_due():
             self.acts += [("fit",), ("refit",)]
+
+    @rule()
+    def the_other_process_goes_on(self) -> None:
+        self.store, self.other_store = self.other_store, self.store
+        self.engine, self.other = self.other, self.engine
+
+    @precondition(lambda self: self.model)
+    @rule(data=st.data(), grade=st.sampled_from([0.0, 1.0, 2.0]))
+    def settle(self, data: st.DataObject, grade: float) -> None:
+        pair = data.draw(st.sampled_from(sorted(self.model)))
+        self.engine.adjudicate("assessor-9", *pair, grade, key=self.key())
+        self.settled[pair] = grade
+        self.acts.append(("adjudicate",))
+        assert pair not in [
+            (one.topic, one.doc) for one in self.engine.differences() if not one.settled.judged
+        ]
+
+    def verdict(self, pair: tuple[str, str]) -> float | str:
+        """The grade that counts, or why there is none."""
+        given = [grade for grade in self.model.get(pair, {}).values() if grade is not None]
+        if self.feed == "adjudicated" and pair in self.settled:
+            return self.settled[pair]
+        if not given:
+            return "nobody could" if self.model.get(pair) else "nobody judged"
+        if self.feed == "adjudicated" and len(set(given)) > 1:
+            return "waits"
+        most = max(given.count(grade) for grade in given)
+        return next(grade for grade in given if self.feed != "majority" or given.count(grade) == most)
 
     @rule()
     def restart(self) -> None:
@@ -263,24 +381,27 @@ class Judging(RuleBasedStateMachine):
     def what_stands_is_what_the_model_has(self) -> None:
         if not hasattr(self, "store"):
             return
-        standing = {(one.topic, one.doc, one.assessor): one.grade for one in self.store.standing()}
+        found = self.store.standing()
+        standing = {(one.topic, one.doc, one.assessor): one.grade for one in found}
         assert standing == {
             (*pair, name): grade for pair, grades in self.model.items() for name, grade in grades.items()
+        }
+        last = {(act.topic, act.doc, act.assessor): act for act in self.done if act.kind == "judge"}
+        assert {place: (act.grade, act.comment) for place, act in last.items()} == {
+            (one.topic, one.doc, one.assessor): (one.grade, one.comment) for one in found
         }
         assert self.store.last_sequence() == self.begun + len(self.acts)
 
     @invariant()
-    def qrels_have_the_first_grade_of_every_document(self) -> None:
+    def qrels_have_the_grade_that_counts_of_every_document(self) -> None:
         if not hasattr(self, "store"):
             return
         expected = []
-        for (topic, doc), grades in sorted(
-            self.model.items(), key=lambda item: [part.encode() for part in item[0]]
-        ):
-            given = [grade for grade in grades.values() if grade is not None]
-            if given and self.statuses[topic] == "chosen":
-                expected.append(f"{topic} 0 {doc} {given[0]:g}\n")
-        assert list(qrels_lines(self.store, "first")) == expected
+        for pair in sorted({*self.model, *self.settled}, key=lambda one: [part.encode() for part in one]):
+            verdict = self.verdict(pair)
+            if verdict not in NO_GRADES and self.statuses[pair[0]] == "chosen":
+                expected.append(f"{pair[0]} 0 {pair[1]} {verdict:g}\n")
+        assert list(qrels_lines(self.store, self.feed)) == expected
         self.moments[self.store.last_sequence()] = expected
 
     @invariant()
@@ -294,13 +415,19 @@ class Judging(RuleBasedStateMachine):
             kinds = [event.kind for event in self.store.events()][self.begun :]
             assert kinds == [act[0] for act in self.acts]
             for moment, expected in self.moments.items():
-                assert list(qrels_lines(self.store, "first", moment)) == expected
+                assert list(qrels_lines(self.store, self.feed, moment)) == expected
             assert list(_unlike_topics(self.store, self.store.last_sequence())) == []
             self.seen.update(["session", *["moment"] * len(self.moments), *kinds])
             assert found_by(self.engine, self.store) == found_by_replay(self.store)
+            assert found_by(self.other, self.other_store) == found_by_replay(self.store)
             self.store.close()
+            self.other_store.close()
         self.patch.undo()
         self.remove()
+
+
+def is_about(act: Act, assessor: str, topic: str, doc: str) -> bool:
+    return (act.assessor, act.topic, act.doc) == (assessor, topic, doc)
 
 
 def refuse(*_: object, **__: object) -> None:

@@ -149,7 +149,7 @@ def test_without_a_dropped_topic_all_is_as_if_the_runs_had_never_had_it(store: S
     same_ranking(engine, never_had(["7", "t-é"], done))
     live = engine.live()
     assert set(live.topics) == {"7", "t-é"}
-    assert live.unused == {"MB001": len(done) - len(others)}
+    assert {topic: one.judged for topic, one in live.unused.items()} == {"MB001": len(done) - len(others)}
     assert live.judged == len(others)
     assert live.relevant == sum((grade or 0) >= 1 for _, _, grade in others)
     assert live.cannot == sum(grade is None for _, _, grade in others)
@@ -230,7 +230,8 @@ def test_a_grade_for_a_dropped_topic_is_kept_and_counts_when_it_is_chosen_again(
     doc = engine.next("a", "7")[0].doc
     engine.set_status("7", "dropped")
     engine.judge("a", "7", doc, 2, key="sent late")
-    assert (engine.live().judged, engine.live().unused) == (0, {"7": 1})
+    live = engine.live()
+    assert (live.judged, live.unused["7"].judged, live.of("7").left) == (0, 1, 0)
     engine.set_status("7", "chosen")
     assert (engine.live().judged, engine.live().relevant) == (1, 1)
     assert doc not in [offer.doc for offer in engine._replay.fresh_offers("7", 99)]
@@ -284,7 +285,7 @@ def test_the_live_page_follows_what_is_in_use(project: Project) -> None:
     assert [count for count, _ in curve_of(project.store, 40)][-1] == 1
     table = status_tables(project)["topics"]
     row = next(row for row in table.rows() if row["topic"] == "303")
-    assert (row["status"], row["judged"], row["relevant"], row["left"]) == ("dropped", 2, None, 0)
+    assert (row["status"], row["judged"], row["relevant"], row["left"]) == ("dropped", 2, 2, 0)
     assert "not counted: 2 of topics that are not chosen" in table.notes[0]
     found = list(prospects(project.store, project.store.last_sequence()))[-1]
     assert found["judged"] == 1
@@ -332,8 +333,10 @@ def test_topics_whose_judgments_were_taken_back_are_not_said_to_be_left_out(stor
     moment = store.last_sequence()
     engine.withdraw("a", "7", key="back")
     assert (left_out(store, moment), left_out(store)) == (sorted(TOPICS), ["MB001", "t-é"])
+    engine.judge("b", "7", "d01", 1, key="another")
     engine.adjudicate("o", "7", "d01", 1, key="settled")
-    assert left_out(store) == sorted(TOPICS)
+    engine.withdraw("b", "7", key="back as well")
+    assert left_out(store) == sorted(TOPICS)  # what was settled stays so
 
 
 def test_the_command_exports_as_of_a_moment_and_refuses_options_without_effect(project: Project) -> None:

@@ -1,0 +1,146 @@
+"""Presses that nobody meant: a second one too soon, one on a page that is behind, a finger's trace."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from tests.browser.conftest import PHONE, Site, Visit, until
+from tests.browser.judging_page import OFFLINE, judgments, press, shown, unsent
+
+from sounding.judging.web import Context
+
+TWICE = """(key) => {
+  for (const _ of [1, 2]) document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+}"""
+
+SKIPPING = """async (times) => {
+  const button = document.querySelector("[data-do=skip]");
+  for (let done = 0; done < times; done += 1) {
+    while (button.disabled) await new Promise((go) => setTimeout(go, 5));
+    button.click();
+  }
+}"""
+
+
+@pytest.fixture
+def as_served(site: Site) -> Site:
+    """The site with the pause that it has for people."""
+    site.stop()
+    site.pause = Context.pause
+    site.start()
+    return site
+
+
+@pytest.mark.parametrize("key", ["2", "x", "s"])
+def test_a_document_that_has_only_just_come_takes_no_grade(as_served: Site, visit: Visit, key: str) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    first = shown(page)
+    page.wait_for_timeout(as_served.pause + 100)
+    page.evaluate(TWICE, key)
+    page.wait_for_selector("text=Not taken: this document has only just come.")
+    second = shown(page)
+    assert second != first
+    assert page.locator("#status").evaluate("(one) => one.className") == "passed-over"
+    acts = [event for event in as_served.project.store.events() if event.kind in ("judge", "skip")]
+    assert [event.doc for event in acts] == [first]
+    page.wait_for_timeout(as_served.pause)
+    press(page, "1")
+    assert judgments(as_served, 1)[-1] == (second, 1)
+    assert page.locator("#status").evaluate("(one) => one.className") == ""
+    page.keyboard.press("u")  # at once
+    until(page, "(doc) => document.querySelector('#doc bdi').textContent === doc", second)
+
+
+def test_a_grade_given_in_another_tab_is_not_changed_unasked(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=("412",))
+    other = page.context.new_page()
+    other.goto(f"{site.url}/judge?topic=MB001")
+    first = shown(page)
+    assert shown(other) == first
+    press(page, "0")
+    judgments(site, 1)
+    for button, grade in (("Leave it", 0), ("Change it", 1)):
+        other.keyboard.press("1")
+        other.wait_for_selector("text=You gave this document the grade 0 meanwhile on another page.")
+        assert [one.grade for one in site.project.store.standing(doc=first, topic="MB001")] == [0]
+        other.click(f"#refused button:text('{button}')")
+        until(other, "document.querySelector('#refused').hidden")
+        until(other, "!Object.keys(localStorage).some((key) => /^sounding:(unsent|refused):/.test(key))")
+        assert [one.grade for one in site.project.store.standing(doc=first, topic="MB001")] == [grade]
+        other.goto("about:blank")
+        if grade == 0:  # a page that has not heard of it
+            other.route("**/api/next*", lambda route: route.fulfill(json=behind(first)))
+            other.goto(f"{site.url}/judge?topic=MB001")
+            assert shown(other) == first
+
+
+def behind(doc: str) -> dict[str, Any]:
+    """What the server said before the document was judged."""
+    shown_before = {
+        "doc": doc, "heading": "", "html": "<p>text</p>", "missing": False, "grade": None, "judged": False, "comment": "",
+    }  # fmt: skip
+    coming = {"left": None, "batch_left": 0, "batch_size": 0, "words": "more"}
+    return {"topic": "MB001", "documents": [shown_before], "coming": coming}
+
+
+def test_what_this_page_did_itself_without_a_connection_is_no_surprise(site: Site, visit: Visit) -> None:
+    site.project.engine.judge("assessor-1", "MB001", "d10", 1, key="key-before")
+    page = visit("ann", "/judge?topic=MB001&doc=d10", expected=OFFLINE)
+    until(page, "document.querySelector('[data-grade=\"1.0\"]').getAttribute('aria-pressed') === 'true'")
+    page.context.set_offline(True)
+    for key in "2u0":
+        page.keyboard.press(key)
+    until(page, "!document.querySelector('#notice').hidden")
+    assert unsent(page) == 3
+    page.context.set_offline(False)
+    until(page, "!Object.keys(localStorage).some((key) => key.startsWith('sounding:unsent:'))")
+    assert page.is_hidden("#refused")
+    assert [(one.doc, one.grade) for one in site.project.store.standing()] == [("d10", 0)]
+
+
+def test_a_tap_leaves_no_mark_on_the_next_document(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", PHONE)
+    first = shown(page)
+    page.tap("[data-grade='1.0']")
+    until(page, "(before) => document.querySelector('#doc bdi').textContent !== before", first)
+    shown(page)
+    page.wait_for_timeout(200)  # borders change slowly
+    borders = page.locator(".grade").evaluate_all(
+        "(all) => all.map((one) => getComputedStyle(one).borderColor)"
+    )
+    assert len(set(borders)) == 1
+
+
+def test_a_document_that_is_graded_is_gone_while_the_next_one_is_loaded(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
+    shown(page)
+    page.wait_for_timeout(200)
+    page.context.set_offline(True)
+    press(page, "1")
+    page.keyboard.press("1")
+    until(page, "document.querySelector('#text').textContent.startsWith('Loading')")
+    assert page.text_content("#doc").strip() == "…"
+
+
+def test_no_more_is_told_of_what_was_put_off_than_the_server_takes(site: Site, visit: Visit) -> None:
+    site.project.engine.judge("assessor-1", "MB001", "d10", 1, key="key-before")
+    page = visit("olga", "/organise/people")
+    asked: list[list[str]] = []
+
+    def answer(route: Any) -> None:
+        asked.append(parse_qs(urlsplit(route.request.url).query).get("later", []))
+        work = behind(f"one-{len(asked)}")
+        work["documents"] += behind(f"two-{len(asked)}")["documents"]
+        route.fulfill(json=work)
+
+    page.route("**/api/audit/next*", answer)
+    page.goto(f"{site.url}/organise/audit/judge?assessor=assessor-1&size=1&topic=MB001")
+    shown(page)
+    page.evaluate(SKIPPING, 103)
+    deadline = time.monotonic() + 10
+    while len(asked) < 104 and time.monotonic() < deadline:
+        page.wait_for_timeout(20)
+    assert max(map(len, asked)) == 100

@@ -1,0 +1,347 @@
+"""What organisers change, by command and by the programming interface: one rule each, all of it or nothing."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.routing import APIRoute
+from tests.e2e.calling import Call, caller, check_refused
+from tests.judging.web import TOPICS, Browser, add_person, signed_in
+
+from sounding.errors import DataError
+from sounding.judging import organiser_api, organising
+from sounding.judging.app import create_app
+from sounding.judging.events import Event
+from sounding.judging.project import Project
+from sounding.judging.settings import Order
+from sounding.judging.store import Store, StoreError, TopicStatus
+from sounding.judging.verify import verify
+
+FIRST, SECOND, THIRD, FOURTH = TOPICS
+Command = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture
+def people(project: Project) -> Project:
+    """Two assessors and an organiser."""
+    for name in ("ann", "bob"):
+        add_person(project, name)
+    add_person(project, "olga", "organiser")
+    return project
+
+
+@pytest.fixture
+def call(people: Project, capsys: pytest.CaptureFixture[str]) -> Call:
+    """`sounding judge WHAT` with the folder of the project, whose server has its own engine meanwhile."""
+    run = caller(capsys, "judge")
+    return lambda what, *more: run(what, str(people.folder), *more)
+
+
+@pytest.fixture
+def command(call: Call) -> Command:
+    """The rows that a command gives."""
+
+    def rows(*words: str) -> list[dict[str, Any]]:
+        status, out, err = call(*words, "--format", "json", "--quiet")
+        assert (status, err) == (0, "")
+        found: list[dict[str, Any]] = json.loads(out)["rows"]
+        return found
+
+    return rows
+
+
+def kinds(project: Project, after: int) -> Counter[str]:
+    return Counter(event.kind for event in project.store.events(after))
+
+
+def last(project: Project) -> Event:
+    [event] = project.store.events(project.store.last_sequence() - 1)
+    return event
+
+
+# ---- commands
+
+
+def test_topics_are_listed_with_who_judges_them_and_how_far_they_are(
+    people: Project, command: Command
+) -> None:
+    ann = people.store.user_by_name("ann")
+    assert ann is not None
+    people.store.assign(FIRST, ann.pseudonym)
+    [lease] = people.engine.next(ann.pseudonym, FIRST)
+    people.engine.judge(ann.pseudonym, FIRST, lease.doc, 1, key="first-one")
+    rows = {row["topic"]: row for row in command("topics")}
+    assert rows.keys() == TOPICS.keys()
+    left = people.engine.left(FIRST)
+    assert rows[FIRST] == {
+        "topic": FIRST, "title": TOPICS[FIRST][0], "status": "chosen", "order": "mtc", "assessors": "ann",
+        "judged": 1, "left": left,
+    }  # fmt: skip
+    assert (rows[SECOND]["assessors"], rows[SECOND]["judged"]) == ("", 0)
+
+
+def test_a_server_that_runs_follows_what_commands_change(people: Project, command: Command) -> None:
+    app = create_app(people)
+    ann = signed_in(people, "ann", app)
+    command("topics", "--assign", f"{FIRST}=ann", "--drop", SECOND)
+    assert ann.client.get("/api/next", params={"topic": FIRST}).json()["documents"] != []
+    command("order", "uniform-sample", "-P", "rate=1", "--topic", FIRST)
+    ann.client.get("/api/next", params={"topic": FIRST, "count": 5})
+    assert people.engine.order(FIRST).policy == "uniform-sample"
+    command("settings", "--overlap", "2", "--title", "Harbour watch")
+    people.engine.catch_up()  # as a thread of the server does every other second
+    assert "Harbour watch" in ann.get("/").text
+    assert people.settings.overlap == 2
+    command("topics", "--drop", FIRST)
+    assert ann.client.get("/api/next", params={"topic": FIRST}).status_code == 404
+    assert verify(people).problems == ()
+
+
+def test_topics_are_chosen_dropped_and_made_candidates(people: Project, command: Command) -> None:
+    rows = command("topics", "--drop", f"{FIRST},{SECOND}", "--drop", THIRD, "--candidate", FOURTH)
+    assert [row["status"] for row in sorted(rows, key=lambda row: list(TOPICS).index(row["topic"]))] == [
+        "dropped", "dropped", "dropped", "candidate",
+    ]  # fmt: skip
+    assert {row["status"] for row in command("topics", "--choose", "all")} == {"chosen"}
+    before = people.store.last_sequence()
+    command("topics", "--choose", "all")
+    assert people.store.last_sequence() == before  # as they were
+
+
+def test_a_topic_is_given_to_exactly_those_who_are_named(people: Project, command: Command) -> None:
+    add_person(people, "Cem, the second")
+    given = ("--assign", f"{FIRST}=ann, BOB", "--assign", f"{SECOND}=Cem, the second")
+    rows = {row["topic"]: row["assessors"] for row in command("topics", *given, "--assign", f"{SECOND}=bob")}
+    assert (rows[FIRST], rows[SECOND], rows[THIRD]) == ("ann, bob", "bob, Cem, the second", "")
+    before = people.store.last_sequence()
+    rows = {row["topic"]: row["assessors"] for row in command("topics", "--assign", f"{FIRST}=", *given[2:])}
+    assert (rows[FIRST], rows[SECOND]) == ("", "Cem, the second")
+    assert kinds(people, before) == {"unassign": 3}
+
+
+def test_topics_that_are_not_chosen_are_nobodys_load(people: Project, command: Command) -> None:
+    unused: tuple[TopicStatus, ...] = ("dropped", "candidate", "dropped", "dropped")
+    for number, status in enumerate(unused):
+        people.store.save_topic(f"old{number}", title="x", status=status)
+        people.store.assign(f"old{number}", "assessor-1")
+    rows = {row["topic"]: row["assessors"] for row in command("topics", "--share-out")}
+    assert Counter(rows[topic] for topic in TOPICS) == {"ann": 2, "bob": 2}
+    assert rows["old0"] == "ann"  # nobody loses one
+
+
+def test_topics_are_shared_out_to_those_with_the_fewest(people: Project, command: Command) -> None:
+    command("topics", "--assign", f"{FIRST}=ann", "--drop", FOURTH)
+    rows = {row["topic"]: row["assessors"] for row in command("topics", "--share-out")}
+    assert rows == {FIRST: "ann", SECOND: "ann", THIRD: "bob", FOURTH: ""}  # 303, MB001, T/2-x in turn
+    rows = {row["topic"]: row["assessors"] for row in command("topics", "--share-out", "--each", "2")}
+    assert Counter(rows.values()) == {"ann, bob": 3, "": 1}
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (("--drop", FIRST, "--choose", "no-such"), 1, "there is no topic 'no-such'; there are 4"),
+        (("--drop", FIRST, "--assign", f"{SECOND}=an"), 1, "unknown assessor 'an'; did you mean ann?"),
+        (("--drop", FIRST, "--assign", f"{SECOND}=olga"), 1, "olga is an organiser, and judges nothing"),
+        (("--drop", FIRST, "--assign", SECOND), 2, "expected a topic and names, such as 301=ann,bob"),
+        (("--drop", FIRST, "--choose", FIRST), 2, f"topic {FIRST}: --choose and --drop; give one"),
+        (("--each", "2"), 2, "--each is for --share-out"),
+    ],
+)
+def test_where_one_thing_is_wrong_nothing_is_changed(
+    people: Project, call: Call, words: tuple[str, ...], status: int, message: str
+) -> None:
+    before = people.store.last_sequence()
+    check_refused(call("topics", *words), status, message)
+    assert people.store.last_sequence() == before
+
+
+def test_an_order_is_set_for_some_topics_or_for_all_and_for_those_to_come(
+    people: Project, call: Call, command: Command
+) -> None:
+    rows = command(
+        "order", "uniform-sample", "-P", "rate=0.5", "--batch", "3", "--topic", f"{FIRST},{SECOND}"
+    )
+    assert [(row["topic"], row["order"], row["parameters"], row["batch"]) for row in rows] == [
+        (FIRST, "uniform-sample", "rate=0.5", 3), (SECOND, "uniform-sample", "rate=0.5", 3),
+    ]  # fmt: skip
+    assert {row["order"] for row in command("order", "--topic", THIRD)} == {"mtc"}
+    assert "topics to come: mtc" in call("order")[1]
+    before = people.store.last_sequence()
+    assert {row["order"] for row in command("order", "rank", "--warm-up", "2")} == {"rank"}
+    assert "topics to come: rank, 2 to warm up" in call("order")[1]
+    assert kinds(people, before) == {"order": 1}
+    status, _, said = call("order", "rank", "--warm-up", "2")
+    assert (status, said) == (0, "they had this order already\n")
+    assert kinds(people, before) == {"order": 1}
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (("uniform-sampl",), 1, "did you mean uniform-sample?"),
+        (("uniform-sample", "-P", "rate=nan"), 1, "parameter rate=nan of an order; expected a finite number"),
+        (("uniform-sample", "-P", "rate=much"), 1, "cannot have rate=much"),
+        (("rank", "--topic", "no-such"), 1, "there is no topic 'no-such'"),
+        (("--batch", "3"), 2, "--batch is part of an order; say which, such as mtc"),
+    ],
+)
+def test_an_order_that_cannot_be_is_refused(
+    people: Project, call: Call, words: tuple[str, ...], status: int, message: str
+) -> None:
+    before = people.store.last_sequence()
+    check_refused(call("order", *words), status, message)
+    assert people.store.last_sequence() == before
+
+
+def test_settings_and_instructions_are_shown_and_changed(
+    people: Project, call: Call, command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "read.txt").write_text("Read it all.\n\nGrade what it says. ☂\n", encoding="utf-8")
+    command("order", "rank")
+    before = people.store.last_sequence()
+    given = (
+        "--overlap",
+        "2",
+        "--feed",
+        "majority",
+        "--lease",
+        "2.5",
+        "--instructions",
+        str(tmp_path / "read.txt"),
+    )
+    shown = {row["setting"]: row["value"] for row in command("settings", *given)}
+    assert shown == {
+        "title": "Sea reports", "overlap": "2", "feed": "majority", "level": "1", "measure": "AP",
+        "lease": "2.5", "instructions": "Read it all.\n\nGrade what it says. ☂",
+    }  # fmt: skip
+    assert kinds(people, before) == {"project": 1, "setting": 1}
+    assert {row["setting"]: row["value"] for row in command("settings", *given)} == shown
+    assert kinds(people, before) == {"project": 1, "setting": 1}
+    people.engine.catch_up()
+    assert people.engine.general_order().policy == "rank"  # the order of before stays in force
+    check_refused(call("settings", "--level", "7", "--title", "x"), 1, "level 7 is no grade of the scale")
+    (tmp_path / "bad.txt").write_bytes(b"\xff\xfe")
+    check_refused(
+        call("settings", "--title", "x", "--instructions", str(tmp_path / "bad.txt")), 1, "bad.txt: not UTF-8"
+    )
+    assert people.store.last_sequence() == before + 2
+
+
+# ---- the rules themselves
+
+
+def test_what_could_not_be_recorded_is_forgotten(people: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = people.store.last_sequence()
+    whole = Store.set_status
+
+    def until_the_second(store: Store, id: str, *rest: Any, **more: Any) -> Any:  # noqa: A002
+        if id == SECOND:
+            raise StoreError("the disk is full")
+        return whole(store, id, *rest, **more)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Store, "set_status", until_the_second)
+        with pytest.raises(StoreError):
+            organising.set_statuses(people, [FIRST, SECOND], "dropped")
+    assert people.store.last_sequence() == before
+    people.engine.catch_up()
+    assert people.engine.sequence == before
+    assert people.engine.left(FIRST) > 0  # it is still in use
+
+
+def test_nobody_who_is_closed_is_given_a_topic(people: Project) -> None:
+    ann = people.store.user_by_name("ann")
+    assert ann is not None
+    people.store.set_active(ann.id, False)
+    with pytest.raises(DataError, match="ann is not allowed to sign in"):
+        organising.assign(people, FIRST, ["ann"])
+
+
+def test_an_order_that_is_in_force_keeps_its_batch(people: Project) -> None:
+    organising.set_order(people, [FIRST], Order(policy="rank", batch=4))
+    before = people.engine.next("assessor-1", FIRST, 4)
+    assert organising.set_order(people, [FIRST], Order(policy="rank", batch=4)) == 0
+    assert organising.set_order(people, None, Order(policy="rank", batch=4)) == 3
+    assert [one.doc for one in people.engine.next("assessor-1", FIRST, 4)] == [one.doc for one in before]
+
+
+# ---- the programming interface
+
+
+def test_a_program_does_what_the_commands_do(people: Project) -> None:
+    olga = signed_in(people, "olga")
+    ask = olga.client.get
+    assert olga.send("/api/organise/status", {"topics": [FIRST, SECOND], "status": "dropped"}).json() == {
+        "changed": 2
+    }
+    assert last(people).assessor == people.store.user_by_name("olga").pseudonym  # type: ignore[union-attr]
+    assert olga.send("/api/organise/assign", {"topic": THIRD, "assessors": ["ann"]}).json() == {"changed": 1}
+    assert olga.send("/api/organise/share-out", {"count": 2}).json() == {"changed": 3}
+    order = {"policy": "uniform-sample", "parameters": {"rate": 0.5}, "batch": 2}
+    assert olga.send("/api/organise/order", {"topics": [THIRD], **order}).json() == {"changed": 1}
+    rows = {row["topic"]: row for row in ask("/api/organise/topics").json()}
+    assert rows[FIRST]["status"] == "dropped"
+    assert rows[THIRD]["assessors"] == ["ann", "bob"]
+    assert rows[THIRD]["order"] == {**order, "warm_up": 0}
+    assert rows[FOURTH]["order"]["policy"] == "mtc"
+    assert olga.send("/api/organise/order", {"policy": "rank"}).json() == {"changed": 4}
+    assert olga.send("/api/organise/settings", {"overlap": 2, "lease": 3}).json()["lease"] == 3
+    assert ask("/api/organise/settings").json()["overlap"] == 2
+    assert people.engine.general_order().policy == "rank"
+    assert olga.send("/api/organise/instructions", {"text": " Read. "}).json() == {"text": "Read."}
+    assert ask("/api/organise/instructions").json() == {"text": "Read."}
+    assert people.store.setting("instructions") == "Read."
+    assert verify(people).problems == ()
+
+
+ROUTES = sorted(
+    (method, route.path)
+    for route in organiser_api.router.routes
+    if isinstance(route, APIRoute)
+    for method in route.methods or ()
+)
+CONTENT: dict[str, Any] = {
+    "status": {"topics": [FIRST], "status": "dropped"}, "assign": {"topic": FIRST, "assessors": []},
+    "share-out": {}, "order": {"policy": "rank"}, "settings": {"overlap": 3}, "instructions": {"text": "x"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_it_is_for_organisers_from_their_own_pages_alone(people: Project, method: str, path: str) -> None:
+    app = create_app(people)
+    content = CONTENT.get(path.rpartition("/")[2])
+    before = people.store.last_sequence()
+    guest, ann, olga = Browser(people, app), signed_in(people, "ann", app), signed_in(people, "olga", app)
+    codes = []
+    for who in (guest, ann, olga):
+        headers = {"X-Page-Token": "" if who is olga else who.token}
+        answer = who.client.request(method, path, json=content, headers=headers)
+        codes.append(answer.status_code)
+    assert codes == [401, 403, 200 if method == "GET" else 403]
+    assert people.store.last_sequence() == before
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "message"),
+    [
+        ("status", {"topics": [FIRST, "no-such"], "status": "dropped"}, "there is no topic 'no-such'"),
+        ("assign", {"topic": FIRST, "assessors": ["ann", "nobody"]}, "unknown assessor 'nobody'"),
+        ("order", {"policy": "no-such"}, "unknown strategy 'no-such'"),
+        ("order", {"policy": "uniform-sample", "parameters": {"rate": "x"}}, "cannot have rate=x"),
+        ("settings", {"level": 9, "title": "x"}, "level 9 is no grade of the scale"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(
+    people: Project, path: str, content: dict[str, Any], message: str
+) -> None:
+    before = people.store.last_sequence()
+    answer = signed_in(people, "olga").send(f"/api/organise/{path}", content)
+    assert answer.status_code == 400
+    assert message in answer.json()["detail"]
+    assert people.store.last_sequence() == before

@@ -11,7 +11,8 @@ import pytest
 from tests.judging.small import TOPICS, begin, draw_runs, found_by, found_by_replay
 
 from sounding.judging import database
-from sounding.judging.engine import FEW, Engine
+from sounding.judging.database import StoreError
+from sounding.judging.engine import FEW, TRIES, Engine
 from sounding.judging.replay import Replay
 from sounding.judging.settings import Order
 from sounding.judging.store import Store, Submission, open_store
@@ -164,6 +165,31 @@ def test_what_came_while_it_was_waited_for_the_lock_is_followed_without_it(
         judge_after(long_work.clear, engine, store)
     assert acts == []  # the lock was given back twice
     assert long_work
+
+
+def test_others_who_never_stop_hold_nobody_up(
+    engine: Engine, other: Other, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acts = [other.add_run, other.drop_topic] * TRIES
+    with just_before_the_lock(acts, monkeypatch, store):
+        judge_after(lambda: None, engine, store)
+    assert acts
+
+
+def test_nobody_takes_back_what_is_being_settled(
+    engine: Engine, other: Other, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judgment = store.standing()[0]
+    append = store.append
+
+    def late(*given: Any, **named: Any) -> Any:
+        with pytest.raises(StoreError):
+            other.engine.withdraw(judgment.assessor, judgment.topic, judgment.doc, key="taken-back")
+        return append(*given, **named)
+
+    monkeypatch.setattr(store, "append", late)
+    engine.adjudicate("o", judgment.topic, judgment.doc, 1, key="settled")
+    assert judgment.sequence in {one.sequence for one in store.standing()}
 
 
 def test_a_long_import_is_followed_without_the_lock(

@@ -39,6 +39,7 @@ from sounding.workers import Progress
 QUIET_GROWTH = 1.1  # times as many judgments as the model knows, from which on it is fitted in a pause
 LONG = ("project", "topic", "run", "order", "refit")  # events that may take long to follow
 FEW = 100  # other events, which are followed in no time
+TRIES = 3  # times that work outside a transaction begins anew since others have done more
 DEPTHS = (5, 10, 20, 50, 100, 200, 500)  # down to which it is told how much of a run is graded
 
 
@@ -139,19 +140,20 @@ class Engine:
         """One transaction for all that is done inside: it is recorded when this ends, or nothing of it is.
 
         Other processes cannot write meanwhile: what takes long, as after a run that another process has
-        added, is done before, also what the order of `topic` needs. One inside another is part of it.
+        added, is done before, also what the order of `topic` needs. Where others keep adding such things,
+        it is done inside after all: nobody waits for them to stop. One inside another is part of it.
         """
         with self._lock:
             if self._inside:
                 yield
                 return
-            while True:
+            for left in reversed(range(TRIES)):
                 self.catch_up()
                 self._replay.prepare(topic)
                 before = self._replay.sequence
                 try:
                     with self._store.together():
-                        if self._much_since(before):
+                        if left and self._much_since(before):
                             continue
                         self._inside = True
                         yield
@@ -229,18 +231,18 @@ class Engine:
     def adjudicate(self, organiser: str, topic: str, doc: str, grade: float | None, *, key: str) -> Receipt:
         """Settle a document on which assessors differ, or did when the organiser looked."""
         self.settings.check_grade(grade)
-        with self._lock:
+        with self.together():  # nobody takes the last judgment of it back between the look and the record
             self.catch_up()
             if not self._replay.has_been_judged(topic, doc):
                 raise DataError(
                     f"nobody has judged document {quoted(doc)} of topic {quoted(topic)}: there is nothing to"
                     " settle"
                 )
-        receipt = self._store.append(
-            "adjudicate", assessor=organiser, topic=topic, doc=doc, grade=grade, key=key
-        )
-        self.catch_up()
-        return receipt
+            receipt = self._store.append(
+                "adjudicate", assessor=organiser, topic=topic, doc=doc, grade=grade, key=key
+            )
+            self.catch_up()
+            return receipt
 
     def short_of_assessors(self) -> dict[str, int]:
         """Topics that can never be finished by those who are to judge them, and how many these are.

@@ -269,6 +269,24 @@ def test_a_sample_of_judgments_is_said_to_be_one() -> None:
     assert evaluate(sampled, RUN, ["statAP", "P@5"]).remarks == ()
 
 
+def test_infap_is_refused_where_only_the_drawn_documents_are_known() -> None:
+    drawn = sounding.Qrels.from_columns(["1", "1"], ["a", "b"], [1, 0], probabilities=[0.5, 1.0])
+    with pytest.raises(DataError, match=r"^infAP needs the whole pool, with grade -1 for what was not drawn"):
+        evaluate(drawn, RUN, ["infAP"])
+    with_the_rest = sounding.Qrels.from_columns(["1"] * 3, "abc", [1, 0, -1], probabilities=[0.5, 0.5, 0.5])
+    every = sounding.Qrels.from_columns(["1", "1"], ["a", "b"], [1, 0], probabilities=[1.0, 1.0])
+    for known in (with_the_rest, every):
+        assert evaluate(known, RUN, ["infAP"]).remarks == ()
+
+
+def test_infap_of_strata_says_that_it_knows_one_rate() -> None:
+    strata = sounding.Qrels.from_columns(["1", "1"], ["a", "b"], [1, -1], strata=[1, 2])
+    assert evaluate(strata, RUN, ["infAP"]).remarks == (
+        "infAP takes all strata for one sample; where their rates differ, use xinfAP",
+    )
+    assert evaluate(strata, RUN, ["xinfAP"]).remarks == ()
+
+
 def test_scores_show_themselves_in_one_line() -> None:
     assert repr(evaluate(QRELS, RUN, ["AP"])) == "<Scores of 1 runs on 3 topics: AP>"
 

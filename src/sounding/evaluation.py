@@ -105,6 +105,8 @@ def evaluate(
     sample = judgments.probabilities is not None or judgments.strata is not None
     if sample and any(m.definition.basis == "recall" and m.definition.family != "sampled" for m in wanted):
         remarks.append("the judgments are a sample, which only statAP, xinfAP and infNDCG reckon with")
+    if judgments.strata is not None and any(m.name == "infAP" for m in wanted):
+        remarks.append("infAP takes all strata for one sample; where their rates differ, use xinfAP")
     sides, whole = _prepared(judgments, policies, groups=groups)
     shelf = Shelf()
 

@@ -35,8 +35,9 @@ def inferred_average_precision(run: Ranking, *, rel: float = 1) -> Values:
 
     A relevant document at rank r adds 1/r + c/r * (h + e) / (j + 2e): of the r - 1 documents above, c
     are in the pool (judged, or grade -1), j were judged and h are relevant; e = 0.00001. Documents
-    outside the pool count as not relevant (Yilmaz & Aslam 2006).
+    outside the pool count as not relevant (Yilmaz & Aslam 2006). Prels do not list the rest of the pool.
     """
+    _refuse_without_the_rest(run)
     chosen = run.grade >= rel
     hit = run.select(chosen)
     judged_above = run.select(np.ones_like(chosen)).nth[chosen] - 1
@@ -324,6 +325,18 @@ def _pool_of(run: Ranking, name: str) -> _Pool:
         )
     strata = sampling.strata
     return _Pool(strata, _stands_for(strata), strata.judged[run.judgment], run.pooled_stratum)
+
+
+def _refuse_without_the_rest(run: Ranking) -> None:
+    """Refuse a sample of a pool of which only the drawn documents are known."""
+    sampling, judgments = run.judgments.sampling, run.judgments
+    if sampling is None or sampling.probabilities is None or judgments.pooled.any():
+        return
+    if (sampling.probabilities < 1).any():
+        raise DataError(
+            "infAP needs the whole pool, with grade -1 for what was not drawn, and prels list the drawn"
+            " documents only; give qrels with strata, or use statAP"
+        )
 
 
 def _one_stratum(run: Ranking) -> _Pool:

@@ -304,6 +304,13 @@ def test_a_topic_that_is_not_utf8_where_only_utf8_can_be_held_is_named(call: Cal
     ]
 
 
+def test_what_is_wrong_with_all_runs_alike_is_said_once(call: Call) -> None:
+    Path("theirs.txt").write_text(Path("mine.txt").read_text())
+    status, _, err = call("evaluate", "qrels.txt", "mine.txt", "theirs.txt", "-m", "xinfAP")
+    assert status == 1
+    assert [line.partition(" the ")[0] for line in err.splitlines()] == ["Error: xinfAP needs"]
+
+
 def test_a_reader_that_has_seen_enough_is_no_error(call: Call) -> None:
     command = f"{sys.executable} -m sounding measures | head -n 1"
     done = subprocess.run(

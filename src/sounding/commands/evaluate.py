@@ -129,8 +129,10 @@ def _evaluated(
                 run_format=options["run_format"], jobs=options["jobs"], progress=progress,
                 on_failure=lambda run, error: failures.append(_told(run, error)), results=options["into"],
             )  # fmt: skip
-    except SoundingError:
-        _tell(failures[1:])  # the first is the one that is raised
+    except SoundingError as error:
+        # The first is the one that is raised; what is wrong with all alike is said once.
+        raised = " ".join(str(error).splitlines())
+        _tell([failure for failure in failures[1:] if not failure.endswith(raised)])
         raise
     return scores if cut is None else replace(scores, remarks=(cut, *scores.remarks)), failures
 

@@ -21,6 +21,7 @@ from sounding.data.sources import (
     Content,
     extension,
     find_files,
+    find_files_below,
     find_runs,
     plain_name,
     read_content,
@@ -279,6 +280,37 @@ def test_a_link_that_leads_nowhere_is_named_and_not_passed_over(tmp_path: Path) 
     (tmp_path / ".hidden").symlink_to("nowhere.txt")
     link.unlink()
     assert find_runs([tmp_path]) == [str(run)]
+
+
+def test_all_files_below_a_folder_are_found_whatever_they_are_called(tmp_path: Path) -> None:
+    names = ["LICENSE", "README-x.txt", "b/c/qrels-x.txt", "b/readme.md", "z.txt"]
+    for name in (*names, ".hidden", ".git/config", "b/._z.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    every = [str(tmp_path / name) for name in names]
+    assert find_files_below([tmp_path]) == every
+    assert find_files_below([f"{tmp_path}/*"]) == [*every[:2], *every[2:4], every[4]]
+    assert find_files_below([f"{tmp_path}/**"]) == every
+    assert find_files_below([tmp_path / "z.txt", tmp_path, "nowhere.txt"]) == [
+        every[4],
+        *every[:4],
+        "nowhere.txt",
+    ]
+    with pytest.raises(DataError, match="no file matches"):
+        find_files_below([f"{tmp_path}/*.pdf"])
+
+
+def test_folders_that_links_lead_to_are_read_and_rounds_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "a.txt").write_text("x")
+    (tmp_path / "docs").mkdir()
+    with pytest.raises(DataError, match=r"docs' holds no files, nor do its sub-folders; hidden ones do not"):
+        find_files_below([tmp_path / "docs"])
+    (tmp_path / "docs" / "linked").symlink_to(tmp_path / "elsewhere")
+    assert find_files_below([tmp_path / "docs"]) == [str(tmp_path / "docs" / "linked" / "a.txt")]
+    (tmp_path / "elsewhere" / "back").symlink_to(tmp_path / "docs")
+    with pytest.raises(DataError, match=r"back' leads to a folder that is read already; remove the link"):
+        find_files_below([tmp_path / "docs"])
 
 
 def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -267,6 +267,18 @@ def test_what_is_wrong_with_a_corpus_is_said_with_its_place(
         list(read_documents([tmp_path / name]))
 
 
+def test_a_folder_is_read_with_its_subfolders_and_every_name(tmp_path: Path) -> None:
+    for name in ("doc000.txt", "sub/doc002.txt", "sub/README-harbour.txt", "qrels-x.txt", ".DS_Store"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("a text")
+    docs = [one.doc for one in read_documents([tmp_path])]
+    assert docs == ["doc000", "qrels-x", "README-harbour", "doc002"]
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "doc002.html").write_text("another text")
+    with pytest.raises(DataError, match="document 'doc002' stands twice"):
+        build_corpus(tmp_path / "corpus.sqlite", read_documents([tmp_path]))
+
+
 def test_a_missing_file_and_a_missing_corpus_are_one_clear_error(tmp_path: Path) -> None:
     for name in ("no.csv", "no.txt", "no.jsonl"):
         with pytest.raises(FormatError, match="cannot be opened"):

@@ -363,6 +363,55 @@ def find_files(sources: Iterable[str | Path]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def find_files_below(sources: Iterable[str | Path]) -> list[str]:
+    """As `find_files`, but a folder of this machine stands for all files in it and in its sub-folders.
+
+    What they are called does not matter; only hidden files and folders are passed over.
+    """
+    places = (place for source in map(str, sources) for place in _matched(source))
+    found = (
+        name
+        for place in places
+        for name in (_below(place) if _is_local_folder(place) else find_files([place]))
+    )
+    return list(dict.fromkeys(found))
+
+
+def _matched(source: str) -> list[str]:
+    """The files and folders that a glob matches; what is none, or matches nothing, stays."""
+    if is_remote(source) or not glob.has_magic(source) or os.path.exists(source):  # noqa: PTH110 - never fails
+        return [source]
+    return sorted(glob.glob(source, recursive=True)) or [source]  # noqa: PTH207 - as in _expand
+
+
+def _is_local_folder(source: str) -> bool:
+    return not is_remote(source) and os.path.isdir(source)  # noqa: PTH112 - never fails
+
+
+def _below(source: str) -> list[str]:
+    files: list[str] = []
+    seen: set[str] = set()
+    try:
+        for folder, inner, names in os.walk(source, followlinks=True, onerror=_refuse):
+            if (place := os.path.realpath(folder)) in seen:
+                raise DataError(f"{folder!r} leads to a folder that is read already; remove the link")
+            seen.add(place)
+            inner[:] = [name for name in inner if not name.startswith(".")]
+            paths = (Path(folder, name) for name in names if not name.startswith("."))
+            files.extend(str(path) for path in paths if _is_file_or_broken_link(path))
+    except OSError as error:
+        raise DataError(f"{error.filename or source!r} cannot be opened: {error.strerror}") from error
+    if not files:
+        raise DataError(
+            f"the folder {source!r} holds no files, nor do its sub-folders; hidden ones do not count"
+        )
+    return sorted(files)
+
+
+def _refuse(error: OSError) -> None:
+    raise error
+
+
 def _is_missing(source: str) -> bool:
     if is_remote(source):
         return False

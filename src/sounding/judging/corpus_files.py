@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sounding.data.corpus import IDS, TITLES, Document, has_documents, one_line, read_corpus
 from sounding.data.quoting import quoted
-from sounding.data.sources import find_files
+from sounding.data.sources import find_files_below
 from sounding.errors import FormatError
 from sounding.judging.ids import wrong_doc
 from sounding.judging.titles import is_html
@@ -26,11 +26,12 @@ BEGINNING = 1 << 16  # bytes in which the first <DOC> of SGML is looked for
 def read_documents(sources: Iterable[str | Path]) -> Iterator[Document]:
     """The documents of files, folders and globs, one at a time, in their order.
 
+    A folder is read with its sub-folders, every file but hidden ones, whatever they are called.
     A file with the suffix csv or tsv is a table. One that begins with `{` is JSON lines; one that begins with
     `<` and has an element <DOC> is TREC's SGML; both may be compressed. Another one is a document as it
     stands, text or HTML, and its name without suffix the id. Ids are checked; texts may hold what they like.
     """
-    for source in find_files(sources):
+    for source in find_files_below(sources):
         delimiter = _TABLES.get(Path(source).suffix.lower())
         if delimiter is not None:
             yield from _rows(source, delimiter)

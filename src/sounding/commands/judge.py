@@ -397,10 +397,11 @@ def _say_what_there_is(project: Project, quiet: bool) -> None:
 
     runs, engine = project.engine.run_names(), project.engine
     topics = [topic.id for topic in project.store.topics()]
-    left = engine.counts().left
+    left, sampled = engine.counts().left, engine.general_order().is_sample
+    which = "drawn from the documents" if sampled else "the documents"
     remark(
         f"{plural(project.corpus.count, 'document')}, {plural(len(topics), 'topic')},"
-        f" {plural(len(runs), 'run')}; {left:,} to judge: the documents that the runs have for each topic",
+        f" {plural(len(runs), 'run')}; {left:,} to judge: {which} that the runs have for each topic",
         quiet=quiet,
     )
     strangers = [topic for topic in engine.topics() if topic not in topics]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -77,10 +78,17 @@ def topics(folder: Path, **options: Any) -> None:
                 done.append(f"topic {topic}: {plural(changed, 'assessor')} came or went")
             if options["share_out"]:
                 given = organising.share_out(project, options["each"])
-                done.append(f"{plural(given, 'assignment')} given out")
+                why = organising.why_no_more(project, options["each"])
+                done.append(f"{plural(given, 'assignment')} given out: {why}")
         if done:
             remark("; ".join(done), quiet=options["quiet"])
-        write_tables([_topic_table(project)], options["format_name"], options["output"])
+        table = _topic_table(project)
+        write_tables([_told(table, options["quiet"])], options["format_name"], options["output"])
+
+
+def _told(table: Table, quiet: bool) -> Table:
+    """A table with its remarks, or without."""
+    return replace(table, notes=()) if quiet else table
 
 
 def _listed(store: Store, given: Iterable[str]) -> list[str]:
@@ -119,7 +127,7 @@ def _topic_table(project: Project) -> Table:
     from sounding.judging.staffing import no_runs_note, staffing_note
     from sounding.report.tables import Column, Table
 
-    states = topic_states(project)
+    states, now = topic_states(project), project.settings
     none = "no topics yet; add some with: sounding judge import DIR --topics ..."
     notes = [note(project.engine) for note in (staffing_note, no_runs_note)] if states else [none]
     return Table(
@@ -131,6 +139,8 @@ def _topic_table(project: Project) -> Table:
             Column("assessors", [", ".join(person.name for person in one.assessors) for one in states]),
             Column("judged", [one.judged for one in states]),
             Column("left", [one.left for one in states]),
+            *([Column("again", [one.again for one in states])] if now.overlap > 1 else []),
+            *([Column("unsettled", [one.unsettled for one in states])] if now.feed == "adjudicated" else []),
         ],
         notes=list(filter(None, notes)),
     )
@@ -257,6 +267,9 @@ def settings(folder: Path, instructions: TextIO | None, **options: Any) -> None:
     given = {name: options[name] for name in ("title", "overlap", "feed", "level", "measure")}
     given["lease_seconds"] = None if options["lease"] is None else 60 * options["lease"]
     changes = {name: value for name, value in given.items() if value is not None}
+    for name in ("title", "measure"):
+        if not changes.get(name, name).strip():
+            raise click.UsageError(f"--{name} is blank; give what it is to be, or leave it out")
     with open_project(folder) as project:
         with project.engine.together():
             if changes:
@@ -264,7 +277,7 @@ def settings(folder: Path, instructions: TextIO | None, **options: Any) -> None:
             if text is not None:
                 organising.set_instructions(project, text)
         table = _settings_table(project, brief=options["format_name"] in PEOPLE)
-        write_tables([table], options["format_name"], options["output"])
+        write_tables([_told(table, options["quiet"])], options["format_name"], options["output"])
 
 
 def _read(file: TextIO) -> str:

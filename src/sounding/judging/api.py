@@ -39,6 +39,7 @@ from sounding.judging.messages import (
 )
 from sounding.judging.project import digest_of
 from sounding.judging.store import Lease, Receipt, Seen, Standing, Topic, User
+from sounding.judging.titles import titled
 from sounding.judging.web import (
     Asking,
     Context,
@@ -182,7 +183,12 @@ def next_documents(
     """The documents of a topic that you are to judge, the first one first."""
     asked = own_topic(here.project.store, who, topic)
     leases = here.project.engine.next(who.pseudonym, topic, count)
-    return Work(topic=topic, documents=_texts(here, asked, leases, have), coming=coming(here, who, asked))
+    return Work(
+        topic=topic,
+        documents=_texts(here, asked, leases, have),
+        coming=coming(here, who, asked),
+        judged=here.project.store.judged_by(who.pseudonym, topic),
+    )
 
 
 @judging.get("/document")
@@ -370,12 +376,21 @@ def _recorded(
         topic=topic.id,
         documents=_texts(here, topic, leases, given.have),
         coming=NO_MORE if own is None else coming(here, who, topic),
+        judged=store.judged_by(who.pseudonym, topic.id),
         sequence=0 if receipt is None else receipt.event.sequence,
         repeated=receipt is not None and receipt.repeated,
         doc=None if receipt is None else receipt.event.doc,
         undid=None if receipt is None else receipt.event.undid,
         restored=receipt.event.grade if receipt is not None and receipt.event.undid == "change" else None,
+        title=title_taken_back(here, receipt),
     )
+
+
+def title_taken_back(here: Context, receipt: Receipt | None) -> str:
+    """The title of the document of which something was taken back; empty: it has none, or nothing was."""
+    event = None if receipt is None else receipt.event
+    found = here.project.corpus.document(event.doc) if event and event.undid and event.doc else None
+    return "" if found is None else titled(found)[0]
 
 
 # ---- watching

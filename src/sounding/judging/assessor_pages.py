@@ -24,6 +24,7 @@ from sounding.judging.auth import RefusedError
 from sounding.judging.documents import marked
 from sounding.judging.ids import MOST_DOC, MOST_TOPIC
 from sounding.judging.messages import SearchResults
+from sounding.judging.organising import instructions_of
 from sounding.judging.records import is_relevant
 from sounding.judging.store import ConflictError, Topic, User
 from sounding.judging.titles import titled
@@ -49,7 +50,9 @@ def home(request: Request, here: Here, asking: Asking) -> Response:
     who = asking.signed_in()
     if who.role == "organiser":
         return went_to("/organise")
-    return page(request, "topics.html", topics=progress_of(here, who), instructions=_instructions(here))
+    return page(
+        request, "topics.html", topics=progress_of(here, who), instructions=instructions_of(here.project)
+    )
 
 
 @router.get("/judge")
@@ -72,7 +75,7 @@ def judge_page(
     back_words = "back" if doc else "my judgments"
     return page(
         request, "judge.html", topic=asked, doc=doc, query=query, scale=here.project.settings.scale,
-        judged=len(store.standing(topic=topic, assessor=who.pseudonym)), instructions=_instructions(here),
+        judged=store.judged_by(who.pseudonym, topic), instructions=instructions_of(here.project),
         back=back, back_words=back_words, coming=coming(here, who, asked), after="/", audit=None,
         pause=here.pause,
     )  # fmt: skip
@@ -167,7 +170,7 @@ def _topic_page(
         versions=store.topic_versions(topic.id), looked=len(judged), may_search=may_search,
         relevant=relevant,
         grades={one.doc: one.grade for one in judged}, advice=advice(topic.estimate, relevant),
-        instructions=_instructions(here), results=results, at_once=MOST_FOUND,
+        instructions=instructions_of(here.project), results=results, at_once=MOST_FOUND,
         documents=here.project.corpus.count,
         # What `marked` gives is escaped.
         found=[
@@ -190,7 +193,3 @@ def advice(estimate: int | None, found: int = 0) -> str:
     if estimate > MANY:
         return f"Probably too easy: of more than {MANY} relevant documents any system finds some."
     return "A good number: neither too easy nor too hard."
-
-
-def _instructions(here: Context) -> str:
-    return here.project.store.setting("instructions") or ""

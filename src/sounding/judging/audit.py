@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sounding.judging.events import Selection
 from sounding.judging.store import Receipt, Seen, Standing, Store, Submission
@@ -38,9 +39,21 @@ class Audit:
             if _about(one) not in self.own and (topic is None or one.topic == topic)
         ]
 
+    def graded(self, topic: str) -> list[Standing]:
+        """The expert's judgments of the part of the sample that is about a topic."""
+        return [own for one, own in self.compared if one.topic == topic]
+
     def of(self, topic: str) -> list[Standing]:
         """The part of the sample that is about a topic."""
         return [one for one in self.sample if one.topic == topic]
+
+
+class Begun(NamedTuple):
+    """A sample that is being graded anew, or has been."""
+
+    assessor: str
+    graded: int
+    size: int
 
 
 def audit_of(store: Store, expert: str, assessor: str, size: int, seed: int) -> Audit:
@@ -51,6 +64,30 @@ def audit_of(store: Store, expert: str, assessor: str, size: int, seed: int) -> 
         own={_about(one): one for one in store.standing(assessor=expert)},
         chance=min(1.0, size / len(every)) if every else 1.0,
     )
+
+
+def begun_audits(store: Store, expert: str, seed: int) -> list[Begun]:
+    """The samples of which an expert has graded something, as large as the chances on record make them.
+
+    Where somebody has judged more since, the sample is larger in the same measure, and holds the one of then.
+    """
+    graded = {
+        _about(one): one.selection.probability or 0.0
+        for one in store.standing(assessor=expert)
+        if one.selection.policy == POLICY
+    }
+    judgments: dict[str, list[Standing]] = {}
+    for one in store.standing() if graded else []:
+        if one.assessor != expert:
+            judgments.setdefault(one.assessor, []).append(one)
+    found = []
+    for assessor, own in sorted(judgments.items()):
+        chance = max((graded.get(_about(one), 0.0) for one in own), default=0.0)
+        sample = audit_sample(own, round(chance * len(own)), seed)
+        done = sum(_about(one) in graded for one in sample)
+        if done:
+            found.append(Begun(assessor, done, len(sample)))
+    return found
 
 
 def audit_sample(judgments: Sequence[Standing], size: int, seed: int) -> list[Standing]:

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 
 from sounding.errors import DataError
-from sounding.judging.api import problems, seen_of, shown_document, words_of
+from sounding.judging.api import problems, seen_of, shown_document, title_taken_back, words_of
 from sounding.judging.audit import Audit, audit_of, record_audit
 from sounding.judging.auth import RefusedError
 from sounding.judging.messages import (
@@ -55,6 +55,7 @@ def next_documents(
         topic=topic,
         documents=_documents(here, audit, asked, count, have, later),
         coming=coming(audit, topic),
+        judged=len(audit.graded(topic)),
     )
 
 
@@ -105,7 +106,7 @@ def coming(audit: Audit, topic: str) -> Coming:
     left, total = len(audit.open(topic)), len(audit.open())
     here, all_of_it = len(audit.of(topic)), len(audit.sample)
     words = f"{left:,} of {here:,} left in this topic, {total:,} of {all_of_it:,} in all"
-    return Coming(left=left, batch_left=0, batch_size=0, words=words)
+    return Coming(left=left, batch_left=0, batch_size=0, elsewhere=total - left, words=words)
 
 
 def _topic(here: Context, audit: Audit, topic: str) -> Topic:
@@ -137,9 +138,11 @@ def _recorded(
         topic=topic.id,
         documents=_documents(here, audit, topic, given.count, given.have, given.later, back),
         coming=coming(audit, topic.id),
+        judged=len(audit.graded(topic.id)),
         sequence=0 if event is None else event.sequence,
         repeated=receipt is not None and receipt.repeated,
         doc=None if event is None else event.doc,
         undid=None if event is None else event.undid,
         restored=None if event is None or event.undid is None else event.grade,
+        title=title_taken_back(here, receipt),
     )

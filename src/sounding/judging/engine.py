@@ -18,7 +18,6 @@ from uuid import uuid4
 import numpy as np
 
 from sounding.arrays import NDArray
-from sounding.collection.strategies import make_sample
 from sounding.data.quoting import quoted
 from sounding.errors import DataError
 from sounding.judging.counts import Counts, counts_of
@@ -33,7 +32,7 @@ from sounding.judging.verdicts import Verdict
 from sounding.mtc import Confidence, Session
 from sounding.mtc.fits import FIRST_REFIT
 from sounding.policies import DEFAULT_POLICIES
-from sounding.retrieved import Retrieved, read_retrieved
+from sounding.retrieved import read_retrieved
 from sounding.workers import Progress
 
 QUIET_GROWTH = 1.1  # times as many judgments as the model knows, from which on it is fitted in a pause
@@ -268,6 +267,12 @@ class Engine:
             topic.id for topic in self._store.topics() if topic.in_use and known and topic.id not in known
         ]
 
+    def undrawn(self) -> dict[str, str]:
+        """Topics in use whose order is a sample that cannot be drawn, and why."""
+        with self._lock:
+            self.catch_up()
+            return self._replay.undrawn()
+
     def differences(self) -> list[Difference]:
         """Documents of topics in use on which assessors differ, those that nobody has settled first."""
         with self._lock:
@@ -307,6 +312,9 @@ class Engine:
     def set_order(self, topic: str | None, order: Order, *, by: str | None = None) -> None:
         """Change the order of a topic (None: of all) from now on; what is at hand stays at hand."""
         order.check()
+        with self._lock:
+            self.catch_up()
+            self._replay.check_order(topic, order)
         self._store.append("order", topic=topic, assessor=by, detail=asdict(order))
         self.catch_up()
 
@@ -324,6 +332,11 @@ class Engine:
         lost = {one.value for one in present.scale} - {one.value for one in settings.scale}
         if lost:
             raise DataError(f"the grade {min(lost):g} would be gone from the scale; keep it")
+        with self._lock:
+            self.catch_up()
+            if settings.order != self._replay.general_order():
+                settings.order.check()
+                self._replay.check_order(None, settings.order)
         self._store.append("project", assessor=by, detail=settings.record())
         self.catch_up()
 
@@ -356,10 +369,10 @@ class Engine:
                     f" the project {min(known)!r}"
                 )
         contents = [run_content(retrieved, number, known) for number in range(len(retrieved.runs))]
-        self._check_samples(retrieved.of_topics(kept.nonzero()[0].tolist()))
         before = self._in_samples()
         with self.together():
             self.catch_up()
+            self._replay.check_runs(retrieved.of_topics(kept.nonzero()[0].tolist()))
             begun = self._replay.begun_samples()
             stay = {"stay": begun} if begun else {}
             for number, name in enumerate(retrieved.runs):
@@ -376,15 +389,6 @@ class Engine:
             len(new),
             sum(after[pair] for pair in new),
         )
-
-    def _check_samples(self, retrieved: Retrieved) -> None:
-        """Refuse runs that no sample can be drawn from: those which go beyond the last of its strata."""
-        with self._lock:
-            self.catch_up()
-            orders = {order.rule: order for order in map(self._replay.order, retrieved.topics)}
-        for order in orders.values():
-            if order.is_sample:
-                make_sample(order.policy, retrieved, draws={}, **order.parameters)
 
     def _in_samples(self) -> dict[tuple[str, str], bool]:
         """(topic, doc) of the samples in force of which something is judged, and whether each was drawn."""

@@ -42,7 +42,7 @@ class Work:
     judged: int = 0  # judgments that stand, for topics that count
     relevant: int = 0  # among them
     cannot: int = 0  # among them: could not be judged
-    changed: int = 0  # among them: had another grade before, and this was not taken back
+    changed: int = 0  # among them: have another grade than at first
     last_hour: int = 0  # among them: given, or changed, in the last hour
     elsewhere: int = 0  # judgments that stand besides, for topics that do not count
     timed: int = 0  # judgments of which it is known how long they took, standing or not, for any topic
@@ -98,7 +98,7 @@ class Tally:
             work.judged += 1
             work.relevant += is_relevant(last.grade, level)
             work.cannot += last.grade is None
-            work.changed += len({one.grade for one in given}) > 1
+            work.changed += last.grade != given[0].grade
             work.last_hour += last.time >= now - HOUR
         return found
 
@@ -130,6 +130,8 @@ class LiveFeed:
         self._curve: Curve = []  # since this process began
         self._latest: dict[str, Any] | None = None
         self._made = self._took = 0.0
+        self._staffing = ""
+        self._staffed: Any = None  # what the sentence on staffing was made from
         self.prospects: dict[str, Any] | None = None  # see `sounding.judging.prospects`; None: none yet
         self.earlier: Curve = []  # the curve of confidence of when nobody looked
         self.looked = -math.inf  # when somebody last asked for the page
@@ -144,21 +146,28 @@ class LiveFeed:
             soon = begun - self._made < max(BETWEEN, REST * self._took)
             if self._latest is None or not (fresh or soon):
                 self._latest = self._worked_out()
+                people = self._of_people(self._latest)
                 self._made = time.monotonic()
                 self._took = self._made - begun
+            else:
+                people = self._of_people(self._latest)
             curve = [[judged, number(sure)] for judged, sure in joined(self.earlier, self._curve)]
             return {
                 **self._latest,
                 "curve": curve,
                 "prospects": self.prospects,
-                **self._of_people(self._latest),
+                **people,
             }
 
     def _of_people(self, latest: dict[str, Any]) -> dict[str, Any]:
         """What changes with the people, which is no event of the log: names are forgotten at once."""
-        names = {user.pseudonym: user.name for user in self._project.store.users()}
+        users = self._project.store.users()
+        names = {user.pseudonym: user.name for user in users}
+        present = latest["sequence"], {(user.pseudonym, user.role, user.active) for user in users}
+        if present != self._staffed:  # to look through all topics takes long where samples are drawn
+            self._staffing, self._staffed = staffing_note(self._project.engine), present
         return {
-            "staffing": staffing_note(self._project.engine),
+            "staffing": self._staffing,
             "assessors": [
                 {**one, "name": names.get(one["name"], one["name"])} for one in latest["assessors"]
             ],

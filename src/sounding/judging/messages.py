@@ -76,6 +76,7 @@ class Coming(Message):
     left: int | None = Field(description="documents; null: not fixed, since it goes by the judgments so far")
     batch_left: int = Field(description="documents of the batch at hand that are left for you")
     batch_size: int = Field(description="0: there are no batches")
+    elsewhere: int = Field(default=0, description="left of the sample of an audit in its other topics")
     words: str
 
 
@@ -85,6 +86,7 @@ class Work(Message):
     topic: str
     documents: list[ShownDocument]
     coming: Coming
+    judged: int = Field(description="judgments of yours that stand for the topic; of the sample, in an audit")
 
 
 class SeenJudgment(Message):
@@ -157,7 +159,7 @@ class Recorded(Work):
     """What was recorded, and what is at hand now."""
 
     sequence: int = Field(description="number of the event; 0: there was nothing to take back")
-    repeated: bool = Field(description="this key had been used for it before")
+    repeated: bool = Field(description="nothing new: its key had come before, or it says what stood already")
     doc: str | None
     undid: Undone | None = Field(
         None,
@@ -167,6 +169,7 @@ class Recorded(Work):
     restored: float | None = Field(
         None, description="the grade that stands again, after a change was taken back; null: cannot judge"
     )
+    title: str = Field("", description="of the document, after something was taken back; empty: it has none")
 
 
 class TopicProgress(Message):
@@ -366,6 +369,7 @@ class OrganisedTopic(Message):
     judged: int
     unsettled: int = Field(description="documents on which assessors differ, to be settled by an organiser")
     left: int
+    again: int = Field(description="documents that are judged, by fewer people than are to judge each")
 
 
 class StatusChange(Message):

@@ -39,6 +39,7 @@ def topics(here: Here) -> list[OrganisedTopic]:
             topic=one.topic.id, title=one.topic.title, version=one.topic.version, status=one.topic.status,
             estimate=one.topic.estimate, assessors=[person.name for person in one.assessors],
             order=ShownOrder(**asdict(one.order)), judged=one.judged, unsettled=one.unsettled, left=one.left,
+            again=one.again,
         )
         for one in organising.topic_states(here.project)
     ]  # fmt: skip

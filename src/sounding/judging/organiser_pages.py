@@ -16,6 +16,7 @@ from sounding.collection.strategies import STRATEGIES
 from sounding.errors import SoundingError
 from sounding.judging import organising
 from sounding.judging.agreement import Opinion, agreements
+from sounding.judging.audit import begun_audits
 from sounding.judging.audit_api import audited, coming
 from sounding.judging.auth import RefusedError
 from sounding.judging.export_kinds import EXPORT_KINDS
@@ -32,7 +33,7 @@ from sounding.judging.messages import (
 from sounding.judging.project import add_runs, invite
 from sounding.judging.search import shortened
 from sounding.judging.settings import MTC, Order, parse_parameters
-from sounding.judging.staffing import no_runs_note, passed_over_note, staffing_note
+from sounding.judging.staffing import no_runs_note, passed_over_note, staffing_note, undrawn_note
 from sounding.judging.store import Role, Standing, User
 from sounding.judging.titles import plain, titled
 from sounding.judging.web import (
@@ -87,7 +88,7 @@ def topics_page(request: Request, here: Here) -> Response:
         assessors=organising.assessors_of(project.store), names=_names(here),
         overlap=project.settings.overlap, general=project.engine.general_order(),
         staffing=staffing_note(project.engine), no_runs=no_runs_note(project.engine),
-        passed_over=passed_over_note(project.engine),
+        passed_over=passed_over_note(project.engine), undrawn=undrawn_note(project.engine),
         policies={MTC: "the documents that tell most about the order of the runs"}
         | {name: kind.title for name, kind in STRATEGIES.items()},
     )  # fmt: skip
@@ -262,7 +263,12 @@ def audit_page(
     return page(
         request, "audit.html", people=[one for one in store.users() if one.id != expert.id],
         assessor=assessor, size=size, total=len(audit.sample), left=len(audit.open()),
-        agreement=found[0] if found else None,
+        agreement=found[0] if found else None, names=_names(here),
+        begun=[
+            one
+            for one in begun_audits(store, expert.pseudonym, here.project.settings.seed)
+            if one.assessor != assessor
+        ],
         topics=[
             (topic, titles.get(topic, ""), len(audit.of(topic)), len(audit.open(topic)))
             for topic in audit.topics
@@ -283,11 +289,11 @@ def audit_judge_page(
     sample = f"assessor={quote(assessor, safe='')}&size={size}"
     if found is None:
         return went_to(f"/organise/audit?{sample}")
-    graded = [own for one, own in audit.compared if one.topic == asked]
+    graded = audit.graded(asked)
     last = max(graded, key=lambda one: one.sequence).doc if graded else ""
     return page(
         request, "judge.html", topic=found, doc="", query="", scale=here.project.settings.scale,
-        judged=len(graded), instructions=store.setting("instructions") or "",
+        judged=len(graded), instructions=organising.instructions_of(here.project),
         coming=coming(audit, asked), back=f"/organise/audit?{sample}", back_words="the audit",
         after=f"/organise/audit/judge?{sample}", pause=here.pause,
         audit={

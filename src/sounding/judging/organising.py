@@ -14,6 +14,7 @@ from sounding.errors import DataError, UnknownNameError
 from sounding.judging.project import Project
 from sounding.judging.settings import Order, Settings
 from sounding.judging.store import Store, Topic, TopicStatus, User
+from sounding.wording import plural
 
 INSTRUCTIONS = "instructions"  # the name of the setting
 
@@ -28,6 +29,7 @@ class TopicState:
     judged: int
     unsettled: int  # assessors differ, and an organiser is to settle
     left: int
+    again: int  # judged, by fewer people than are to judge each
 
 
 def topic_states(project: Project) -> list[TopicState]:
@@ -42,7 +44,7 @@ def topic_states(project: Project) -> list[TopicState]:
         TopicState(
             topic=topic, assessors=tuple(who.get(topic.id, ())), order=engine.order(topic.id),
             judged=counts.of(topic.id).judged, unsettled=counts.of(topic.id).unsettled,
-            left=counts.of(topic.id).left,
+            left=counts.of(topic.id).left, again=counts.of(topic.id).again,
         )
         for topic in project.store.topics()
     ]  # fmt: skip
@@ -103,6 +105,18 @@ def share_out(project: Project, count: int | None = None) -> int:
             store.assign(topic, assessor)
             given += 1
     return given
+
+
+def why_no_more(project: Project, count: int | None = None) -> str:
+    """Why `share_out` with this count gave out no more than it did."""
+    wanted = count or project.settings.overlap
+    chosen = [one for one in topic_states(project) if one.topic.in_use]
+    people = len(assessors_of(project.store))
+    if not chosen:
+        return "no topic is chosen"
+    if people < wanted:
+        return f"only {plural(people, 'assessor')} can sign in" if people else "no assessor can sign in"
+    return f"every chosen topic has {plural(wanted, 'assessor')} or more"
 
 
 def shared_out(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from sounding.collection.strategies import make_sample
+from sounding.collection.strategy import Sample as Drawing
 from sounding.data.formats import parse_run
 from sounding.data.problems import Problems
 from sounding.data.sources import Content
@@ -54,6 +55,13 @@ class _Stay(NamedTuple):
     rule: str  # of the order that was in force
 
 
+class _Came(NamedTuple):
+    """How many runs there were when a sample came in force for the first and for the last time."""
+
+    first: int
+    last: int
+
+
 class Plan:
     """What is to be judged after the events that it was given."""
 
@@ -67,8 +75,7 @@ class Plan:
         self._general: InForce | None = None
         self._samples: dict[str, Order] = {}  # topic -> the last of its own orders that was a sample
         self._general_sample: Order | None = None
-        self._first: dict[tuple[str | None, str], int] = {}
-        # (topic or None: all, rule of a sample) -> runs that there were when it first came in force
+        self._came: dict[tuple[str | None, str], _Came] = {}  # by topic (None: all) and rule of a sample
         self._stays: dict[str, list[_Stay]] = {}  # by topic
         self._every: Retrieved | None = None
 
@@ -104,7 +111,10 @@ class Plan:
         return InForce(self.general_order(), 0) if own is None else own
 
     def sample(self, topic: str) -> Sample | None:
-        """The last sample that an order of a topic was; None: no order was, or no run has the topic.
+        """The last sample that an order of a topic was; None: no order was, or there is nothing to draw from.
+
+        There is not where no run has the topic, or where lists go beyond the strata of a sample that gave way
+        before anything was judged.
 
         What is drawn depends on the runs and the seed alone, and not on what was judged or how. Of runs that
         came when something was judged, what they brought beside the others was drawn by itself.
@@ -112,17 +122,13 @@ class Plan:
         order = self._sample_order(topic)
         if order is None or not self.runs or topic not in self.every.topics:
             return None
-        draws, present = self.draws(topic, order), self.order(topic)
-        in_force = present.rule == order.rule
-        others = [stay.runs for stay in self._stays.get(topic, ()) if stay.rule != order.rule]
-        # What came when it had given way is no part of it, unless it came back.
-        last = len(self.runs) if in_force else min({*draws} & {*others}, default=len(self.runs))
-        # Topics are drawn apart from each other, so that one that is not in use has its sample as well.
-        alone = self.every.of_topics([self.every.topics.index(topic)]).pick(range(last))
-        strategy = make_sample(
-            order.policy, alone, draws={topic: [end for end in draws if end < last]}, seed=self.settings.seed,
-            **order.parameters,
-        )  # fmt: skip
+        in_force = self.order(topic).rule == order.rule
+        last = len(self.runs) if in_force else self._last_run(topic, order)
+        alone = self._alone(topic).pick(range(last))
+        try:
+            strategy = self._drawn(order, alone, [end for end in self.draws(topic, order) if end < last])
+        except DataError:
+            return None
         drawn = {pick.document for pick in strategy.next([0], len(alone.docs))}
         docs = alone.docs.texts()
         documents = {
@@ -133,8 +139,20 @@ class Plan:
 
     def draws(self, topic: str, order: Order) -> tuple[int, ...]:
         """How many runs there were at the end of each draw but the last of a sample of a topic."""
-        since = min(self._first.get((each, order.rule), len(self.runs)) for each in (None, topic))
+        since = min((came.first for came in self._comings(topic, order)), default=len(self.runs))
         return tuple(stay.runs for stay in self._stays.get(topic, ()) if stay.runs >= max(since, 1))
+
+    def check_order(self, topic: str | None, order: Order) -> None:
+        """Refuse an order of a topic (None: of all) that is a sample and cannot be drawn from the runs."""
+        if order.is_sample and self.runs:
+            for name in self.every.topics if topic is None else {topic} & {*self.every.topics}:
+                self._check_draw(order, self._alone(name), self.draws(name, order))
+
+    def check_runs(self, retrieved: Retrieved) -> None:
+        """Refuse runs that a sample in force cannot be drawn from: they go beyond the last of its strata."""
+        for number, topic in enumerate(retrieved.topics):
+            if self.order(topic).is_sample:
+                self._check_draw(self.order(topic), retrieved.of_topics([number]), ())
 
     def is_sampled(self, topic: str) -> bool:
         """Whether some order of a topic was a sample."""
@@ -149,7 +167,7 @@ class Plan:
                 self._general = InForce(order, 0 if self._general is None else event.sequence)
                 if order.is_sample:
                     self._general_sample = order
-                    self._first.setdefault((None, order.rule), len(self.runs))
+                    self._note_coming(None, order)
         elif event.kind == "order":
             self._reorder(event.topic, InForce(Order(**event.detail), event.sequence))
         elif event.kind == "run":
@@ -163,7 +181,7 @@ class Plan:
     def _reorder(self, topic: str | None, in_force: InForce) -> None:
         sampled = in_force.order.is_sample
         if sampled:
-            self._first.setdefault((topic, in_force.order.rule), len(self.runs))
+            self._note_coming(topic, in_force.order)
         if topic is None:
             self._general, self._orders = in_force, {}
             if sampled:
@@ -172,6 +190,37 @@ class Plan:
             self._orders[topic] = in_force
             if sampled:
                 self._samples[topic] = in_force.order
+
+    def _note_coming(self, topic: str | None, sample: Order) -> None:
+        runs = len(self.runs)
+        before = self._came.get((topic, sample.rule), _Came(runs, runs))
+        self._came[topic, sample.rule] = before._replace(last=runs)
+
+    def _comings(self, topic: str, sample: Order) -> list[_Came]:
+        return [self._came[key] for each in (None, topic) if (key := (each, sample.rule)) in self._came]
+
+    def _last_run(self, topic: str, sample: Order) -> int:
+        """How many runs a sample that gave way has: those that came after it did are no part of it."""
+        came = max((came.last for came in self._comings(topic, sample)), default=0)
+        others = {stay.runs for stay in self._stays.get(topic, ()) if stay.rule != sample.rule}
+        gone = {end for end in self.draws(topic, sample) if end >= came}  # and it did not come back
+        return min(gone & others, default=len(self.runs))
+
+    def _alone(self, topic: str) -> Retrieved:
+        """What the runs have of one topic: each is drawn apart from the others, in use or not."""
+        return self.every.of_topics([self.every.topics.index(topic)])
+
+    def _drawn(self, sample: Order, alone: Retrieved, draws: Sequence[int]) -> Drawing:
+        return make_sample(
+            sample.policy, alone, draws={alone.topics[0]: draws}, seed=self.settings.seed,
+            **sample.parameters,
+        )  # fmt: skip
+
+    def _check_draw(self, sample: Order, alone: Retrieved, draws: Sequence[int]) -> None:
+        try:
+            self._drawn(sample, alone, draws)
+        except DataError as error:
+            raise DataError(f"topic {alone.topics[0]}: {error}") from None
 
     def _sample_order(self, topic: str) -> Order | None:
         """The last order of a topic that was a sample; None: none was."""

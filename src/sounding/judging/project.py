@@ -234,10 +234,11 @@ def import_qrels(
     """Add judgments of a file to the log, all or none.
 
     They are those of an assessor of their own, `import-` and a name, that of the file unless one is given:
-    nothing that people judged is touched, and reading the file again changes nothing. A file that grades a
-    document otherwise than one of the same name did is refused, for it may be another person's; with the
-    name given, the new grades count. Grades below 0 mean not judged. Topics that the project does not have
-    are left out, and said; documents that it does not have count all the same.
+    nothing that people judged is touched, and reading the file again changes nothing, also where an earlier
+    release read it. A file that grades a document otherwise than one of the same name did is refused, for it
+    may be another person's; with the name given, the new grades count. Grades below 0 mean not judged.
+    Topics that the project does not have are left out, and said; documents that it does not have count all
+    the same.
     """
     qrels = read_qrels(source, format=qrels_format, fractional="accept")
     check_table(qrels)
@@ -256,14 +257,20 @@ def import_qrels(
         scale.check_grade(float(qrels.grades[row]))
     name = _assessor_of(qrels.source if assessor is None else assessor)
     docs = qrels.docs.texts()
+    known_as = None
     with project.store.together():
         if assessor is None:
+            known_as = _known_before(project.store, qrels, rows, topics, docs, name)
+            name = known_as or name
             _refuse_another_file(project.store, qrels, rows, topics, docs, name)
         changed = project.store.judge_all(_submissions(qrels, rows, topics, docs, name))
     project.engine.catch_up()
     read = {doc for doc in {docs[row] for row in rows} if project.corpus.document(doc) is not None}
     lost = [(topics[row], docs[row]) for row in rows if docs[row] not in read]
-    return Reading(len(rows), changed, _remarks(strangers, lost, project.corpus))
+    remarks = _remarks(strangers, lost, project.corpus)
+    if known_as is not None:
+        remarks += (f"they are those of {known_as} already; if not, say whose with --assessor NAME",)
+    return Reading(len(rows), changed, remarks)
 
 
 def _remarks(strangers: Sequence[str], lost: Sequence[tuple[str, str]], corpus: Corpus) -> tuple[str, ...]:
@@ -298,6 +305,21 @@ def _assessor_of(source: str) -> str:
             f" {MOST_ASSESSOR - len(IMPORTED)} bytes with --assessor"
         )
     return name
+
+
+def _known_before(
+    store: Store, qrels: Qrels, rows: Iterable[int], topics: Sequence[str], docs: Sequence[str], name: str
+) -> str | None:
+    """Whose judgments an earlier release, which left out what follows a dot, made of this very file.
+
+    None: nobody's, or the file was read under its whole `name` since.
+    """
+    earlier = IMPORTED + Path(qrels.source).name.split(".")[0].replace(" ", "-")
+    if earlier == name or store.standing(assessor=name):
+        return None
+    before = {(one.topic, one.doc): one.grade for one in store.standing(assessor=earlier)}
+    same = all(before.get((topics[row], docs[row])) == qrels.grades[row] for row in rows)
+    return earlier if before and same else None
 
 
 def _refuse_another_file(

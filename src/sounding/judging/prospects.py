@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from sounding.compare.pairs import all_pairs
 from sounding.compare.runs import compare_runs
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
+from sounding.judging.counts import counts_of
 from sounding.judging.live import LEAST, POINTS, SURE, Tally, curve_of
 from sounding.judging.plan import run_of
 from sounding.judging.project import open_project
@@ -41,6 +42,10 @@ MOST = 3000  # judgments after which that is given up
 MOST_RUNS = 40  # in the table of pairs
 SO_FAR = "judgments so far"  # what stands for the name of their file
 SMALL_SHARE = 0.25  # of a run's documents: with fewer judged, its cases say more of judging than of the run
+NOTHING_LEFT = (
+    "Nothing is left to judge by the orders of the topics, so there is no forecast: the ranking stays as sure"
+    " as it is, unless another order or another run brings more."
+)
 SECONDS = 30.0  # that a judgment takes where nobody has judged yet: the usual guess
 
 
@@ -137,23 +142,44 @@ def too_early(found: Comparison, shares: NDArray[np.float64]) -> str:
 
 def forecasts(store: Store, replay: Replay) -> Iterator[dict[str, Any]]:
     """How many more judgments it would take until the order of the runs is sure, completion by completion."""
-    session = replay.session
+    session, left = replay.session, counts_of(replay).left
+    if not left and not session.confidence().of_ranking() >= SURE:
+        yield {"reason": NOTHING_LEFT, "needed": []}
+        return
     if session.judgments < LEAST:
         yield {"reason": f"After {LEAST} judgments it can be said what it would take.", "needed": []}
         return
     if not session.confidence().of_ranking() < SURE:
         yield {"reason": "", "needed": [0] * WORLDS, "note": f"The order is as sure as {SURE:.0%} already."}
         return
-    left = len(replay.retrieved.docs) - session.judgments
-    seconds = seconds_a_judgment(store, replay.sequence)
+    unjudged, overlap = len(replay.retrieved.docs) - session.judgments, replay.settings.overlap
+    seconds = seconds_a_judgment(store, replay.sequence) * overlap
     found: list[Course] = []
     for seed in range(WORLDS):
-        found += courses(session, SURE, [seed], most=min(left, MOST))
+        found += courses(session, SURE, [seed], most=min(unjudged, MOST))
         yield {
             "reason": "",
             "needed": [int(one.needed) if one.reached else None for one in found],
-            "note": forecast_note(found, SURE, seconds),
+            "note": forecast_note(found, SURE, seconds) + beyond(found, left, unjudged) + counted(overlap),
         }
+
+
+def beyond(courses: Sequence[Course], left: int, unjudged: int) -> str:
+    """That more is needed than the orders can bring, where they leave some of the unjudged out."""
+    too_few = sum(one.judgments[-1] + (not one.reached) > left for one in courses)
+    if not too_few or left >= unjudged:
+        return ""
+    return f" The orders can bring only {left:,} more, too few in {too_few} of {len(courses)}."
+
+
+def counted(overlap: int) -> str:
+    """What the judgments of a forecast are, where several people are to judge each document."""
+    if overlap == 1:
+        return ""
+    return (
+        f" Each is a document that nobody has judged yet; the time is that of the {overlap} people who are to"
+        " judge it."
+    )
 
 
 def seconds_a_judgment(store: Store, until: int) -> float:

@@ -147,7 +147,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What a submission came to; the same key gives the same event, with `repeated`."""
+    """What a submission came to; the same key or judgment again gives the same event, with `repeated`."""
 
     event: Event
     repeated: bool

@@ -196,6 +196,18 @@ class Replay(Plan):
         }
         return sorted(filter(self.is_sampled, begun))
 
+    def undrawn(self) -> dict[str, str]:
+        """Topics in use whose sample cannot be drawn, and why: earlier releases took such orders."""
+        found: dict[str, str] = {}
+        for topic, number in self._pool.topics.items() if self.ready else ():
+            order = self.order(topic)
+            if order.is_sample and not self._strategy(order).next([number], 1):
+                try:
+                    self.check_order(topic, order)
+                except DataError as error:
+                    found[topic] = str(error)
+        return found
+
     def ahead(self, assessor: str, topic: str) -> Ahead:
         """What is still to come for an assessor: of the batch at hand, and in all where that is fixed."""
         if not self._gives_out(topic):
@@ -420,7 +432,10 @@ class Replay(Plan):
             strategy: Strategy
             if kind.sampled:
                 draws = {topic: self.draws(topic, order) for topic in retrieved.topics}
-                strategy = make_sample(order.policy, retrieved, draws=draws, seed=seed, **order.parameters)
+                # Topics of other orders may be deeper than its strata; see also `undrawn`.
+                strategy = make_sample(
+                    order.policy, retrieved, draws=draws, seed=seed, where_possible=True, **order.parameters
+                )
             else:
                 level = {"level": self.settings.level} if kind.adaptive else {}
                 strategy = make_strategy(order.policy, retrieved, seed=seed, **{**level, **order.parameters})

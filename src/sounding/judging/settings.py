@@ -54,6 +54,8 @@ class Order:
         else:
             kind = find_strategy(self.policy)
             known = [name for name in kind.parameters if name != "level"]
+            if "level" in self.parameters and "level" in kind.parameters:
+                raise DataError("orders have no level of their own; they go by the level of the project")
         for name, value in self.parameters.items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise DataError(f"parameter {name}={value} of an order; expected a finite number, or a text")

@@ -116,6 +116,8 @@ WHERE e.kind = 'judge' AND NOT EXISTS (
   assessor {text} NOT NULL, key {text} NOT NULL, topic {text} NOT NULL, doc {text},
   PRIMARY KEY (assessor, key))""",
     ),
+    # Judgments that say what stands already come to nothing too: the event that says so.
+    ("ALTER TABLE void_key ADD COLUMN stood {number}",),
 )
 
 # The log refuses changes and removals whoever asks for them.
@@ -173,8 +175,8 @@ _NEWEST = f"{_TOPICS} AS t WHERE version = (SELECT max(version) FROM topic AS n 
 LAST_SEQUENCE = "SELECT coalesce(max(sequence), 0) AS sequence FROM event"
 ADD_EVENT = _insert("event", EVENT)
 EVENT_OF_KEY = f"{_EVENTS} WHERE assessor = :assessor AND key = :key"
-VOID_KEY = "SELECT topic, doc FROM void_key WHERE assessor = :assessor AND key = :key"
-ADD_VOID_KEY = _insert("void_key", ("assessor", "key", "topic", "doc"))
+VOID_KEY = "SELECT topic, doc, stood FROM void_key WHERE assessor = :assessor AND key = :key"
+ADD_VOID_KEY = _insert("void_key", ("assessor", "key", "topic", "doc", "stood"))
 EVENTS = f"{_EVENTS} WHERE sequence > :after AND sequence <= :until ORDER BY sequence LIMIT :count"
 GRADINGS = (
     f"{_EVENTS} WHERE (topic, doc, assessor, sequence) > (:topic, :doc, :assessor, :sequence)"
@@ -213,6 +215,7 @@ PROGRESS = (
     "SELECT topic, grade, count(*) AS judged FROM standing WHERE assessor = :assessor"
     " GROUP BY topic, grade ORDER BY topic"
 )
+JUDGED_BY = "SELECT count(*) AS judged FROM standing WHERE assessor = :assessor AND topic = :topic"
 JUDGMENTS_OF_ASSESSORS = "SELECT assessor, count(*) AS judged FROM standing GROUP BY assessor"
 
 # ---- leases

@@ -33,6 +33,18 @@ def no_runs_note(engine: Engine) -> str:
     return f"No run has {whose}: there is nothing to judge until one is added that does."
 
 
+def undrawn_note(engine: Engine) -> str:
+    """Which topics nobody can judge, since their sample cannot be drawn, as a sentence; empty: none."""
+    found = engine.undrawn()
+    if not found:
+        return ""
+    such = "" if len(found) == 1 else "such as "
+    return (
+        f"No sample can be drawn for {plural(len(found), 'topic')}, and nothing comes before the order is"
+        f" another one: {such}{next(iter(found.values()))}."
+    )
+
+
 def passed_over_note(engine: Engine) -> str:
     """Which documents of the runs nobody can be given, as a sentence; empty: none."""
     found = engine.passed_over()

@@ -8,12 +8,13 @@ from collections import Counter
 from sounding.judging.engine import Live
 from sounding.judging.project import Project
 from sounding.judging.search import shortened
-from sounding.judging.staffing import no_runs_note, passed_over_note, staffing_note
+from sounding.judging.staffing import no_runs_note, passed_over_note, staffing_note, undrawn_note
 from sounding.judging.store import Store, User
 from sounding.report.tables import Column, Table, shown_confidence
 from sounding.wording import plural
 
 TITLE = 50  # characters of a topic's title
+NOTES = (staffing_note, no_runs_note, undrawn_note, passed_over_note)  # on what stands in the way
 
 
 def user_table(store: Store) -> Table:
@@ -80,7 +81,7 @@ def _topics(project: Project, live: Live) -> Table:
         notes=[
             f"{plural(live.judged, 'document')} judged{unclear}; {live.relevant:,} relevant;"
             f" {live.left:,} left{apart}. A document counts for each of its topics.",
-            *filter(None, (note(project.engine) for note in (staffing_note, no_runs_note, passed_over_note))),
+            *filter(None, (note(project.engine) for note in NOTES)),
         ],
         facts={
             "sequence": live.sequence,

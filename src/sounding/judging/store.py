@@ -195,6 +195,7 @@ class Store(People, Topics, Log):
         """Record a judgment, or a change of one, and give its lease back; the same key twice is one act.
 
         A judgment whose lease has expired is recorded all the same: work that was done is not thrown away.
+        One that says what stands already, with the same comment, is no further act either.
         One that would change another than was `seen` is an UnseenError.
         """
         with self._database.write() as run:
@@ -230,7 +231,7 @@ class Store(People, Topics, Log):
                 return None
             last = next(_acts(run, assessor, topic, doc), None)
             if last is None:  # and whatever comes meanwhile, there is none when this is sent again
-                run(sql.ADD_VOID_KEY, assessor=assessor, key=key, topic=topic, doc=doc)
+                run(sql.ADD_VOID_KEY, assessor=assessor, key=key, topic=topic, doc=doc, stood=None)
                 return None
             event = _take_back(run, last, assessor, topic, key)
             run(sql.DROP_EXPIRED, now=now)  # a clock that goes back must not bring one back to life
@@ -313,6 +314,11 @@ class Store(People, Topics, Log):
             )
             for topic, given in grades.items()
         ]  # fmt: skip
+
+    def judged_by(self, assessor: str, topic: str) -> int:
+        """How many judgments of an assessor stand for a topic."""
+        with self._database.read() as run:
+            return int(run(sql.JUDGED_BY, assessor=assessor, topic=topic)[0]["judged"])
 
     def judgments_given(self) -> Counter[str]:
         """How many judgments of each assessor stand."""
@@ -457,6 +463,12 @@ def _judged(run: Statements, submission: Submission) -> Receipt:
     found = _repeated(run, "judge", assessor, topic, doc, submission.key, submission.grade)
     if found is not None:
         return found
+    last = next(_acts(run, assessor, topic, doc), None)
+    if last is not None and _says_the_same(last, submission):
+        run(sql.RELEASE["topic doc"], assessor=assessor, topic=topic, doc=doc)
+        given = {"assessor": assessor, "key": submission.key, "topic": topic, "doc": doc}
+        run(sql.ADD_VOID_KEY, **given, stood=last.sequence)
+        return Receipt(event=last, repeated=True)
     _check_seen(run, submission)
     selection = submission.selection or _selection(run, assessor, topic, doc)
     run(sql.RELEASE["topic doc"], assessor=assessor, topic=topic, doc=doc)
@@ -468,8 +480,15 @@ def _judged(run: Statements, submission: Submission) -> Receipt:
     return Receipt(event=event, repeated=False)
 
 
+def _says_the_same(last: Event, submission: Submission) -> bool:
+    """Whether a judgment would add nothing to the last act of its assessor on the document."""
+    chosen_alike = submission.selection in (None, last.selection)
+    said = ("judge", submission.grade, submission.comment)
+    return chosen_alike and (last.kind, last.grade, last.comment) == said
+
+
 def _check_seen(run: Statements, submission: Submission) -> None:
-    """Refuse to change a judgment that was not in view, unless it says the same."""
+    """Refuse to change a judgment that was not in view."""
     if submission.seen is None:
         return
     given = {"assessor": submission.assessor, "topic": submission.topic, "doc": submission.doc}
@@ -479,8 +498,6 @@ def _check_seen(run: Statements, submission: Submission) -> None:
         return
     if standing is None:
         raise UnseenError("your earlier judgment of this document was taken back meanwhile on another page")
-    if (standing.grade, standing.comment) == (submission.grade, submission.comment):
-        return
     if standing.grade is None:
         raise UnseenError("you said meanwhile on another page that you cannot judge this document")
     raise UnseenError(f"you gave this document the grade {standing.grade:g} meanwhile on another page")
@@ -491,7 +508,7 @@ def _acts(run: Statements, assessor: str, topic: str, doc: str | None) -> Iterat
     statement, given = _narrowed(sql.ACTS, doc=doc)
     undone: set[int] = set()
     ended: set[str | None] = set()  # documents of which all before was taken back, as earlier releases did
-    over: dict[Kind, set[str | None]] = {"judge": set(), "skip": set()}  # a judgment ends a skip of before
+    judged: set[str | None] = set()  # a judgment ends a skip of before
     before = MOST
     while True:
         rows = run(statement, assessor=assessor, topic=topic, before=before, count=FEW, **given)
@@ -500,10 +517,12 @@ def _acts(run: Statements, assessor: str, topic: str, doc: str | None) -> Iterat
                 undone.add(event.detail["undoes"])
             elif event.kind == "withdraw":
                 ended.add(event.doc)
-            elif event.sequence not in undone and event.doc not in ended | over[event.kind]:
+            elif event.sequence not in undone and event.doc not in (
+                ended if event.kind == "judge" else ended | judged
+            ):
                 yield event
             if event.kind == "judge":
-                over["skip"].add(event.doc)
+                judged.add(event.doc)
         if len(rows) < FEW:
             return
         before = rows[-1]["sequence"]
@@ -536,8 +555,12 @@ def _repeated(
 ) -> Receipt | None:
     """The receipt that a key was given before; None: it is new. For something else it is a conflict."""
     rows = run(sql.EVENT_OF_KEY, assessor=assessor, key=key)
+    void = [] if rows else run(sql.VOID_KEY, assessor=assessor, key=key)
+    if void and void[0]["stood"] is not None:
+        stood = int(void[0]["stood"])
+        rows = run(sql.EVENTS, after=stood - 1, until=stood, count=1)
     if not rows:
-        if act != "undo" and run(sql.VOID_KEY, assessor=assessor, key=key):
+        if act != "undo" and void:
             raise _key_of_another(key, "an undo")
         return None
     event = event_of(rows[0])

@@ -310,9 +310,11 @@ def forecast_note(courses: Sequence[Course], wanted: float, seconds: float) -> s
     if needed[-1] == 0:
         return f"The confidence is {goal} or more already."
     middle = needed[(len(needed) - 1) // 2]
-    about = "At most" if 0 < middle <= FIRST_CHECK else "About"  # nothing is looked at before
+    early = 0 < middle <= FIRST_CHECK  # nothing is looked at before
+    about = "At most" if early and needed[-1] <= FIRST_CHECK else "About"
+    perhaps = " or fewer" if early and about == "About" else ""
     text = (
-        f"{about} {middle:,.0f} more judgments ({_duration(int(middle), seconds)}) for {goal}"
+        f"{about} {middle:,.0f} more judgments{perhaps} ({_duration(int(middle), seconds)}) for {goal}"
         if np.isfinite(middle)
         else f"In less than half of the completions was {goal} reached"
     )

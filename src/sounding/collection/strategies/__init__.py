@@ -65,15 +65,23 @@ def make_strategy(name: str, pool: Retrieved, *, seed: int = 0, **parameters: An
 
 
 def make_sample(
-    name: str, pool: Retrieved, *, draws: Mapping[str, Sequence[int]], seed: int = 0, **parameters: Any
+    name: str,
+    pool: Retrieved,
+    *,
+    draws: Mapping[str, Sequence[int]],
+    seed: int = 0,
+    where_possible: bool = False,
+    **parameters: Any,
 ) -> Sample:
     """A sample of a pool whose runs came one after the other: what was drawn from the first ones stays.
 
     `draws` has, by topic, how many runs there were at the end of each draw but the last; a topic that is not
-    there is drawn at once. Without any it is what `make_strategy` makes.
+    there is drawn at once. Without any it is what `make_strategy` makes. A topic that it cannot be drawn from
+    is refused, or has nothing drawn (`where_possible`).
     """
     kind = find_strategy(name)
-    maker = partial(samples.drawn_in_turn, samples.SAMPLES[kind.name], draws)
+    draw = samples.drawn_where_possible if where_possible else samples.drawn_in_turn
+    maker = partial(draw, samples.SAMPLES[kind.name], draws)
     ends = {topic: list(each) for topic, each in draws.items() if each}
     return TurnTaking(
         kind.name, pool, seed, _complete(kind, name, parameters), maker, {"draws": ends} if ends else None

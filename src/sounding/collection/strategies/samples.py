@@ -124,6 +124,20 @@ def drawn_in_turn(
     return SampleQueue(order, strata if stratified else None, chances)
 
 
+def drawn_where_possible(
+    maker: Callable[..., SampleQueue],
+    draws: Mapping[str, Sequence[int]],
+    pool: TopicPool,
+    rng: np.random.Generator,
+    **parameters: Any,
+) -> SampleQueue:
+    """As `drawn_in_turn`; nothing of a topic whose pool is none that the sample can be drawn from."""
+    try:
+        return drawn_in_turn(maker, draws, pool, rng, **parameters)
+    except DataError:
+        return SampleQueue([], None, np.zeros(pool.size))
+
+
 def parse_strata(text: str) -> tuple[list[int], list[float]]:
     """Last ranks and rates of strata such as `10:1,30:0.2`."""
     ends, rates = [], []

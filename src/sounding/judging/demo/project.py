@@ -16,6 +16,7 @@ from sounding.files import write_whole
 from sounding.judging.auth import hash_password
 from sounding.judging.demo.models import Runs, make_runs
 from sounding.judging.demo.topics import QUESTIONS
+from sounding.judging.organising import set_instructions
 from sounding.judging.project import FILE, Project, create_project, open_project
 from sounding.judging.settings import Order, Settings, parse_scale
 from sounding.judging.store import Role
@@ -120,7 +121,7 @@ def _add_people(project: Project) -> list[Person]:
         user = project.store.add_user(person.name, person.role, hash_password(person.password))
         for topic in person.topics:
             project.store.assign(topic, user.pseudonym)
-    project.store.set_setting("instructions", INSTRUCTIONS)
+    set_instructions(project, INSTRUCTIONS)
     record = [{name: getattr(person, name) for name in Person.__slots__} for person in people]
     target = project.folder / PEOPLE
     write_whole(target, json.dumps(record, indent=1).encode() + b"\n")

@@ -22,18 +22,22 @@ const isOurs = ({ content }) => content.topic === topic && content.assessor === 
 const comment = find("#comment");
 const texts = new Map(); // document -> what shows it
 const comments = new Map(); // document -> the comment of a judgment that is being taken back
-const counted = new Set(); // keys of judgments that the page has counted
+const firsts = new Set(); // keys of judgments given here that are no changes: each counts as one more
 const passed = []; // documents that were judged or skipped here, the last one last
 const earlier = newest ? [newest] : []; // what was graded last in an audit before this page was loaded
 let documents = []; // at hand: the one that is shown, then those that are loaded already
-let judged = Number(already);
+let judged = Number(already); // by the server's last answer
+let answers = 0; // of the server to what was done here
+let going = { elsewhere: 0 }; // what is still to come, by the server's last answer
+let told = ""; // the key of the act that the line below the buttons is about
 const isVisible = () => document.visibilityState === "visible";
 const clock = new Clock(performance.now(), isVisible());
 let renewed = performance.now();
 let came = ""; // the document that is in view,
 let since = -Infinity; // and since when
 
-function say(text, isPassedOver = false) {
+function say(text, { isPassedOver = false, of = "" } = {}) {
+  told = of;
   find("#status").textContent = text;
   find("#status").classList.toggle("passed-over", isPassedOver);
 }
@@ -41,9 +45,13 @@ function say(text, isPassedOver = false) {
 const inWords = (html) => new DOMParser().parseFromString(html, "text/html").body.textContent;
 const named = (one) => (one.heading && inWords(one.heading)) || one.doc;
 
-function count(by) {
-  judged += by;
-  find("#count").textContent = judged;
+// What the server counts, and what it has not answered to yet.
+function showCount() {
+  const ahead = unsent().filter(isOurs).reduce((sum, { content, of, shown }) => {
+    if (firsts.has(content.key)) return sum + 1;
+    return shown && firsts.has(of) ? sum - 1 : sum;
+  }, 0);
+  find("#count").textContent = judged + ahead;
 }
 
 // A page that is not served over HTTPS has no crypto.randomUUID.
@@ -56,11 +64,13 @@ function newKey() {
 
 function content(present) {
   if (!present) {
-    const nothing = audit ? "The sample of this topic is graded." : "No document of this topic is left for you.";
+    const graded = going.elsewhere ? "The sample of this topic is graded." : "The sample is graded.";
+    const nothing = audit ? graded : "No document of this topic is left for you.";
     const words = chosen === "candidate" && !audit
       ? "This topic is not chosen for judging yet: an organiser does that."
       : nothing;
-    const link = make("a", { href: after }, audit ? "Go on with the sample" : "To my topics");
+    const onward = going.elsewhere ? "Go on with the sample" : "To the result";
+    const link = make("a", { href: after }, audit ? onward : "To my topics");
     return [make("p", {}, words), make("p", {}, link)];
   }
   const words = "The collection does not have the text of this document: it cannot be judged.";
@@ -138,9 +148,11 @@ function take(list, first) {
   if (!stays.length) show(Boolean(present) || document.activeElement === document.body);
 }
 
-function coming(reply) {
+function hear(reply) {
   const words = find("#coming");
   if (words) put(words, reply.coming.words);
+  [judged, going] = [reply.judged, reply.coming];
+  showCount();
 }
 
 async function load(first = true) {
@@ -152,8 +164,9 @@ async function load(first = true) {
     }
     const asked = new URLSearchParams({ topic, count: AHEAD, ...sample });
     for (const one of lastPutOff()) asked.append("later", one);
+    const before = answers;
     const work = await request(`${api}/next?${asked}`);
-    coming(work);
+    if (answers === before) hear(work); // else it was overtaken
     return take(work.documents, first);
   } catch (problem) {
     if (problem.status === 401) return signInAgain();
@@ -164,7 +177,7 @@ async function load(first = true) {
 }
 
 function takenBack(reply) {
-  const name = named(texts.get(reply.doc) ?? reply);
+  const name = texts.has(reply.doc) ? named(texts.get(reply.doc)) : reply.title || reply.doc;
   if (!reply.sequence) return "There is nothing to take back.";
   if (reply.undid !== "change") return `Taken back: ${name}.`;
   const button = every(".grade").find((one) => Number(one.dataset.grade) === reply.restored);
@@ -174,16 +187,18 @@ function takenBack(reply) {
 Object.assign(hooks, {
   sent(item, reply) {
     if (!isOurs(item)) return;
-    coming(reply);
+    answers += 1;
+    hear(reply);
     const undone = isUndo(item);
-    if (reply.undid === "judge" && !item.shown) count(-1);
     if (!only) take(reply.documents, undone && ["judge", "skip"].includes(reply.undid) && !item.shown);
     else if (undone) load();
     if (undone) say(takenBack(reply));
   },
   refused(item) {
     if (!isOurs(item)) return;
-    if (counted.delete(item.content.key)) count(-1);
+    answers += 1;
+    showCount();
+    if (told === item.content.key) say("");
     load(false);
   },
   signedIn() {
@@ -206,11 +221,9 @@ function pass(path, given, words) {
   later.delete(present.doc);
   const key = newKey();
   keep(path, { topic, doc: present.doc, key, ...sample, ...given });
-  say(`${words}: ${named(present)}.`);
-  if (path === `${api}/judge` && !present.judged) {
-    counted.add(key);
-    count(1);
-  }
+  say(`${words}: ${named(present)}.`, { of: key });
+  if (path === `${api}/judge` && !present.judged) firsts.add(key);
+  showCount();
   if (only) {
     documents = [{ ...present, judged: true, grade: given.grade, comment: given.comment }];
     show(false);
@@ -235,22 +248,23 @@ function judge(grade, label) {
 }
 
 function bringBack(last, words) {
-  if (counted.delete(last.key)) count(-1);
   documents = [last.document, ...documents.filter((one) => one.doc !== last.document.doc)];
-  if (words) say(`${words}: ${named(last.document)}.`);
+  showCount();
+  say(`${words}: ${named(last.document)}.`);
   show();
 }
 
 // Taking back is the server's to do, unless it never had what is taken back.
 function takeBack(doc, more) {
   keep(`${api}/undo`, { topic, doc, key: newKey(), ...sample }, more);
+  showCount();
   return send();
 }
 
 function undo() {
   if (only) return undoOnly();
   const last = passed.pop();
-  if (last && later.delete(last.document.doc)) return bringBack(last, "");
+  if (last && later.delete(last.document.doc)) return bringBack(last, "Taken back");
   const known = last && [...unsent(), ...refused()].find((item) => item.content.key === last.key);
   if (known && (known.why !== undefined || !known.tried)) { // the server does not have it
     forget(known);
@@ -300,7 +314,7 @@ for (const button of every(".grading button")) {
   const done = act ? acts[act] : () => judge(Number(grade), words);
   button.addEventListener("click", () => {
     if (act === "undo" || performance.now() - since >= Number(pause)) done();
-    else say("Not taken: this document has only just come.", true);
+    else say("Not taken: this document has only just come.", { isPassedOver: true });
   });
 }
 

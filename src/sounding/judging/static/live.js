@@ -200,12 +200,13 @@ function late(state) {
 function forecast(state) {
   const found = state.prospects?.forecast;
   if (!state.runs.length || (state.pairs && !state.open_pairs)) return "";
-  if (state.fittable < state.least) return `After ${state.least} judgments it can be said what it would take.`;
   const behind = state.prospects && state.prospects.judged < state.judged;
-  if (!found || (found.reason && behind)) {
+  if (found?.reason && !behind) return found.reason;
+  if (state.fittable < state.least) return `After ${state.least} judgments it can be said what it would take.`;
+  if (!found || found.reason) {
     return state.prospects ? "What it would take is being worked out …" : "";
   }
-  return found.reason || `What it would take, as of ${state.prospects.judged} judged: ${found.note}`;
+  return `What it would take, as of ${state.prospects.judged} judged: ${found.note}`;
 }
 
 function matrix(state) {

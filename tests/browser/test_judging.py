@@ -330,19 +330,20 @@ def test_an_audit_is_judging_with_the_same_keys_and_without_the_grades(site: Sit
     fourth = press(page, "s")  # put off: it comes again at the end
     assert len({first, second, third, fourth}) == (3 if fourth == third else 4)
     assert press(page, "u") == second
+    assert str(page.text_content("#status")).startswith("Taken back: ")
     press(page, "s")
     press(page, "0")
     last = press(page, "0")
     assert last == second
     page.keyboard.press("2")
-    page.wait_for_selector("text=The sample of this topic is graded.")
+    page.wait_for_selector("text=The sample is graded.")
     page.keyboard.press("u")  # the grade, and not that it was put off before
     until(page, "(doc) => document.querySelector('#doc bdi').textContent === doc", second)
     until(
         page, "document.querySelector('#coming').textContent === '1 of 4 left in this topic, 1 of 5 in all'"
     )
     page.keyboard.press("2")
-    page.wait_for_selector("text=The sample of this topic is graded.")
+    page.wait_for_selector("text=The sample is graded.")
     until(
         page, "document.querySelector('#coming').textContent === '0 of 4 left in this topic, 0 of 5 in all'"
     )
@@ -353,7 +354,7 @@ def test_an_audit_is_judging_with_the_same_keys_and_without_the_grades(site: Sit
     assert len(own) == 5
     assert own[first].comment == "1 2 0: not so"
     assert all(one.selection.policy == "audit" and one.active is not None for one in own.values())
-    page.click("text=Go on with the sample")
+    page.click("text=To the result")
     page.wait_for_selector("text=5 of 5 graded.")
     assert "1 2 0: not so" in page.text_content("tbody")
 

@@ -77,13 +77,39 @@ def test_a_grade_given_in_another_tab_is_not_changed_unasked(site: Site, visit: 
             assert shown(other) == first
 
 
+def test_two_tabs_count_the_judgments_of_both(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=("412",))
+    other = page.context.new_page()
+    other.goto(f"{site.url}/judge?topic=MB001")
+    first = shown(page)
+    assert shown(other) == first
+    press(page, "0")
+    judgments(site, 1)
+    other.keyboard.press("1")
+    other.wait_for_selector("text=You gave this document the grade 0 meanwhile on another page.")
+    until(other, "document.querySelector('#status').textContent === ''")  # no grade that does not stand
+    until(other, "document.querySelector('#count').textContent === '1'")  # that of the other tab
+    other.click("#refused button:text('Leave it')")
+    shown(other)
+    press(page, "0")
+    judgments(site, 2)
+    press(other, "u")
+    until(other, "document.querySelector('#count').textContent === '1'")
+    press(page, "0")
+    judgments(site, 3)
+    press(other, "1")
+    judgments(site, 4)
+    until(page, "document.querySelector('#count').textContent === '2'")
+    until(other, "document.querySelector('#count').textContent === '3'")
+
+
 def behind(doc: str) -> dict[str, Any]:
     """What the server said before the document was judged."""
     shown_before = {
         "doc": doc, "heading": "", "html": "<p>text</p>", "missing": False, "grade": None, "judged": False, "comment": "",
     }  # fmt: skip
     coming = {"left": None, "batch_left": 0, "batch_size": 0, "words": "more"}
-    return {"topic": "MB001", "documents": [shown_before], "coming": coming}
+    return {"topic": "MB001", "documents": [shown_before], "coming": coming, "judged": 0}
 
 
 def test_what_this_page_did_itself_without_a_connection_is_no_surprise(site: Site, visit: Visit) -> None:

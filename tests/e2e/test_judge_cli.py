@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import sqlite3
 import stat
 from pathlib import Path
@@ -67,11 +68,17 @@ def test_init_says_what_there_is_and_what_is_missing(
         "--runs", files / "runs", "--order", "stratified-sample", "-P", "strata=3:1,100:0.5",
     )  # fmt: skip
     said = capsys.readouterr().err
-    assert "11 documents, 2 topics, 3 runs;" in said
+    told = r"11 documents, 2 topics, 3 runs; (\d+) to judge: (.*) that the runs have for each topic\n"
+    drawn = re.match(told, said)
+    assert drawn is not None
+    assert drawn[2] == "drawn from the documents"
     assert "not in the corpus: 2 documents of the runs, such as d11 of topic 301" in said
     assert f"next: sounding judge user {tmp_path / 'p'} NAME --role organiser" in said
     with open_project(tmp_path / "p") as project:
         assert project.settings.order.parameters == {"strata": "3:1,100:0.5"}
+        assert int(drawn[1]) == project.engine.counts().left
+    call("judge", "init", tmp_path / "q", "--corpus", files / "docs.jsonl", "--runs", files / "runs")
+    assert " to judge: the documents that the runs have for each topic\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -287,7 +287,7 @@ def test_a_forecast_holds_what_each_completion_had_come_to() -> None:
     [
         ((8, 8, 8), "At most 8 more judgments (4 minutes) for 90%. Judging was tried in 3 completions drawn from"
          " what is believed now: 3 got there by the first look, after 8."),
-        ((8, 8, 20), "At most 8 more judgments (4 minutes) for 90%. Judging was tried in 3 completions drawn"
+        ((8, 8, 20), "About 8 more judgments or fewer (4 minutes) for 90%. Judging was tried in 3 completions drawn"
          " from what is believed now: 3 got there, after 8 or fewer to 20, looked at whenever a tenth more"
          " was judged."),
         ((30, 30, 30), "About 30 more judgments (15 minutes) for 90%. Judging was tried in 3 completions drawn"

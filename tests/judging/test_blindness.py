@@ -25,7 +25,7 @@ TELLTALE = re.compile(
 MEMBERS = {
     "topic", "documents", "doc", "html", "missing", "grade", "judged", "comment", "sequence", "repeated", "title", "cannot",
     "relevant", "left", "time", "snippet", "held", "token", "name", "account", "lasting", "role", "heading", "coming", "words",
-    "batch_left", "batch_size", "undid", "restored", "found", "first", "complete", "total",
+    "batch_left", "elsewhere", "batch_size", "undid", "restored", "found", "first", "complete", "total",
 }  # fmt: skip
 
 PLAIN = {name.lower() for name in HEADERS} | {

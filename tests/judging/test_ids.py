@@ -54,7 +54,12 @@ def unlike(size: int, seed: int) -> str:
         ("d1", ""),
         ("#d1", ""),
         ("http://x.org/a?b=c#d", ""),
-        ("鯨-é\xa0", ""),
+        ("鯨-é", ""),
+        ("zero\u200bwidth", ""),
+        ("鯨\xa0é", "has blanks in it; expected one word"),
+        ("鯨\u3000é", "has blanks"),
+        ("\u2003", "has blanks"),
+        ("end ", "has blanks"),
         ("x" * MOST_DOC, ""),
         ("é" * (MOST_DOC // 2), ""),
         ("", "is empty"),
@@ -86,7 +91,7 @@ def test_an_id_of_a_topic_is_shorter_and_begins_no_comment() -> None:
 
 def test_a_column_of_ids_is_checked_as_its_ids_are() -> None:
     rng = random.Random(5)
-    pieces = ["a", "Z9", "~", "é", "鯨", LATIN[-1], "\x7f", " ", "\x01", "x" * 1000]
+    pieces = ["a", "Z9", "~", "é", "鯨", LATIN[-1], "\x7f", " ", "\u3000", "\x01", "x" * 1000]
     wrong = 0
     for _ in range(300):
         docs = list(dict.fromkeys("".join(rng.choices(pieces[:5], k=3)) for _ in range(rng.randint(1, 6))))
@@ -240,6 +245,26 @@ def test_files_of_two_people_are_two_assessors(project: Project, tmp_path: Path)
         assert import_qrels(project, tmp_path / name)[:2] == (1, 0)
     assert list(assessor_lines(project.store)) == [
         "MB001 import-qrels.anna.txt d05 2\n", "MB001 import-qrels.berta.txt d05 0\n", "MB001 import-qrels.carl d05 1\n"
+    ]  # fmt: skip
+
+
+def test_a_file_that_an_earlier_release_read_is_known_again(project: Project, tmp_path: Path) -> None:
+    path = tmp_path / "old pool.v1.qrels"
+    path.write_text("MB001 0 d05 2\nMB001 0 d06 1\nMB001 0 d07 -1\n")
+    import_qrels(project, path, assessor="old-pool")  # the name that it had then
+    last = project.store.last_sequence()
+    again = import_qrels(project, path)
+    assert (again.rows, again.changed, project.store.last_sequence()) == (2, 0, last)
+    assert again.remarks[-1].startswith("they are those of import-old-pool already; ")
+    path.write_text("MB001 0 d05 2\nMB001 0 d06 0\n")
+    assert import_qrels(project, path)[:2] == (2, 2)  # another file
+    path.write_text("MB001 0 d05 2\nMB001 0 d06 1\n")
+    with pytest.raises(FormatError, match="had 0 when a file of this name was read before"):
+        import_qrels(project, path)
+    path.write_text("MB001 0 d05 2\nMB001 0 d06 1\n")
+    assert import_qrels(project, path, assessor="old pool.v1.qrels").changed == 1
+    assert sorted({one.assessor for one in project.store.standing()}) == [
+        "import-old-pool", "import-old-pool.v1.qrels"
     ]  # fmt: skip
 
 

@@ -193,6 +193,24 @@ def test_a_finished_sample_whose_order_gave_way_stays_when_a_run_comes(store: St
     assert found_by_replay(store) == found_by(engine, store)
 
 
+def test_what_a_sample_drew_when_it_came_back_stays_when_it_gives_way_again(store: Store) -> None:
+    engine = begin(store, runs=EARLY, depth=12, order=UNIFORM)
+    judge_all(engine)
+    engine.set_order(TOPIC, Order())
+    engine.add_runs(LATE)
+    engine.set_order(None, UNIFORM)
+    judge_all(engine)
+    both = list(EXPORTS["prels"](store, None))
+    assert len(both) == 6 + 4
+    engine.set_order(TOPIC, Order())
+    assert list(EXPORTS["prels"](store, None)) == both
+    # What comes when it has given way again is no part of it.
+    engine.add_runs({"last": {TOPIC: {"z1": 2.0, "z2": 1.0, "n0": 0.5}}})
+    assert list(EXPORTS["prels"](store, None)) == both
+    assert not {"z1", "z2"} & {*sample_of(engine)}
+    assert found_by_replay(store) == found_by(engine, store)
+
+
 def test_another_sample_is_drawn_from_all_runs_that_there_are(store: Store) -> None:
     engine = begin(store, runs=EARLY, depth=12, order=UNIFORM)
     judge_all(engine)

@@ -30,7 +30,9 @@ from sounding.judging.exports import EXPORTS
 from sounding.judging.live import LiveFeed, Tally, Work, curve_of
 from sounding.judging.messages import LiveState
 from sounding.judging.project import Project, open_project
-from sounding.judging.prospects import prospects, seconds_a_judgment
+from sounding.judging.prospects import NOTHING_LEFT, prospects, seconds_a_judgment
+from sounding.judging.settings import Order
+from sounding.judging.staffing import staffing_note
 from sounding.judging.status import status_tables
 from sounding.mtc import planning
 from sounding.policies import DEFAULT_POLICIES
@@ -107,6 +109,14 @@ def test_the_tally_goes_back_with_an_undo() -> None:
     assert tally.work({"1"}, 1, 5001)["a"] == Work(judged=2, relevant=1, last_hour=1, timed=4, active=120)
     assert list(tally.opinions({"2"})) == []
     assert sorted(tally.opinions({"1"})) == [("a", ("1", "x"), 1), ("a", ("1", "y"), 0)]
+
+
+def test_a_grade_that_is_that_of_the_beginning_again_is_no_change() -> None:
+    tally = Tally()
+    grades = {"x": (0, 1, 0), "y": (0, 1, 2), "z": (None, 1, None), "w": (1, None)}
+    every = [(doc, grade) for doc, own in grades.items() for grade in own]
+    tally.follow([event(number, "judge", doc, grade) for number, (doc, grade) in enumerate(every, 1)])
+    assert tally.work({"1"}, 1, 0)["a"].changed == 2  # y and w
 
 
 def test_only_judgments_with_a_time_say_how_many_there_are_in_an_hour(project: Project) -> None:
@@ -577,6 +587,31 @@ def test_many_who_watch_cost_one_working_out(project: Project, monkeypatch: pyte
     assert asked == 2  # nothing new since
 
 
+def test_who_is_short_of_assessors_is_asked_only_where_something_has_changed(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = add_person(project, "ann", topics=("MB001",))
+    feed = LiveFeed(project)
+    asked: list[str] = []
+
+    def counted(engine: Engine) -> str:
+        asked.append(staffing_note(engine))
+        return asked[-1]
+
+    monkeypatch.setattr(live, "staffing_note", counted)
+    notes = [feed.current()["staffing"] for _ in range(3)]
+    assert [*asked] * 3 == notes
+    judge(project, ann, 1)
+    feed._made = 0.0
+    assert [feed.current()["staffing"] for _ in range(3)] == asked[1:] * 3  # once for the judgment
+    [user] = [one for one in project.store.users() if one.pseudonym == ann]
+    project.store.set_active(user.id, False)  # which is no event
+    assert [feed.current()["staffing"] for _ in range(3)] == asked[2:] * 3
+    assert len(asked) == 3
+    assert "MB001 (nobody)" in asked[2]
+    assert "MB001" not in asked[1]
+
+
 def test_a_project_without_runs_has_a_live_page_all_the_same(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -613,3 +648,37 @@ def test_the_stream_pushes_what_has_changed_and_ends_with_the_sign_in(
     assert [state["judged"] for state in states] == [0, 1]
     assert {run["name"] for run in states[0]["runs"]} == set(RUNS)
     assert ": still here\n\n" in heard
+
+
+UNIFORM = Order(policy="uniform-sample", parameters={"rate": 0.2})
+
+
+def test_there_is_no_forecast_where_the_orders_leave_nothing(project: Project) -> None:
+    topics = tuple(project.engine.topics())
+    ann = add_person(project, "ann", topics=topics)
+    project.engine.set_order(None, UNIFORM)
+    for topic in topics:
+        judge(project, ann, project.engine.counts().of(topic).left - 1, topic)
+    *_, last = prospects(project.store, project.store.last_sequence())
+    courses = planning.courses(project.engine._replay.session, 0.95, range(5), most=3000)
+    too_few = sum(not one.reached or one.needed > 4 for one in courses)
+    assert too_few
+    assert last["forecast"]["note"].endswith(f" The orders can bring only 4 more, too few in {too_few} of 5.")
+    for topic in topics:
+        judge(project, ann, 1, topic, seed=1)
+    [*_, none] = prospects(project.store, project.store.last_sequence())
+    assert none["forecast"] == {"reason": NOTHING_LEFT, "needed": []}
+
+
+def test_a_forecast_says_what_it_counts_where_several_judge_each_document(project: Project) -> None:
+    topics = tuple(project.engine.topics())
+    ann = add_person(project, "ann", topics=topics)
+    for topic in topics:
+        judge(project, ann, 6, topic)
+    project.engine.change_settings(replace(project.settings, overlap=2), by=ann)
+    *_, last = prospects(project.store, project.store.last_sequence())
+    courses = planning.courses(project.engine._replay.session, 0.95, range(5), most=3000)
+    note = last["forecast"]["note"]
+    assert note.startswith(forecast_note(courses, 0.95, 20))  # seconds: ten of each
+    counted = " Each is a document that nobody has judged yet; the time is that of the 2 people who are to judge it."
+    assert note.endswith(counted)

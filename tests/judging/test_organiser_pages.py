@@ -13,7 +13,7 @@ from tests.judging.small import found_by, found_by_replay
 from tests.judging.web import PASSWORD, TOPICS, Browser, add_person, signed_in
 
 from sounding.judging.agreement import agreements
-from sounding.judging.audit import audit_sample
+from sounding.judging.audit import audit_sample, begun_audits
 from sounding.judging.events import FREE
 from sounding.judging.organising import shared_out
 from sounding.judging.project import Project, open_project
@@ -130,6 +130,24 @@ def test_an_audit_hides_the_grade_until_the_expert_has_given_one(olga: Browser, 
     first = {one.doc: one.grade for one in project.store.standing(assessor="assessor-1")}
     same = sum(first[doc] == grade for doc, grade in zip(seen[:2], (2, 0), strict=True))
     assert f"Same grade: {['0%', '50.0%', '100%'][same]} of 2" in text
+
+
+def test_audits_that_were_begun_are_found_again(olga: Browser, project: Project) -> None:
+    for number in range(8):
+        project.engine.judge("assessor-1", "MB001", f"d{10 + number}", 1, key=f"key-{number}-long")
+        project.engine.judge("assessor-2", "303", f"d{10 + number}", 1, key=f"other-{number}-long")
+    assert "Begun by you" not in olga.get("/organise/audit").text
+    sample = {"assessor": "assessor-1", "size": 3, "topic": "MB001"}
+    [first, *_] = olga.get("/api/audit/next", params=sample).json()["documents"]
+    olga.send("/api/audit/judge", {**sample, "doc": first["doc"], "grade": 1, "key": "audit-one"})
+    page = olga.get("/organise/audit").text
+    assert page.count("/organise/audit?assessor=") == 1
+    assert "/organise/audit?assessor=assessor-1&amp;size=3" in page
+    assert "1 of 3 graded" in page
+    assert "begun by you" not in olga.get("/organise/audit?assessor=assessor-1&size=3").text  # it is this one
+    project.engine.judge("assessor-1", "MB001", "d18", 1, key="key-8-long")
+    assert begun_audits(project.store, "assessor-3", project.settings.seed) == [("assessor-1", 1, 3)]
+    assert begun_audits(project.store, "assessor-2", project.settings.seed) == []
 
 
 def test_an_expert_takes_a_grade_back_and_puts_documents_off(olga: Browser, project: Project) -> None:

@@ -142,6 +142,41 @@ def test_topics_are_shared_out_to_those_with_the_fewest(people: Project, command
     assert Counter(rows.values()) == {"ann, bob": 3, "": 1}
 
 
+def test_sharing_out_says_why_it_goes_no_further(people: Project, call: Call) -> None:
+    assert call("topics", "--share-out")[2] == (
+        "4 assignments given out: every chosen topic has 1 assessor or more\n"
+    )
+    assert call("topics", "--share-out", "--each", "5")[2] == (
+        "4 assignments given out: only 2 assessors can sign in\n"
+    )
+    assert call("topics", "--share-out", "--each", "5")[2] == (
+        "0 assignments given out: only 2 assessors can sign in\n"
+    )
+    told = "4 topics dropped; 0 assignments given out: no topic is chosen\n"
+    assert call("topics", "--drop", "all", "--share-out")[2] == told
+    for person in organising.assessors_of(people.store):
+        people.store.set_active(person.id, False)
+    told = "4 topics chosen; 0 assignments given out: no assessor can sign in\n"
+    assert call("topics", "--choose", "all", "--share-out")[2] == told
+
+
+def test_what_awaits_another_assessor_or_an_organiser_is_listed(people: Project, command: Command) -> None:
+    assert {"again", "unsettled"}.isdisjoint(command("topics")[0])
+    command("settings", "--overlap", "2", "--feed", "adjudicated")
+    command("topics", "--share-out")
+    engine = people.engine
+    engine.catch_up()
+    ann, bob = (one.pseudonym for one in organising.assessors_of(people.store))
+    docs = [lease.doc for lease in engine.next(ann, FIRST, 3)]
+    for number, doc in enumerate(docs):
+        engine.judge(ann, FIRST, doc, 1, key=f"ann-{number}-long")
+    engine.judge(bob, FIRST, docs[0], 0, key="bob-differs")
+    rows = {row["topic"]: (row["judged"], row["again"], row["unsettled"]) for row in command("topics")}
+    assert (rows[FIRST], rows[SECOND]) == ((2, 2, 1), (0, 0, 0))
+    [found] = [one for one in organising.topic_states(people) if one.topic.id == FIRST]
+    assert (found.judged, found.again, found.unsettled) == rows[FIRST]
+
+
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
@@ -230,7 +265,15 @@ def test_settings_and_instructions_are_shown_and_changed(
     check_refused(
         call("settings", "--title", "x", "--instructions", str(tmp_path / "bad.txt")), 1, "bad.txt: not UTF-8"
     )
+    check_refused(call("settings", "--title", " "), 2, "--title is blank; give what it is to be, or leave")
+    check_refused(call("settings", "--measure", ""), 2, "--measure is blank; give what it is to be, or leave")
     assert people.store.last_sequence() == before + 2
+
+
+def test_quiet_leaves_remarks_out(people: Project, call: Call) -> None:
+    for what, note in (("settings", "lease: minutes"), ("topics", "Too few assessors")):
+        assert note in call(what)[1]
+        assert note not in call(what, "--quiet")[1]
 
 
 # ---- the rules themselves
@@ -288,6 +331,7 @@ def test_a_program_does_what_the_commands_do(people: Project) -> None:
     rows = {row["topic"]: row for row in ask("/api/organise/topics").json()}
     assert rows[FIRST]["status"] == "dropped"
     assert rows[THIRD]["assessors"] == ["ann", "bob"]
+    assert (rows[THIRD]["unsettled"], rows[THIRD]["again"]) == (0, 0)
     assert rows[THIRD]["order"] == {**order, "warm_up": 0}
     assert rows[FOURTH]["order"]["policy"] == "mtc"
     assert olga.send("/api/organise/order", {"policy": "rank"}).json() == {"changed": 4}

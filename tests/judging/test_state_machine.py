@@ -187,6 +187,8 @@ class Judging(RuleBasedStateMachine):
         if twice:
             again = self.engine.judge(assessor, topic, doc, grade, key=key)
             assert (again.event, again.repeated) == (first.event, True)
+            same = self.engine.judge(assessor, topic, doc, grade, key=self.key(), comment=comment)
+            assert (same.event, same.repeated) == (first.event, True)
         self.model.setdefault((topic, doc), {})[assessor] = grade
         # What was put off and is judged now is no longer put off, also if the judgment is taken back.
         self.done = [

@@ -163,7 +163,7 @@ def test_pages_tell_what_is_to_come(project: Project) -> None:
     given: dict[str, Any] = {"topic": "MB001", "doc": first, "grade": 1, "key": "key-00000001"}
     answer = ann.send("/api/judge", given).json()
     assert answer["coming"] == {
-        "left": every - 1, "batch_left": 9, "batch_size": 10,
+        "left": every - 1, "batch_left": 9, "batch_size": 10, "elsewhere": 0,
         "words": f"9 of 10 left in this batch, {every - 1} left in all",
     }  # fmt: skip
     assert told(ann) == answer["coming"]["words"]

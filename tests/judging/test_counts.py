@@ -207,6 +207,7 @@ def test_pages_and_status_say_which_topics_have_too_few(project: Project) -> Non
     assert told in status_tables(project)["topics"].notes
     assert status_tables(project)["topics"].facts["short_of_assessors"] == ["T/2-x"]
     project.store.assign("T/2-x", "assessor-1")
+    feed = LiveFeed(project)  # the other one follows within a second or so
     assert feed.current()["staffing"] == ""
     project.store.set_active(1, False)  # which is no event of the log
     assert "MB001 (nobody)" in feed.current()["staffing"]

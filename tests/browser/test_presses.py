@@ -95,12 +95,6 @@ def test_two_tabs_count_the_judgments_of_both(site: Site, visit: Visit) -> None:
     judgments(site, 2)
     press(other, "u")
     until(other, "document.querySelector('#count').textContent === '1'")
-    press(page, "0")
-    judgments(site, 3)
-    press(other, "1")
-    judgments(site, 4)
-    until(page, "document.querySelector('#count').textContent === '2'")
-    until(other, "document.querySelector('#count').textContent === '3'")
 
 
 def behind(doc: str) -> dict[str, Any]:

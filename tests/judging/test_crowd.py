@@ -22,7 +22,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 from tests.judging.databases import Server
-from tests.judging.web import PASSWORD, add_person
+from tests.judging.web import PASSWORD, add_person, awaited
 
 from sounding.judging.exports import EXPORTS
 from sounding.judging.project import Project, create_project
@@ -202,7 +202,7 @@ def test_a_hundred_assessors_share_documents_only_up_to_the_overlap(project: Pro
     servers = 2 if project.store.place.startswith("postgresql:") else 1
     with ExitStack() as stack:
         addresses = [stack.enter_context(serving(project.folder)) for _ in range(servers)]
-        crowd = asyncio.run(everybody(project, addresses))
+        crowd = awaited(everybody(project, addresses))
     assert set(crowd.codes) == {200, 204}
     most = crowd.holders()
     assert max(most.values()) == OVERLAP  # many shared one, and nobody beyond that

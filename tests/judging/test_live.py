@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.judging.small import found_by, found_by_replay
-from tests.judging.web import RUNS, add_person, signed_in
+from tests.judging.web import RUNS, add_person, awaited, signed_in
 
 from sounding.calibration.holding import holds
 from sounding.compare.holds import shown_chance
@@ -642,7 +642,7 @@ def test_the_stream_pushes_what_has_changed_and_ends_with_the_sign_in(
         project.store.end_sign_ins(2)
         return heard + [one async for one in stream]  # ends by itself
 
-    heard = asyncio.run(watch())
+    heard = awaited(watch())
     states = [json.loads(one.partition("data: ")[2]) for one in heard if "data: " in one]
     assert heard[0] == "retry: 3000\n\n"
     assert [state["judged"] for state in states] == [0, 1]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import re
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from argon2 import PasswordHasher
 from fastapi import FastAPI
@@ -16,6 +19,8 @@ from sounding.judging.app import create_app
 from sounding.judging.project import Project, create_project
 from sounding.judging.settings import Settings, parse_scale
 from sounding.judging.store import Role
+
+Result = TypeVar("Result")
 
 PASSWORD = "correct horse battery"
 RUNS = ("quokkaRun", "wombatRun", "numbatRun")  # names that no page of an assessor may hold
@@ -149,3 +154,9 @@ def signed_in(project: Project, name: str, app: FastAPI | None = None, password:
     browser = Browser(project, app)
     assert browser.sign_in(name, password).status_code == 303
     return browser
+
+
+def awaited(work: Coroutine[Any, Any, Result]) -> Result:
+    """What a coroutine gives, on a thread of its own: where a browser was used, this one has a loop already."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(asyncio.run, work).result()

@@ -22,6 +22,7 @@ from sounding.judging.project import Project, open_project
 
 PHONE = {"width": 390, "height": 780}
 DESK = {"width": 1280, "height": 800}
+PATIENCE = 30  # seconds until something that should happen is given up; machines can be slow
 AXE = "SOUNDING_AXE"  # the file axe.min.js of the npm package axe-core
 
 
@@ -97,11 +98,14 @@ def site(sea_reports: Path, tmp_path: Path) -> Iterator[Site]:
 Visit = Callable[..., Any]
 
 
-def until(page: Any, expression: str, given: Any = None, seconds: float = 10) -> None:
-    """Wait until an expression holds in a page, whose policy forbids the way in which Playwright waits."""
+def until(
+    page: Any, condition: str | Callable[[], object], given: Any = None, seconds: float = PATIENCE
+) -> None:
+    """Wait until something holds: here, or in a page, whose policy forbids the way in which Playwright waits."""
+    holds = condition if callable(condition) else lambda: page.evaluate(condition, given)
     deadline = time.monotonic() + seconds
-    while not page.evaluate(expression, given):
-        assert time.monotonic() < deadline, f"never: {expression}"
+    while not holds():
+        assert time.monotonic() < deadline, f"never: {condition}"
         page.wait_for_timeout(20)
 
 
@@ -145,7 +149,7 @@ def visit(chromium: Any, site: Site) -> Iterator[Visit]:
         context = chromium.new_context(viewport=size, has_touch=size is PHONE, color_scheme=scheme)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE * 1000)
         page.on("pageerror", lambda error: wrong.append(f"script: {error}"))
         page.on("dialog", dismiss)
         page.on(

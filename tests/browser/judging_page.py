@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from tests.browser.conftest import Site, until
+from tests.browser.conftest import PATIENCE, Site, until
 from tests.judging.web import PASSWORD
 
 OFFLINE = (
@@ -35,7 +35,7 @@ def press(page: Any, key: str) -> str:
 
 def judgments(site: Site, count: int) -> list[tuple[str | None, float | None]]:
     """Document and grade of all judgments of the log, once there are so many."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while True:
         found = [(event.doc, event.grade) for event in site.project.store.events() if event.kind == "judge"]
         if len(found) >= count or time.monotonic() > deadline:

@@ -31,9 +31,10 @@ def test_the_next_document_is_there_before_the_server_has_answered(site: Site, v
     held: list[Any] = []
     page.route("**/api/judge", lambda route: held.append(route))
     page.keyboard.press("1")
-    until(page, "(before) => document.querySelector('#doc bdi').textContent !== before", first, seconds=0.3)
+    until(page, "(before) => document.querySelector('#doc bdi').textContent !== before", first)
     assert page.inner_text("#text").strip()
     assert judgments(site, 0) == []
+    until(page, lambda: held)
     held[0].continue_()
     assert judgments(site, 1) == [(first, 1)]
 

@@ -166,7 +166,7 @@ def test_an_answer_that_is_lost_makes_no_second_judgment(site: Site, visit: Visi
 
     page.route("**/api/judge", lose, times=1)
     press(page, "1")
-    until(page, "document.querySelector('#notice').hidden", seconds=10)
+    until(page, "document.querySelector('#notice').hidden")
     page.wait_for_timeout(1500)
     assert unsent(page) == 0
     assert judgments(site, 1) == [(first, 1)]
@@ -354,7 +354,7 @@ def test_undo_of_a_grade_that_is_refused_afterwards_takes_nothing_else_back(site
     held: list[Any] = []
     page.route("**/api/judge", lambda route: held.append(route), times=1)
     page.keyboard.press("2")
-    page.wait_for_timeout(200)
+    until(page, lambda: held)
     page.keyboard.press("u")
     held[0].fulfill(status=404, json={"detail": "there is no such topic among yours"})
     until(page, "Object.keys(localStorage).every((key) => !key.startsWith('sounding:unsent:'))")
@@ -379,10 +379,16 @@ def test_only_this_servers_refusals_are_final(site: Site, visit: Visit, answer: 
     page = visit("ann", "/judge?topic=304", expected=(str(answer["status"]),))
     first = shown(page)
     page.wait_for_timeout(200)
-    page.route("**/api/judge", lambda route: route.fulfill(**answer), times=1)
+    held: list[Any] = []
+    page.route(
+        "**/api/judge", lambda route: held.append(route)
+    )  # or the notice would be gone before a slow machine looks
+    page.route("**/api/judge", lambda route: route.fulfill(**answer), times=1)  # the last one goes first
     page.keyboard.press("1")
     until(page, "document.querySelector('#notice').textContent.includes('1 judgment is kept')")
     assert page.is_hidden("#refused")
+    until(page, lambda: held)
+    held[0].continue_()
     assert judgments(site, 1) == [(first, 1)]  # sent again
     until(page, "document.querySelector('#notice').hidden")
     assert unsent(page) == 0

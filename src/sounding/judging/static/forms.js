@@ -59,7 +59,9 @@ for (const field of every("input[type=file][data-most]")) {
 }
 for (const field of every("[data-select]")) field.addEventListener("focus", () => field.select());
 for (const field of every("select[data-send]")) {
-  field.addEventListener("change", () => field.form.requestSubmit());
+  const submit = () => field.form.requestSubmit();
+  field.addEventListener("change", submit);
+  if (!field.selectedOptions[0].defaultSelected) submit(); // somebody chose before this script was there
 }
 
 // Text survives an ended sign-in or a closed tab.

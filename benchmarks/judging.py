@@ -4,7 +4,8 @@
     python -m benchmarks.judging --runs 60 --topics 50 --assessors 100 --seconds 30
 
 The server runs in a process of its own on this machine; every assessor judges, waits for as long as a quick
-person thinks, and judges again. Printed is the time that the server took for judge-and-next.
+person thinks, and judges again. Printed is the time that the server took for judge-and-next, and how long
+the disk took meanwhile to flush a page: a judgment waits for some flushes, and when one takes long, all wait.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from sounding.judging.web import TOKEN, Context
 
 POOL = 300  # documents that can come up for a topic
 WORDS = 120  # of a document
+PAGE = 4096  # bytes
+BETWEEN_FLUSHES = 0.05  # seconds
 
 Person = tuple[str, str, str]  # cookie, token, topic
 
@@ -47,6 +50,7 @@ class Outcome:
     beyond: int = 0  # documents that came to more people than judge them
     judged: int = 0
     begun: float = 0.0  # processor time that the server had taken when the first one asked
+    flushes: list[float] = field(default_factory=list)  # milliseconds of the disk for a page
 
 
 def make_files(folder: Path, runs: int, topics: int, depth: int, seed: int) -> None:
@@ -157,6 +161,22 @@ def hold(outcome: Outcome, topic: str, documents: list[str], overlap: int) -> No
         outcome.beyond += outcome.held[topic, doc] > overlap
 
 
+async def flush(path: Path, outcome: Outcome) -> None:
+    """Flush a page to the disk that the project is on, again and again."""
+
+    def once() -> float:
+        begun = time.perf_counter()
+        with path.open("wb") as page:
+            page.write(os.urandom(PAGE))
+            page.flush()
+            os.fsync(page.fileno())
+        return 1000 * (time.perf_counter() - begun)
+
+    while True:
+        outcome.flushes.append(await asyncio.to_thread(once))
+        await asyncio.sleep(BETWEEN_FLUSHES)
+
+
 def cpu_seconds(process: int) -> float:
     """Processor time of a process so far, which says the same on a busy machine; NaN: not known here."""
     try:
@@ -166,7 +186,9 @@ def cpu_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def load(port: int, server: int, people: list[Person], given: argparse.Namespace) -> Outcome:
+async def load(
+    port: int, server: int, folder: Path, people: list[Person], given: argparse.Namespace
+) -> Outcome:
     outcome = Outcome()
     limits = httpx2.Limits(max_connections=given.assessors)
     async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", limits=limits, timeout=60) as client:
@@ -178,8 +200,10 @@ async def load(port: int, server: int, people: list[Person], given: argparse.Nam
                 await asyncio.sleep(0.1)
         await client.get("/api/next", params={"topic": people[0][2]}, headers={"Cookie": people[0][0]})
         outcome.begun = cpu_seconds(server)
+        flushing = asyncio.create_task(flush(folder / "page", outcome))
         end = time.monotonic() + given.seconds
         await asyncio.gather(*(assess(client, person, given, outcome, end) for person in people))
+        flushing.cancel()
     return outcome
 
 
@@ -200,6 +224,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         people = make(Path(name), given)
+        os.sync()  # or the disk would write all this while the assessors judge
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -208,7 +233,7 @@ def main() -> None:
         )
         server.start()
         try:
-            outcome = asyncio.run(load(port, server.pid or 0, people, given))
+            outcome = asyncio.run(load(port, server.pid or 0, Path(name), people, given))
             spent = cpu_seconds(server.pid or 0) - outcome.begun
         finally:
             server.terminate()
@@ -224,6 +249,8 @@ def main() -> None:
     )
     print(f"judged                     {outcome.judged:,} ({outcome.judged / given.seconds:.0f} a second)")
     print(f"judge-and-next, p50 / p99  {middle:.1f} / {late:.1f} ms, most {times.max():.1f}")
+    p50, p99 = np.percentile(outcome.flushes, [50, 99])
+    print(f"flush of a page, p50 / p99 {p50:.1f} / {p99:.1f} ms, most {max(outcome.flushes):.1f}")
     print(f"processor time a judgment  {1000 * spent / max(1, outcome.judged):.1f} ms")
     print(f"answers                    {dict(sorted(outcome.codes.items()))}")
     print(f"5xx                        {failed}")

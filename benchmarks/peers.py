@@ -1,4 +1,4 @@
-"""One program for each peer: read the files, compute the five measures per topic, write CSV.
+"""One program for each Python API: read the files, compute the five measures per topic, write CSV.
 
     python benchmarks/peers.py TOOL OUTPUT QRELS RUN...
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from time import perf_counter
 
@@ -77,18 +78,32 @@ def ranx(qrels: str, runs: list[str]) -> Iterator[Row]:
                 yield path, name, topic, float(value)
 
 
+def sounding(qrels: str, runs: list[str]) -> Iterator[Row]:
+    """Two processes, as the command has them where it is not told."""
+    import sounding
+
+    scores = sounding.evaluate(qrels, runs, TREC_NAMES.values(), jobs=2)
+    names = [str(measure) for measure in scores.measures]
+    for run, of_run in zip(runs, scores.values.tolist(), strict=True):
+        for name, of_measure in zip(names, of_run, strict=True):
+            for topic, value in zip(scores.topics, of_measure, strict=True):
+                yield run, name, topic, value
+
+
 TOOLS: dict[str, Callable[[str, list[str]], Iterator[Row]]] = {
     "pytrec_eval": pytrec_eval,
     "ir_measures": ir_measures,
     "ranx": ranx,
+    "sounding": sounding,
 }
 
 
 def write(output: str, rows: Iterable[Row]) -> None:
     """The layout of `sounding evaluate --format csv`."""
+    stem = cache(lambda run: Path(run).stem)
     with Path(output).open("w") as file:
         file.write("run,measure,topic,value\n")
-        file.writelines(f"{Path(run).stem},{name},{topic},{value!r}\n" for run, name, topic, value in rows)
+        file.writelines(f"{stem(run)},{name},{topic},{value!r}\n" for run, name, topic, value in rows)
 
 
 def main() -> None:

@@ -42,6 +42,7 @@ MINIMAL = {  # case of benchmarks.mtc -> what it is
 LEAVE_OUT = "129 runs and 43 groups, 3 measures: leave one out"
 IMPORT, HELP = "python, import sounding", "sounding --help"
 PLAIN, BOUNDED = "sounding, AP nDCG@20 only", "sounding, AP nDCG@20 with bounds"
+WARM = "sounding, 2 processes, warm"
 RANX, RANX_WARM, RANX_FIRST = "ranx, cold", "ranx, warm", "ranx, first time ever"
 
 Values = dict[tuple[str, str, str], float]  # run, measure, topic -> value
@@ -114,6 +115,9 @@ def contenders(work: Workload, choice: Choice, scratch: Path) -> Iterator[Comman
                 values=output,
             )
     if len(work.runs) > 1:
+        warm = peer("sounding", ["--twice", *files], scratch)
+        warm.parts = {WARM: told}
+        yield warm
         yield from with_and_without_bounds(files, scratch)
     for tool in (PYTREC, IR_MEASURES):
         if importlib.util.find_spec(tool):
@@ -165,6 +169,11 @@ def trec_eval_loop(program: str, files: Sequence[str], scratch: Path) -> Command
     )
 
 
+def told(sample: Sample, stdout: Path) -> Sample:
+    """The part that a process timed by its own clock, and printed last."""
+    return Sample(float(stdout.read_text().split()[-1]), None, sample.peak_mb)
+
+
 def ranx_twice(files: Sequence[str], choice: Choice, scratch: Path) -> Iterator[Command]:
     """ranx in a process that evaluates everything twice: cold is the first time, warm the second.
 
@@ -172,11 +181,8 @@ def ranx_twice(files: Sequence[str], choice: Choice, scratch: Path) -> Iterator[
     runs and most of a minute, so it is timed once, with one run.
     """
 
-    def warm(sample: Sample, stdout: Path) -> Sample:
-        return Sample(float(stdout.read_text().split()[-1]), None, sample.peak_mb)
-
     def cold(sample: Sample, stdout: Path) -> Sample:
-        return Sample(sample.seconds - warm(sample, stdout).seconds, None, sample.peak_mb)
+        return Sample(sample.seconds - told(sample, stdout).seconds, None, sample.peak_mb)
 
     if len(files) == 2:
         first = peer("ranx", files, scratch)
@@ -184,7 +190,7 @@ def ranx_twice(files: Sequence[str], choice: Choice, scratch: Path) -> Iterator[
         first.environment = {"NUMBA_CACHE_DIR": str(scratch / "numba")}
         yield first
     command = peer("ranx", ["--twice", *files], scratch)
-    command.parts = {RANX: cold, RANX_WARM: warm}
+    command.parts = {RANX: cold, RANX_WARM: told}
     command.rounds = max(1, choice.rounds // 3)
     command.environment = {"NUMBA_CACHE_DIR": str(choice.folder / "numba")}
     yield command
@@ -209,9 +215,6 @@ def start_up(scratch: Path) -> list[Command]:
 
 def decisions(scratch: Path) -> Iterator[Command]:
     """Decisions about all pairs of 129 runs, and stability over depth, by the clock of the process itself."""
-
-    def told(sample: Sample, stdout: Path) -> Sample:
-        return Sample(float(stdout.read_text().split()[-1]), None, sample.peak_mb)
 
     for test in ("anova", "t"):
         yield Command(
@@ -378,8 +381,9 @@ def targets(
         Target("x faster than pytrec_eval, 2 processes: 8 (aim)", times(standard, PYTREC, TWO), 8),
         Target("x faster than trec_eval, 1 process: 4", times(standard, TREC_EVAL, ONE), 4),
         Target("x faster than trec_eval, 2 processes: 8 (aim)", times(standard, TREC_EVAL, TWO), 8),
-        Target("x faster than ranx warm, 1 process: 15", times(standard, RANX_WARM, ONE), 15),
-        Target("x faster than ranx warm, 2 processes: 30 (aim)", times(standard, RANX_WARM, TWO), 30),
+        Target("x faster than ranx, both cold, 2 processes: 15", times(standard, RANX, TWO), 15),
+        Target("x faster than ranx, both warm, 2 processes: 15", times(standard, RANX_WARM, WARM), 15),
+        Target("x faster than ranx warm when cold, 2 processes: 15", times(standard, RANX_WARM, TWO), 15),
         Target("MB of a process: 100 or less", peak(standard, ONE), at_most=100),
         Target("MB of a process, four times the runs: 100 or less", peak(large, ONE), at_most=100),
         Target("four times the runs, times as long: 4.4 or less", times_more(standard, large), at_most=4.4),

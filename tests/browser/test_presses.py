@@ -33,6 +33,11 @@ def as_served(site: Site) -> Site:
     return site
 
 
+def acts(site: Site) -> list[str | None]:
+    """The documents that were judged or put off, one for each time."""
+    return [event.doc for event in site.project.store.events() if event.kind in ("judge", "skip")]
+
+
 @pytest.mark.parametrize("key", ["2", "x", "s"])
 def test_a_document_that_has_only_just_come_takes_no_grade(as_served: Site, visit: Visit, key: str) -> None:
     page = visit("ann", "/judge?topic=MB001")
@@ -43,9 +48,9 @@ def test_a_document_that_has_only_just_come_takes_no_grade(as_served: Site, visi
     second = shown(page)
     assert second != first
     assert page.locator("#status").evaluate("(one) => one.className") == "passed-over"
-    acts = [event for event in as_served.project.store.events() if event.kind in ("judge", "skip")]
-    assert [event.doc for event in acts] == [first]
+    until(page, lambda: acts(as_served))
     page.wait_for_timeout(as_served.pause)
+    assert acts(as_served) == [first]
     before = len(judgments(as_served, 0))
     press(page, "1")
     assert judgments(as_served, before + 1)[before:] == [(second, 1)]
@@ -92,9 +97,31 @@ def test_two_tabs_count_the_judgments_of_both(site: Site, visit: Visit) -> None:
     other.click("#refused button:text('Leave it')")
     shown(other)
     press(page, "0")
-    judgments(site, 2)
+    until(other, "document.querySelector('#count').textContent === '2'")
     press(other, "u")
     until(other, "document.querySelector('#count').textContent === '1'")
+    until(page, "document.querySelector('#count').textContent === '1'")
+
+
+def test_a_grade_that_another_tab_sends_is_refused_in_the_tab_that_gave_it(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001", expected=("404",))
+    other = page.context.new_page()
+    other.goto(f"{site.url}/judge?topic=MB001")
+    first = shown(page)
+    assert shown(other) == first
+    held: list[Any] = []
+    why = {"detail": "there is no such topic among yours"}
+    page.route("**/api/judge", lambda route: route.fulfill(status=404, json=why))
+    page.route("**/api/judge", lambda route: held.append(route), times=1)  # goes first
+    other.route("**/api/judge", lambda route: None)  # its own request never comes to an end
+    page.keyboard.press("1")
+    until(page, lambda: held)
+    press(other, "2")
+    assert str(other.text_content("#status")).startswith("2 highly relevant: ")
+    held[0].continue_()  # and goes on with what the other tab keeps
+    other.wait_for_selector("text=There is no such topic among yours.")
+    until(other, "document.querySelector('#status').textContent === ''")
+    until(other, "document.querySelector('#count').textContent === '1'")  # that of the first tab
 
 
 def behind(doc: str) -> dict[str, Any]:

@@ -201,6 +201,12 @@ Object.assign(hooks, {
     if (told === item.content.key) say("");
     load(false);
   },
+  elsewhere(item) {
+    if (!isOurs(item)) return;
+    const isRefused = refused().some(({ content }) => content.key === item.content.key);
+    if (isRefused && told === item.content.key) say("");
+    if (!only) load(false);
+  },
   signedIn() {
     if (!documents.length) load();
   },

@@ -14,6 +14,7 @@ const memory = new Map(); // where the browser stores nothing
 export const hooks = {
   sent() {},
   refused() {},
+  elsewhere() {}, // another tab has sent it or taken it back
   signedIn() {},
   goesOn: () => true, // whether there is something to do without the server
   wanted: () => ({ count: 0 }), // documents to be sent along with the answer
@@ -201,7 +202,10 @@ async function signIn(event) {
 if (account) {
   find("#again form").addEventListener("submit", signIn);
   window.addEventListener("online", send);
-  window.addEventListener("storage", showRefused); // another tab has discarded or added something
+  window.addEventListener("storage", ({ key, newValue, oldValue }) => { // another tab has done something
+    showRefused();
+    if (key?.startsWith(UNSENT) && newValue === null) hooks.elsewhere(JSON.parse(oldValue));
+  });
   window.addEventListener("beforeunload", (event) => { if (memory.size) event.preventDefault(); });
   showRefused();
   if (unsent().length) send();

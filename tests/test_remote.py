@@ -15,8 +15,9 @@ from tests.conftest import require
 
 import sounding
 from sounding.cli import main
+from sounding.data.finding import find_files, find_runs
 from sounding.data.formats import read_qrels, read_run
-from sounding.data.sources import find_files, find_runs, is_remote, plain_name, size_of
+from sounding.data.sources import is_remote, plain_name, size_of
 from sounding.errors import DataError, FormatError, MissingPartError
 
 fsspec = require("fsspec")

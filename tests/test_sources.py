@@ -17,12 +17,10 @@ import numpy as np
 import pytest
 from backports import zstd
 
+from sounding.data.finding import find_files, find_files_below, find_runs
 from sounding.data.sources import (
     Content,
     extension,
-    find_files,
-    find_files_below,
-    find_runs,
     plain_name,
     read_content,
     refuse_stdin_twice,

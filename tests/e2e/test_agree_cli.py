@@ -16,8 +16,8 @@ from sounding.assessors.reading import SETTLING, Repeated, read_panel
 from sounding.assessors.secondary import NONRELEVANT, RELEVANT
 from sounding.assessors.study import Choices, study_assessors
 from sounding.commands import agree
+from sounding.data.finding import find_runs
 from sounding.data.formats import read_qrels
-from sounding.data.sources import find_runs
 from sounding.report.agreement_rows import OF_RUNS, SECTIONS
 from sounding.report.agreement_tables import CUT, WHOLE
 

@@ -24,7 +24,8 @@ from sounding.errors import DataError
 from sounding.judging import api, live
 from sounding.judging.app import create_app
 from sounding.judging.background import Prospects, Refits, Task
-from sounding.judging.engine import Engine, coverage_of
+from sounding.judging.certainty import coverage_of
+from sounding.judging.engine import Engine
 from sounding.judging.events import Event, Kind
 from sounding.judging.exports import EXPORTS
 from sounding.judging.live import LiveFeed, Tally, Work, curve_of

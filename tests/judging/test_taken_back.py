@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 from tests.judging.acts import DESIGN, judge, undo
 
+from sounding.judging.acts import FEW
 from sounding.judging.events import Selection
 from sounding.judging.log import append
-from sounding.judging.store import FEW, ConflictError, Offer, Store, Submission
+from sounding.judging.store import ConflictError, Offer, Store, Submission
 
 
 def test_what_was_taken_back_no_longer_stands_and_what_follows_begins_anew(store: Store) -> None:

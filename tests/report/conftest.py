@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from sounding.commands.sample import write_collection
+from sounding.data.finding import find_runs
 from sounding.data.run_info import read_run_info
 from sounding.data.simulation import simulate_collection
-from sounding.data.sources import find_runs
 from sounding.measures import parse_measures
 from sounding.report.page.gather import Found, Request, gather
 from sounding.workers import Progress

@@ -19,9 +19,9 @@ from sounding.collection.contributors import (
 )
 from sounding.collection.listed_runs import Rows, groups_of, info_remarks, listed_rows, named
 from sounding.compare.scenarios import GUESSED_FROM, Pool, pool_end
+from sounding.data.finding import find_runs
 from sounding.data.formats import read_qrels, run_sources
 from sounding.data.simulation import RunInfo
-from sounding.data.sources import find_runs
 from sounding.data.tables import Qrels
 from sounding.errors import DataError
 from sounding.measures import Measure

@@ -209,7 +209,7 @@ def _check_idle(options: Options) -> None:
 
 def _check_files(qrels: tuple[str, ...], options: Options) -> None:
     """Refuse to write over what is read, and to write two things to one file."""
-    from sounding.data.sources import find_runs
+    from sounding.data.finding import find_runs
 
     runs = find_runs(options["runs"]) if options["runs"] else []
     read = {Path(file).resolve() for file in (*qrels, *runs)}
@@ -275,7 +275,7 @@ def _panel(qrels: tuple[str, ...], policies: Policies, options: Options) -> Pane
 def _study(panel: Panel, primary: int, policies: Policies, options: Options) -> Study:
     from sounding.assessors.bias import TOP
     from sounding.assessors.study import DEFAULT_MEASURES, Choices, study_assessors
-    from sounding.data.sources import find_runs
+    from sounding.data.finding import find_runs
 
     choices = Choices(
         level=options["level"], primary=primary, outside=options["outside"], resamples=options["resamples"],

@@ -115,7 +115,7 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     """  # noqa: D301 - click wants the control character
     from sounding.collection.audit import DEFAULT_MEASURES, audit
     from sounding.collection.parts import part_of
-    from sounding.data.sources import find_runs
+    from sounding.data.finding import find_runs
 
     _check(options)
     part = None if options["parts"] is None else part_of(options["parts"])
@@ -221,7 +221,7 @@ def _extras(found: Audit, part: PartOf | None, policies: Policies, options: Opti
 def _other(name: str, qrels: str, runs: str, policies: Policies, options: Options) -> tuple[str, Pseudo]:
     from sounding.collection.judged_runs import read_judged_runs
     from sounding.collection.pseudo import rankings_without_judgments
-    from sounding.data.sources import find_runs
+    from sounding.data.finding import find_runs
 
     files = find_runs(runs)
     info = taken_info({"info": [file for own, file in options["collection_info"] if own == name]})

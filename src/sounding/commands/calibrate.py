@@ -107,7 +107,7 @@ def _found(qrels: str, runs: tuple[str, ...], options: Options) -> Calibration:
     from sounding.calibration.calibrate import calibrate
     from sounding.calibration.hiding import DEFAULT_SCENARIOS
     from sounding.compare.procedure import Procedure
-    from sounding.data.sources import find_runs
+    from sounding.data.finding import find_runs
 
     scenarios = options["scenarios"] or DEFAULT_SCENARIOS
     _check(options, scenarios)

@@ -38,7 +38,7 @@ def command(
     negative grades. Exit status 1 where a file has a problem.
     """
     from sounding.data.checking import check_file
-    from sounding.data.sources import find_files
+    from sounding.data.finding import find_files
     from sounding.report.tables import Column, Table
 
     checked = [check_file(file, kind) for file in find_files(files)]  # type: ignore[arg-type]

@@ -236,7 +236,7 @@ def _request(
 def _compared(collection: Source, request: Request, info: Mapping[str, RunInfo] | None) -> Comparison:
     """The runs of one collection compared; `info` lists those that were pooled."""
     from sounding.compare.runs import compare_runs
-    from sounding.data.sources import find_runs
+    from sounding.data.finding import find_runs
 
     files, options, procedure = find_runs(collection.runs), request.options, request.procedure
     counts = counts_only(options) or options["matrix"]
@@ -283,7 +283,7 @@ def _with_holds(
 def _design(collection: Source, request: Request) -> int:
     """Show what the topics at hand can tell; nothing is compared for it."""
     from sounding.compare.designs import design_runs
-    from sounding.data.sources import find_runs
+    from sounding.data.finding import find_runs
     from sounding.report.design_tables import people_designs, tidy_designs
 
     files, options = find_runs(collection.runs), request.options

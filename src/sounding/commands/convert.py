@@ -52,9 +52,10 @@ def command(files: tuple[str, ...], **options: Any) -> None:
     sounding convert run.parquet -o run.txt.gz
     """  # noqa: D301 - click wants the control character
     from sounding.data.converting import check_target
+    from sounding.data.finding import find_files
     from sounding.data.parts import steps_to_read
     from sounding.data.reading import processes_to_read
-    from sounding.data.sources import bytes_to_read, find_files
+    from sounding.data.sources import bytes_to_read
     from sounding.workers import map_outcomes
 
     try:

@@ -104,8 +104,8 @@ def _opening(collection: Collection, folder: Path) -> str:
 def judged_anew(folder: Path) -> dict[str, list[Row]]:
     """The runs judged again from nothing with the truth for answers, by either choice of documents."""
     from sounding.collection.strategies import make_strategy
+    from sounding.data.finding import find_runs
     from sounding.data.formats import read_qrels
-    from sounding.data.sources import find_runs
     from sounding.mtc import Session
     from sounding.mtc.simulate import Truth, simulate
     from sounding.retrieved import read_retrieved

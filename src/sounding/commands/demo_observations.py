@@ -45,7 +45,7 @@ class Evidence:
 
 def gather(collection: Collection, folder: Path) -> Evidence:
     """Evaluate the files of a collection, by what was judged and by the truth."""
-    from sounding.data.sources import find_runs
+    from sounding.data.finding import find_runs
     from sounding.evaluation import evaluate
 
     files = find_runs([folder / "runs"])

@@ -20,8 +20,8 @@ def examined(folder: Path) -> tuple[Found, Comparison]:
     from contextlib import nullcontext
 
     from sounding.compare.runs import compare_runs
+    from sounding.data.finding import find_runs
     from sounding.data.run_info import read_run_info
-    from sounding.data.sources import find_runs
     from sounding.measures import parse_measures
     from sounding.report.page.gather import Request
     from sounding.report.page.gather import gather as gather_report

@@ -258,8 +258,8 @@ def _views(options: Options) -> list[str]:
 
 
 def _found(qrels: str, runs: tuple[str, ...], asked: _Asked, options: Options) -> _Answer:
+    from sounding.data.finding import find_runs
     from sounding.data.formats import read_qrels
-    from sounding.data.sources import find_runs
     from sounding.depth.requests import kept_sources
     from sounding.depth.stability import stability
 

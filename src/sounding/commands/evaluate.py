@@ -113,7 +113,7 @@ def _evaluated(
     qrels: str, runs: Sequence[str], measures: Sequence[Measure], policies: Policies, options: Options
 ) -> tuple[Scores, list[str]]:
     """The values of all runs that could be evaluated, and what is wrong with the others."""
-    from sounding.data.sources import find_runs
+    from sounding.data.finding import find_runs
     from sounding.evaluation import evaluate
 
     files = find_runs(runs)

@@ -128,8 +128,8 @@ def require_chart(path: Path) -> None:
 
 def read_judgments(source: str, runs: tuple[str, ...], options: Options) -> tuple[Qrels, str | None]:
     """The judgments of a file, and where --pool-depth cuts them a sentence that says so."""
+    from sounding.data.finding import find_runs
     from sounding.data.formats import read_qrels
-    from sounding.data.sources import find_runs
 
     policies, info = session_policies(options), taken_info(options)
     with qrels_first(source):
@@ -144,7 +144,7 @@ def read_judgments(source: str, runs: tuple[str, ...], options: Options) -> tupl
 
 def read_lists(runs: tuple[str, ...], topics: Any, options: Options) -> Retrieved:
     """The lists of two runs or more, on these topics (None: on all)."""
-    from sounding.data.sources import find_runs
+    from sounding.data.finding import find_runs
     from sounding.retrieved import read_retrieved
 
     files = find_runs(runs)

@@ -185,7 +185,8 @@ def _held(session: Session, judgments: Any, runs: tuple[str, ...], options: Opti
     from dataclasses import replace
 
     from sounding.calibration.holding import holds
-    from sounding.data.sources import STDIN, find_runs
+    from sounding.data.finding import find_runs
+    from sounding.data.sources import STDIN
     from sounding.mtc.priors import DEFAULT
 
     parameters, files = session.parameters, find_runs(runs)

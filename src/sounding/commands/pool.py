@@ -115,8 +115,8 @@ def command(context: click.Context, /, runs: tuple[str, ...], **options: Any) ->
     sounding pool runs/ --qrels qrels.txt --simulate --strategy depth,rank,mtf
     """  # noqa: D301 - click wants the control character
     from sounding.collection.depth_pool import choose_contributors
+    from sounding.data.finding import find_runs
     from sounding.data.run_info import read_run_info
-    from sounding.data.sources import find_runs
     from sounding.policies import Policies
     from sounding.retrieved import read_retrieved
 

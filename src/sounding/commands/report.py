@@ -149,7 +149,7 @@ def _request(context: click.Context, qrels: str, runs: tuple[str, ...], options:
     from sounding.calibration.until import parse_until
     from sounding.compare.procedure import Procedure
     from sounding.compare.requests import check_choices
-    from sounding.data.sources import find_runs
+    from sounding.data.finding import find_runs
     from sounding.measures import parse_measures
     from sounding.report.page.gather import DEFAULT_MEASURES, Request
 

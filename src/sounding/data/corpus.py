@@ -16,8 +16,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from sounding.data.finding import find_files
 from sounding.data.quoting import quoted
-from sounding.data.sources import find_files
 from sounding.errors import FormatError
 
 IDS = ("_id", "id", "docno", "doc_id", "docid")  # members of a JSON line that may hold the doc id

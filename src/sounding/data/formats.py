@@ -11,13 +11,13 @@ from typing import Any
 
 from sounding.data.columns import Kind, Records, is_header, qrels_of, records_of_items, run_of, shown
 from sounding.data.delimited import COMMA, SEMICOLON, TAB, first_record, read_delimited
+from sounding.data.finding import find_runs
 from sounding.data.frames import is_frame, records_of_frame
 from sounding.data.problems import Problems
 from sounding.data.quoting import quoted, shortened
 from sounding.data.sources import (
     Content,
     extension,
-    find_runs,
     is_remote,
     plain_name,
     read_content,

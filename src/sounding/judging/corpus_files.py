@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sounding.data.corpus import IDS, TITLES, Document, has_documents, one_line, read_corpus
+from sounding.data.finding import find_files_below
 from sounding.data.quoting import quoted
-from sounding.data.sources import find_files_below
 from sounding.errors import FormatError
 from sounding.judging.ids import wrong_doc
 from sounding.judging.titles import is_html

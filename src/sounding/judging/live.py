@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from sounding.judging.agreement import Opinion, agreements
+from sounding.judging.certainty import Live, live_work
 from sounding.judging.counts import Counts
-from sounding.judging.engine import Live, live_work
 from sounding.judging.events import Event
 from sounding.judging.project import Project
 from sounding.judging.records import is_relevant

@@ -146,6 +146,22 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A judgment as it comes in: a grade, or None for a document that cannot be judged."""
+
+    assessor: str
+    topic: str
+    doc: str
+    grade: float | None
+    key: str
+    comment: str = ""
+    active: float | None = None
+    away: float | None = None
+    selection: Selection | None = None  # None: that of the lease, or of the judgment that this one changes
+    seen: Seen | None = None  # the judgment that this one is to change; None: whichever there is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """What a submission came to; the same key or judgment again gives the same event, with `repeated`."""
 

@@ -160,6 +160,12 @@ def _columns(names: tuple[str, ...], prefix: str = "") -> str:
     return ", ".join(prefix + name for name in names)
 
 
+def narrowed(statements: dict[str, str], **given: str | None) -> tuple[str, dict[str, str]]:
+    """The statement for what is given, and its parameters."""
+    named = {name: value for name, value in given.items() if value is not None}
+    return statements[" ".join(named)], named
+
+
 def _insert(table: str, names: tuple[str, ...]) -> str:
     return f"INSERT INTO {table} ({_columns(names)}) VALUES ({_columns(names, ':')})"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from sounding.judging.engine import Live
+from sounding.judging.certainty import Live
 from sounding.judging.project import Project
 from sounding.judging.search import shortened
 from sounding.judging.staffing import no_runs_note, passed_over_note, staffing_note, undrawn_note

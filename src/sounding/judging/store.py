@@ -12,15 +12,24 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from sounding.errors import DataError
 from sounding.judging import sql
+from sounding.judging.acts import (
+    acts,
+    checked,
+    is_void,
+    judge_page,
+    judged,
+    repeated,
+    selection_of_pair,
+    take_back,
+)
 from sounding.judging.database import Statements, StoreError, open_database, readable, storable
-from sounding.judging.events import FREE, Event, Kind, Selection, plain
+from sounding.judging.events import FREE, Event, Kind, plain
 from sounding.judging.log import PAGE, Log, append
 from sounding.judging.migrations import migrate
 from sounding.judging.people import People
@@ -36,16 +45,14 @@ from sounding.judging.records import (
     Seen,
     SignIn,
     Standing,
+    Submission,
     TokenKind,
     Topic,
     TopicStatus,
     UnseenError,
     User,
-    event_of,
     is_relevant,
     lease_of,
-    row_of,
-    selection_of,
     standing_of,
 )
 from sounding.judging.topics import Topics
@@ -55,26 +62,6 @@ __all__ = [
     "Store", "StoreError", "Submission", "TokenKind", "Topic", "TopicStatus", "UnseenError", "User",
     "open_store",
 ]  # fmt: skip
-
-NO_GRADE = -1.0  # differs from every grade, and from none
-FEW = 50  # acts that are looked at together for the one to take back
-MOST = 2**62  # no log has so many events
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submission:
-    """A judgment as it comes in: a grade, or None for a document that cannot be judged."""
-
-    assessor: str
-    topic: str
-    doc: str
-    grade: float | None
-    key: str
-    comment: str = ""
-    active: float | None = None
-    away: float | None = None
-    selection: Selection | None = None  # None: that of the lease, or of the judgment that this one changes
-    seen: Seen | None = None  # the judgment that this one is to change; None: whichever there is
 
 
 def open_store(place: str | Path) -> Store:
@@ -172,7 +159,7 @@ class Store(People, Topics, Log):
 
     def leases(self, assessor: str | None = None, topic: str | None = None) -> list[Lease]:
         """The leases in force, of an assessor or a topic where one is named."""
-        statement, given = _narrowed(sql.LEASES, topic=topic, assessor=assessor)
+        statement, given = sql.narrowed(sql.LEASES, topic=topic, assessor=assessor)
         with self._database.read() as run:
             return [lease_of(row) for row in run(statement, now=run.now(), **given)]
 
@@ -185,7 +172,7 @@ class Store(People, Topics, Log):
 
     def release(self, assessor: str, topic: str | None = None, doc: str | None = None) -> None:
         """Give leases of an assessor back: all, those of a topic, or that of a document."""
-        statement, given = _narrowed(sql.RELEASE, topic=topic, doc=doc)
+        statement, given = sql.narrowed(sql.RELEASE, topic=topic, doc=doc)
         with self._database.write() as run:
             run(statement, assessor=assessor, **given)
 
@@ -199,7 +186,7 @@ class Store(People, Topics, Log):
         One that would change another than was `seen` is an UnseenError.
         """
         with self._database.write() as run:
-            return _judged(run, _checked(submission))
+            return judged(run, checked(submission))
 
     def judge_all(self, submissions: Iterable[Submission]) -> int:
         """Record many judgments, all or none and without their keys; returns how many changed something.
@@ -210,8 +197,8 @@ class Store(People, Topics, Log):
         every = iter(submissions)
         changed = 0
         with self._database.write() as run:
-            while page := [_checked(submission) for submission in islice(every, PAGE)]:
-                changed += _judge_page(run, page, known)
+            while page := [checked(submission) for submission in islice(every, PAGE)]:
+                changed += judge_page(run, page, known)
         return changed
 
     def withdraw(
@@ -224,16 +211,16 @@ class Store(People, Topics, Log):
         """
         with self._database.write() as run:
             now = run.now()
-            found = _repeated(run, "undo", assessor, topic, doc, key)
+            found = repeated(run, "undo", assessor, topic, doc, key)
             if found is not None:
                 return found
-            if _is_void(run, assessor, topic, doc, key):
+            if is_void(run, assessor, topic, doc, key):
                 return None
-            last = next(_acts(run, assessor, topic, doc), None)
+            last = next(acts(run, assessor, topic, doc), None)
             if last is None:  # and whatever comes meanwhile, there is none when this is sent again
                 run(sql.ADD_VOID_KEY, assessor=assessor, key=key, topic=topic, doc=doc, stood=None)
                 return None
-            event = _take_back(run, last, assessor, topic, key)
+            event = take_back(run, last, assessor, topic, key)
             run(sql.DROP_EXPIRED, now=now)  # a clock that goes back must not bring one back to life
             holders = {row["assessor"] for row in run(sql.HOLDERS, topic=topic, doc=last.doc, now=now)}
             if assessor not in holders and len(holders) < overlap:
@@ -257,10 +244,10 @@ class Store(People, Topics, Log):
     ) -> Receipt:
         """Put a document off: its lease is given back, and the assessor sees it again at the end."""
         with self._database.write() as run:
-            found = _repeated(run, "skip", assessor, topic, doc, key)
+            found = repeated(run, "skip", assessor, topic, doc, key)
             if found is not None:
                 return found
-            selection = _selection(run, assessor, topic, doc)
+            selection = selection_of_pair(run, assessor, topic, doc)
             run(sql.RELEASE["topic doc"], assessor=assessor, topic=topic, doc=doc)
             event = append(
                 run, "skip", topic=topic, doc=doc, assessor=assessor, key=key, selection=selection,
@@ -283,7 +270,7 @@ class Store(People, Topics, Log):
         """Record an event that is no judgment of an assessor: adjudications, orders, fits."""
         with self._database.write() as run:
             if key is not None and assessor is not None:
-                found = _repeated(run, kind, assessor, topic, doc, key, grade)
+                found = repeated(run, kind, assessor, topic, doc, key, grade)
                 if found is not None:
                     return found
             event = append(
@@ -296,7 +283,7 @@ class Store(People, Topics, Log):
         self, *, topic: str | None = None, assessor: str | None = None, doc: str | None = None
     ) -> list[Standing]:
         """The judgments that stand now, the newest last; a doc is named together with its topic."""
-        statement, given = _narrowed(sql.STANDING, topic=topic, assessor=assessor, doc=doc)
+        statement, given = sql.narrowed(sql.STANDING, topic=topic, assessor=assessor, doc=doc)
         with self._database.read() as run:
             return [standing_of(row) for row in run(statement, **given)]
 
@@ -374,7 +361,7 @@ class Store(People, Topics, Log):
 
     def searches(self, topic: str | None = None) -> Iterator[Search]:
         """The search log, of a topic where one is named."""
-        statement, given = _narrowed(sql.SEARCHES, topic=topic)
+        statement, given = sql.narrowed(sql.SEARCHES, topic=topic)
         after = 0
         while True:
             with self._database.read() as run:
@@ -417,182 +404,6 @@ class Store(People, Topics, Log):
             )  # fmt: skip
 
 
-def _checked(submission: Submission) -> Submission:
-    storable(submission.topic, "a topic id")
-    storable(submission.doc, "a doc id")
-    storable(submission.key, "the key of a submission")
-    return replace(submission, comment=readable(submission.comment))
-
-
-def _narrowed(statements: dict[str, str], **given: str | None) -> tuple[str, dict[str, str]]:
-    """The statement for what is given, and its parameters."""
-    named = {name: value for name, value in given.items() if value is not None}
-    return statements[" ".join(named)], named
-
-
-def _judge_page(
-    run: Statements, page: Sequence[Submission], known: dict[tuple[str, str], dict[str, float | None]]
-) -> int:
-    now = time.time()
-    rows: list[dict[str, Any]] = []
-    sequence = int(run(sql.LAST_SEQUENCE)[0]["sequence"])
-    for one in page:
-        place = (one.assessor, one.topic)
-        if place not in known:
-            found = run(sql.STANDING["topic assessor"], assessor=one.assessor, topic=one.topic)
-            known[place] = {row["doc"]: row["grade"] for row in found}
-        if known[place].get(one.doc, NO_GRADE) != one.grade:
-            known[place][one.doc] = one.grade
-            event = Event(
-                sequence=sequence + len(rows) + 1, kind="judge", time=now, topic=one.topic,
-                doc=one.doc, assessor=one.assessor, grade=one.grade, comment=one.comment,
-                active=one.active, away=one.away, selection=one.selection or FREE,
-            )  # fmt: skip
-            rows.append(row_of(event))
-    run.many(sql.ADD_EVENT, rows)
-    return len(rows)
-
-
 def _add_lease(run: Statements, lease: Lease, position: int) -> None:
     own = {name: getattr(lease, name) for name in ("topic", "doc", "assessor", "expires")}
     run(sql.ADD_LEASE, **own, position=position, **plain(lease.selection))
-
-
-def _judged(run: Statements, submission: Submission) -> Receipt:
-    assessor, topic, doc = submission.assessor, submission.topic, submission.doc
-    found = _repeated(run, "judge", assessor, topic, doc, submission.key, submission.grade)
-    if found is not None:
-        return found
-    last = next(_acts(run, assessor, topic, doc), None)
-    if last is not None and _says_the_same(last, submission):
-        run(sql.RELEASE["topic doc"], assessor=assessor, topic=topic, doc=doc)
-        given = {"assessor": assessor, "key": submission.key, "topic": topic, "doc": doc}
-        run(sql.ADD_VOID_KEY, **given, stood=last.sequence)
-        return Receipt(event=last, repeated=True)
-    _check_seen(run, submission)
-    selection = submission.selection or _selection(run, assessor, topic, doc)
-    run(sql.RELEASE["topic doc"], assessor=assessor, topic=topic, doc=doc)
-    event = append(
-        run, "judge", topic=topic, doc=doc, assessor=assessor, grade=submission.grade,
-        comment=submission.comment, active=submission.active, away=submission.away, key=submission.key,
-        selection=selection,
-    )  # fmt: skip
-    return Receipt(event=event, repeated=False)
-
-
-def _says_the_same(last: Event, submission: Submission) -> bool:
-    """Whether a judgment would add nothing to the last act of its assessor on the document."""
-    chosen_alike = submission.selection in (None, last.selection)
-    said = ("judge", submission.grade, submission.comment)
-    return chosen_alike and (last.kind, last.grade, last.comment) == said
-
-
-def _check_seen(run: Statements, submission: Submission) -> None:
-    """Refuse to change a judgment that was not in view."""
-    if submission.seen is None:
-        return
-    given = {"assessor": submission.assessor, "topic": submission.topic, "doc": submission.doc}
-    rows = run(sql.STANDING["topic assessor doc"], **given)
-    standing = standing_of(rows[0]) if rows else None
-    if submission.seen == Seen(standing is not None, None if standing is None else standing.grade):
-        return
-    if standing is None:
-        raise UnseenError("your earlier judgment of this document was taken back meanwhile on another page")
-    if standing.grade is None:
-        raise UnseenError("you said meanwhile on another page that you cannot judge this document")
-    raise UnseenError(f"you gave this document the grade {standing.grade:g} meanwhile on another page")
-
-
-def _acts(run: Statements, assessor: str, topic: str, doc: str | None) -> Iterator[Event]:
-    """Judgments, changes and skips of an assessor that were not taken back, the newest first."""
-    statement, given = _narrowed(sql.ACTS, doc=doc)
-    undone: set[int] = set()
-    ended: set[str | None] = set()  # documents of which all before was taken back, as earlier releases did
-    judged: set[str | None] = set()  # a judgment ends a skip of before
-    before = MOST
-    while True:
-        rows = run(statement, assessor=assessor, topic=topic, before=before, count=FEW, **given)
-        for event in map(event_of, rows):
-            if "undoes" in event.detail:
-                undone.add(event.detail["undoes"])
-            elif event.kind == "withdraw":
-                ended.add(event.doc)
-            elif event.sequence not in undone and event.doc not in (
-                ended if event.kind == "judge" else ended | judged
-            ):
-                yield event
-            if event.kind == "judge":
-                judged.add(event.doc)
-        if len(rows) < FEW:
-            return
-        before = rows[-1]["sequence"]
-
-
-def _take_back(run: Statements, last: Event, assessor: str, topic: str, key: str) -> Event:
-    """Record that the last act on a document was taken back, and the judgment that stands again, if any."""
-    place: dict[str, Any] = {"topic": topic, "doc": last.doc, "assessor": assessor, "key": key}
-    detail = {"undoes": last.sequence}
-    if last.kind == "skip":
-        return append(run, "unskip", **place, selection=last.selection, detail=detail)
-    judgments = [act for act in _acts(run, assessor, topic, last.doc) if act.kind == "judge"]
-    if len(judgments) == 1:
-        return append(run, "withdraw", **place, selection=last.selection, detail=detail)
-    before = judgments[1]
-    return append(
-        run, "judge", **place, grade=before.grade, comment=before.comment, selection=before.selection,
-        detail={**detail, "restores": before.sequence},
-    )  # fmt: skip
-
-
-def _repeated(
-    run: Statements,
-    act: Kind | Literal["undo"],
-    assessor: str,
-    topic: str | None,
-    doc: str | None,
-    key: str,
-    grade: float | None = None,
-) -> Receipt | None:
-    """The receipt that a key was given before; None: it is new. For something else it is a conflict."""
-    rows = run(sql.EVENT_OF_KEY, assessor=assessor, key=key)
-    void = [] if rows else run(sql.VOID_KEY, assessor=assessor, key=key)
-    if void and void[0]["stood"] is not None:
-        stood = int(void[0]["stood"])
-        rows = run(sql.EVENTS, after=stood - 1, until=stood, count=1)
-    if not rows:
-        if act != "undo" and void:
-            raise _key_of_another(key, "an undo")
-        return None
-    event = event_of(rows[0])
-    present = (event.kind, event.grade) if event.undid is None else ("undo", None)
-    if (*present, event.topic, event.doc) != (act, grade, topic, event.doc if doc is None else doc):
-        raise _key_of_another(key, f"{event.kind} {event.topic} {event.doc}")
-    return Receipt(event=event, repeated=True)
-
-
-def _is_void(run: Statements, assessor: str, topic: str, doc: str | None, key: str) -> bool:
-    """Whether an undo with this key has found nothing before; for another one it is a conflict."""
-    rows = run(sql.VOID_KEY, assessor=assessor, key=key)
-    if rows and (rows[0]["topic"], doc and rows[0]["doc"]) != (topic, doc):
-        raise _key_of_another(key, "an undo")
-    return bool(rows)
-
-
-def _key_of_another(key: str, what: str) -> ConflictError:
-    return ConflictError(
-        f"the key {key!r} was used for another submission ({what}); give every submission a key of its own"
-    )
-
-
-def _last_of_pair(run: Statements, assessor: str, topic: str, doc: str) -> Event | None:
-    rows = run(sql.LAST_OF_PAIR, assessor=assessor, topic=topic, doc=doc)
-    return event_of(rows[0]) if rows else None
-
-
-def _selection(run: Statements, assessor: str, topic: str, doc: str) -> Selection:
-    """How a document came to an assessor: by a lease, by an earlier judgment, or by the assessor's search."""
-    rows = run(sql.LEASE_OF_PAIR, assessor=assessor, topic=topic, doc=doc)
-    if rows:
-        return selection_of(rows[0]) or FREE
-    last = _last_of_pair(run, assessor, topic, doc)
-    return FREE if last is None or last.selection is None else last.selection

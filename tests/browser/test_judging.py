@@ -9,6 +9,8 @@ import pytest
 from tests.browser.conftest import PHONE, Site, Visit, until
 from tests.browser.judging_page import OFFLINE, judgments, press, shown
 
+from sounding.judging.audit import draw_audit
+
 
 def test_keys_judge_and_bring_the_next_document(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001")
@@ -317,7 +319,12 @@ def test_an_audit_is_judging_with_the_same_keys_and_without_the_grades(site: Sit
     assert only == "d02"
     page.keyboard.press("2")
     page.wait_for_selector("text=The sample of this topic is graded.")
-    page.click("text=Go on with the sample")
+    page.wait_for_selector("text=Go on with the sample or press Enter")
+    page.keyboard.press("u")  # no dead end on the way back either
+    until(page, "document.querySelector('#doc bdi').textContent === 'd02'")
+    page.keyboard.press("2")
+    page.wait_for_selector("text=The sample of this topic is graded.")
+    page.keyboard.press("Enter")
     page.wait_for_selector("text=4 of 4 left in this topic, 4 of 5 in all")
     first = shown(page)
     assert page.evaluate("[...document.querySelectorAll('[aria-pressed=true]')].length") == 0
@@ -355,14 +362,15 @@ def test_an_audit_is_judging_with_the_same_keys_and_without_the_grades(site: Sit
     assert len(own) == 5
     assert own[first].comment == "1 2 0: not so"
     assert all(one.selection.policy == "audit" and one.active is not None for one in own.values())
-    page.click("text=To the result")
+    page.keyboard.press("Enter")
     page.wait_for_selector("text=5 of 5 graded.")
     assert "1 2 0: not so" in page.text_content("tbody")
 
 
 def test_a_grade_of_an_audit_survives_a_lost_connection(site: Site, visit: Visit) -> None:
     audited(site)
-    page = visit("olga", "/organise/audit/judge?assessor=assessor-1&size=10&topic=MB001", expected=OFFLINE)
+    number = draw_audit(site.project.store, "assessor-3", "assessor-1", 10, seed=0)
+    page = visit("olga", f"/organise/audit/judge?audit={number}&topic=MB001", expected=OFFLINE)
     first = shown(page)
     page.wait_for_timeout(200)
     page.context.set_offline(True)
@@ -374,7 +382,7 @@ def test_a_grade_of_an_audit_survives_a_lost_connection(site: Site, visit: Visit
     until(page, "!Object.keys(localStorage).some((key) => key.startsWith('sounding:unsent:'))")
     [own] = site.project.store.standing(assessor="assessor-3")
     assert (own.doc, own.grade, own.selection.policy) == (first, 1, "audit")
-    page.goto(f"{site.url}/organise/audit/judge?assessor=assessor-1&size=10&topic=MB001")
+    page.goto(f"{site.url}/organise/audit/judge?audit={number}&topic=MB001")
     shown(page)
     assert press(page, "u") == first  # what was graded before the page was loaded
     page.keyboard.press("u")

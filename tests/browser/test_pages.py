@@ -12,7 +12,7 @@ from tests.browser.conftest import DESK, PHONE, Site, Visit, faults, until
 from tests.browser.judging_page import judgments, press, shown
 from tests.judging.web import PASSWORD, RUNS
 
-from sounding.judging.audit import audit_sample, record_audit
+from sounding.judging.audit import audit_of, draw_audit, record_audit
 from sounding.judging.settings import Order, parse_scale
 from sounding.report.mtc_tables import SPREAD
 
@@ -214,6 +214,24 @@ def test_the_fold_of_tests_has_the_better_run_first_and_no_row_is_cut(site: Site
     until(page, "document.querySelector('#forecast').textContent.startsWith('What it would take is being')")
 
 
+def test_what_is_still_to_do_is_that_of_now_whatever_the_last_forecast_said(site: Site, visit: Visit) -> None:
+    page = visit("olga", "/account", expected=("ERR_",))
+    state = page.evaluate("fetch('/api/live').then((answer) => answer.json())")
+    earlier = {"reason": "Nothing is left to judge.", "needed": []}
+    state["prospects"] = {"sequence": 1, "judged": 9, "matrix": {"reason": "None."}, "held": []}
+    state["prospects"]["forecast"] = earlier
+    state |= {"fittable": 9, "judged": 9, "nothing_left": "Still to do: 2 documents to settle."}
+    page.route(
+        "**/api/live/stream",
+        lambda route: route.fulfill(content_type="text/event-stream", body=f"data: {json.dumps(state)}\n\n"),
+    )
+    page.goto(f"{site.url}/organise")
+    until(page, "document.querySelector('#forecast').textContent === 'Still to do: 2 documents to settle.'")
+    state["nothing_left"] = ""  # another order brings more
+    page.reload()
+    until(page, "document.querySelector('#forecast').textContent.startsWith('What it would take is being')")
+
+
 def test_a_grade_without_a_digit_of_its_own_is_shown_with_its_key(site: Site, visit: Visit) -> None:
     engine = site.project.engine
     scale = (*engine.settings.scale, *parse_scale("0,1,2,10=by all means")[3:])
@@ -338,7 +356,10 @@ def test_assessors_who_differ_are_settled(site: Site, visit: Visit) -> None:
     assert page.locator("tbody >> nth=1").locator("tr").count() == 2
     assert "33.3%" in page.text_content("tbody >> nth=0")
     row = page.locator("tbody >> nth=1").locator("tr").first
-    assert row.locator("td").nth(2).text_content() == "ann: 0 not relevant, bob: 2 highly relevant"
+    assert row.locator("td").nth(2).locator("div").all_text_contents() == [
+        "ann: 0 not relevant",
+        "bob: 2 highly relevant",
+    ]
     assert row.locator("button").all_text_contents() == ["0 not relevant", "1 relevant", "2 highly relevant"]
     page.click("[aria-label='Settle as 2 highly relevant'] >> nth=0")
     page.wait_for_selector("button.chosen")
@@ -365,8 +386,8 @@ PAGES = {
         "/organise/people",
         "/organise/differences",
         "/organise/audit",
-        "/organise/audit?assessor=assessor-1&size=3",
-        "/organise/audit/judge?assessor=assessor-1&size=3",
+        "/organise/audit?audit={audit}",
+        "/organise/audit/judge?audit={audit}",
         "/welcome/void",
         "/organise/project",
     ),
@@ -390,11 +411,15 @@ def test_everything_can_be_used_by_everybody_and_fits(
     judged_by_two(site)
     project, olga = site.project, site.project.store.user_by_name("olga")
     assert olga is not None
-    [one] = audit_sample(project.store.standing(assessor="assessor-1"), 1, project.settings.seed)
-    record_audit(project.store, olga.pseudonym, one, 1, chance=0.75, key="audited", comment="well")
+    draw_audit(project.store, olga.pseudonym, "assessor-2", 2, project.settings.seed)
+    number = draw_audit(project.store, olga.pseudonym, "assessor-1", 3, project.settings.seed)
+    audit = audit_of(project.store, olga.pseudonym, number or 0)
+    assert audit is not None
+    record_audit(project.store, audit, audit.drawn[0], 1, key="audited", comment="well")
+    project.engine.withdraw("assessor-1", *audit.drawn[1], key="taken back")
     page = visit(name, "/account", size, expected=("404", "403"), scheme=scheme)
     for path in PAGES[name]:
-        page.goto(site.url + path)
+        page.goto(site.url + path.format(audit=number))
         page.wait_for_timeout(400)
         page.evaluate("document.querySelectorAll('main details').forEach((one) => { one.open = true; })")
         page.wait_for_timeout(100)

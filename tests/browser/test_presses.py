@@ -9,6 +9,7 @@ import pytest
 from tests.browser.conftest import PHONE, Site, Visit, until
 from tests.browser.judging_page import OFFLINE, judgments, press, shown, unsent
 
+from sounding.judging.audit import draw_audit
 from sounding.judging.web import Context
 
 TWICE = """(key) => {
@@ -174,6 +175,7 @@ def test_a_document_that_is_graded_is_gone_while_the_next_one_is_loaded(site: Si
 
 def test_no_more_is_told_of_what_was_put_off_than_the_server_takes(site: Site, visit: Visit) -> None:
     site.project.engine.judge("assessor-1", "MB001", "d10", 1, key="key-before")
+    number = draw_audit(site.project.store, "assessor-3", "assessor-1", 1, seed=0)
     page = visit("olga", "/organise/people")
     asked: list[list[str]] = []
 
@@ -184,7 +186,7 @@ def test_no_more_is_told_of_what_was_put_off_than_the_server_takes(site: Site, v
         route.fulfill(json=work)
 
     page.route("**/api/audit/next*", answer)
-    page.goto(f"{site.url}/organise/audit/judge?assessor=assessor-1&size=1&topic=MB001")
+    page.goto(f"{site.url}/organise/audit/judge?audit={number}&topic=MB001")
     shown(page)
     page.evaluate(SKIPPING, 103)
     until(page, lambda: len(asked) == 104)

@@ -178,6 +178,60 @@ def test_every_change_of_a_user_is_told_and_no_other_is_made(
     assert "the name of a user is empty; give at least one character" in capsys.readouterr().err
 
 
+def test_a_user_is_written_where_and_as_it_is_asked_for(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, table = tmp_path / "jane.txt", tmp_path / "jane.csv"
+    call("judge", "user", project, "jane", "-o", text, "--url", "https://judge.example")
+    assert capsys.readouterr().out == ""
+    assert re.fullmatch(r"https://judge\.example/welcome/\S+\n", text.read_text())
+    call("judge", "user", project, "jane", "--link", "--topics", "302", "--format", "json")
+    [row] = json.loads(capsys.readouterr().out)["rows"]
+    link = row.pop("link")
+    assert re.fullmatch(r"http://127\.0\.0\.1:8000/welcome/\S+", link)
+    known = {"user": "jane", "role": "assessor", "in the log": "assessor-1", "topics": 1, "judged": 0}
+    assert row == {**known, "sign-in": "invited"}
+    call("judge", "user", project, "jane", "--link", "-o", table)
+    header, line = table.read_text().splitlines()
+    assert header == "user,role,in the log,topics,judged,sign-in,link"
+    assert line.startswith("jane,assessor,assessor-1,1,0,invited,http://127.0.0.1:8000/welcome/")
+    call("judge", "user", project, "jane", "--disable", "--format", "csv")
+    assert capsys.readouterr().out.splitlines()[1:] == ["jane,assessor,assessor-1,1,0,disabled"]
+    call("judge", "user", project, "jane", "--enable", "-o", text)
+    assert text.read_text().split("\n")[2].split() == ["jane", "assessor", "assessor-1", "1", "0", "invited"]
+    call("judge", "user", project, "jane", "--erase", "--yes", "--format", "csv")
+    assert capsys.readouterr().out.splitlines()[1].endswith("assessor,assessor-1,1,0,erased")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["user", "DIR", "--url", "https://judge.example"], "--url is for one user; give a NAME"),
+        (["user", "DIR", "bob", "--url", "https://judge.example"], "--url says where a link leads"),
+        (["import", "DIR", "--topics", "x", "--run-format", "trec"], "--run-format is for --runs"),
+        (["import", "DIR", "--topics", "x", "--qrels-format", "trec"], "--qrels-format is for --qrels"),
+        (["init", "DIR/p", "--corpus", "x", "--run-format", "trec"], "--run-format is for --runs"),
+    ],
+)
+def test_an_option_that_could_change_nothing_is_refused(
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    call("judge", "user", project, "bob", "--quiet")
+    call("judge", *(word.replace("DIR", str(project)) for word in words), expect=2)
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["user"], ["topics"], ["order"], ["settings"], ["status"]])
+def test_quiet_leaves_the_remarks_below_a_table_out(
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    remarks = r"^(nobody yet|.*nobody|topics to come|lease: |0 documents judged|Mean confidence)"
+    call("judge", *words, project)
+    assert re.search(remarks, capsys.readouterr().out, re.MULTILINE)
+    call("judge", *words, project, "--quiet")
+    assert not re.search(remarks, capsys.readouterr().out, re.MULTILINE)
+
+
 def test_runs_that_name_files_with_their_suffix_are_told_what_the_ids_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -118,3 +118,25 @@ def test_an_author_to_whom_the_chosen_topic_is_assigned_judges_it_like_anybody(p
     project.store.assign("N001", pseudonym)
     assert set(at_hand(ann, "N001")) == {"d05", "d06"}
     assert [topic.id for topic in project.store.topics_by(pseudonym)] == ["N001"]
+
+
+@pytest.mark.parametrize("how", ["never brought", "lease ended", "signed out"])
+def test_what_is_not_at_hand_of_a_chosen_topic_is_taken_and_said_to_be_free(
+    project: Project, how: str
+) -> None:
+    """What the log has does not tell them apart, and a grade after a weekend away must not be lost."""
+    _, bob, _, pseudonym, app = two_people(project)
+    brought = at_hand(bob, "303")
+    if how == "lease ended":
+        project.store.renew(pseudonym, -1)
+        project.store.lease("another", "303", [], overlap=1, seconds=60)  # whoever asks clears them
+    elif how == "signed out":
+        bob.post("/sign-out")
+        bob = signed_in(project, "bob", app)
+    doc = "d09" if how == "never brought" else brought[0]
+    assert how != "never brought" or doc not in brought
+    assert doc not in [lease.doc for lease in project.store.leases(pseudonym)]
+    assert bob.get(f"/judge?topic=303&doc={doc}").status_code == 200
+    answer = bob.send("/api/judge", grade(doc, seen={"judged": False}))
+    assert answer.status_code == 200, answer.text
+    assert [(one.doc, one.selection.policy) for one in project.store.standing()] == [(doc, "free")]

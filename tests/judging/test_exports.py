@@ -209,6 +209,39 @@ def test_it_is_said_how_much_of_a_sample_has_no_grade(tmp_path: Path) -> None:
         assert "no grade yet" not in told.stderr
 
 
+def test_why_there_are_no_prels_or_strata_is_said_as_it_is(tmp_path: Path) -> None:
+    with make_project(tmp_path, topics=1) as project:
+        engine = project.engine
+
+        def told(what: str = "prels", *more: str) -> str:
+            answer = CliRunner().invoke(command, ["export", str(project.folder), what, *more])
+            assert answer.stdout == ""
+            return answer.stderr
+
+        assert "no topic is judged by a sample, so there are no strata; see sounding judge order" in told(
+            "strata"
+        )
+        engine.set_order(None, Order(policy="weighted-sample", parameters={"rate": 0.9}))
+        assert "the samples that there are have no strata; see prels" in told("strata")
+        engine.set_order(None, Order(policy="uniform-sample", parameters={"rate": 0.5}))
+        drawn = [offer.doc for offer in engine._replay.fresh_offers("MB001", 99)]
+        assert f"no prels: the samples drew {len(drawn)} documents, and none has a grade yet" in told()
+        assert "no topic is judged" not in told()
+        judge(project.store, "a", "MB001", drawn[0], None, "cannot")
+        assert "none has a grade yet" in told()
+        judge(project.store, "a", "MB001", drawn[0], 1, "can")
+        engine.set_order(None, Order())
+        for what in ("prels", "strata"):
+            assert (
+                f"no {what}: the order of topic MB001 changed before all that its sample drew was judged"
+                in told(what)
+            )
+        engine.set_status("MB001", "dropped")
+        assert "no topic with a sample is in use, such as MB001; --all-topics has them" in told()
+        assert "the order of topic MB001 changed" in told("prels", "--all-topics")
+        assert "there are no runs to draw from" in told("prels", "--until", "1")
+
+
 def test_without_a_sample_there_are_neither_strata_nor_prels(store: Store) -> None:
     engine = begin(store)
     engine.judge("a", "7", engine.next("a", "7")[0].doc, 1, key="1")
@@ -275,7 +308,7 @@ print(lines, taken() - before)
 
 
 def test_a_hundred_thousand_judgments_are_exported_in_constant_memory(place: str) -> None:
-    count = 20_000 if place.startswith("postgresql") else 100_000
+    count = 100_000
     chosen = Selection(policy="uniform-sample", step=1, probability=0.1, weight=0.5, seed=1)
     with open_store(place) as store:
         assert count == store.judge_all(

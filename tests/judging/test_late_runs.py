@@ -211,6 +211,37 @@ def test_what_a_sample_drew_when_it_came_back_stays_when_it_gives_way_again(stor
     assert found_by_replay(store) == found_by(engine, store)
 
 
+SPELLINGS = [
+    (Order(policy="uniform-sample"), Order(policy="uniform-sample", parameters={"rate": 0.1})),
+    (UNIFORM, Order(policy="uniform", parameters={"rate": 0.5})),
+    (Order(policy="weighted-sample", parameters={"rate": 1}), Order(policy="weighted-sample", parameters={"rate": 1.0})),
+    (SAMPLES[1], Order(policy="stratified-sample", parameters={"strata": " 4:1.0, 12:.50"})),
+    (Order(policy="stratified-sample", parameters={"strata": "10:1,30:0.20,100:5e-2"}), Order(policy="stratified-sample")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("order", "again"), SPELLINGS)
+def test_a_sample_that_comes_back_goes_on_however_its_order_is_spelled(
+    store: Store, tmp_path: Path, order: Order, again: Order
+) -> None:
+    """The oracle is a project in which it comes back in the very words of before."""
+    found = []
+    with open_store(tmp_path / "same.sqlite") as same:
+        for place, back in ((same, order), (store, again)):
+            engine = begin(place, runs=EARLY, depth=12, order=order)
+            judged = judge_all(engine)
+            engine.set_order(None, Order())
+            engine.add_runs(LATE)
+            engine.set_order(TOPIC, back)
+            assert drawn(sample_of(engine)) >= {*judged}
+            judge_all(engine)
+            engine.set_order(TOPIC, Order())
+            engine.add_runs({"last": {TOPIC: {"z1": 2.0, "z2": 1.0, "n0": 0.5}}})
+            found.append((sample_of(engine), list(EXPORTS["prels"](place, None))))
+            assert found_by_replay(place) == found_by(engine, place)
+    assert found[0] == found[1]
+
+
 def test_another_sample_is_drawn_from_all_runs_that_there_are(store: Store) -> None:
     engine = begin(store, runs=EARLY, depth=12, order=UNIFORM)
     judge_all(engine)

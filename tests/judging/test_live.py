@@ -8,6 +8,7 @@ import json
 import random
 import subprocess
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,17 +22,17 @@ from sounding.calibration.holding import holds
 from sounding.compare.holds import shown_chance
 from sounding.compare.runs import compare_runs
 from sounding.errors import DataError
-from sounding.judging import api, live
+from sounding.judging import api, background, live
 from sounding.judging.app import create_app
 from sounding.judging.background import Prospects, Refits, Task
 from sounding.judging.certainty import coverage_of
 from sounding.judging.engine import Engine
 from sounding.judging.events import Event, Kind
 from sounding.judging.exports import EXPORTS
-from sounding.judging.live import LiveFeed, Tally, Work, curve_of
+from sounding.judging.live import NOTHING_LEFT, LiveFeed, Tally, Work, curve_of
 from sounding.judging.messages import LiveState
 from sounding.judging.project import Project, open_project
-from sounding.judging.prospects import NOTHING_LEFT, prospects, seconds_a_judgment
+from sounding.judging.prospects import prospects, seconds_a_judgment
 from sounding.judging.settings import Order
 from sounding.judging.staffing import staffing_note
 from sounding.judging.status import status_tables
@@ -247,6 +248,31 @@ def test_a_forecast_of_other_topics_is_withdrawn(project: Project) -> None:
     assert (feed.current()["prospects"], len(feed.current()["curve"])) == (None, 1)
     new = {"sequence": project.store.last_sequence(), "judged": 6}
     feed.take(dict(new))
+    assert feed.current()["prospects"] == new
+
+
+def test_another_order_withdraws_the_forecast_and_nothing_else(project: Project) -> None:
+    topics = tuple(project.engine.topics())
+    ann = add_person(project, "ann", topics=topics)
+    for topic in topics:
+        judge(project, ann, 2, topic)
+    feed = LiveFeed(project)
+    feed.current()
+    kept = {"sequence": project.store.last_sequence(), "judged": 8, "matrix": {"reason": "none"}}
+    forecast = {"reason": "", "needed": [3], "note": "3 more"}
+    assert feed.take({**kept, "forecast": forecast, "curve": [[0, 0.5], [4, 0.6]]})
+    assert feed.current()["prospects"] == {**kept, "forecast": forecast}
+    curve = feed.current()["curve"]
+    assert len(curve) == 3
+    project.engine.set_order(topics[0], Order(policy="rank"))
+    feed._made = feed._took = 0.0
+    state = feed.current()
+    assert (state["prospects"], state["curve"]) == (kept, curve)
+    assert LiveState.model_validate(state).prospects is not None
+    assert not feed.take({**kept, "forecast": forecast})  # begun before, and late
+    assert feed.current()["prospects"] == kept
+    new = {**kept, "sequence": project.store.last_sequence(), "forecast": forecast}
+    assert feed.take(dict(new))
     assert feed.current()["prospects"] == new
 
 
@@ -522,6 +548,62 @@ def test_prospects_reach_the_page_from_a_process_of_their_own(
     task.stop()
 
 
+class Child:
+    """Stands for the process that works prospects out: lines that come when they are asked for."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self.stdout = lines
+        self.ended = False
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def terminate(self) -> None:
+        self.ended = True
+
+
+def test_another_order_ends_a_forecast_that_is_worked_out_and_the_next_does_not_wait(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed, engine, store = LiveFeed(project), project.engine, project.store
+    children: list[Child] = []
+
+    def lines(until: int) -> Iterator[str]:
+        found = {"sequence": until, "judged": 0}
+        yield json.dumps(found)
+        yield json.dumps({**found, "forecast": {"reason": "", "needed": [1]}})
+        if len(children) == 1:
+            engine.set_order(None, Order(policy="rank"))
+            feed._made = feed._took = 0.0
+            feed.current()
+        yield json.dumps({**found, "forecast": {"reason": "", "needed": [1, 2]}})
+        assert len(children) > 1, "it went on with what is of before"
+
+    def begin(command: list[str], **options: object) -> Child:
+        children.append(Child(lines(int(command[4]))))
+        return children[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", begin)
+    monkeypatch.setattr(background, "LOOKING", 1e9)
+    task = Prospects(project, feed)
+    feed.current()
+    task._work_out()
+    assert (children[0].ended, feed.prospects) == (True, {"sequence": store.last_sequence() - 1, "judged": 0})
+    task._next = float("inf")  # as after one that took long
+    task._work_out()
+    assert len(children) == 2
+    assert not children[1].ended
+    assert feed.prospects is not None
+    assert feed.prospects["forecast"] == {"reason": "", "needed": [1, 2]}
+    task._next = float("inf")
+    judge(project, add_person(project, "ann", topics=("MB001",)), 1)
+    task._work_out()
+    assert len(children) == 2  # a judgment waits
+
+
 def test_a_task_goes_on_after_a_refusal(caplog: pytest.LogCaptureFixture) -> None:
     done = threading.Event()
     times = []
@@ -669,6 +751,50 @@ def test_there_is_no_forecast_where_the_orders_leave_nothing(project: Project) -
         judge(project, ann, 1, topic, seed=1)
     [*_, none] = prospects(project.store, project.store.last_sequence())
     assert none["forecast"] == {"reason": NOTHING_LEFT, "needed": []}
+    assert LiveState.model_validate(LiveFeed(project).current()).nothing_left == NOTHING_LEFT
+
+
+def test_nothing_is_said_to_be_left_only_when_nothing_is_to_be_settled_or_judged_again(
+    project: Project,
+) -> None:
+    topics = tuple(project.engine.topics())
+    ann, bob = (add_person(project, name, topics=topics) for name in ("ann", "bob"))
+    engine, store = project.engine, project.store
+    engine.change_settings(replace(project.settings, overlap=2, feed="adjudicated"))
+    engine.set_order(None, UNIFORM)
+    feed = LiveFeed(project)
+
+    def told() -> str:
+        """What page and forecast say alike."""
+        feed._made = feed._took = 0.0
+        state, [*_, last] = feed.current(), prospects(store, store.last_sequence())
+        assert last["forecast"]["reason"] == state["nothing_left"]
+        return str(state["nothing_left"])
+
+    judged = "Every document that the orders of the topics bring is judged, so there is no forecast of more."
+    every = engine.counts().left
+
+    def judge_out(who: str, grade: float) -> None:
+        for topic in topics:
+            while leases := engine.next(who, topic):
+                engine.judge(who, topic, leases[0].doc, grade, key=f"{who}-{topic}-{store.last_sequence()}")
+
+    judge_out(ann, 0)
+    assert told() == f"{judged} Still to do: {every} documents to be judged by more people."
+    judge_out(bob, 1)
+    assert told() == f"{judged} Still to do: {every} documents to settle."
+    first, *others = engine.differences()
+    for one in others:
+        engine.adjudicate("organiser", one.topic, one.doc, None, key=f"o-{one.topic}-{one.doc}")
+    assert told() == f"{judged} Still to do: 1 document to settle."
+    engine.withdraw(bob, others[-1].topic, others[-1].doc, key="back")
+    assert told() == f"{judged} Still to do: 1 document to settle, 1 document to be judged by more people."
+    judge_out(bob, 1)
+    engine.adjudicate("organiser", first.topic, first.doc, None, key="last")
+    assert told() == NOTHING_LEFT
+    engine.set_order(None, Order())
+    feed._made = feed._took = 0.0
+    assert feed.current()["nothing_left"] == ""
 
 
 def test_a_forecast_says_what_it_counts_where_several_judge_each_document(project: Project) -> None:

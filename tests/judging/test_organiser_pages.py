@@ -1,19 +1,16 @@
-"""What organisers do: share topics out, settle differences, audit, choose orders, manage people."""
+"""What organisers do: share topics out, settle differences, choose orders, manage people."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 from html import unescape
-from typing import Any
 
 import pytest
 from tests.judging.small import found_by, found_by_replay
 from tests.judging.web import PASSWORD, TOPICS, Browser, add_person, signed_in
 
 from sounding.judging.agreement import agreements
-from sounding.judging.audit import audit_sample, begun_audits
 from sounding.judging.events import FREE
 from sounding.judging.organising import shared_out
 from sounding.judging.project import Project, open_project
@@ -80,102 +77,6 @@ def test_agreement_that_chance_alone_would_give_is_not_known() -> None:
     assert (found["observed"], found["kappa"]) == (1.0, None)
 
 
-def test_an_audit_sample_is_random_nested_and_hardly_moved_by_new_judgments() -> None:
-    judgments = [standing(f"d{number}", 1) for number in range(50)]
-    small, large = audit_sample(judgments, 5, seed=1), audit_sample(judgments, 20, seed=1)
-    assert large[:5] == small
-    assert audit_sample(judgments[::-1], 5, seed=1) == small
-    more = audit_sample([*judgments, *(standing(f"e{number}", 0) for number in range(10))], 20, seed=1)
-    assert {one.doc for one in more if one.doc.startswith("d")} <= {one.doc for one in large}
-    drawn = Counter(one.doc for seed in range(2000) for one in audit_sample(judgments, 10, seed))
-    assert len(drawn) == 50
-    expected, deviation = 400, (2000 * 0.2 * 0.8) ** 0.5
-    assert all(abs(count - expected) < 4.5 * deviation for count in drawn.values())
-
-
-def test_an_audit_hides_the_grade_until_the_expert_has_given_one(olga: Browser, project: Project) -> None:
-    for number, grade in enumerate([2, 0, 1, 2]):
-        project.engine.judge("assessor-1", "MB001", f"d{10 + number}", grade, key=f"key-{number}-long")
-    path = "/organise/audit?assessor=assessor-1&size=3"
-    answer = olga.get(path)
-    assert "0 of 3 graded" in answer.text
-    assert "Graded so far" not in answer.text
-    sample = {"assessor": "assessor-1", "size": 3, "topic": "MB001"}
-    work = olga.get("/api/audit/next", params={**sample, "count": 5}).json()
-    assert work["coming"]["words"] == "3 of 3 left in this topic, 3 of 3 in all"
-    seen = [one["doc"] for one in work["documents"]]
-    for doc, own, comment in zip(seen, (2, 0, None), ("", "rather not", ""), strict=True):
-        page = olga.get("/organise/audit/judge?assessor=assessor-1&size=3").text
-        told = re.sub('data-last="[^"]*"', "", page)
-        assert not re.search(r"\bd1[0-9]\b", told)  # no document, so no grade of one
-        given = {**sample, "doc": doc, "grade": own, "comment": comment, "key": f"audit-{doc}", "count": 2}
-        reply = olga.send("/api/audit/judge", {**given, "active": 7, "away": 1}).json()
-        assert all(one["grade"] is None and not one["judged"] for one in reply["documents"])
-        again = olga.send("/api/audit/judge", {**given, "active": 7, "away": 1}).json()
-        assert (again["sequence"], again["repeated"]) == (reply["sequence"], True)
-    assert reply["documents"] == []
-    assert olga.get("/organise/audit/judge?assessor=assessor-1&size=3").headers["location"] == path
-    text = olga.get(path).text
-    assert "rather not" in text
-    assert "3 of 3 graded" in text
-    assert len(set(seen)) == 3
-    kept = project.store.standing(assessor="assessor-3")
-    assert [(one.doc, one.grade) for one in kept] == list(zip(seen, (2, 0, None), strict=True))
-    assert all(one.selection.policy == "audit" and one.selection.probability == 0.75 for one in kept)
-    assert [(one.comment, one.active, one.away) for one in kept] == [
-        ("", 7, 1),
-        ("rather not", 7, 1),
-        ("", 7, 1),
-    ]
-    first = {one.doc: one.grade for one in project.store.standing(assessor="assessor-1")}
-    same = sum(first[doc] == grade for doc, grade in zip(seen[:2], (2, 0), strict=True))
-    assert f"Same grade: {['0%', '50.0%', '100%'][same]} of 2" in text
-
-
-def test_audits_that_were_begun_are_found_again(olga: Browser, project: Project) -> None:
-    for number in range(8):
-        project.engine.judge("assessor-1", "MB001", f"d{10 + number}", 1, key=f"key-{number}-long")
-        project.engine.judge("assessor-2", "303", f"d{10 + number}", 1, key=f"other-{number}-long")
-    assert "Begun by you" not in olga.get("/organise/audit").text
-    sample = {"assessor": "assessor-1", "size": 3, "topic": "MB001"}
-    [first, *_] = olga.get("/api/audit/next", params=sample).json()["documents"]
-    olga.send("/api/audit/judge", {**sample, "doc": first["doc"], "grade": 1, "key": "audit-one"})
-    page = olga.get("/organise/audit").text
-    assert page.count("/organise/audit?assessor=") == 1
-    assert "/organise/audit?assessor=assessor-1&amp;size=3" in page
-    assert "1 of 3 graded" in page
-    assert "begun by you" not in olga.get("/organise/audit?assessor=assessor-1&size=3").text  # it is this one
-    project.engine.judge("assessor-1", "MB001", "d18", 1, key="key-8-long")
-    assert begun_audits(project.store, "assessor-3", project.settings.seed) == [("assessor-1", 1, 3)]
-    assert begun_audits(project.store, "assessor-2", project.settings.seed) == []
-
-
-def test_an_expert_takes_a_grade_back_and_puts_documents_off(olga: Browser, project: Project) -> None:
-    project.engine.change_settings(replace(project.settings, overlap=2), by="assessor-3")
-    for number in range(4):
-        project.engine.judge("assessor-1", "MB001", f"d{10 + number}", 1, key=f"key-{number}-long")
-    sample = {"assessor": "assessor-1", "size": 4, "topic": "MB001"}
-
-    def coming(later: tuple[str, ...] = ()) -> list[str]:
-        work = olga.get("/api/audit/next", params={**sample, "count": 4, "later": list(later)}).json()
-        return [one["doc"] for one in work["documents"]]
-
-    first, second, third, fourth = coming()
-    assert coming((first, third)) == [second, fourth, first, third]
-    grading = {**sample, "doc": second, "grade": 1, "comment": "why", "key": "audit-one", "count": 4}
-    assert olga.send("/api/audit/judge", grading).status_code == 200
-    assert coming() == [first, third, fourth]
-    undo = {**sample, "doc": second, "key": "audit-two", "count": 4, "later": [first]}
-    reply = olga.send("/api/audit/undo", undo).json()
-    assert [one["doc"] for one in reply["documents"]] == [second, third, fourth, first]
-    assert (reply["undid"], reply["documents"][0]["comment"]) == ("judge", "why")
-    assert project.store.standing(assessor="assessor-3") == []
-    assert project.store.leases(assessor="assessor-3") == []  # nothing is kept from those who judge
-    assert olga.send("/api/audit/undo", {**undo, "key": "audit-three"}).json()["sequence"] == 0
-    assert olga.send("/api/audit/undo", {**undo, "doc": "d40", "key": "audit-four"}).status_code == 400
-    assert found_by(project.engine, project.store) == found_by_replay(project.store)
-
-
 def test_the_parameters_of_an_order_are_set_kept_and_checked_before_they_count(
     olga: Browser, project: Project
 ) -> None:
@@ -216,28 +117,10 @@ def test_documents_are_called_by_their_titles_and_shown_without_markup(
     assert "Whales" in text
     assert "onclick" not in text
     assert "iframe" not in text
-    shown = olga.get("/api/audit/next", params={"assessor": "assessor-1", "size": 2, "topic": "MB001"}).json()
+    audit = olga.send("/api/audit/draw", {"assessor": "assessor-1", "size": 2}).json()["audit"]
+    shown = olga.get("/api/audit/next", params={"audit": audit, "topic": "MB001"}).json()
     assert {one["heading"]: one["doc"] for one in shown["documents"]} == {"t": "d01", "Report 12": "d12"}
     assert "onclick" not in str(shown)
-
-
-@pytest.mark.parametrize("change", [{"doc": "d40"}, {"grade": 7}, {"assessor": "nobody"}, {"topic": "303"}])
-def test_an_audit_of_what_is_not_in_the_sample_is_refused(
-    olga: Browser, project: Project, change: dict[str, Any]
-) -> None:
-    project.engine.judge("assessor-1", "MB001", "d10", 1, key="key-long")
-    given = {
-        "assessor": "assessor-1",
-        "size": 5,
-        "topic": "MB001",
-        "doc": "d10",
-        "grade": 1,
-        "key": "abcdefgh",
-    }
-    assert olga.send("/api/audit/judge", {**given, **change}).status_code == 400
-    assert olga.send("/api/audit/judge", {**given, "grade": None, **change, "size": 0}).status_code == 422
-    assert project.store.standing(assessor="assessor-3") == []
-    assert olga.send("/api/audit/judge", given).status_code == 200
 
 
 def test_settling_a_difference_is_an_event_of_its_own(olga: Browser, project: Project) -> None:

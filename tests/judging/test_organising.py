@@ -314,6 +314,49 @@ def test_an_order_that_is_in_force_keeps_its_batch(people: Project) -> None:
     assert [one.doc for one in people.engine.next("assessor-1", FIRST, 4)] == [one.doc for one in before]
 
 
+@pytest.mark.parametrize(
+    ("order", "other", "different"),
+    [
+        (
+            Order(policy="stratified-sample", parameters={"strata": "4:1,100:0.5"}, batch=4),
+            Order(policy="stratified", parameters={"strata": "4:1.0, 100:.5"}, batch=4),
+            Order(policy="stratified-sample", parameters={"strata": "4:1,100:0.6"}, batch=4),
+        ),
+        (
+            Order(policy="hedge", batch=4),
+            Order(policy="hedge", parameters={"beta": 0.1}, batch=4),
+            Order(policy="hedge", batch=5),
+        ),
+        (
+            Order(policy="rrf", parameters={"c": 60.0}, batch=4),
+            Order(policy="rrf", batch=4),
+            Order(policy="rrf", batch=4, warm_up=1),
+        ),
+    ],
+)
+def test_the_order_in_force_in_other_words_is_no_other_order(
+    people: Project, order: Order, other: Order, different: Order
+) -> None:
+    organising.set_order(people, None, order)
+    before, log = people.engine.next("assessor-1", FIRST, 4), people.store.last_sequence()
+    for topics in ([FIRST], None):
+        assert organising.set_order(people, topics, other) == 0
+    assert people.store.last_sequence() == log
+    assert [one.doc for one in people.engine.next("assessor-1", FIRST, 4)] == [one.doc for one in before]
+    assert organising.set_order(people, [FIRST], different) == 1
+
+
+@pytest.mark.parametrize("strata", ["x", "4", "4:2", 4.0, ""])
+def test_strata_that_cannot_be_read_are_refused_and_not_recorded(people: Project, strata: Any) -> None:
+    organising.set_order(people, None, Order(policy="stratified-sample"))
+    log = people.store.last_sequence()
+    with pytest.raises(DataError, match=r"strata|sampling rate"):
+        organising.set_order(
+            people, [FIRST], Order(policy="stratified-sample", parameters={"strata": strata})
+        )
+    assert people.store.last_sequence() == log
+
+
 # ---- the programming interface
 
 

@@ -17,7 +17,16 @@ from tests.judging.small import SCALE, TOPICS, Runs, draw_runs
 
 from sounding.errors import DataError, FormatError
 from sounding.judging.database import StoreError
-from sounding.judging.project import Project, create_project, digest_of, import_qrels, invite, open_project
+from sounding.judging.project import (
+    Project,
+    add_runs,
+    create_project,
+    digest_of,
+    drawn_as_well,
+    import_qrels,
+    invite,
+    open_project,
+)
 from sounding.judging.settings import Order, Settings
 from sounding.judging.store import Store, open_store
 from sounding.judging.verify import verify
@@ -307,6 +316,32 @@ def test_a_backup_takes_the_place_of_the_database(tmp_path: Path, files: Path) -
     with open_project(tmp_path / "p") as project:
         assert list(project.store.events()) == events
         assert verify(project).problems == ()
+
+
+def test_one_document_that_a_late_run_brings_is_told_as_one(tmp_path: Path, files: Path) -> None:
+    order = Order(policy="uniform-sample", parameters={"rate": 0.5})
+    with create(tmp_path / "p", files, order=order) as project:
+        [lease] = project.engine.next("a", TOPICS[0])
+        project.engine.judge("a", TOPICS[0], lease.doc, 1, key="begun")
+        told = add_runs(project, {"late": {TOPICS[0]: {"new": 1.0}}}).remarks
+    assert (
+        "what was drawn for 1 topic stays, and the document that the others did not have was drawn as well"
+        in told
+    )
+
+
+@pytest.mark.parametrize(
+    ("drawn", "new", "said"),
+    [
+        (0, 1, "the document that the others did not have was not drawn"),
+        (1, 1, "the document that the others did not have was drawn as well"),
+        (0, 2, "0 of the 2 documents that the others did not have were drawn as well"),
+        (1, 3, "1 of the 3 documents that the others did not have was drawn as well"),
+        (1000, 2000, "1,000 of the 2,000 documents that the others did not have were drawn as well"),
+    ],
+)
+def test_what_was_drawn_of_new_documents_is_told_in_words(drawn: int, new: int, said: str) -> None:
+    assert drawn_as_well(drawn, new) == said
 
 
 def test_the_examples_of_the_page_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

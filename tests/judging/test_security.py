@@ -27,12 +27,13 @@ BOTH = {
     "/api/sign-out",
 }
 ORGANISER = re.compile(r"/organise|/api/(live|export|audit|organise)")
-SAMPLE: dict[str, Any] = {"assessor": "assessor-1", "size": 5}
+SAMPLE: dict[str, Any] = {"audit": 5}
 CONTENT: dict[str, dict[str, Any]] = {
     "/api/judge": {"topic": "MB001", "doc": "d05", "grade": 1, "key": "abcdefgh"},
     "/api/skip": {"topic": "MB001", "doc": "d05", "key": "abcdefgh"},
     "/api/undo": {"topic": "MB001", "key": "abcdefgh"},
     "/api/sign-in": {"name": "ann", "password": PASSWORD},
+    "/api/audit/draw": {"assessor": "assessor-1", "size": 5},
     "/api/audit/judge": {"topic": "MB001", "doc": "d05", "grade": 1, "key": "abcdefgh", **SAMPLE},
     "/api/audit/undo": {"topic": "MB001", "doc": "d05", "key": "abcdefgh", **SAMPLE},
     "/api/organise/status": {"topics": ["MB001"], "status": "dropped"},

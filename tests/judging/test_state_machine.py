@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 from tests.judging.databases import Server
 from tests.judging.small import TOPICS, begin, draw_runs, found_by, found_by_replay
 
+from sounding.judging.audit import audit_of, draw_audit, record_audit
 from sounding.judging.engine import Engine
 from sounding.judging.exports import qrels_lines
 from sounding.judging.log import append
@@ -34,6 +35,7 @@ from sounding.judging.verify import _unlike_topics
 PEOPLE = st.sampled_from(["assessor-1", "assessor-2", "assessor-3"])
 TOPIC = st.sampled_from(TOPICS)
 GRADE = st.sampled_from([0.0, 1.0, 2.0, None])
+EXPERT = "assessor-8"  # who audits: beside the overlap
 LEASE_SECONDS = 100.0
 NO_GRADES = ("nobody could", "nobody judged", "waits")
 
@@ -120,7 +122,7 @@ class Judging(RuleBasedStateMachine):
         held = sum(
             lease.doc == doc and lease.assessor != assessor for lease in self.store.leases(topic=topic)
         )
-        judged = sum(name != assessor for name in self.model.get((topic, doc), {}))
+        judged = sum(name not in (assessor, EXPERT) for name in self.model.get((topic, doc), {}))
         return held + judged
 
     @rule(assessor=PEOPLE, topic=TOPIC, count=st.sampled_from([1, 2]))
@@ -285,8 +287,49 @@ class Judging(RuleBasedStateMachine):
                 found[f"{verdict if verdict in NO_GRADES else 'graded'}, {pair[0] in used}"] += 1
             assert live.judged == found["graded, True"] + found["nobody could, True"]
             assert (live.cannot, live.unsettled) == (found["nobody could, True"], found["waits, True"])
+            assert live.again == sum(
+                len(given.keys() - {EXPERT}) < self.overlap
+                for pair, given in self.model.items()
+                if pair[0] in used
+            )
             apart = sum(one.judged + one.unsettled for one in live.unused.values())
             assert apart == sum(found[f"{name}, False"] for name in ("graded", "nobody could", "waits"))
+
+    @rule(assessor=PEOPLE, size=st.sampled_from([1, 3]), grade=GRADE, keeps=st.booleans(), data=st.data())
+    def audit(self, assessor: str, size: int, grade: float | None, keeps: bool, data: st.DataObject) -> None:
+        used = {pair for pair, given in self.model.items() if assessor in given}
+        used = {pair for pair in used if self.statuses[pair[0]] == "chosen"}
+        before = self.store.last_sequence()
+        number = draw_audit(self.store, EXPERT, assessor, size, seed=3)
+        self.engine.catch_up()
+        if not used:
+            assert number is None
+            return
+        assert number is not None
+        if number > before:
+            self.acts.append(("audit", EXPERT))
+        found = audit_of(self.store, EXPERT, number)
+        assert found is not None
+        assert (set(found.drawn) <= used, len(found.drawn)) == (True, min(size, len(used)))
+        pair, key = data.draw(st.sampled_from(found.drawn)), self.key()
+        receipt = record_audit(self.store, found, pair, grade, key=key, comment=f"as of {key}")
+        assert not receipt.repeated
+        self.engine.catch_up()
+        self.done.append(Act("judge", EXPERT, *pair, grade, f"as of {key}"))
+        self.model[pair][EXPERT] = grade
+        self.acts.append(("judge", EXPERT, *pair))
+        if not keeps:
+            taken = self.engine.withdraw(EXPERT, *pair, key=self.key())
+            assert taken is not None
+            self.store.release(EXPERT, pair[0])
+            last = self.done.pop()
+            earlier = [act for act in self.done if is_about(act, EXPERT, *pair)]
+            if earlier:
+                self.model[pair][EXPERT] = earlier[-1].grade
+            else:
+                self.forget(pair, EXPERT)
+            self.acts.append(("judge" if earlier else "withdraw", EXPERT, *pair))
+            assert taken.event.detail["undoes"] == receipt.event.sequence, last
 
     @precondition(lambda self: self.moments)
     @rule(data=st.data())

@@ -14,7 +14,8 @@ from sounding.commands.judge import command
 from sounding.errors import DataError
 from sounding.judging.app import create_app
 from sounding.judging.engine import Engine
-from sounding.judging.exports import EXPORTS, not_graded
+from sounding.judging.exports import EXPORTS, not_graded, why_empty
+from sounding.judging.replay import Replay
 from sounding.judging.settings import Order
 from sounding.judging.status import status_tables
 from sounding.judging.store import Store
@@ -44,10 +45,10 @@ def test_an_order_that_cannot_be_drawn_from_a_topic_is_refused(store: Store) -> 
     for topic in ("t2", None):
         with pytest.raises(DataError, match=rf"^topic t2: {REASON} 12;"):
             engine.set_order(topic, SHORT)
-    with pytest.raises(DataError, match=rf"^topic t2: {REASON} 12;"):
-        engine.change_settings(replace(engine.settings, order=SHORT))
     assert store.last_sequence() == before
     engine.set_order(None, LONGER)
+    engine.change_settings(replace(engine.settings, order=SHORT, overlap=2))
+    assert (engine.settings.overlap, engine.general_order(), engine.undrawn()) == (2, LONGER, {})
     engine.set_order("a topic that no run has yet", SHORT)
 
 
@@ -78,6 +79,7 @@ def test_a_sample_that_gave_way_unjudged_does_not_mind_a_deeper_run(store: Store
     engine.set_order(None, Order())
     engine.add_runs({"deep": ranked(20)})
     assert list(EXPORTS["prels"](store, None)) == list(EXPORTS["strata"](store, None)) == []
+    assert why_empty(store, "prels") == "no prels: the sample of topic t1 cannot be drawn from the runs"
     assert found_by_replay(store) == found_by(engine, store)
     with pytest.raises(DataError, match="end at rank 12, and the pool at 20"):
         engine.set_order(None, LONGER)
@@ -118,6 +120,35 @@ def test_a_log_with_an_order_that_cannot_be_drawn_can_be_followed_and_mended(
     assert engine.next("a", "t2")
 
 
+def test_what_cannot_be_drawn_is_looked_up_when_it_may_be_other_and_not_after_a_judgment(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Samples that are judged out are drawn anew to tell them from those that cannot be drawn."""
+    engine = begin(store, runs={"run": ranked(4, 12)}, depth=20, order=LONGER)
+    for topic in ("t1", "t2"):
+        while leases := engine.next("a", topic):
+            engine.judge("a", topic, leases[0].doc, 1, key=leases[0].doc)
+    drawn: list[str] = []
+    check = Replay.check_order
+
+    def noted(self: Replay, topic: str, order: Order) -> None:
+        drawn.append(topic)
+        check(self, topic, order)
+
+    monkeypatch.setattr(Replay, "check_order", noted)
+    assert (engine.undrawn(), drawn) == ({}, ["t1", "t2"])
+    engine.judge("a", "t1", "t1d00", 0, key="another grade")
+    assert (engine.undrawn(), drawn) == ({}, ["t1", "t2"])
+    put_in_force(store, "t2", SHORT)
+    assert [*engine.undrawn()] == ["t2"]
+    put_in_force(store, "t2", LONGER)
+    assert engine.undrawn() == {}
+    put_in_force(store, "t2", SHORT)
+    store.save_topic("t2", title="of no use")
+    engine.set_status("t2", "dropped")
+    assert engine.undrawn() == {}
+
+
 def test_a_draw_that_could_not_be_made_is_not_mended_by_a_run_that_comes_later(store: Store) -> None:
     """The further draw has the new documents only, so that the fifth is still below the strata."""
     engine = begin(store, runs={"run": ranked(5)})
@@ -154,6 +185,8 @@ def test_pages_and_commands_of_such_a_project_work_and_say_what_is_wrong(tmp_pat
         assert (judged.status_code, len(project.store.standing())) == (200, 1)
         assert verify(project).problems == ()
         folder = str(project.folder)
+    listed = CliRunner().invoke(command, ["topics", folder])
+    assert note in " ".join(listed.output.split())
     again = CliRunner().invoke(command, ["order", folder, "stratified-sample", "-P", "strata=5:1"])
     assert isinstance(again.exception, DataError)
     assert "strata '5:1' end at rank 5, and the pool at" in str(again.exception)

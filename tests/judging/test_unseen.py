@@ -65,15 +65,26 @@ def test_the_same_grade_and_comment_again_is_no_new_act(store: Store, seen: Seen
     assert [event.undid if event else None for event in taken] == ["change", "judge", None]
 
 
-def test_the_same_grade_counts_where_something_was_done_between(store: Store) -> None:
+@pytest.mark.parametrize("skips", [1, 2, 60])
+def test_the_same_grade_after_a_skip_is_no_new_act_either(store: Store, skips: int) -> None:
+    first = judge(store, "x", 1, "key-1")
+    for number in range(skips):
+        store.skip("assessor-1", "MB001", "x", key=f"skip-{number}")
+    assert judge(store, "x", 1, "key-2") == judge(store, "x", 1, "key-2") == first
+    assert [event.kind for event in store.events()] == ["judge", *["skip"] * skips]
+    # The last act is the last skip, and the judgment comes after all of them.
+    taken = [undo(store, f"undo-{number}") for number in range(skips + 2)]
+    assert [event.undid if event else None for event in taken] == [*["skip"] * skips, "judge", None]
+    assert judge(store, "x", 1, "key-3") == store.last_sequence()  # which stands no more
+
+
+def test_another_grade_or_comment_after_a_skip_is_a_change(store: Store) -> None:
     judge(store, "x", 1, "key-1")
     store.skip("assessor-1", "MB001", "x", key="key-2")
-    judge(store, "x", 1, "key-3")
-    undo(store, "key-4")
-    undo(store, "key-5")
-    judge(store, "x", 1, "key-6")
-    kinds = [event.kind for event in store.events()]
-    assert kinds == ["judge", "skip", "judge", "judge", "withdraw", "judge"]
+    judge(store, "x", 0, "key-3")
+    store.skip("assessor-1", "MB001", "x", key="key-4")
+    store.judge(given(0, "key-5", None, "why"))
+    assert [event.kind for event in store.events()] == ["judge", "skip", "judge", "skip", "judge"]
 
 
 def test_after_an_undo_the_grade_that_stands_again_is_not_given_twice(store: Store) -> None:
@@ -102,7 +113,8 @@ def test_an_expert_does_not_change_a_grade_of_an_audit_unseen(project: Project) 
     olga = add_person(project, "olga", "organiser")
     project.engine.judge(ann, "MB001", "d10", 2, key="key-0000")
     browser = signed_in(project, "olga")
-    sent = {"topic": "MB001", "doc": "d10", "assessor": ann, "size": 5, "seen": {"judged": False}}
+    audit = browser.send("/api/audit/draw", {"assessor": ann, "size": 5}).json()["audit"]
+    sent = {"topic": "MB001", "doc": "d10", "audit": audit, "seen": {"judged": False}}
     assert browser.send("/api/audit/judge", {**sent, "grade": 1, "key": "key-0001"}).status_code == 200
     assert browser.send("/api/audit/judge", {**sent, "grade": 0, "key": "key-0002"}).status_code == 412
     assert [one.grade for one in project.store.standing(assessor=olga)] == [1]
@@ -133,7 +145,7 @@ def test_an_audit_counts_its_own_sample_and_says_what_is_left_elsewhere(project:
         project.engine.judge(ann, topic, doc, 2, key=f"key-{doc}")
     project.engine.judge(olga, "MB001", "d20", 1, key="no-audit")
     browser = signed_in(project, "olga")
-    sample = {"assessor": ann, "size": 5}
+    sample = {"audit": browser.send("/api/audit/draw", {"assessor": ann, "size": 5}).json()["audit"]}
     found = []
     for topic, doc in (("MB001", "d10"), ("MB001", "d11"), ("303", "d12")):
         sent = {**sample, "topic": topic, "doc": doc, "grade": 1, "key": f"audit-{doc}"}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sounding.commands.judge_organise import order, settings, topics
-from sounding.commands.judge_user import LOOPBACK, PORT, project_argument, user
+from sounding.commands.judge_user import LOOPBACK, PORT, project_argument, quieted, user
 from sounding.commands.options import output_options, progress_bar, remark, write_tables, write_text
 from sounding.errors import DataError, MissingPartError
 from sounding.files import written_whole
@@ -151,6 +151,7 @@ def init(folder: Path, **options: Any) -> None:
     from sounding.judging.project import create_project
     from sounding.judging.settings import Order, Settings, parse_parameters, parse_scale
 
+    _refuse_format_of_nothing(options, "runs")
     settings = Settings(
         title=options["title"], scale=parse_scale(options["scale"]), level=options["level"],
         overlap=options["overlap"], feed=options["feed"], seed=options["seed"], depth=options["depth"],
@@ -223,6 +224,7 @@ def import_files(folder: Path, **options: Any) -> None:
 
     if not any(options[name] for name in ("qrels", "runs", "topics")):
         raise click.UsageError("nothing to add; give --qrels, --runs or --topics")
+    _refuse_format_of_nothing(options, "qrels", "runs")
     if options["assessor"] is not None and len(options["qrels"]) != 1:
         raise click.UsageError("--assessor says whose one file of --qrels is; give one at a time")
     quiet = options["quiet"]
@@ -258,7 +260,7 @@ def export(
     folder: Path, what: str, until: int | None, all_topics: bool, output: Path | None, quiet: bool
 ) -> None:
     """Write what was judged; see `EXPORT_HELP`."""
-    from sounding.judging.exports import EXPORTS, left_out, not_graded, without_status
+    from sounding.judging.exports import EXPORTS, left_out, not_graded, why_empty, without_status
     from sounding.judging.project import open_project
     from sounding.wording import plural
 
@@ -275,7 +277,11 @@ def export(
         lines = write_lines(EXPORTS[what](project.store, moment, all_topics=all_topics), output)
         unused = left_out(project.store, moment) if filtered else []
         unsaid = without_status(project.store, moment) if filtered else []
-        waiting = not_graded(project.store, moment, all_topics=all_topics) if what in SAMPLES else 0
+        waiting = why = None
+        if what in SAMPLES and lines:
+            waiting = not_graded(project.store, moment, all_topics=all_topics)
+        elif what in SAMPLES:
+            why = why_empty(project.store, what, moment, all_topics=all_topics)
     if unused:
         remark(
             f"{plural(len(unused), 'judged topic')} not in use (candidate or dropped), such as {unused[0]}:"
@@ -295,8 +301,8 @@ def export(
             " drawn",
             quiet=quiet,
         )
-    if what in SAMPLES and not lines:
-        remark(f"no topic is judged by a sample, so there are no {what}; see --order at init", quiet=quiet)
+    if why:
+        remark(why, quiet=quiet)
 
 
 @command.command("status")
@@ -324,7 +330,8 @@ def status(folder: Path, view: str | None, **options: Any) -> None:
         both = {name: {**table.facts, "rows": table.rows()} for name, table in tables.items()}
         write_text(json_text(both, indent=1), output)
         return
-    write_tables([tables[view]] if view else list(tables.values()), layout, output)
+    wanted = [tables[view]] if view else list(tables.values())
+    write_tables([quieted(one, options["quiet"]) for one in wanted], layout, output)
 
 
 @command.command("backup")
@@ -415,6 +422,13 @@ def _say_what_there_is(project: Project, quiet: bool) -> None:
     if lost:
         such = told_lost(lost, project.corpus)
         remark(f"not in the corpus: {plural(len(lost), 'document')} of the runs, such as {such}", quiet=quiet)
+
+
+def _refuse_format_of_nothing(options: dict[str, Any], *kinds: str) -> None:
+    for kind in kinds:
+        option = {"qrels": "qrels_format", "runs": "run_format"}[kind]
+        if options[option] is not None and not options[kind]:
+            raise click.UsageError(f"--{option.replace('_', '-')} is for --{kind}; give some")
 
 
 @contextmanager

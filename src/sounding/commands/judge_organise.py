@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from sounding.commands.judge_user import project_argument
+from sounding.commands.judge_user import project_argument, quieted
 from sounding.commands.options import PEOPLE, output_options, remark, write_tables
 from sounding.errors import DataError
 
@@ -83,12 +82,7 @@ def topics(folder: Path, **options: Any) -> None:
         if done:
             remark("; ".join(done), quiet=options["quiet"])
         table = _topic_table(project)
-        write_tables([_told(table, options["quiet"])], options["format_name"], options["output"])
-
-
-def _told(table: Table, quiet: bool) -> Table:
-    """A table with its remarks, or without."""
-    return replace(table, notes=()) if quiet else table
+        write_tables([quieted(table, options["quiet"])], options["format_name"], options["output"])
 
 
 def _listed(store: Store, given: Iterable[str]) -> list[str]:
@@ -124,12 +118,11 @@ def _people(store: Store, given: Iterable[str]) -> dict[str, list[str]]:
 def _topic_table(project: Project) -> Table:
     from sounding.judging.organising import topic_states
     from sounding.judging.search import shortened
-    from sounding.judging.staffing import no_runs_note, staffing_note
+    from sounding.judging.staffing import notes_of
     from sounding.report.tables import Column, Table
 
     states, now = topic_states(project), project.settings
     none = "no topics yet; add some with: sounding judge import DIR --topics ..."
-    notes = [note(project.engine) for note in (staffing_note, no_runs_note)] if states else [none]
     return Table(
         [
             Column("topic", [one.topic.id for one in states]),
@@ -142,7 +135,7 @@ def _topic_table(project: Project) -> Table:
             *([Column("again", [one.again for one in states])] if now.overlap > 1 else []),
             *([Column("unsettled", [one.unsettled for one in states])] if now.feed == "adjudicated" else []),
         ],
-        notes=list(filter(None, notes)),
+        notes=notes_of(project.engine) if states else [none],
     )
 
 
@@ -199,7 +192,8 @@ def order(folder: Path, policy: str | None, **options: Any) -> None:
                 f"another order for {plural(changed, 'topic')}" if changed else "they had this order already"
             )
             remark(told, quiet=options["quiet"])
-        write_tables([_order_table(project, named)], options["format_name"], options["output"])
+        table = quieted(_order_table(project, named), options["quiet"])
+        write_tables([table], options["format_name"], options["output"])
 
 
 def _order_table(project: Project, named: list[str] | None) -> Table:
@@ -277,7 +271,7 @@ def settings(folder: Path, instructions: TextIO | None, **options: Any) -> None:
             if text is not None:
                 organising.set_instructions(project, text)
         table = _settings_table(project, brief=options["format_name"] in PEOPLE)
-        write_tables([_told(table, options["quiet"])], options["format_name"], options["output"])
+        write_tables([quieted(table, options["quiet"])], options["format_name"], options["output"])
 
 
 def _read(file: TextIO) -> str:

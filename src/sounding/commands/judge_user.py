@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from sounding.commands.options import output_options, remark, write_tables
+from sounding.commands.options import output_options, remark, write_tables, write_text
 from sounding.errors import DataError
 
 if TYPE_CHECKING:
     from sounding.judging.project import Project
     from sounding.judging.store import Store, User
+    from sounding.report.tables import Table
 
 LOOPBACK = "127.0.0.1"
 PORT = 8000
@@ -22,6 +25,11 @@ PORT = 8000
 project_argument = click.argument(
     "folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
+
+
+def quieted(table: Table, quiet: bool) -> Table:
+    """A table with its remarks, or without."""
+    return replace(table, notes=()) if quiet else table
 
 
 @click.command("user")
@@ -49,7 +57,8 @@ project_argument = click.argument(
 def user(folder: Path, name: str | None, **options: Any) -> None:
     """List the users of a project, or add or change the one called NAME, and say what NAME is now.
 
-    A new user gets a one-time link to set a password with.
+    A new user gets a one-time link to set a password with. With --format, NAME comes as a row of a table, the
+    link in it; otherwise a link is all that is written.
     """
     from sounding.judging.project import open_project
     from sounding.judging.status import user_table
@@ -59,7 +68,8 @@ def user(folder: Path, name: str | None, **options: Any) -> None:
     with open_project(folder) as project:
         if name is None:
             _refuse_changes(options)
-            write_tables([user_table(project.store)], options["format_name"], options["output"])
+            table = quieted(user_table(project.store), options["quiet"])
+            write_tables([table], options["format_name"], options["output"])
             return
         store = project.store
         present = store.user_by_name(name)
@@ -70,11 +80,28 @@ def user(folder: Path, name: str | None, **options: Any) -> None:
             _wanted_topics(store, options["topics"])
             present = store.add_user(name, options["role"] or "assessor")
             options["link"], options["role"] = True, None
-        _change_user(project, present, options)
+        elif options["url"] is not None and not options["link"]:
+            raise click.UsageError("--url says where a link leads; give --link as well")
+        link = _change_user(project, present, options)
+        _write_user(project.store, present.id, link, options)
+
+
+def _write_user(store: Store, number: int, link: str | None, options: dict[str, Any]) -> None:
+    """Write a user as a table where a format is asked for; otherwise the link alone, if there is one."""
+    from sounding.judging.status import user_table
+
+    layout, output = options["format_name"], options["output"]
+    source = click.get_current_context().get_parameter_source("format_name")
+    unasked = layout == "table" and source is not ParameterSource.COMMANDLINE
+    if unasked and link is not None:
+        write_text(f"{link}\n", output)
+    elif not unasked or output is not None:
+        write_tables([user_table(store, number, link)], layout, output)
 
 
 def _refuse_changes(options: dict[str, Any]) -> None:
-    for name, shown in _given(options):
+    url = [("url", "--url")] if options["url"] is not None else []
+    for name, shown in [*_given(options), *url]:
         if name != "yes":
             raise click.UsageError(f"{shown} is for one user; give a NAME")
 
@@ -119,7 +146,8 @@ def _ask_before_erasing(user: User, sure: bool) -> None:
     click.confirm(f"Forget for good who {user.name} is? The judgments stay", abort=True, err=True)
 
 
-def _change_user(project: Project, user: User, options: dict[str, Any]) -> None:
+def _change_user(project: Project, user: User, options: dict[str, Any]) -> str | None:
+    """Do to a user what is asked for; returns the link, if one was made."""
     quiet, store = options["quiet"], project.store
     if user.erased:
         raise DataError(f"{user.name} is forgotten for good; add whoever it is as a new user")
@@ -127,18 +155,20 @@ def _change_user(project: Project, user: User, options: dict[str, Any]) -> None:
         _ask_before_erasing(user, options["yes"])
         gone = store.erase_user(user.id)
         remark(f"{user.name} is forgotten; the judgments stay, as those of {gone.pseudonym}", quiet=quiet)
-        return
+        return None
     if options["role"] is not None:
         store.set_role(user.id, options["role"])
     if options["enable"] is not None:
         store.set_active(user.id, options["enable"])
     if options["topics"] is not None:
         _assign(store, user, options["topics"])
+    link = None
     if options["link"]:
         if user.password_hash is not None:
             store.set_password(user.id, None)
-        _print_link(project, user, options["url"], quiet)
+        link = _new_link(project, user, options["url"], quiet)
     remark(_told(store, user.id), quiet=quiet)
+    return link
 
 
 def _told(store: Store, number: int) -> str:
@@ -152,19 +182,19 @@ def _told(store: Store, number: int) -> str:
     return f"{user.name}: {user.role}{judges}; sign-in: {sign_in(user)}; in the log: {user.pseudonym}"
 
 
-def _print_link(project: Project, user: User, url: str | None, quiet: bool) -> None:
+def _new_link(project: Project, user: User, url: str | None, quiet: bool) -> str:
     from sounding.judging.address import last_address
     from sounding.judging.project import invite
 
     last = last_address(project.folder)
     secret = invite(project.store, user, "invitation" if user.password_hash is None else "reset")
-    click.echo(f"{(url or last or f'http://{LOOPBACK}:{PORT}').rstrip('/')}/welcome/{secret}")
     remark(f"for {user.name} alone: opens once, within 14 days, and sets a password", quiet=quiet)
     if url is None and last is None:
         remark(
             "the project has not been served yet: if people reach it elsewhere, say where with --url",
             quiet=quiet,
         )
+    return f"{(url or last or f'http://{LOOPBACK}:{PORT}').rstrip('/')}/welcome/{secret}"
 
 
 def _wanted_topics(store: Store, listed: str | None) -> list[str]:

@@ -69,7 +69,7 @@ def judged(run: Statements, submission: Submission) -> Receipt:
     found = repeated(run, "judge", assessor, topic, doc, submission.key, submission.grade)
     if found is not None:
         return found
-    last = next(acts(run, assessor, topic, doc), None)
+    last = next((act for act in acts(run, assessor, topic, doc) if act.kind == "judge"), None)
     if last is not None and _says_the_same(last, submission):
         run(sql.RELEASE["topic doc"], assessor=assessor, topic=topic, doc=doc)
         given = {"assessor": assessor, "key": submission.key, "topic": topic, "doc": doc}
@@ -87,10 +87,9 @@ def judged(run: Statements, submission: Submission) -> Receipt:
 
 
 def _says_the_same(last: Event, submission: Submission) -> bool:
-    """Whether a judgment would add nothing to the last act of its assessor on the document."""
+    """Whether a judgment would add nothing to the last one of its assessor, which stands."""
     chosen_alike = submission.selection in (None, last.selection)
-    said = ("judge", submission.grade, submission.comment)
-    return chosen_alike and (last.kind, last.grade, last.comment) == said
+    return chosen_alike and (last.grade, last.comment) == (submission.grade, submission.comment)
 
 
 def _check_seen(run: Statements, submission: Submission) -> None:

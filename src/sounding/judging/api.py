@@ -37,6 +37,7 @@ from sounding.judging.messages import (
     Withdrawal,
     Work,
 )
+from sounding.judging.organising import guide_of
 from sounding.judging.project import digest_of
 from sounding.judging.store import Lease, Receipt, Seen, Standing, Topic, User
 from sounding.judging.titles import titled
@@ -188,6 +189,7 @@ def next_documents(
         documents=_texts(here, asked, leases, have),
         coming=coming(here, who, asked),
         judged=here.project.store.judged_by(who.pseudonym, topic),
+        guide=guide_of(here.project, asked),
     )
 
 
@@ -383,6 +385,7 @@ def _recorded(
         undid=None if receipt is None else receipt.event.undid,
         restored=receipt.event.grade if receipt is not None and receipt.event.undid == "change" else None,
         title=title_taken_back(here, receipt),
+        guide=guide_of(here.project, topic),
     )
 
 

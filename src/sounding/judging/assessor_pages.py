@@ -24,7 +24,7 @@ from sounding.judging.auth import RefusedError
 from sounding.judging.documents import marked
 from sounding.judging.ids import MOST_DOC, MOST_TOPIC
 from sounding.judging.messages import SearchResults
-from sounding.judging.organising import instructions_of
+from sounding.judging.organising import guide_of, instructions_of
 from sounding.judging.records import is_relevant
 from sounding.judging.store import ConflictError, Topic, User
 from sounding.judging.titles import titled
@@ -77,7 +77,7 @@ def judge_page(
         request, "judge.html", topic=asked, doc=doc, query=query, scale=here.project.settings.scale,
         judged=store.judged_by(who.pseudonym, topic), instructions=instructions_of(here.project),
         back=back, back_words=back_words, coming=coming(here, who, asked), after="/", audit=None,
-        pause=here.pause,
+        pause=here.pause, guide=guide_of(here.project, asked),
     )  # fmt: skip
 
 

@@ -1,30 +1,52 @@
-"""An expert's look at an assessor's judgments: a random sample, graded anew without seeing the grades."""
+"""An expert's look at an assessor's judgments: a random sample, graded anew without seeing the grades.
+
+What was drawn is an event of the log and stays, whatever is judged later; its number is that of the audit.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from sounding.judging.events import Selection
+from sounding.judging.events import AUDIT, Event, Selection
 from sounding.judging.store import Receipt, Seen, Standing, Store, Submission
 
-POLICY = "audit"
+Pair = tuple[str, str]  # topic, document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """A sample of an assessor's judgments, and what an expert says of the same documents."""
+    """A sample of an assessor's judgments as they stand, and what an expert says of the same documents."""
 
-    sample: list[Standing]
-    own: dict[tuple[str, str], Standing]  # (topic, document) -> the expert's judgment
-    chance: float  # that a judgment had of being drawn
+    number: int  # of the event that drew it
+    time: float
+    expert: str
+    assessor: str
+    drawn: tuple[Pair, ...]
+    of: int  # judgments that could be drawn
+    standing: Mapping[Pair, Standing]  # the assessor's judgments
+    own: Mapping[Pair, Standing]  # the expert's
+
+    @property
+    def chance(self) -> float:
+        """That a judgment had of being drawn."""
+        return len(self.drawn) / self.of
 
     @property
     def topics(self) -> list[str]:
-        """The topics of the sample, each once."""
-        return sorted({one.topic for one in self.sample})
+        """The topics that the sample is about, each once."""
+        return sorted({topic for topic, _ in self.drawn})
+
+    @property
+    def sample(self) -> list[Standing]:
+        """The judgments that were drawn and stand, with the grades of now."""
+        return [self.standing[pair] for pair in self.drawn if pair in self.standing]
+
+    @property
+    def taken_back(self) -> list[Pair]:
+        """What was drawn and has no judgment of the assessor any more."""
+        return [pair for pair in self.drawn if pair not in self.standing]
 
     @property
     def compared(self) -> list[tuple[Standing, Standing]]:
@@ -43,51 +65,43 @@ class Audit:
         """The expert's judgments of the part of the sample that is about a topic."""
         return [own for one, own in self.compared if one.topic == topic]
 
-    def of(self, topic: str) -> list[Standing]:
+    def about(self, topic: str) -> list[Standing]:
         """The part of the sample that is about a topic."""
         return [one for one in self.sample if one.topic == topic]
 
 
-class Begun(NamedTuple):
-    """A sample that is being graded anew, or has been."""
+def draw_audit(store: Store, expert: str, assessor: str, size: int, seed: int) -> int | None:
+    """Draw so many of an assessor's judgments for topics in use; None: there are none.
 
-    assessor: str
-    graded: int
-    size: int
-
-
-def audit_of(store: Store, expert: str, assessor: str, size: int, seed: int) -> Audit:
-    """So many of an assessor's judgments at random, and which of them an expert has graded."""
-    every = store.standing(assessor=assessor) if assessor else []
-    return Audit(
-        sample=audit_sample(every, size, seed),
-        own={_about(one): one for one in store.standing(assessor=expert)},
-        chance=min(1.0, size / len(every)) if every else 1.0,
-    )
-
-
-def begun_audits(store: Store, expert: str, seed: int) -> list[Begun]:
-    """The samples of which an expert has graded something, as large as the chances on record make them.
-
-    Where somebody has judged more since, the sample is larger in the same measure, and holds the one of then.
+    Returns the number of the audit. The same sample drawn again is the same audit.
     """
-    graded = {
-        _about(one): one.selection.probability or 0.0
-        for one in store.standing(assessor=expert)
-        if one.selection.policy == POLICY
-    }
-    judgments: dict[str, list[Standing]] = {}
-    for one in store.standing() if graded else []:
-        if one.assessor != expert:
-            judgments.setdefault(one.assessor, []).append(one)
-    found = []
-    for assessor, own in sorted(judgments.items()):
-        chance = max((graded.get(_about(one), 0.0) for one in own), default=0.0)
-        sample = audit_sample(own, round(chance * len(own)), seed)
-        done = sum(_about(one) in graded for one in sample)
-        if done:
-            found.append(Begun(assessor, done, len(sample)))
-    return found
+    with store.together():
+        used = {topic.id for topic in store.topics() if topic.in_use}
+        every = [one for one in store.standing(assessor=assessor) if one.topic in used]
+        if not every:
+            return None
+        documents = [[one.topic, one.doc] for one in audit_sample(every, size, seed)]
+        drawn = {"assessor": assessor, "documents": documents, "of": len(every)}
+        for event in store.audits(expert):
+            if drawn.items() <= event.detail.items():
+                return event.sequence
+        return store.append("audit", assessor=expert, detail={**drawn, "size": size}).event.sequence
+
+
+def audits_of(store: Store, expert: str) -> list[Audit]:
+    """The samples that an expert has drawn, the newest first."""
+    events = store.audits(expert)
+    own = _by_document(store, expert) if events else {}
+    standing = {who: _by_document(store, who) for who in {event.detail["assessor"] for event in events}}
+    return [_audit(event, standing[event.detail["assessor"]], own) for event in reversed(events)]
+
+
+def audit_of(store: Store, expert: str, number: int) -> Audit | None:
+    """A sample that an expert has drawn; None: no audit of theirs has this number."""
+    event = next(store.events(number - 1, number), None)
+    if event is None or (event.kind, event.assessor) != ("audit", expert):
+        return None
+    return _audit(event, _by_document(store, event.detail["assessor"]), _by_document(store, expert))
 
 
 def audit_sample(judgments: Sequence[Standing], size: int, seed: int) -> list[Standing]:
@@ -100,27 +114,47 @@ def audit_sample(judgments: Sequence[Standing], size: int, seed: int) -> list[St
 
 def record_audit(
     store: Store,
-    expert: str,
-    judgment: Standing,
+    audit: Audit,
+    pair: Pair,
     grade: float | None,
     *,
-    chance: float,
     key: str,
     comment: str = "",
     active: float | None = None,
     away: float | None = None,
     seen: Seen | None = None,
 ) -> Receipt:
-    """Keep the grade of an expert, with the chance that the judgment had of being looked at."""
+    """Keep the grade of an expert, with the chance that the judgment had of being looked at.
+
+    Where it changes what the expert judged as an assessor, it stays a judgment of that kind.
+    """
+    before = audit.own.get(pair)
+    if before is not None and before.selection.policy != AUDIT:
+        selection = before.selection
+    else:
+        selection = Selection(policy=AUDIT, probability=audit.chance)
     return store.judge(
         Submission(
-            assessor=expert, topic=judgment.topic, doc=judgment.doc, grade=grade, key=key, comment=comment,
-            active=active, away=away, seen=seen, selection=Selection(policy=POLICY, probability=chance),
+            assessor=audit.expert, topic=pair[0], doc=pair[1], grade=grade, key=key, comment=comment,
+            active=active, away=away, seen=seen, selection=selection,
         )
     )  # fmt: skip
 
 
-def _about(judgment: Standing) -> tuple[str, str]:
+def _audit(event: Event, standing: Mapping[Pair, Standing], own: Mapping[Pair, Standing]) -> Audit:
+    detail = event.detail
+    return Audit(
+        number=event.sequence, time=event.time, expert=event.assessor or "", assessor=detail["assessor"],
+        drawn=tuple((topic, doc) for topic, doc in detail["documents"]), of=detail["of"], standing=standing,
+        own=own,
+    )  # fmt: skip
+
+
+def _by_document(store: Store, assessor: str) -> dict[Pair, Standing]:
+    return {_about(one): one for one in store.standing(assessor=assessor)}
+
+
+def _about(judgment: Standing) -> Pair:
     return judgment.topic, judgment.doc
 
 

@@ -8,10 +8,12 @@ from fastapi import APIRouter, Depends, Query
 
 from sounding.errors import DataError
 from sounding.judging.api import problems, seen_of, shown_document, title_taken_back, words_of
-from sounding.judging.audit import Audit, audit_of, record_audit
+from sounding.judging.audit import Audit, audit_of, draw_audit, record_audit
 from sounding.judging.auth import RefusedError
 from sounding.judging.messages import (
-    MOST_SAMPLED,
+    MOST_EVENTS,
+    AuditDraw,
+    AuditDrawn,
     AuditGrading,
     AuditWithdrawal,
     Coming,
@@ -21,10 +23,11 @@ from sounding.judging.messages import (
     ShownDocument,
     Work,
 )
+from sounding.judging.organising import guide_of
 from sounding.judging.store import Receipt, Topic, User
 from sounding.judging.web import Context, Here, from_our_page, organiser
 
-GONE = "this document is not in the sample, or no longer; load the page again"
+NOT_DRAWN = "this document is not in the sample; load the page again"
 
 router = APIRouter(
     prefix="/api/audit",
@@ -37,35 +40,44 @@ Expert = Annotated[User, Depends(organiser)]
 Documents = Annotated[list[DocId], Query(max_length=100)]
 
 
+@router.post("/draw")
+def draw(given: AuditDraw, here: Here, expert: Expert) -> AuditDrawn:
+    """Draw a random sample of somebody's judgments; it stays, and the same one again is the same audit."""
+    number = drawn(here, expert, given.assessor, given.size)
+    if number is None:
+        raise RefusedError(400, "this person has no judgment for a topic in use, so nothing was drawn")
+    audit = audited(here, expert, number)
+    return AuditDrawn(audit=number, topics=audit.topics, size=len(audit.drawn), of=audit.of)
+
+
 @router.get("/next")
 def next_documents(
     here: Here,
     expert: Expert,
-    assessor: Annotated[Id, Query(description="whose judgments are looked at, by pseudonym")],
-    size: Annotated[int, Query(ge=1, le=MOST_SAMPLED, description="judgments that are drawn")],
+    audit: Annotated[int, Query(ge=1, le=MOST_EVENTS, description="number of the audit")],
     topic: Annotated[Id, Query(description="a topic of the sample")],
     count: Annotated[int, Query(ge=1, le=5)] = 2,
     have: Documents = [],  # noqa: B006 - FastAPI copies it
     later: Documents = [],  # noqa: B006
 ) -> Work:
     """The documents of a topic of the sample that you have not graded yet; nobody's grades are told."""
-    audit = audited(here, expert, assessor, size)
-    asked = _topic(here, audit, topic)
+    sample = audited(here, expert, audit)
+    asked = _topic(here, sample, topic)
     return Work(
         topic=topic,
-        documents=_documents(here, audit, asked, count, have, later),
-        coming=coming(audit, topic),
-        judged=len(audit.graded(topic)),
+        documents=_documents(here, sample, asked, count, have, later),
+        coming=coming(sample, topic),
+        judged=len(sample.graded(topic)),
+        guide=guide_of(here.project, asked),
     )
 
 
 @router.post("/judge")
 def judge(given: AuditGrading, here: Here, expert: Expert) -> Recorded:
     """Record your grade for a judgment of the sample; when this answers, it is on the disk."""
-    audit = audited(here, expert, given.assessor, given.size)
-    found = next((one for one in audit.of(given.topic) if one.doc == given.doc), None)
-    if found is None:
-        raise RefusedError(400, GONE)
+    audit, pair = audited(here, expert, given.audit), (given.topic, given.doc)
+    if pair not in audit.drawn:
+        raise RefusedError(400, NOT_DRAWN)
     try:
         here.project.settings.check_grade(given.grade)
     except DataError as error:
@@ -73,8 +85,8 @@ def judge(given: AuditGrading, here: Here, expert: Expert) -> Recorded:
     if given.grade is not None and here.project.corpus.document(given.doc) is None:
         raise RefusedError(400, "the text is missing, so there is no grade; say that it cannot be judged")
     receipt = record_audit(
-        here.project.store, expert.pseudonym, found, given.grade, chance=audit.chance, key=given.key,
-        comment=given.comment, active=given.active, away=given.away, seen=seen_of(given),
+        here.project.store, audit, pair, given.grade, key=given.key, comment=given.comment,
+        active=given.active, away=given.away, seen=seen_of(given),
     )  # fmt: skip
     here.project.engine.catch_up()
     return _recorded(here, expert, given, receipt)
@@ -85,9 +97,8 @@ def undo(given: AuditWithdrawal, here: Here, expert: Expert) -> Recorded:
     """Take back your last grade for a document of the sample; a change goes back to the grade before it."""
     store = here.project.store
     before = store.standing(topic=given.topic, assessor=expert.pseudonym, doc=given.doc)
-    audit = audited(here, expert, given.assessor, given.size)
-    if given.doc not in [one.doc for one in audit.of(given.topic)]:
-        raise RefusedError(400, GONE)
+    if (given.topic, given.doc) not in audited(here, expert, given.audit).drawn:
+        raise RefusedError(400, NOT_DRAWN)
     receipt = here.project.engine.withdraw(expert.pseudonym, given.topic, given.doc, key=given.key)
     store.release(expert.pseudonym, given.topic)  # no order brings an audit its documents
     recorded = _recorded(here, expert, given, receipt)
@@ -96,15 +107,28 @@ def undo(given: AuditWithdrawal, here: Here, expert: Expert) -> Recorded:
     return recorded
 
 
-def audited(here: Context, expert: User, assessor: str, size: int) -> Audit:
-    """A sample of somebody's judgments, and what of it an expert has graded."""
-    return audit_of(here.project.store, expert.pseudonym, assessor, size, here.project.settings.seed)
+def drawn(here: Context, expert: User, assessor: str, size: int) -> int | None:
+    """The number of a new audit of somebody else's judgments; None: there are none for topics in use."""
+    project = here.project
+    if assessor == expert.pseudonym or assessor not in [one.pseudonym for one in project.store.users()]:
+        raise RefusedError(400, "there is no such person, or it is you; draw from another one's judgments")
+    number = draw_audit(project.store, expert.pseudonym, assessor, size, project.settings.seed)
+    project.engine.catch_up()
+    return number
+
+
+def audited(here: Context, expert: User, number: int) -> Audit:
+    """A sample of somebody's judgments that an expert has drawn, and what of it is graded."""
+    found = audit_of(here.project.store, expert.pseudonym, number)
+    if found is None:
+        raise RefusedError(404, "no audit of yours has this number; draw one on the page Audit")
+    return found
 
 
 def coming(audit: Audit, topic: str) -> Coming:
     """What an expert has still to grade."""
     left, total = len(audit.open(topic)), len(audit.open())
-    here, all_of_it = len(audit.of(topic)), len(audit.sample)
+    here, all_of_it = len(audit.about(topic)), len(audit.sample)
     words = f"{left:,} of {here:,} left in this topic, {total:,} of {all_of_it:,} in all"
     return Coming(left=left, batch_left=0, batch_size=0, elsewhere=total - left, words=words)
 
@@ -130,7 +154,7 @@ def _documents(
 def _recorded(
     here: Context, expert: User, given: AuditGrading | AuditWithdrawal, receipt: Receipt | None
 ) -> Recorded:
-    audit = audited(here, expert, given.assessor, given.size)
+    audit = audited(here, expert, given.audit)
     topic = _topic(here, audit, given.topic)
     event = None if receipt is None else receipt.event
     back = event.doc or "" if event is not None and event.undid is not None else ""
@@ -139,6 +163,7 @@ def _recorded(
         documents=_documents(here, audit, topic, given.count, given.have, given.later, back),
         coming=coming(audit, topic.id),
         judged=len(audit.graded(topic.id)),
+        guide=guide_of(here.project, topic),
         sequence=0 if event is None else event.sequence,
         repeated=receipt is not None and receipt.repeated,
         doc=None if event is None else event.doc,

@@ -92,7 +92,9 @@ class Prospects(Task):
 
     def _work_out(self) -> None:
         begun = time.monotonic()
-        if begun < self._next or begun - self._feed.looked > LOOKING:
+        # After another order no forecast stands, so that the next one does not wait.
+        resting = begun < self._next and self._known >= self._feed.ordered
+        if resting or begun - self._feed.looked > LOOKING:
             return
         last = self._project.store.last_sequence()
         if last == self._known:
@@ -104,7 +106,8 @@ class Prospects(Task):
             self._child = child
             assert child.stdout is not None  # noqa: S101 - it is a pipe
             for line in child.stdout:
-                found = json.loads(line)
-                self._feed.take(found)
+                if not self._feed.take(json.loads(line)):
+                    child.terminate()  # the rest would be of before as well
+                    break
         self._child = None
         self._next = time.monotonic() + REST * (time.monotonic() - begun)

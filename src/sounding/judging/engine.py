@@ -10,7 +10,7 @@ import math
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import islice
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -248,7 +248,7 @@ class Engine:
         """Topics in use whose order is a sample that cannot be drawn, and why."""
         with self._lock:
             self.catch_up()
-            return self._replay.undrawn()
+            return dict(self._replay.undrawn())
 
     def differences(self) -> list[Difference]:
         """Documents of topics in use on which assessors differ, those that nobody has settled first."""
@@ -302,20 +302,21 @@ class Engine:
         return changed
 
     def change_settings(self, settings: Settings, *, by: str | None = None) -> None:
-        """Change what the project was set up with; seed, depth and the grades in use must stay."""
+        """Change what the project was set up with; seed, depth and the grades in use must stay.
+
+        So does the order of judging, whatever it was at first: see `set_order`.
+        """
         present = self.settings
         if (settings.seed, settings.depth) != (present.seed, present.depth):
             raise DataError("seed and depth cannot change once a project has begun; make a new one")
         lost = {one.value for one in present.scale} - {one.value for one in settings.scale}
         if lost:
             raise DataError(f"the grade {min(lost):g} would be gone from the scale; keep it")
-        with self._lock:
+        with self.together():  # nobody changes the order between the look and the record
             self.catch_up()
-            if settings.order != self._replay.general_order():
-                settings.order.check()
-                self._replay.check_order(None, settings.order)
-        self._store.append("project", assessor=by, detail=settings.record())
-        self.catch_up()
+            kept = replace(settings, order=self._replay.general_order())
+            self._store.append("project", assessor=by, detail=kept.record())
+            self.catch_up()
 
     def add_runs(
         self,

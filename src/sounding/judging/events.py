@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 Kind = Literal[
     "project", "setting", "topic", "assign", "unassign", "run", "order", "judge", "withdraw", "skip",
-    "unskip", "adjudicate", "fit", "refit",
+    "unskip", "adjudicate", "audit", "fit", "refit",
 ]  # fmt: skip
 Undone = Literal["judge", "change", "skip"]
 
@@ -24,7 +24,7 @@ class Selection:
     thought to be relevant when it was chosen. The two are never the same thing.
     """
 
-    policy: str  # name of the strategy; `import`, or `free` where the assessor found the document alone
+    policy: str  # name of the strategy; `import`, `audit`, or `free`: the assessor found the document alone
     policy_version: int = 0  # the event that put the strategy in force; 0: since the beginning
     step: int | None = None  # place among all that the strategy has had judged, from 1
     stratum: int | None = None
@@ -42,6 +42,7 @@ def plain(record: Selection | Event) -> dict[str, Any]:
 
 
 FREE = Selection(policy="free")
+AUDIT = "audit"  # the policy of what an expert graded anew
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

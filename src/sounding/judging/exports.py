@@ -20,6 +20,7 @@ from sounding.judging.records import IN_USE
 from sounding.judging.settings import Feed
 from sounding.judging.store import Store
 from sounding.judging.verdicts import Opinions, opinions_of
+from sounding.wording import plural
 
 SAMPLED = 1  # the method of prels whose documents were drawn with a known chance
 
@@ -148,6 +149,33 @@ def not_graded(store: Store, until: int | None = None, *, all_topics: bool = Fal
         document.drawn and one.grades.get(doc) is None
         for one in samples(store, until, all_topics=all_topics)
         for doc, document in one.documents.items()
+    )
+
+
+def why_empty(store: Store, what: str, until: int | None = None, *, all_topics: bool = False) -> str:
+    """Why an export of samples, strata or prels, has no line."""
+    found = list(samples(store, until, all_topics=all_topics))
+    if found and what == "strata":
+        return "the samples that there are have no strata; see prels"
+    if found:
+        drawn = sum(document.drawn for one in found for document in one.documents.values())
+        return f"no prels: the samples drew {plural(drawn, 'document')}, and none has a grade yet"
+    plan = plan_of(store, until)
+    if not plan.runs:
+        return f"no {what}: there are no runs to draw from"
+    unused = () if all_topics else unused_topics(store, until)
+    sampled = [topic for topic in plan.every.topics if plan.is_sampled(topic)]
+    in_use = [topic for topic in sampled if topic not in unused]
+    if not sampled:
+        return f"no topic is judged by a sample, so there are no {what}; see sounding judge order"
+    if not in_use:
+        return f"no {what}: no topic with a sample is in use, such as {sampled[0]}; --all-topics has them"
+    gone = [topic for topic in in_use if plan.sample(topic) is not None]
+    if not gone:
+        return f"no {what}: the sample of topic {in_use[0]} cannot be drawn from the runs"
+    return (
+        f"no {what}: the order of topic {gone[0]} changed before all that its sample drew was judged;"
+        " the sample counts once it is"
     )
 
 

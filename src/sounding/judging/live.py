@@ -19,6 +19,7 @@ from sounding.judging.records import is_relevant
 from sounding.judging.replay import Replay
 from sounding.judging.staffing import staffing_note
 from sounding.judging.store import Store
+from sounding.wording import plural
 
 HOUR = 3600.0
 NORMAL = 1.959964  # deviations to either side that hold 95% of a normal distribution
@@ -29,7 +30,11 @@ FINE = 20  # steps of a curve that has no gap
 BETWEEN = 1.0  # seconds between two workings-out at least
 REST = 4.0  # times as long as the last one took pass before the next: judging comes first
 GRADING = ("judge", "withdraw", "adjudicate")  # events after which other documents may be judged
-SHAPING = ("project", "run", "topic")  # events after which a forecast of before is no longer one
+SHAPING = ("project", "run", "topic")  # events after which nothing that was worked out before holds
+NOTHING_LEFT = (
+    "Nothing is left to judge by the orders of the topics, so there is no forecast: the ranking stays as sure"
+    " as it is, unless another order or another run brings more."
+)
 
 Place = tuple[str, str, str]  # assessor, topic, document
 Curve = list[tuple[int, float]]  # documents judged, and how sure the ranking was then
@@ -67,6 +72,7 @@ class Tally:
     def __init__(self) -> None:
         self.sequence = 0
         self.shaped = 0  # the last event that changed which topics and runs are ranked, or how
+        self.ordered = 0  # the last one that changed an order: forecasts go by what the orders can bring
         self._given: dict[Place, list[Given]] = {}  # what stands, after all that it was changed from
         self._times: dict[str, tuple[int, float]] = {}  # assessor -> judgments that were timed, seconds
 
@@ -76,6 +82,8 @@ class Tally:
             self.sequence = event.sequence
             if event.kind in SHAPING:
                 self.shaped = event.sequence
+            elif event.kind == "order":
+                self.ordered = event.sequence
             if event.assessor is not None and event.kind in ("judge", "withdraw", "skip"):
                 self._take(event, (event.assessor, event.topic or "", event.doc or ""))
 
@@ -177,12 +185,29 @@ class LiveFeed:
             ],
         }
 
-    def take(self, found: dict[str, Any]) -> None:
-        """Show prospects, unless other topics or runs are ranked since they were begun."""
+    def take(self, found: dict[str, Any]) -> bool:
+        """Show prospects, unless other topics or runs are ranked since they were begun.
+
+        Returns whether they may go on: a forecast of before another order is not shown either.
+        """
         with self._lock:
-            if found["sequence"] >= self._tally.shaped:
-                self.earlier = found.pop("curve", self.earlier)
-                self.prospects = found
+            if found["sequence"] < self._tally.shaped:
+                return False
+            self.earlier = found.pop("curve", self.earlier)
+            self.prospects = found
+            return not self._drop_forecast()
+
+    @property
+    def ordered(self) -> int:
+        """The last change of an order that is known here."""
+        return self._tally.ordered
+
+    def _drop_forecast(self) -> bool:
+        """Forget a forecast of before another order, and nothing else; returns whether all is of then."""
+        if self.prospects is None or self.prospects["sequence"] >= self._tally.ordered:
+            return False
+        self.prospects = {name: value for name, value in self.prospects.items() if name != "forecast"}
+        return True
 
     def has_gaps(self) -> bool:
         """Whether much was judged while nobody looked, so that the curve of then is still missing."""
@@ -201,6 +226,7 @@ class LiveFeed:
             self._curve, self.earlier = [], []
             if self.prospects is not None and self.prospects["sequence"] < self._tally.shaped:
                 self.prospects = None
+        self._drop_forecast()
         reason = project.engine.why_no_ranking()
         if reason:
             return self._record(None, reason)
@@ -227,6 +253,7 @@ class LiveFeed:
             "measure": self._project.settings.measure,
             "sure": SURE,
             "reason": reason,
+            "nothing_left": "" if live is None else nothing_left(live, live.confidence.of_ranking()),
             **({} if live is None else _confidence_record(live)),
             "agreement": agreements(
                 self._tally.opinions(counts.topics), [grade.value for grade in engine.settings.scale], {}
@@ -275,6 +302,25 @@ def _confidence_record(live: Live) -> dict[str, Any]:
         ],
         "chances": [[number(pairs[first, second]) for second in order] for first in order],
     }  # fmt: skip
+
+
+def nothing_left(counts: Counts, ranking: float) -> str:
+    """Why it cannot be said what it would take, where everything that the orders bring is judged.
+
+    Empty: something is left, or the ranking is sure already.
+    """
+    if counts.left or ranking >= SURE:
+        return ""
+    to_do = [
+        f"{plural(counts.unsettled, 'document')} to settle" if counts.unsettled else "",
+        f"{plural(counts.again, 'document')} to be judged by more people" if counts.again else "",
+    ]
+    if not any(to_do):
+        return NOTHING_LEFT
+    return (
+        "Every document that the orders of the topics bring is judged, so there is no forecast of more. Still"
+        f" to do: {', '.join(filter(None, to_do))}."
+    )
 
 
 def curve_of(store: Store, points: int) -> Curve:

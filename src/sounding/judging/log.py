@@ -47,6 +47,11 @@ class Log:
                 return
             place = {name: rows[-1][name] for name in place}
 
+    def audits(self, expert: str) -> list[Event]:
+        """The samples of judgments that an expert has drawn, the newest last."""
+        with self._database.read() as run:
+            return [event_of(row) for row in run(sql.AUDITS, assessor=expert)]
+
     def last_sequence(self) -> int:
         """The sequence number of the last event; 0: there is none."""
         with self._database.read() as run:

@@ -21,6 +21,7 @@ Seconds = Annotated[
 Loaded = Annotated[list[DocId], Field(max_length=10)]
 Later = Annotated[list[DocId], Field(max_length=100)]
 MOST_SAMPLED = 1000  # judgments of an audit
+MOST_EVENTS = 2**62  # no log has so many
 MOST_ASSESSORS = 20  # who judge a document
 MOST_NOTED = 86400.0  # seconds; who stayed away for longer has their grade recorded all the same
 MOST_BATCH = 1000  # documents of a batch, or to warm up
@@ -87,6 +88,9 @@ class Work(Message):
     documents: list[ShownDocument]
     coming: Coming
     judged: int = Field(description="judgments of yours that stand for the topic; of the sample, in an audit")
+    guide: str = Field(
+        "", description="changes with the title, the instructions and the topic's text; empty: not said"
+    )
 
 
 class SeenJudgment(Message):
@@ -137,11 +141,26 @@ class Withdrawal(Message):
     have: Loaded = []
 
 
+class AuditDraw(Message):
+    """A sample of somebody's judgments that is wanted."""
+
+    assessor: Id = Field(description="whose judgments are looked at, by pseudonym")
+    size: int = Field(ge=1, le=MOST_SAMPLED, description="judgments that are drawn, if there are so many")
+
+
+class AuditDrawn(Message):
+    """A sample that was drawn; it stays as it is."""
+
+    audit: int = Field(description="number of the event that drew the sample")
+    topics: list[str] = Field(description="that the sample is about")
+    size: int = Field(description="judgments that were drawn")
+    of: int = Field(description="judgments that could be drawn: those that stood for topics in use")
+
+
 class _OfAudit(Message):
     """Which sample something is about."""
 
-    assessor: Id = Field(description="whose judgments are looked at, by pseudonym")
-    size: int = Field(ge=1, le=MOST_SAMPLED, description="judgments that are drawn")
+    audit: int = Field(ge=1, le=MOST_EVENTS, description="number of the event that drew the sample")
     later: Later = Field([], description="documents that are put off: they come last")
 
 
@@ -197,7 +216,7 @@ class Found(Message):
     """A document that a search found."""
 
     doc: str
-    title: str
+    title: str = Field(description="empty: it has none")
     snippet: str
 
 
@@ -338,6 +357,10 @@ class LiveState(Message):
     topics: list[TopicWork] = Field(description="in use, and in some run")
     unused: list[UnusedTopic] = Field(
         description="candidate, dropped or in no run, with judgments: they count nowhere"
+    )
+    nothing_left: str = Field(
+        description="that all is judged that the orders bring, and what is still to do; empty: it is not, or"
+        " the ranking is as sure as `sure`"
     )
     staffing: str = Field(description="which topics have too few assessors to be finished; empty: none")
     reason: str = Field(description="why the runs are not ranked; empty: they are")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from pathlib import Path
-from typing import Annotated, get_args
-from urllib.parse import quote
+from typing import Annotated, Any, get_args
 from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -16,8 +15,8 @@ from sounding.collection.strategies import STRATEGIES
 from sounding.errors import SoundingError
 from sounding.judging import organising
 from sounding.judging.agreement import Opinion, agreements
-from sounding.judging.audit import begun_audits
-from sounding.judging.audit_api import audited, coming
+from sounding.judging.audit import Audit, audits_of
+from sounding.judging.audit_api import audited, coming, drawn
 from sounding.judging.auth import RefusedError
 from sounding.judging.export_kinds import EXPORT_KINDS
 from sounding.judging.exports import left_out, not_graded
@@ -25,6 +24,7 @@ from sounding.judging.ids import MOST_DOC, MOST_TOPIC
 from sounding.judging.messages import (
     MOST_ASSESSORS,
     MOST_BATCH,
+    MOST_EVENTS,
     MOST_INSTRUCTIONS,
     MOST_LEASE,
     MOST_SAMPLED,
@@ -33,8 +33,9 @@ from sounding.judging.messages import (
 from sounding.judging.project import add_runs, invite
 from sounding.judging.search import shortened
 from sounding.judging.settings import MTC, Order, parse_parameters
-from sounding.judging.staffing import no_runs_note, passed_over_note, staffing_note, undrawn_note
-from sounding.judging.store import Role, Standing, User
+from sounding.judging.staffing import notes_of
+from sounding.judging.status import topics_given
+from sounding.judging.store import Role, Standing, Topic, User
 from sounding.judging.titles import plain, titled
 from sounding.judging.web import (
     MOST_UPLOAD,
@@ -62,7 +63,7 @@ FEEDS = {
 }
 
 Text = Annotated[str, Query(max_length=500)]
-Size = Annotated[int, Query(ge=1, le=MOST_SAMPLED)]
+Number = Annotated[int, Query(ge=1, le=MOST_EVENTS)]
 SAMPLED = 20  # judgments of an audit, unless others are asked for
 
 router = APIRouter(
@@ -87,8 +88,7 @@ def topics_page(request: Request, here: Here) -> Response:
         request, "organise_topics.html", topics=organising.topic_states(project),
         assessors=organising.assessors_of(project.store), names=_names(here),
         overlap=project.settings.overlap, general=project.engine.general_order(),
-        staffing=staffing_note(project.engine), no_runs=no_runs_note(project.engine),
-        passed_over=passed_over_note(project.engine), undrawn=undrawn_note(project.engine),
+        notes=notes_of(project.engine),
         policies={MTC: "the documents that tell most about the order of the runs"}
         | {name: kind.title for name, kind in STRATEGIES.items()},
     )  # fmt: skip
@@ -146,7 +146,10 @@ def _people(request: Request, here: Context, link: str = "", link_for: str = "")
     store = here.project.store
     people = store.users()
     signed = {person.id: len(store.sign_ins(person.id)) for person in people}
-    return page(request, "people.html", people=people, signed=signed, link=link, link_for=link_for)
+    return page(
+        request, "people.html", people=people, signed=signed, link=link, link_for=link_for,
+        topics=topics_given(store), judged=store.judgments_given(),
+    )  # fmt: skip
 
 
 @router.post("/people/add")
@@ -195,25 +198,38 @@ def differences_page(request: Request, here: Here) -> Response:
     """Agreement of assessors, and the documents on which they differ."""
     project = here.project
     differing = project.engine.differences()
-    names = _names(here)
+    names, topics = _names(here), {one.id: one for one in project.store.topics()}
+    standing = [one for one in project.store.standing() if project.engine.in_use(one.topic)]
+    comments = {(one.topic, one.doc, one.assessor): one.comment for one in standing}
     return page(
         request, "differences.html", scale=project.settings.scale, feed=project.settings.feed,
         words=_words(here),
         more=max(0, len(differing) - MOST_SHOWN), differing=len(differing),
         unsettled=sum(not one.settled.judged for one in differing),
-        agreement=agreements(
-            (_given(one) for one in project.store.standing() if project.engine.in_use(one.topic)),
-            _grades(here), names,
-        ),
+        agreement=agreements(map(_given, standing), _grades(here), names),
         differences=[
             {
-                "topic": one.topic, "doc": one.doc, **_text(here, one.doc), "key": uuid4().hex,
-                "grades": [(names.get(who, who), grade) for who, grade in one.grades.items()],
+                "topic": one.topic, **_wanted(topics.get(one.topic)),
+                "doc": one.doc, **_text(here, one.doc), "key": uuid4().hex,
+                "grades": [
+                    {
+                        "name": names.get(who, who), "grade": grade,
+                        "comment": comments.get((one.topic, one.doc, who), ""),
+                    }
+                    for who, grade in one.grades.items()
+                ],
                 "settled": one.settled.grade,
             }
             for one in differing[:MOST_SHOWN]
         ],
     )  # fmt: skip
+
+
+def _wanted(topic: Topic | None) -> dict[str, Any]:
+    """What a topic asks for: its title, and the texts below it."""
+    if topic is None:
+        return {"topic_title": "", "wanted": []}
+    return {"topic_title": topic.title, "wanted": list(filter(None, (topic.description, topic.narrative)))}
 
 
 def _given(one: Standing) -> Opinion:
@@ -251,53 +267,78 @@ def adjudicate(here: Here, given: Given, asking: Asking) -> Response:
 
 
 @router.get("/audit")
-def audit_page(
-    request: Request, here: Here, asking: Asking, assessor: Text = "", size: Size = SAMPLED
-) -> Response:
+def audit_page(request: Request, here: Here, asking: Asking, audit: Number | None = None) -> Response:
     """A random sample of somebody's judgments: how much of it is graded anew, and the agreement."""
-    store, expert = here.project.store, asking.signed_in()
-    audit = audited(here, expert, assessor, size)
-    both = audit.compared
-    found = agreements((_given(one) for pair in both for one in pair), _grades(here), {})
+    expert = asking.signed_in()
+    return _audits(request, here, expert, None if audit is None else audited(here, expert, audit))
+
+
+@router.post("/audit/draw")
+def draw_audit(request: Request, here: Here, asking: Asking, given: Given) -> Response:
+    """Draw a sample of somebody's judgments, for good."""
+    expert, assessor = asking.signed_in(), given.text("assessor", most=100)
+    number = drawn(here, expert, assessor, given.whole("size", least=1, most=MOST_SAMPLED) or SAMPLED)
+    if number is None:
+        name = _names(here).get(assessor, assessor)
+        return _audits(request, here, expert, said=f"{name} has judged nothing yet for a topic in use.")
+    return went_to(f"/organise/audit?audit={number}")
+
+
+def _audits(
+    request: Request, here: Context, expert: User, audit: Audit | None = None, said: str = ""
+) -> Response:
+    store = here.project.store
     titles = {one.id: one.title for one in store.topics()}
+    shown = [] if audit is None else [audit]
     return page(
         request, "audit.html", people=[one for one in store.users() if one.id != expert.id],
-        assessor=assessor, size=size, total=len(audit.sample), left=len(audit.open()),
-        agreement=found[0] if found else None, names=_names(here),
-        begun=[
-            one
-            for one in begun_audits(store, expert.pseudonym, here.project.settings.seed)
-            if one.assessor != assessor
+        audit=audit, size=SAMPLED, names=_names(here), said=said,
+        agreement=None if audit is None else _agreement(here, audit),
+        others=[
+            (one, _agreement(here, one))
+            for one in audits_of(store, expert.pseudonym)
+            if audit is None or one.number != audit.number
         ],
         topics=[
-            (topic, titles.get(topic, ""), len(audit.of(topic)), len(audit.open(topic)))
-            for topic in audit.topics
+            (topic, titles.get(topic, ""), len(one.about(topic)), len(one.open(topic)))
+            for one in shown
+            for topic in one.topics
+            if one.about(topic)
         ],
-        compared=[(one, own, _text(here, one.doc)["title"]) for one, own in both], words=_words(here),
+        compared=[
+            (one, own, _text(here, one.doc)["title"]) for audit in shown for one, own in audit.compared
+        ],
+        words=_words(here),
     )  # fmt: skip
+
+
+def _agreement(here: Context, audit: Audit) -> dict[str, Any] | None:
+    """How often assessor and expert gave the same grade; None: nothing is graded that both could judge."""
+    found = agreements((_given(one) for both in audit.compared for one in both), _grades(here), {})
+    return found[0] if found else None
 
 
 @router.get("/audit/judge")
 def audit_judge_page(
-    request: Request, here: Here, asking: Asking, assessor: Text, topic: Text = "", size: Size = SAMPLED
+    request: Request, here: Here, asking: Asking, audit: Number, topic: Text = ""
 ) -> Response:
     """The judging page over what is left of a sample, topic by topic; where nothing is left, back."""
-    store, expert = here.project.store, asking.signed_in()
-    audit = audited(here, expert, assessor, size)
-    asked = topic or next((one.topic for one in sorted(audit.open(), key=lambda one: one.topic)), "")
-    found = store.topic(asked) if asked in audit.topics else None
-    sample = f"assessor={quote(assessor, safe='')}&size={size}"
+    sample = audited(here, asking.signed_in(), audit)
+    asked = topic or next((one.topic for one in sorted(sample.open(), key=lambda one: one.topic)), "")
+    found = here.project.store.topic(asked) if asked in sample.topics else None
+    back = f"/organise/audit?audit={audit}"
     if found is None:
-        return went_to(f"/organise/audit?{sample}")
-    graded = audit.graded(asked)
+        return went_to(back)
+    graded = sample.graded(asked)
     last = max(graded, key=lambda one: one.sequence).doc if graded else ""
     return page(
         request, "judge.html", topic=found, doc="", query="", scale=here.project.settings.scale,
         judged=len(graded), instructions=organising.instructions_of(here.project),
-        coming=coming(audit, asked), back=f"/organise/audit?{sample}", back_words="the audit",
-        after=f"/organise/audit/judge?{sample}", pause=here.pause,
+        coming=coming(sample, asked), back=back, back_words="the audit",
+        after=f"/organise/audit/judge?audit={audit}", pause=here.pause,
+        guide=organising.guide_of(here.project, found),
         audit={
-            "assessor": assessor, "size": size, "last": last, "name": _names(here).get(assessor, assessor),
+            "number": audit, "last": last, "name": _names(here).get(sample.assessor, sample.assessor),
         },
     )  # fmt: skip
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2s
 from typing import Any, get_args
 
 from sounding.errors import DataError, UnknownNameError
@@ -141,11 +142,11 @@ def set_order(project: Project, topics: Sequence[str] | None, order: Order, *, b
     with engine.together():
         engine.catch_up()
         every = [*named_topics(store, topics), *(engine.topics() if topics is None else ())]
-        others = [name for name in dict.fromkeys(every) if engine.order(name) != order]
+        others = [name for name in dict.fromkeys(every) if not engine.order(name).is_same(order)]
         if topics is not None:
             for name in others:
                 engine.set_order(name, order, by=by)
-        elif others or engine.general_order() != order:
+        elif others or not engine.general_order().is_same(order):
             engine.set_order(None, order, by=by)
     return len(others)
 
@@ -159,7 +160,7 @@ def change_settings(project: Project, *, by: str | None = None, **given: Any) ->
     engine = project.engine
     with engine.together():
         engine.catch_up()
-        present = replace(engine.settings, order=engine.general_order())  # which may have been changed since
+        present = engine.settings
         known: dict[str, Any] = {
             name: value.strip() if isinstance(value, str) else value for name, value in given.items()
         }
@@ -172,6 +173,13 @@ def change_settings(project: Project, *, by: str | None = None, **given: Any) ->
 def instructions_of(project: Project) -> str:
     """What assessors read beside every topic."""
     return project.store.setting(INSTRUCTIONS) or ""
+
+
+def guide_of(project: Project, topic: Topic) -> str:
+    """A few letters that change with what assessors read beside a document: title, instructions, topic."""
+    texts = (topic.title, topic.description, topic.narrative)
+    read = "\0".join((project.settings.title, instructions_of(project), *texts))
+    return blake2s(read.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def set_instructions(project: Project, text: str, *, by: str | None = None) -> None:

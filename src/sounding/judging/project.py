@@ -223,9 +223,16 @@ def add_runs(
     remarks = _remarks(added.strangers, lost, project.corpus)
     if added.stayed:
         told = f"what was drawn for {plural(len(added.stayed), 'topic')} stays"
-        new = f"{added.drawn:,} of the {plural(added.new, 'document')} that the others did not have"
-        remarks += (f"{told}, and {new} were drawn as well" if added.new else told,)
+        remarks += (f"{told}, and {drawn_as_well(added.drawn, added.new)}" if added.new else told,)
     return Reading(len(added.names), len(added.names), remarks)
+
+
+def drawn_as_well(drawn: int, new: int) -> str:
+    """How many of the documents that only new runs have were drawn, in words."""
+    others = "that the others did not have"
+    if new == 1:
+        return f"the document {others} was {'drawn as well' if drawn else 'not drawn'}"
+    return f"{drawn:,} of the {new:,} documents {others} {'was' if drawn == 1 else 'were'} drawn as well"
 
 
 def import_qrels(

@@ -25,7 +25,7 @@ from sounding.compare.runs import compare_runs
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
 from sounding.judging.counts import counts_of
-from sounding.judging.live import LEAST, POINTS, SURE, Tally, curve_of
+from sounding.judging.live import LEAST, POINTS, SURE, Tally, curve_of, nothing_left
 from sounding.judging.plan import run_of
 from sounding.judging.project import open_project
 from sounding.judging.replay import Replay
@@ -42,10 +42,6 @@ MOST = 3000  # judgments after which that is given up
 MOST_RUNS = 40  # in the table of pairs
 SO_FAR = "judgments so far"  # what stands for the name of their file
 SMALL_SHARE = 0.25  # of a run's documents: with fewer judged, its cases say more of judging than of the run
-NOTHING_LEFT = (
-    "Nothing is left to judge by the orders of the topics, so there is no forecast: the ranking stays as sure"
-    " as it is, unless another order or another run brings more."
-)
 SECONDS = 30.0  # that a judgment takes where nobody has judged yet: the usual guess
 
 
@@ -142,14 +138,15 @@ def too_early(found: Comparison, shares: NDArray[np.float64]) -> str:
 
 def forecasts(store: Store, replay: Replay) -> Iterator[dict[str, Any]]:
     """How many more judgments it would take until the order of the runs is sure, completion by completion."""
-    session, left = replay.session, counts_of(replay).left
-    if not left and not session.confidence().of_ranking() >= SURE:
-        yield {"reason": NOTHING_LEFT, "needed": []}
+    session, counts = replay.session, counts_of(replay)
+    left, ranking = counts.left, session.confidence().of_ranking()
+    if reason := nothing_left(counts, ranking):
+        yield {"reason": reason, "needed": []}
         return
     if session.judgments < LEAST:
         yield {"reason": f"After {LEAST} judgments it can be said what it would take.", "needed": []}
         return
-    if not session.confidence().of_ranking() < SURE:
+    if not ranking < SURE:
         yield {"reason": "", "needed": [0] * WORLDS, "note": f"The order is as sure as {SURE:.0%} already."}
         return
     unjudged, overlap = len(replay.retrieved.docs) - session.judgments, replay.settings.overlap

@@ -18,7 +18,7 @@ from sounding.arrays import NDArray
 from sounding.collection.strategies import find_strategy, make_sample, make_strategy
 from sounding.collection.strategy import Pick, Strategy
 from sounding.errors import DataError
-from sounding.judging.events import FREE, Event, Selection
+from sounding.judging.events import AUDIT, FREE, Event, Selection
 from sounding.judging.ids import is_possible
 from sounding.judging.plan import InForce, Plan
 from sounding.judging.records import Ahead, DamagedError, Offer, is_relevant
@@ -28,7 +28,8 @@ from sounding.mtc import Fit, Session
 from sounding.retrieved import Retrieved
 
 _NEED_RUNS = ("judge", "withdraw", "adjudicate", "fit", "refit")
-_NO_MATTER = ("skip", "unskip", "setting", "assign", "unassign")  # to what comes next
+_PLANNING = ("project", "topic", "run", "order")  # of what there is to draw from, and how
+_NO_MATTER = ("skip", "unskip", "setting", "assign", "unassign", "audit")  # to what comes next
 WARM_UP = "rank"  # the strategy that assessors begin a topic with, where they warm up
 
 Pair = tuple[str, str]  # topic, doc
@@ -69,6 +70,7 @@ class Replay(Plan):
         self._thin: dict[str, dict[str, Selection]] = {}  # topic -> judged, and by too few assessors
         self._fit: tuple[int, Callable[[], Fit]] | None = None  # the event that asked for it, the work
         self._made: _Pool | None = None
+        self._undrawn: dict[str, str] | None = None  # None: to be looked up
 
     @property
     def session(self) -> Session:
@@ -198,15 +200,9 @@ class Replay(Plan):
 
     def undrawn(self) -> dict[str, str]:
         """Topics in use whose sample cannot be drawn, and why: earlier releases took such orders."""
-        found: dict[str, str] = {}
-        for topic, number in self._pool.topics.items() if self.ready else ():
-            order = self.order(topic)
-            if order.is_sample and not self._strategy(order).next([number], 1):
-                try:
-                    self.check_order(topic, order)
-                except DataError as error:
-                    found[topic] = str(error)
-        return found
+        if self._undrawn is None:  # judgments do not matter, and to draw takes long
+            self._undrawn = self._not_drawn()
+        return self._undrawn
 
     def ahead(self, assessor: str, topic: str) -> Ahead:
         """What is still to come for an assessor: of the batch at hand, and in all where that is fixed."""
@@ -236,12 +232,25 @@ class Replay(Plan):
         wanted = self.settings.overlap
         if len(assessors) < wanted and self.left(topic):
             return False
-        given = [self.opinions[topic, doc].grades.keys() for doc in self._thin.get(topic, {})]
-        return not self._gives_out(topic) or all(len(assessors | own) >= wanted for own in given)
+        given = [self.opinions[topic, doc] for doc in self._thin.get(topic, {})]
+        return not self._gives_out(topic) or all(
+            len((assessors - said.grades.keys()) | said.judges) >= wanted for said in given
+        )
 
     def asked_fit(self, event: int) -> Callable[[], Fit] | None:
         """The fit that an event asked for, as work to be done; None: a later one has taken its place."""
         return self._fit[1] if self._fit is not None and self._fit[0] == event else None
+
+    def _not_drawn(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for topic, number in self._pool.topics.items() if self.ready else ():
+            order = self.order(topic)
+            if order.is_sample and not self._strategy(order).next([number], 1):
+                try:
+                    self.check_order(topic, order)
+                except DataError as error:
+                    found[topic] = str(error)
+        return found
 
     def _gives_out(self, topic: str) -> bool:
         """Whether some run has the topic, and it is in use."""
@@ -256,6 +265,8 @@ class Replay(Plan):
     def _take(self, event: Event) -> None:
         before = self.in_use(event.topic or "")
         self.take(event)
+        if event.kind in _PLANNING:
+            self._undrawn = None
         if event.kind in ("judge", "withdraw", "adjudicate"):
             self._regrade(event)
         elif event.kind in ("skip", "unskip"):
@@ -346,17 +357,24 @@ class Replay(Plan):
         if out or new != NOT_JUDGED:
             if pool.open[topic].pop(number, None) is not None and not pool.open[topic]:
                 self._fill(pool, topic)
-        elif event.selection is not None:
-            pool.open[topic] = {number: event.selection, **pool.open[topic]}
+        else:
+            chosen = event.selection
+            if chosen is not None and chosen.policy == AUDIT:  # what an audit grades has come before
+                chosen = self.opinions[event.topic or "", event.doc or ""].withdrawn
+            if chosen is not None:
+                pool.open[topic] = {number: chosen, **pool.open[topic]}
 
     def _is_relevant(self, verdict: Verdict) -> bool:
         return is_relevant(verdict.grade, self.settings.level)
 
     def _note_thin(self, pair: Pair) -> None:
-        """Keep account of documents that fewer assessors than wanted have judged; imports need no second."""
+        """Keep account of documents that fewer assessors than wanted have judged; imports need no second.
+
+        An expert who graded one anew is no second either: audits are beside the overlap.
+        """
         opinions, own = self.opinions[pair], self._thin.setdefault(pair[0], {})
         selection = opinions.selection
-        thin = 0 < len(opinions.grades) < self.settings.overlap
+        thin = bool(opinions.grades) and len(opinions.judges) < self.settings.overlap
         if thin and selection is not None and selection.policy != "import":
             own.setdefault(pair[1], selection)
         else:

@@ -33,7 +33,6 @@ Search = Literal["fts5", "tantivy"]
 
 PAGE = 500  # documents that are added at once
 AROUND = 120  # characters of a document shown before and behind the first word that was found
-TITLE = 100  # characters of the first line of a document without a title
 
 _OPTIONAL = re.compile(f"[{OPTIONAL}]+")
 _QUERY = re.compile(r'"([^"]*)"|(\S+)')
@@ -227,7 +226,7 @@ def _document(row: sqlite3.Row) -> Document:
 def _hit(document: Document, words: list[str]) -> Hit:
     title, rest = titled(document)
     text = plain(rest)
-    return Hit(doc=document.doc, title=title or title_of(text), snippet=_around(text, words))
+    return Hit(doc=document.doc, title=title, snippet=_around(text, words))
 
 
 def folded(text: str) -> str:
@@ -285,12 +284,6 @@ def _unspaced_term(run: str) -> Term:
 
 def _pairs(run: str) -> list[str]:
     return [run[place : place + 2] for place in range(len(run))]
-
-
-def title_of(text: str) -> str:
-    """The first line of a text, or its beginning."""
-    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return shortened(first, TITLE)
 
 
 def shortened(text: str, length: int) -> str:

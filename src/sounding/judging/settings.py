@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 from sounding.collection.strategies import find_strategy, make_strategy
+from sounding.collection.strategies.samples import parse_strata
 from sounding.errors import DataError, UnknownNameError
 from sounding.mtc.forms import form_of
 from sounding.retrieved import read_retrieved
@@ -71,11 +72,18 @@ class Order:
 
     @property
     def rule(self) -> str:
-        """Policy and parameters as one text: orders that share it choose alike."""
-        values = {
-            name: float(value) if isinstance(value, int) else value for name, value in self.parameters.items()
-        }
-        return json.dumps([self.policy, values], sort_keys=True)
+        """Policy and all its parameters as one text: orders that share it choose alike.
+
+        However they are spelled: by an alias, without parameters that are the default, 1 for 1.0.
+        """
+        kind = None if self.policy == MTC else find_strategy(self.policy)
+        values = {} if kind is None else {**kind.parameters, **self.parameters}
+        read = {name: _read_parameter(name, value) for name, value in values.items()}
+        return json.dumps([self.policy if kind is None else kind.name, read], sort_keys=True)
+
+    def is_same(self, other: Order) -> bool:
+        """Whether an order brings the same documents in the same batches, however it is spelled."""
+        return (self.rule, self.batch, self.warm_up) == (other.rule, other.batch, other.warm_up)
 
     @property
     def is_sample(self) -> bool:
@@ -157,6 +165,18 @@ def settings_of(record: dict[str, Any]) -> Settings:
     """The settings that gave this record."""
     scale = tuple(Grade(**grade) for grade in record["scale"])
     return Settings(**{**record, "scale": scale, "order": Order(**record["order"])})
+
+
+def _read_parameter(name: str, value: Any) -> Any:
+    """What a strategy makes of a parameter; as it is given where it can make nothing of it."""
+    if isinstance(value, int):
+        return float(value)
+    if name == "strata" and isinstance(value, str):
+        try:
+            return parse_strata(value)
+        except DataError:
+            return value  # `check` refuses it
+    return value
 
 
 def parse_parameters(given: Iterable[str]) -> dict[str, Any]:

@@ -189,6 +189,8 @@ GRADINGS = (
     " AND sequence <= :until AND kind IN ('judge', 'withdraw', 'adjudicate')"
     " ORDER BY topic, doc, assessor, sequence LIMIT :count"
 )
+# No topic: so that the index of assessors leads to these few.
+AUDITS = f"{_EVENTS} WHERE assessor = :assessor AND topic IS NULL AND kind = 'audit' ORDER BY sequence"
 TOPIC_EVENTS = f"{_EVENTS} WHERE kind = 'topic' AND sequence <= :until ORDER BY sequence"
 PLAN_EVENTS = (
     f"{_EVENTS} WHERE kind IN ('project', 'topic', 'run', 'order') AND sequence <= :until ORDER BY sequence"
@@ -231,10 +233,10 @@ ADD_LEASE = _insert("lease", LEASE)
 LEASE_OF_PAIR = f"{_LEASES} WHERE topic = :topic AND doc = :doc AND assessor = :assessor"
 RENEW = "UPDATE lease SET expires = :expires WHERE assessor = :assessor AND expires > :now"
 RENEW_TOPIC = "UPDATE lease SET expires = :expires WHERE assessor = :assessor AND topic = :topic"
-# Who has a document: one row for each assessor who holds it or has judged it.
+# Who has a document: rows of each assessor who holds it or has judged it, and how it came to them.
 HOLDERS = (
-    "SELECT assessor FROM lease WHERE topic = :topic AND doc = :doc AND expires > :now"
-    " UNION SELECT assessor FROM standing WHERE topic = :topic AND doc = :doc"
+    "SELECT assessor, policy FROM lease WHERE topic = :topic AND doc = :doc AND expires > :now"
+    " UNION SELECT assessor, policy FROM standing WHERE topic = :topic AND doc = :doc"
 )
 LEASES = {
     "": f"{_LEASES} WHERE expires > :now ORDER BY topic, position, assessor",

@@ -55,3 +55,9 @@ def passed_over_note(engine: Engine) -> str:
         f"Passed over, since nothing can hold their ids: {plural(len(found), 'document')} of the runs,"
         f" such as {quoted(doc)} of topic {topic}. Ids are words in UTF-8 of at most {MOST_DOC:,} bytes."
     )
+
+
+def notes_of(engine: Engine) -> list[str]:
+    """All that stands in the way, a sentence each: pages and commands say the same."""
+    every = (staffing_note, no_runs_note, undrawn_note, passed_over_note)
+    return [told for note in every if (told := note(engine))]

@@ -8,19 +8,18 @@ from collections import Counter
 from sounding.judging.certainty import Live
 from sounding.judging.project import Project
 from sounding.judging.search import shortened
-from sounding.judging.staffing import no_runs_note, passed_over_note, staffing_note, undrawn_note
+from sounding.judging.staffing import notes_of
 from sounding.judging.store import Store, User
 from sounding.report.tables import Column, Table, shown_confidence
 from sounding.wording import plural
 
 TITLE = 50  # characters of a topic's title
-NOTES = (staffing_note, no_runs_note, undrawn_note, passed_over_note)  # on what stands in the way
 
 
-def user_table(store: Store) -> Table:
-    """Everybody who can sign in, with topics and judgments."""
-    users = store.users()
-    topics = Counter(assessor for _, assessor in store.assignments())
+def user_table(store: Store, number: int | None = None, link: str | None = None) -> Table:
+    """Everybody who can sign in, with topics and judgments; or one, with the link that was made, if any."""
+    users = [user for user in store.users() if number in (None, user.id)]
+    topics = topics_given(store)
     judged = store.judgments_given()
     notes = [] if users else ["nobody yet; add somebody with: sounding judge user DIR NAME --role organiser"]
     return Table(
@@ -31,9 +30,15 @@ def user_table(store: Store) -> Table:
             Column("topics", [topics[user.pseudonym] for user in users]),
             Column("judged", [judged[user.pseudonym] for user in users]),
             Column("sign-in", [sign_in(user) for user in users]),
+            *([] if link is None else [Column("link", [link])]),
         ],
         notes=notes,
     )
+
+
+def topics_given(store: Store) -> Counter[str]:
+    """How many topics everybody is to judge, by pseudonym."""
+    return Counter(assessor for _, assessor in store.assignments())
 
 
 def status_tables(project: Project) -> dict[str, Table]:
@@ -81,7 +86,7 @@ def _topics(project: Project, live: Live) -> Table:
         notes=[
             f"{plural(live.judged, 'document')} judged{unclear}; {live.relevant:,} relevant;"
             f" {live.left:,} left{apart}. A document counts for each of its topics.",
-            *filter(None, (note(project.engine) for note in NOTES)),
+            *notes_of(project.engine),
         ],
         facts={
             "sequence": live.sequence,

@@ -10,7 +10,7 @@ import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -29,7 +29,7 @@ from sounding.judging.acts import (
     take_back,
 )
 from sounding.judging.database import Statements, StoreError, open_database, readable, storable
-from sounding.judging.events import FREE, Event, Kind, plain
+from sounding.judging.events import AUDIT, FREE, Event, Kind, plain
 from sounding.judging.log import PAGE, Log, append
 from sounding.judging.migrations import migrate
 from sounding.judging.people import People
@@ -132,8 +132,8 @@ class Store(People, Topics, Log):
     ) -> list[Lease]:
         """Up to `count` documents for an assessor: those at hand first, then the first offers that are free.
 
-        A document is free while fewer than `overlap` others hold it or have judged it. What has expired is
-        given back, and what the assessor holds is renewed.
+        A document is free while fewer than `overlap` others hold it or have judged it; an expert's audit is
+        beside that. What has expired is given back, and what the assessor holds is renewed.
         """
         with self._database.write() as run:
             now = run.now()
@@ -145,8 +145,8 @@ class Store(People, Topics, Log):
             for offer in offers:
                 if len(leases) >= count:
                     break
-                holders = {row["assessor"] for row in run(sql.HOLDERS, topic=topic, doc=offer.doc, now=now)}
-                if assessor in holders or len(holders) >= overlap:
+                holders = run(sql.HOLDERS, topic=topic, doc=offer.doc, now=now)
+                if not _is_free(holders, assessor, overlap):
                     continue
                 position += 1
                 lease = Lease(
@@ -222,8 +222,7 @@ class Store(People, Topics, Log):
                 return None
             event = take_back(run, last, assessor, topic, key)
             run(sql.DROP_EXPIRED, now=now)  # a clock that goes back must not bring one back to life
-            holders = {row["assessor"] for row in run(sql.HOLDERS, topic=topic, doc=last.doc, now=now)}
-            if assessor not in holders and len(holders) < overlap:
+            if _is_free(run(sql.HOLDERS, topic=topic, doc=last.doc, now=now), assessor, overlap):
                 held = run(sql.OWN_LEASES, assessor=assessor, topic=topic)
                 lease = Lease(
                     topic=topic, doc=last.doc or "", assessor=assessor, expires=now + seconds,
@@ -402,6 +401,12 @@ class Store(People, Topics, Log):
                 sql.ADD_SEARCH, sequence=number, time=time.time(), assessor=assessor, topic=topic,
                 query=readable(query), doc=doc, results=results, first_hit=first_hit, total=total,
             )  # fmt: skip
+
+
+def _is_free(holders: Sequence[Mapping[str, Any]], assessor: str, overlap: int) -> bool:
+    """Whether an assessor may have a document that those have who are given."""
+    sharing = {row["assessor"] for row in holders if row["policy"] != AUDIT}
+    return len(sharing) < overlap and all(row["assessor"] != assessor for row in holders)
 
 
 def _add_lease(run: Statements, lease: Lease, position: int) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sounding.judging.events import Event, Selection
+from sounding.judging.events import AUDIT, Event, Selection
 from sounding.judging.settings import Feed
 
 
@@ -28,6 +28,7 @@ class Opinions:
     grades: dict[str, float | None] = field(default_factory=dict)  # None: could not judge it
     selections: dict[str, Selection | None] = field(default_factory=dict)
     adjudicated: Verdict = NOT_JUDGED
+    withdrawn: Selection | None = None  # of the last judgment that was taken back, audits apart
 
     def take(self, event: Event) -> None:
         """Follow a judgment, a change, a withdrawal or an adjudication."""
@@ -35,7 +36,9 @@ class Opinions:
             self.adjudicated = Verdict(True, event.grade)
         elif event.kind == "withdraw":
             self.grades.pop(event.assessor or "", None)
-            self.selections.pop(event.assessor or "", None)
+            selection = self.selections.pop(event.assessor or "", None)
+            if selection is not None and selection.policy != AUDIT:
+                self.withdrawn = selection
         elif event.kind == "judge":
             self.grades[event.assessor or ""] = event.grade
             self.selections[event.assessor or ""] = event.selection
@@ -64,9 +67,15 @@ class Opinions:
         return feed == "adjudicated" and not self.adjudicated.judged and self.differ
 
     @property
+    def judges(self) -> set[str]:
+        """Those among whom an overlap is shared out; who graded the document in an audit is none of them."""
+        return {who for who, one in self.selections.items() if one is None or one.policy != AUDIT}
+
+    @property
     def selection(self) -> Selection | None:
-        """How the document came to be judged first."""
-        return next(iter(self.selections.values()), None)
+        """How the document came to be judged first, other than by an audit."""
+        given = (one for one in self.selections.values() if one is None or one.policy != AUDIT)
+        return next(given, self.withdrawn)
 
 
 def opinions_of(events: Iterable[Event]) -> Opinions:

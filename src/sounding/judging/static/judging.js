@@ -2,8 +2,9 @@
 // serves an expert who grades a sample of somebody's judgments anew.
 
 import { Clock } from "./clock.js";
+import { keepTyped, typed } from "./comments.js";
 import { every, find, make, notice, put, sentence } from "./page.js";
-import { forget, hooks, isUndo, keep, refused, send, signInAgain, unsent } from "./queue.js";
+import { forget, hooks, isUndo, keep, refused, send, showWaiting, signInAgain, unsent } from "./queue.js";
 import { post, request } from "./server.js";
 
 const AHEAD = 2; // documents at hand: the one that is shown and one that is loaded already
@@ -12,13 +13,13 @@ const MOST_LATER = 100; // documents of an audit that the server can be told are
 const RELOAD = 3000; // milliseconds until documents are asked for again
 const RENEWAL = 120000; // milliseconds after which the server is told that somebody is at work
 
-const { topic, doc: only, query, status: chosen, judged: already, audit, size, last: newest, after, pause } =
-  find("#judge").dataset;
+const { topic, doc: only, query, status: chosen, judged: already, audit, last: newest } = find("#judge").dataset;
+const { after, pause, guide } = find("#judge").dataset;
 const api = audit ? "/api/audit" : "/api";
-const sample = audit ? { assessor: audit, size: Number(size) } : {}; // what an audit is about
+const sample = audit ? { audit: Number(audit) } : {}; // by the number of its draw
 const later = new Set(); // documents of an audit that are put off
 const lastPutOff = () => [...later].slice(-MOST_LATER);
-const isOurs = ({ content }) => content.topic === topic && content.assessor === sample.assessor;
+const isOurs = ({ content }) => content.topic === topic && content.audit === sample.audit;
 const comment = find("#comment");
 const texts = new Map(); // document -> what shows it
 const comments = new Map(); // document -> the comment of a judgment that is being taken back
@@ -70,8 +71,9 @@ function content(present) {
       ? "This topic is not chosen for judging yet: an organiser does that."
       : nothing;
     const onward = going.elsewhere ? "Go on with the sample" : "To the result";
-    const link = make("a", { href: after }, audit ? onward : "To my topics");
-    return [make("p", {}, words), make("p", {}, link)];
+    const link = make("a", { href: after, class: "onward" }, audit ? onward : "To my topics");
+    const key = audit ? [make("span", { class: "faint keys" }, " or press ", make("kbd", {}, "Enter"))] : [];
+    return [make("p", {}, words), make("p", {}, link, ...key)];
   }
   const words = "The collection does not have the text of this document: it cannot be judged.";
   return [make("p", { class: "wrong" }, words)];
@@ -107,7 +109,9 @@ function show(focus = true) {
   else find("#text").replaceChildren(...content(present));
   showButtons(present);
   const before = present?.judged ? "" : comments.get(present?.doc); // a change that is taken back has its own
-  comment.value = present?.comment || before || "";
+  const unsentWords = present ? typed(topic, present.doc) : "";
+  comment.value = unsentWords || present?.comment || before || "";
+  if (present && !present.judged) keepTyped(topic, present.doc, comment.value); // also what was taken back
   find("details.comment").open = Boolean(comment.value);
   clock.turn(performance.now(), present?.doc);
   if (!focus) return;
@@ -148,11 +152,20 @@ function take(list, first) {
   if (!stays.length) show(Boolean(present) || document.activeElement === document.body);
 }
 
+function tellChanged() {
+  const box = find("#changed");
+  if (!box.hidden) return;
+  box.hidden = false;
+  const link = make("a", { href: location.href }, "reload this page");
+  box.append("The instructions, the topic or the title have changed: ", link, ".");
+}
+
 function hear(reply) {
   const words = find("#coming");
   if (words) put(words, reply.coming.words);
   [judged, going] = [reply.judged, reply.coming];
   showCount();
+  if (guide && reply.guide && reply.guide !== guide) tellChanged();
 }
 
 async function load(first = true) {
@@ -226,6 +239,7 @@ function pass(path, given, words) {
   comments.delete(present.doc);
   later.delete(present.doc);
   const key = newKey();
+  if (given.comment === typed(topic, present.doc)) keepTyped(topic, present.doc, ""); // it is being sent
   keep(path, { topic, doc: present.doc, key, ...sample, ...given });
   say(`${words}: ${named(present)}.`, { of: key });
   if (path === `${api}/judge` && !present.judged) firsts.add(key);
@@ -234,7 +248,7 @@ function pass(path, given, words) {
     documents = [{ ...present, judged: true, grade: given.grade, comment: given.comment }];
     show(false);
   } else {
-    passed.push({ document: { ...present, comment: given.comment ?? "" }, key, path, spent: given });
+    passed.push({ document: { ...present, comment: comment.value }, key, path, spent: given });
     documents = documents.slice(1);
     if (documents.length) show();
     else showLoading();
@@ -258,12 +272,14 @@ function bringBack(last, words) {
   showCount();
   say(`${words}: ${named(last.document)}.`);
   show();
+  showWaiting();
 }
 
 // Taking back is the server's to do, unless it never had what is taken back.
 function takeBack(doc, more) {
   keep(`${api}/undo`, { topic, doc, key: newKey(), ...sample }, more);
   showCount();
+  showWaiting();
   return send();
 }
 
@@ -335,10 +351,18 @@ document.addEventListener("keydown", (event) => {
     comment.focus();
     return;
   }
+  if (event.key === "Enter" && audit && !documents.length && !event.target.closest("a, button, summary")) {
+    find("#text .onward")?.click();
+    return;
+  }
   const button = find(`.grading button[data-key="${CSS.escape(event.key.toLowerCase())}"]`);
   if (!button || button.disabled) return;
   event.preventDefault();
   button.click();
+});
+comment.addEventListener("input", () => {
+  const [present] = documents;
+  if (present) keepTyped(topic, present.doc, comment.value);
 });
 find("details.comment").addEventListener("toggle", (event) => {
   if (event.target.open && !comment.value) comment.focus();

@@ -200,8 +200,7 @@ function late(state) {
 function forecast(state) {
   const found = state.prospects?.forecast;
   if (!state.runs.length || (state.pairs && !state.open_pairs)) return "";
-  const behind = state.prospects && state.prospects.judged < state.judged;
-  if (found?.reason && !behind) return found.reason;
+  if (state.nothing_left) return state.nothing_left;
   if (state.fittable < state.least) return `After ${state.least} judgments it can be said what it would take.`;
   if (!found || found.reason) {
     return state.prospects ? "What it would take is being worked out …" : "";

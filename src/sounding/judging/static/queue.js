@@ -67,6 +67,7 @@ const LONGEST_WAIT = 30000;
 let sending = null;
 let retry = 0;
 let wait = FIRST_WAIT;
+let trouble = null; // what keeps the server from taking anything
 
 export function send() {
   sending ??= drain().finally(() => { sending = null; });
@@ -89,9 +90,12 @@ async function drain() {
     }
     forget(item);
     wait = FIRST_WAIT;
+    trouble = null;
     notice("");
     hooks.sent(item, reply);
   }
+  if (trouble) notice("");
+  trouble = null;
   return undefined;
 }
 
@@ -99,15 +103,23 @@ const UNSEEN = 412; // another judgment stands than the page showed
 const isFinal = (status) => status >= 400 && status < 500 && ![408, 429].includes(status);
 
 function waiting() {
-  const count = unsent().filter(isJudgment).length;
+  const undone = new Set(unsent().map((item) => item.of));
+  const count = unsent().filter((item) => isJudgment(item) && !undone.has(item.content.key)).length;
   if (count) return `${are(count, "judgment")} kept in this browser`;
   return unsent().length ? "What you did last is kept in this browser" : "";
 }
 
-function sendLater(problem) {
-  const why = problem.status === 0 ? problem.message : "the server cannot take anything now";
+// Says what waits, as long as something keeps it from being sent.
+export function showWaiting() {
+  if (!trouble) return;
+  const why = trouble.status === 0 ? trouble.message : "the server cannot take anything now";
   const goesOn = hooks.goesOn() ? "you can go on" : "waiting for the connection";
   notice(`${sentence(why)} ${sentence(waiting() ? `${waiting()} and sent later; ${goesOn}` : goesOn)}`);
+}
+
+function sendLater(problem) {
+  trouble = problem;
+  showWaiting();
   retry = setTimeout(send, wait);
   wait = Math.min(wait * 2, LONGEST_WAIT);
 }

@@ -60,12 +60,18 @@ def test_a_document_that_has_only_just_come_takes_no_grade(as_served: Site, visi
     until(page, "(doc) => document.querySelector('#doc bdi').textContent === doc", second)
 
 
-def test_a_grade_given_in_another_tab_is_not_changed_unasked(site: Site, visit: Visit) -> None:
-    page = visit("ann", "/judge?topic=MB001", expected=("412",))
+def two_tabs(site: Site, visit: Visit, expected: str) -> tuple[Any, Any, str]:
+    """Two pages of one person that show the same document, and that document."""
+    page = visit("ann", "/judge?topic=MB001", expected=(expected,))
     other = page.context.new_page()
     other.goto(f"{site.url}/judge?topic=MB001")
     first = shown(page)
     assert shown(other) == first
+    return page, other, first
+
+
+def test_a_grade_given_in_another_tab_is_not_changed_unasked(site: Site, visit: Visit) -> None:
+    page, other, first = two_tabs(site, visit, "412")
     press(page, "0")
     judgments(site, 1)
     for button, grade in (("Leave it", 0), ("Change it", 1)):
@@ -84,11 +90,7 @@ def test_a_grade_given_in_another_tab_is_not_changed_unasked(site: Site, visit: 
 
 
 def test_two_tabs_count_the_judgments_of_both(site: Site, visit: Visit) -> None:
-    page = visit("ann", "/judge?topic=MB001", expected=("412",))
-    other = page.context.new_page()
-    other.goto(f"{site.url}/judge?topic=MB001")
-    first = shown(page)
-    assert shown(other) == first
+    page, other, _ = two_tabs(site, visit, "412")
     press(page, "0")
     judgments(site, 1)
     other.keyboard.press("1")
@@ -105,11 +107,7 @@ def test_two_tabs_count_the_judgments_of_both(site: Site, visit: Visit) -> None:
 
 
 def test_a_grade_that_another_tab_sends_is_refused_in_the_tab_that_gave_it(site: Site, visit: Visit) -> None:
-    page = visit("ann", "/judge?topic=MB001", expected=("404",))
-    other = page.context.new_page()
-    other.goto(f"{site.url}/judge?topic=MB001")
-    first = shown(page)
-    assert shown(other) == first
+    page, other, _ = two_tabs(site, visit, "404")
     held: list[Any] = []
     why = {"detail": "there is no such topic among yours"}
     page.route("**/api/judge", lambda route: route.fulfill(status=404, json=why))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.judging.databases import Server, running_server
-from tests.judging.web import make_project
+from tests.judging.web import Browser, add_person, make_project, signed_in
 
 from sounding.judging.project import FILE, Project, open_project
 from sounding.judging.store import Store, open_store
@@ -76,3 +76,12 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Project]
     with open_project(folder) as opened:
         yield opened
     server.drop(url)
+
+
+@pytest.fixture
+def olga(project: Project) -> Browser:
+    """The organiser of a project with two assessors."""
+    add_person(project, "ann", topics=("MB001",))
+    add_person(project, "bob", topics=("MB001",))
+    add_person(project, "olga", "organiser")
+    return signed_in(project, "olga")

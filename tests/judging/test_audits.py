@@ -24,14 +24,6 @@ from sounding.judging.verify import verify
 ANN, BOB, OLGA = "assessor-1", "assessor-2", "assessor-3"
 
 
-@pytest.fixture
-def olga(project: Project) -> Browser:
-    add_person(project, "ann", topics=("MB001",))
-    add_person(project, "bob", topics=("MB001",))
-    add_person(project, "olga", "organiser")
-    return signed_in(project, "olga")
-
-
 def standing(doc: str, grade: float | None) -> Standing:
     return Standing(
         topic="1", doc=doc, assessor="a", grade=grade, comment="", sequence=1, time=0.0, active=None,

@@ -19,14 +19,6 @@ from sounding.judging.status import status_tables
 from sounding.judging.store import Standing
 
 
-@pytest.fixture
-def olga(project: Project) -> Browser:
-    add_person(project, "ann", topics=("MB001",))
-    add_person(project, "bob", topics=("MB001",))
-    add_person(project, "olga", "organiser")
-    return signed_in(project, "olga")
-
-
 def standing(doc: str, grade: float | None, who: str = "a", topic: str = "1") -> Standing:
     return Standing(
         topic=topic, doc=doc, assessor=who, grade=grade, comment="", sequence=1, time=0.0, active=None,

@@ -6,20 +6,11 @@ import re
 from html import unescape
 from pathlib import Path
 
-import pytest
 from tests.judging.web import Browser, add_person, json_line, signed_in
 
 from sounding.judging import organising
 from sounding.judging.project import Project, create_project
 from sounding.judging.settings import Settings, parse_scale
-
-
-@pytest.fixture
-def olga(project: Project) -> Browser:
-    add_person(project, "ann", topics=("MB001",))
-    add_person(project, "bob", topics=("MB001",))
-    add_person(project, "olga", "organiser")
-    return signed_in(project, "olga")
 
 
 def test_who_settles_a_difference_sees_what_the_topic_asks_for_and_what_was_said(

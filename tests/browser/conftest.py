@@ -148,6 +148,9 @@ def visit(chromium: Any, site: Site) -> Iterator[Visit]:
     ) -> Any:
         context = chromium.new_context(viewport=size, has_touch=size is PHONE, color_scheme=scheme)
         contexts.append(context)
+        # Chromium answers that it intercepts requests before a page that is open already does: a busy machine
+        # let the next request through. Here a context intercepts from its first page on.
+        context.route("**/nothing-asks-for-this", lambda route: route.abort())
         page = context.new_page()
         page.set_default_timeout(PATIENCE * 1000)
         page.on("pageerror", lambda error: wrong.append(f"script: {error}"))

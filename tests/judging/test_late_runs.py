@@ -16,6 +16,7 @@ from sounding.commands.judge import command
 from sounding.data.formats import read_qrels
 from sounding.errors import DataError
 from sounding.evaluation import evaluate
+from sounding.judging.audit import audit_of, draw_audit, record_audit
 from sounding.judging.engine import Engine
 from sounding.judging.events import FREE, Selection
 from sounding.judging.exports import EXPORTS
@@ -153,12 +154,18 @@ def test_runs_that_come_before_anything_is_judged_are_drawn_with_the_others(stor
     assert Counter(one.chance for one in sample_of(engine).values()) == {0.5: 20}
 
 
-def test_what_assessors_found_by_themselves_is_no_beginning_of_a_sample(store: Store) -> None:
+@pytest.mark.parametrize("audited", [False, True])
+def test_what_assessors_found_by_themselves_is_no_beginning_of_a_sample(store: Store, audited: bool) -> None:
     """Whether a draw stays must not depend on what was drawn, or the chances would not hold."""
     engine = begin(store, runs=EARLY, depth=12, order=UNIFORM)
+    store.save_topic(TOPIC, title="x", status="chosen")
     first = sample_of(engine)
     free = Submission(assessor="b", topic=TOPIC, doc=min(drawn(first)), grade=1, key="free", selection=FREE)
     store.judge(free)
+    if audited:
+        audit = audit_of(store, "expert", draw_audit(store, "expert", "b", 1, seed=0) or 0)
+        assert audit is not None
+        record_audit(store, audit, audit.drawn[0], 0, key="audit")
     assert engine.add_runs(LATE).stayed == ()
     assert {one.stratum for one in sample_of(engine).values()} == {1}
 

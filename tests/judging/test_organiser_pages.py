@@ -202,6 +202,24 @@ def test_settings_can_be_changed_while_people_judge(olga: Browser, project: Proj
     assert found_by(project.engine, project.store) == found_by_replay(project.store)
 
 
+def test_two_organisers_with_the_form_open_do_not_undo_what_the_other_changed(
+    olga: Browser, project: Project
+) -> None:
+    page = olga.get("/organise/project").text
+    had = dict(re.findall(r'name="(was-[a-z]+)" value="([^"]*)"', page))
+    form = settings_form(project)
+    assert had == {f"was-{name}": value for name, value in form.items()}
+    assert (
+        olga.post("/organise/settings", **had, **form | {"overlap": "2", "level": "2.0"}).status_code == 303
+    )
+    assert olga.post("/organise/settings", **had, **form | {"lease": "7", "title": "New"}).status_code == 303
+    found = project.settings
+    assert (found.overlap, found.level, found.lease_seconds, found.title) == (2, 2.0, 420, "New")
+    before = project.store.last_sequence()
+    olga.post("/organise/settings", **had, **form)
+    assert project.store.last_sequence() == before  # nothing was changed in it
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -380,20 +380,27 @@ def set_instructions(here: Here, given: Given, asking: Asking) -> Response:
 
 @router.post("/settings")
 def set_settings(here: Here, given: Given, asking: Asking) -> Response:
-    """Change what the project was set up with; judgments stay, and what follows is worked out anew."""
-    present = here.project.settings
+    """Change what was changed in the form: another organiser may have changed the rest meanwhile."""
+    wanted: dict[str, str | float | None] = {
+        "title": given.text("title", most=MOST_TITLE),
+        "measure": given.text("measure", most=100),
+        "feed": given.text("feed", most=20),
+        "level": _level(given),
+        "overlap": given.whole("overlap", least=1, most=MOST_ASSESSORS),
+        "lease": given.whole("lease", least=1, most=MOST_LEASE),
+    }
+    changed = {name: value for name, value in wanted.items() if value is not None and given.changed(name)}
+    if minutes := changed.pop("lease", None):
+        changed["lease_seconds"] = 60 * minutes
+    organising.change_settings(here.project, by=asking.signed_in().pseudonym, **changed)
+    return went_to("/organise/project?said=saved")
+
+
+def _level(given: Fields) -> float:
     try:
-        level = float(given.text("level", most=30))
+        return float(given.text("level", most=30))
     except ValueError:
         raise RefusedError(400, "the lowest relevant grade is no number") from None
-    organising.change_settings(
-        here.project, by=asking.signed_in().pseudonym, level=level,
-        title=given.text("title", most=MOST_TITLE), measure=given.text("measure", most=100),
-        overlap=given.whole("overlap", least=1, most=MOST_ASSESSORS) or present.overlap,
-        feed=given.text("feed", most=20),
-        lease_seconds=60 * (given.whole("lease", least=1, most=MOST_LEASE) or 1),
-    )  # fmt: skip
-    return went_to("/organise/project?said=saved")
 
 
 @router.post("/runs")

@@ -188,13 +188,14 @@ class Replay(Plan):
     def begun_samples(self) -> list[str]:
         """Topics of which a sample was drawn and something is judged: what was drawn stays when runs come.
 
-        What assessors found by themselves is no beginning: topics are often developed before there are runs.
+        What assessors found by themselves is no beginning, nor is an audit of it: topics are often developed
+        before there are runs.
         Which documents were drawn must not matter, or the chances would be others than those on record.
         """
         begun = {
             topic
             for (topic, _), said in self.opinions.items()
-            if any(one is None or one.policy != FREE.policy for one in said.selections.values())
+            if any(one is None or one.policy not in (FREE.policy, AUDIT) for one in said.selections.values())
         }
         return sorted(filter(self.is_sampled, begun))
 

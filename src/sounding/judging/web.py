@@ -180,6 +180,10 @@ class Fields:
             raise RefusedError(400, f"the field {name!r} holds more than {most:,} characters; shorten it")
         return value.replace("\r\n", "\n")
 
+    def changed(self, name: str) -> bool:
+        """Whether a field is another than its form had, as its hidden fellow `was-NAME` tells."""
+        return self._form.get(name) != self._form.get(f"was-{name}")
+
     def texts(self, name: str) -> list[str]:
         """All texts of a field that may stand several times."""
         return [value for value in self._form.getlist(name) if isinstance(value, str)]

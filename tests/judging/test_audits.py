@@ -18,6 +18,7 @@ from sounding.judging.events import FREE, Selection
 from sounding.judging.exports import EXPORTS
 from sounding.judging.project import Project
 from sounding.judging.replay import Replay
+from sounding.judging.settings import Feed
 from sounding.judging.store import Standing, Store, Submission
 from sounding.judging.verify import verify
 
@@ -142,6 +143,14 @@ def test_only_topics_in_use_are_drawn_from(olga: Browser, project: Project) -> N
     page = olga.post("/organise/audit/draw", assessor=ANN, size="9")
     assert "ann has judged nothing yet for a topic in use." in page.text
     assert coming(olga, reply["audit"]) == ["d10"]  # what was drawn stays
+
+
+def test_who_has_no_account_can_be_audited(olga: Browser, project: Project) -> None:
+    judge(project, ["d10"], by="import-1")
+    assert '<option value="import-1">import-1</option>' in olga.get("/organise/audit").text
+    assert coming(olga, draw(olga, 5, "import-1")) == ["d10"]
+    page = olga.post("/organise/audit/draw", assessor="import-1", size="5")
+    assert page.status_code == 303
 
 
 @pytest.mark.parametrize("who", ["nobody", OLGA, "import-x"])
@@ -365,6 +374,35 @@ def test_a_judgment_that_is_taken_back_after_an_audit_comes_to_somebody(store: S
     [last] = [one for one in engine.next(BOB, "7", 50) if one.doc == lease.doc]
     assert last.selection == lease.selection
     assert found_by(engine, store) == found_by_replay(store)
+
+
+@pytest.mark.parametrize(("feed", "counts"), [("first", 2), ("majority", 2), ("adjudicated", None)])
+def test_an_audit_comes_after_those_who_judge_also_when_one_judges_anew(
+    store: Store, feed: Feed, counts: float | None
+) -> None:
+    engine = begin(store, feed=feed)
+    store.save_topic("7", title="x", status="chosen")
+    [lease] = engine.next(ANN, "7")
+    engine.judge(ANN, "7", lease.doc, 1, key="key-one")
+    audit = audit_of(store, OLGA, draw_audit(store, OLGA, ANN, 1, seed=0) or 0)
+    assert audit is not None
+    record_audit(store, audit, audit.drawn[0], 0, key="audit-one")
+    engine.withdraw(ANN, "7", lease.doc, key="undo-one")
+    assert engine._replay.opinions["7", lease.doc].verdict(feed).grade == 0  # nobody else says anything
+    engine.judge(ANN, "7", lease.doc, 2, key="key-two")
+    assert engine._replay.opinions["7", lease.doc].verdict(feed).grade == counts
+
+
+def test_a_page_of_an_audit_takes_back_no_judgment_of_the_expert_as_an_assessor(
+    olga: Browser, project: Project
+) -> None:
+    judge(project, ["d10", "d12"])
+    judge(project, ["d10"], by=OLGA)
+    number = draw(olga, 5)
+    address = f"/organise/audit/judge?audit={number}&topic=MB001"
+    assert 'data-last=""' in olga.get(address).text
+    grade(olga, number, "d12")
+    assert 'data-last="d12"' in olga.get(address).text
 
 
 def test_a_change_by_audit_of_what_the_expert_judged_as_an_assessor_still_counts(store: Store) -> None:

@@ -249,6 +249,13 @@ def test_a_sample_that_comes_back_goes_on_however_its_order_is_spelled(
     assert found[0] == found[1]
 
 
+def test_an_order_is_on_record_under_its_own_name(store: Store) -> None:
+    engine = begin(store, runs=EARLY, depth=12, order=Order(policy="uniform", parameters={"rate": 0.5}))
+    assert engine.next("a", TOPIC)[0].selection.policy == "uniform-sample"
+    engine.set_order(TOPIC, Order(policy="stratified"))
+    assert engine.order(TOPIC).policy == "stratified-sample"
+
+
 def test_another_sample_is_drawn_from_all_runs_that_there_are(store: Store) -> None:
     engine = begin(store, runs=EARLY, depth=12, order=UNIFORM)
     judge_all(engine)

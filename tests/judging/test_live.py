@@ -8,7 +8,7 @@ import json
 import random
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -274,6 +274,32 @@ def test_another_order_withdraws_the_forecast_and_nothing_else(project: Project)
     new = {**kept, "sequence": project.store.last_sequence(), "forecast": forecast}
     assert feed.take(dict(new))
     assert feed.current()["prospects"] == new
+
+
+def settings_change(project: Project, **changes: Any) -> None:
+    project.engine.change_settings(replace(project.settings, **changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "stands"),
+    [
+        ({"title": "Other"}, True),
+        ({"lease_seconds": 60}, True),
+        ({"level": 2.0}, False),
+        ({"overlap": 2}, False),
+    ],
+)
+def test_settings_withdraw_the_forecast_where_it_follows_from_them(
+    project: Project, changes: dict[str, Any], stands: bool
+) -> None:
+    judge(project, add_person(project, "ann", topics=("MB001",)), 2)
+    feed = LiveFeed(project)
+    feed.current()
+    old = {"sequence": project.store.last_sequence(), "judged": 2}
+    assert feed.take({**old, "curve": [[0, 0.5], [2, 0.6]]})
+    settings_change(project, **changes)
+    feed._made = feed._took = 0.0
+    assert feed.current()["prospects"] == (old if stands else None)
 
 
 def test_the_page_says_what_the_engine_says(project: Project) -> None:
@@ -602,6 +628,24 @@ def test_another_order_ends_a_forecast_that_is_worked_out_and_the_next_does_not_
     judge(project, add_person(project, "ann", topics=("MB001",)), 1)
     task._work_out()
     assert len(children) == 2  # a judgment waits
+    changes: list[Callable[[], object]] = [
+        lambda: settings_change(project, overlap=2),
+        lambda: engine.set_status("303", "dropped"),
+        lambda: engine.add_runs({"late": {"MB001": {"d05": 1.0}}}),
+    ]
+    for count, change in enumerate(changes, 3):
+        change()
+        feed._made = feed._took = 0.0
+        assert feed.current()["prospects"] is None
+        task._work_out()
+        assert len(children) == count  # nothing stands, so that it does not wait
+        assert feed.current()["prospects"] is not None
+        task._next = float("inf")
+    settings_change(project, title="Other")
+    feed._made = feed._took = 0.0
+    feed.current()
+    task._work_out()
+    assert len(children) == 5  # it is as good as before
 
 
 def test_a_task_goes_on_after_a_refusal(caplog: pytest.LogCaptureFixture) -> None:

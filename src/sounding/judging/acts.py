@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from sounding.judging import sql
 from sounding.judging.database import Statements, readable, storable
-from sounding.judging.events import FREE, Event, Kind, Selection
+from sounding.judging.events import FREE, MOST_EVENTS, Event, Kind, Selection
 from sounding.judging.log import append
 from sounding.judging.records import (
     ConflictError,
@@ -28,7 +28,6 @@ from sounding.judging.records import (
 
 NO_GRADE = -1.0  # differs from every grade, and from none
 FEW = 50  # acts that are looked at together for the one to take back
-MOST = 2**62  # no log has so many events
 
 
 def checked(submission: Submission) -> Submission:
@@ -114,7 +113,7 @@ def acts(run: Statements, assessor: str, topic: str, doc: str | None) -> Iterato
     undone: set[int] = set()
     ended: set[str | None] = set()  # documents of which all before was taken back, as earlier releases did
     judged: set[str | None] = set()  # a judgment ends a skip of before
-    before = MOST
+    before = MOST_EVENTS
     while True:
         rows = run(statement, assessor=assessor, topic=topic, before=before, count=FEW, **given)
         for event in map(event_of, rows):

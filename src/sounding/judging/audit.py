@@ -9,10 +9,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sounding.judging.events import AUDIT, Event, Selection
+from sounding.judging.events import AUDIT, Event, Pair, Selection
 from sounding.judging.store import Receipt, Seen, Standing, Store, Submission
-
-Pair = tuple[str, str]  # topic, document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

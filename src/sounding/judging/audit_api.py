@@ -10,8 +10,8 @@ from sounding.errors import DataError
 from sounding.judging.api import problems, seen_of, shown_document, title_taken_back, words_of
 from sounding.judging.audit import Audit, audit_of, draw_audit, record_audit
 from sounding.judging.auth import RefusedError
+from sounding.judging.events import MOST_EVENTS
 from sounding.judging.messages import (
-    MOST_EVENTS,
     AuditDraw,
     AuditDrawn,
     AuditGrading,
@@ -110,7 +110,8 @@ def undo(given: AuditWithdrawal, here: Here, expert: Expert) -> Recorded:
 def drawn(here: Context, expert: User, assessor: str, size: int) -> int | None:
     """The number of a new audit of somebody else's judgments; None: there are none for topics in use."""
     project = here.project
-    if assessor == expert.pseudonym or assessor not in [one.pseudonym for one in project.store.users()]:
+    known = {one.pseudonym for one in project.store.users()} | {*project.store.judgments_given()}
+    if assessor == expert.pseudonym or assessor not in known:
         raise RefusedError(400, "there is no such person, or it is you; draw from another one's judgments")
     number = draw_audit(project.store, expert.pseudonym, assessor, size, project.settings.seed)
     project.engine.catch_up()

@@ -92,8 +92,8 @@ class Prospects(Task):
 
     def _work_out(self) -> None:
         begun = time.monotonic()
-        # After another order no forecast stands, so that the next one does not wait.
-        resting = begun < self._next and self._known >= self._feed.ordered
+        # After a change of orders, topics, runs or settings less stands, or nothing: the next do not wait.
+        resting = begun < self._next and self._known >= self._feed.outdated
         if resting or begun - self._feed.looked > LOOKING:
             return
         last = self._project.store.last_sequence()

@@ -292,7 +292,7 @@ class Engine:
         with self._lock:
             self.catch_up()
             self._replay.check_order(topic, order)
-        self._store.append("order", topic=topic, assessor=by, detail=asdict(order))
+        self._store.append("order", topic=topic, assessor=by, detail=asdict(order.named))
         self.catch_up()
 
     def set_status(self, topic: str, status: TopicStatus, *, by: str | None = None) -> Topic:
@@ -473,4 +473,4 @@ def first_settings(store: Store, settings: Settings) -> None:
     settings.order.check()
     if store.last_sequence():
         raise DataError(f"{store.place}: the database has a project already; give another one")
-    store.append("project", detail=settings.record())
+    store.append("project", detail=replace(settings, order=settings.order.named).record())

@@ -41,6 +41,8 @@ def plain(record: Selection | Event) -> dict[str, Any]:
     return {name: getattr(record, name) for name in record.__slots__}
 
 
+Pair = tuple[str, str]  # topic, document
+MOST_EVENTS = 2**62  # no log has so many
 FREE = Selection(policy="free")
 AUDIT = "audit"  # the policy of what an expert graded anew
 

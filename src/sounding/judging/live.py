@@ -30,7 +30,8 @@ FINE = 20  # steps of a curve that has no gap
 BETWEEN = 1.0  # seconds between two workings-out at least
 REST = 4.0  # times as long as the last one took pass before the next: judging comes first
 GRADING = ("judge", "withdraw", "adjudicate")  # events after which other documents may be judged
-SHAPING = ("project", "run", "topic")  # events after which nothing that was worked out before holds
+SHAPING = ("run", "topic")  # events after which nothing that was worked out before holds
+IDLE_SETTINGS = {"title", "lease_seconds"}  # a `project` that changes nothing else shapes nothing either
 NOTHING_LEFT = (
     "Nothing is left to judge by the orders of the topics, so there is no forecast: the ranking stays as sure"
     " as it is, unless another order or another run brings more."
@@ -73,6 +74,7 @@ class Tally:
         self.sequence = 0
         self.shaped = 0  # the last event that changed which topics and runs are ranked, or how
         self.ordered = 0  # the last one that changed an order: forecasts go by what the orders can bring
+        self._settings: dict[str, Any] = {}  # those that shape the ranking
         self._given: dict[Place, list[Given]] = {}  # what stands, after all that it was changed from
         self._times: dict[str, tuple[int, float]] = {}  # assessor -> judgments that were timed, seconds
 
@@ -80,12 +82,18 @@ class Tally:
         """Take in events, each in its turn."""
         for event in events:
             self.sequence = event.sequence
-            if event.kind in SHAPING:
+            if event.kind in SHAPING or (event.kind == "project" and self._set(event)):
                 self.shaped = event.sequence
             elif event.kind == "order":
                 self.ordered = event.sequence
             if event.assessor is not None and event.kind in ("judge", "withdraw", "skip"):
                 self._take(event, (event.assessor, event.topic or "", event.doc or ""))
+
+    def _set(self, event: Event) -> bool:
+        """Take in settings; returns whether the ranking or what it would take follow from them otherwise."""
+        before = self._settings
+        self._settings = {name: value for name, value in event.detail.items() if name not in IDLE_SETTINGS}
+        return before != self._settings
 
     def opinions(self, topics: Collection[str]) -> Iterator[Opinion]:
         """The grades that stand for these topics, of every assessor."""
@@ -198,9 +206,9 @@ class LiveFeed:
             return not self._drop_forecast()
 
     @property
-    def ordered(self) -> int:
-        """The last change of an order that is known here."""
-        return self._tally.ordered
+    def outdated(self) -> int:
+        """The last event that is known here after which a forecast, or more, no longer held."""
+        return max(self._tally.shaped, self._tally.ordered)
 
     def _drop_forecast(self) -> bool:
         """Forget a forecast of before another order, and nothing else; returns whether all is of then."""

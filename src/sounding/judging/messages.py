@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from sounding.judging.events import Undone
+from sounding.judging.agreement import FEWEST
+from sounding.judging.events import MOST_EVENTS, Undone
 from sounding.judging.ids import MOST_DOC, MOST_TOPIC
 from sounding.judging.records import TopicStatus
 from sounding.judging.settings import Feed
@@ -21,7 +22,6 @@ Seconds = Annotated[
 Loaded = Annotated[list[DocId], Field(max_length=10)]
 Later = Annotated[list[DocId], Field(max_length=100)]
 MOST_SAMPLED = 1000  # judgments of an audit
-MOST_EVENTS = 2**62  # no log has so many
 MOST_ASSESSORS = 20  # who judge a document
 MOST_NOTED = 86400.0  # seconds; who stayed away for longer has their grade recorded all the same
 MOST_BATCH = 1000  # documents of a batch, or to warm up
@@ -270,7 +270,9 @@ class Agreement(Message):
     second: str
     common: int
     observed: float
-    kappa: float | None = Field(description="Cohen's; null: chance alone would give as much")
+    kappa: float | None = Field(
+        description=f"Cohen's; null: of fewer than {FEWEST} documents, or chance alone would give as much"
+    )
 
 
 class TopicWork(Message):

@@ -6,6 +6,7 @@ import re
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any, get_args
+from urllib.parse import quote
 from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -14,17 +15,17 @@ from fastapi.responses import Response
 from sounding.collection.strategies import STRATEGIES
 from sounding.errors import SoundingError
 from sounding.judging import organising
-from sounding.judging.agreement import Opinion, agreements
+from sounding.judging.agreement import FEWEST, Opinion, agreements
 from sounding.judging.audit import Audit, audits_of
 from sounding.judging.audit_api import audited, coming, drawn
 from sounding.judging.auth import RefusedError
+from sounding.judging.events import AUDIT, MOST_EVENTS
 from sounding.judging.export_kinds import EXPORT_KINDS
 from sounding.judging.exports import left_out, not_graded
 from sounding.judging.ids import MOST_DOC, MOST_TOPIC
 from sounding.judging.messages import (
     MOST_ASSESSORS,
     MOST_BATCH,
-    MOST_EVENTS,
     MOST_INSTRUCTIONS,
     MOST_LEASE,
     MOST_SAMPLED,
@@ -74,7 +75,9 @@ router = APIRouter(
 @router.get("")
 def live_page(request: Request, here: Here) -> Response:
     """How sure the ranking is, kept up to date by server-sent events."""
-    return page(request, "live.html", spread=SPREAD, depth=here.project.settings.depth)
+    return page(
+        request, "live.html", spread=SPREAD, depth=here.project.settings.depth, fewest=FEWEST
+    )
 
 
 # ---- topics
@@ -206,7 +209,7 @@ def differences_page(request: Request, here: Here) -> Response:
         words=_words(here),
         more=max(0, len(differing) - MOST_SHOWN), differing=len(differing),
         unsettled=sum(not one.settled.judged for one in differing),
-        agreement=agreements(map(_given, standing), _grades(here), names),
+        agreement=agreements(map(_given, standing), _grades(here), names), fewest=FEWEST,
         differences=[
             {
                 "topic": one.topic, **_wanted(topics.get(one.topic)),
@@ -291,8 +294,9 @@ def _audits(
     titles = {one.id: one.title for one in store.topics()}
     shown = [] if audit is None else [audit]
     return page(
-        request, "audit.html", people=[one for one in store.users() if one.id != expert.id],
-        audit=audit, size=SAMPLED, names=_names(here), said=said,
+        request, "audit.html", people=_audited_people(here, expert),
+        audit=audit, size=SAMPLED, names=_names(here), said=said, feed=here.project.settings.feed,
+        fewest=FEWEST,
         agreement=None if audit is None else _agreement(here, audit),
         others=[
             (one, _agreement(here, one))
@@ -312,6 +316,13 @@ def _audits(
     )  # fmt: skip
 
 
+def _audited_people(here: Context, expert: User) -> dict[str, str]:
+    """Pseudonym -> name of all others, also of those who judged and have no account: imported or erased."""
+    names = _names(here)
+    every = {**names, **{who: names.get(who, who) for who in here.project.store.judgments_given()}}
+    return {who: name for who, name in every.items() if who != expert.pseudonym}
+
+
 def _agreement(here: Context, audit: Audit) -> dict[str, Any] | None:
     """How often assessor and expert gave the same grade; None: nothing is graded that both could judge."""
     found = agreements((_given(one) for both in audit.compared for one in both), _grades(here), {})
@@ -329,8 +340,11 @@ def audit_judge_page(
     back = f"/organise/audit?audit={audit}"
     if found is None:
         return went_to(back)
+    if not topic:  # an address that stays what it shows
+        return went_to(f"/organise/audit/judge?audit={audit}&topic={quote(asked, safe='')}")
     graded = sample.graded(asked)
-    last = max(graded, key=lambda one: one.sequence).doc if graded else ""
+    here_given = [one for one in graded if one.selection.policy == AUDIT]  # others stand for themselves
+    last = max(here_given, key=lambda one: one.sequence).doc if here_given else ""
     return page(
         request, "judge.html", topic=found, doc="", query="", scale=here.project.settings.scale,
         judged=len(graded), instructions=organising.instructions_of(here.project),

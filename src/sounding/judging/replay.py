@@ -18,7 +18,7 @@ from sounding.arrays import NDArray
 from sounding.collection.strategies import find_strategy, make_sample, make_strategy
 from sounding.collection.strategy import Pick, Strategy
 from sounding.errors import DataError
-from sounding.judging.events import AUDIT, FREE, Event, Selection
+from sounding.judging.events import AUDIT, FREE, Event, Pair, Selection
 from sounding.judging.ids import is_possible
 from sounding.judging.plan import InForce, Plan
 from sounding.judging.records import Ahead, DamagedError, Offer, is_relevant
@@ -31,8 +31,6 @@ _NEED_RUNS = ("judge", "withdraw", "adjudicate", "fit", "refit")
 _PLANNING = ("project", "topic", "run", "order")  # of what there is to draw from, and how
 _NO_MATTER = ("skip", "unskip", "setting", "assign", "unassign", "audit")  # to what comes next
 WARM_UP = "rank"  # the strategy that assessors begin a topic with, where they warm up
-
-Pair = tuple[str, str]  # topic, doc
 
 
 @dataclass(slots=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from sounding.collection.strategies import find_strategy, make_strategy
@@ -80,6 +80,11 @@ class Order:
         values = {} if kind is None else {**kind.parameters, **self.parameters}
         read = {name: _read_parameter(name, value) for name, value in values.items()}
         return json.dumps([self.policy if kind is None else kind.name, read], sort_keys=True)
+
+    @property
+    def named(self) -> Order:
+        """The same order under the strategy's own name, as it is put on record."""
+        return self if self.policy == MTC else replace(self, policy=find_strategy(self.policy).name)
 
     def is_same(self, other: Order) -> bool:
         """Whether an order brings the same documents in the same batches, however it is spelled."""

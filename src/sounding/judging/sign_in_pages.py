@@ -46,7 +46,6 @@ _SYSTEMS = {
 router = APIRouter(include_in_schema=False, dependencies=[Depends(from_our_page)])
 own = APIRouter(include_in_schema=False, dependencies=[Depends(user), Depends(from_our_page)])
 Self = Annotated[User, Depends(user)]
-Target = Annotated[str, Query(max_length=2000)]
 
 
 @router.get("/sign-in")

@@ -23,7 +23,10 @@ NOT_JUDGED = Verdict(False, None)
 
 @dataclass(slots=True)
 class Opinions:
-    """All that is said of one document: the grade of every assessor, whoever judged first being first."""
+    """All that is said of one document: the grade of every assessor, whoever judged first being first.
+
+    Who looks at what others did, in an audit, comes after them all.
+    """
 
     grades: dict[str, float | None] = field(default_factory=dict)  # None: could not judge it
     selections: dict[str, Selection | None] = field(default_factory=dict)
@@ -45,7 +48,9 @@ class Opinions:
 
     def verdict(self, feed: Feed) -> Verdict:
         """What the document counts as."""
-        given = [grade for grade in self.grades.values() if grade is not None]
+        judges = self.judges
+        in_turn = sorted(self.grades, key=lambda who: who not in judges)
+        given = [grade for grade in map(self.grades.__getitem__, in_turn) if grade is not None]
         if feed == "adjudicated" and self.adjudicated.judged:
             return self.adjudicated
         if not self.grades:

@@ -211,7 +211,7 @@ function forecast(state) {
 function matrix(state) {
   const found = state.prospects?.matrix;
   if (!found) return [faint("Being worked out …")];
-  if (found.reason) return [faint(found.reason)];
+  if (found.reason) return [faint(`${found.reason} (As of ${state.prospects.judged} judged.)`)];
   const all = found.cases.reduce((sum, [, pairs]) => sum + pairs, 0) + found.untested;
   const pairsOf = (place) => {
     const [, pairs, meaning] = found.cases[place - 1];
@@ -274,7 +274,13 @@ function agreement(state) {
   const rows = state.agreement.map((one) => [
     `${one.first} and ${one.second}`, one.common, number(percent(one.observed)), number(shown(one.kappa, 2)),
   ]);
-  return [make("h3", {}, "Agreement"), table(["Assessors", "Both", "Same grade", "Kappa of grades"], rows)];
+  const { fewest } = find("#agreement").dataset;
+  const isFew = state.agreement.some((one) => one.common < Number(fewest));
+  return [
+    make("h3", {}, "Agreement"),
+    table(["Assessors", "Both", "Same grade", "Kappa of grades"], rows),
+    ...(isFew ? [faint(`Kappa is not shown where both judged fewer than ${fewest} documents.`)] : []),
+  ];
 }
 
 function topics(state) {

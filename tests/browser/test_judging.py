@@ -174,6 +174,34 @@ def test_a_topic_that_is_finished_says_so(site: Site, visit: Visit) -> None:
     page.wait_for_selector("text=No document of this topic is left for you")
     page.keyboard.press("1")
     assert page.is_disabled("[data-key='1']")
+    assert page.is_hidden(".grades")
+
+
+def test_where_nothing_is_left_only_undo_is_offered(site: Site, visit: Visit) -> None:
+    for lease in site.project.engine.next("assessor-1", "MB001", 100)[:-1]:
+        site.project.engine.judge("assessor-1", "MB001", lease.doc, 0, key=f"key-{lease.doc}")
+    page = visit("ann", "/judge?topic=MB001")
+    last = shown(page)
+    every = ".grades button, .others button, .comment summary"
+    offered = "(every) => [...document.querySelectorAll(every)].filter((one) => one.checkVisibility()).length"
+    assert page.evaluate(offered, every) == 3 + 3 + 1
+    page.focus("[data-grade='1.0']")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=No document of this topic is left for you")
+    assert page.evaluate(offered, every) == 1
+    assert page.is_visible("[data-do=undo]")
+    until(page, "document.activeElement.id === 'document'")  # not lost with its button
+    said = page.text_content("#status")
+    for key in ("0", "2", "x", "s", "c"):
+        page.keyboard.press(key)
+    assert page.text_content("#status") == said  # what undo would take back
+    assert page.is_hidden("#comment")
+    assert press(page, "u") == last
+    assert page.evaluate(offered, every) == 3 + 3 + 1
+    page.keyboard.press("2")
+    page.wait_for_selector("text=No document of this topic is left for you")
+    done = [(event.kind, event.doc, event.grade) for event in site.project.store.events()][-3:]
+    assert done == [("judge", last, 1), ("withdraw", last, None), ("judge", last, 2)]
 
 
 @pytest.mark.parametrize("doc", ["d00", "d01"])
@@ -326,6 +354,7 @@ def test_an_audit_is_judging_with_the_same_keys_and_without_the_grades(site: Sit
     page.wait_for_selector("text=The sample of this topic is graded.")
     page.keyboard.press("Enter")
     page.wait_for_selector("text=4 of 4 left in this topic, 4 of 5 in all")
+    assert page.url.endswith("&topic=MB001")
     first = shown(page)
     assert page.evaluate("[...document.querySelectorAll('[aria-pressed=true]')].length") == 0
     assert "remark of ann" not in page.content()

@@ -431,22 +431,6 @@ def test_everything_can_be_used_by_everybody_and_fits(
         assert page.evaluate("document.documentElement.lang") == "en"
 
 
-def test_a_table_that_is_too_wide_scrolls_in_its_box_and_says_so(site: Site, visit: Visit) -> None:
-    page = visit("olga", "/organise/topics", PHONE)
-    box, hint = page.locator(".wide"), page.locator(".hint")
-    assert hint.is_visible()
-    assert (box.get_attribute("role"), box.get_attribute("aria-label")) == (
-        "region",
-        "Topics: scroll for more",
-    )
-    box.focus()
-    page.keyboard.press("ArrowRight")
-    until(page, "document.querySelector('.wide').scrollLeft > 0")
-    page.set_viewport_size(DESK)
-    until(page, "!document.querySelector('.wide').hasAttribute('tabindex')")
-    assert hint.is_hidden()
-
-
 def test_the_live_page_does_not_move_what_one_looks_at(site: Site, visit: Visit) -> None:
     """New numbers leave the place in a table, and what is open."""
     page = visit("olga", "/organise", PHONE)

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from tests.browser.conftest import PHONE, Site, Visit, until
+from tests.browser.conftest import PHONE, Site, Visit, faults, until
 from tests.browser.judging_page import OFFLINE, judgments, press, shown, unsent
 
 from sounding.judging.audit import draw_audit
@@ -121,6 +121,57 @@ def test_a_grade_that_another_tab_sends_is_refused_in_the_tab_that_gave_it(site:
     other.wait_for_selector("text=There is no such topic among yours.")
     until(other, "document.querySelector('#status').textContent === ''")
     until(other, "document.querySelector('#count').textContent === '1'")  # that of the first tab
+
+
+def question(page: Any) -> str:
+    """The heading of what the page wants to know, once there is something."""
+    page.wait_for_selector("#refused:not([hidden])")
+    return str(page.text_content("#refused h2"))
+
+
+def test_a_grade_that_met_another_one_is_a_question_and_no_refusal(site: Site, visit: Visit) -> None:
+    page, other, _ = two_tabs(site, visit, "412")
+    press(page, "0")
+    judgments(site, 1)
+    press(other, "1")
+    assert question(other) == "1 document judged otherwise on another page"
+    assert other.is_visible("#refused button:text('Change it')")
+    why = {"detail": "there is no such topic among yours"}
+    other.route("**/api/judge", lambda route: route.fulfill(status=404, json=why), times=1)
+    press(other, "2")
+    other.wait_for_selector("text=There is no such topic among yours.")
+    both = "The server refused 1 judgment; 1 document judged otherwise on another page"
+    assert other.text_content("#refused h2") == both
+    other.click("#refused button:text('Leave it')")
+    until(other, "document.querySelector('#refused h2').textContent === 'The server refused 1 judgment'")
+    assert other.evaluate("document.activeElement.closest('#refused summary') !== null")
+
+
+def test_what_is_asked_of_another_topic_is_one_line_that_a_key_unfolds(
+    site: Site, visit: Visit, axe: str
+) -> None:
+    page, other, first = two_tabs(site, visit, "412")
+    press(page, "0")
+    judgments(site, 1)
+    press(other, "1")
+    question(other)
+    other.set_viewport_size(PHONE)
+    assert other.evaluate("document.querySelector('#refused').offsetHeight") < PHONE["height"] / 5
+    for path in ("/judge?topic=303", "/"):
+        other.goto(site.url + path)
+        assert question(other) == "1 document judged otherwise on another page"
+        assert other.is_hidden("#refused ul")
+        assert other.evaluate("document.querySelector('#refused').offsetHeight") < PHONE["height"] / 15
+        assert faults(other, axe) == []
+        other.focus("#refused summary")
+        other.keyboard.press("Enter")
+        other.wait_for_selector("#refused button:text('Change it')")
+        assert f"Grade 1: {first} in topic MB001." in str(other.text_content("#refused li"))
+        assert faults(other, axe) == []
+    other.keyboard.press("Tab")
+    other.keyboard.press("Enter")  # change it
+    until(other, "document.querySelector('#refused').hidden")
+    until(other, lambda: [one.grade for one in site.project.store.standing(doc=first, topic="MB001")] == [1])
 
 
 def behind(doc: str) -> dict[str, Any]:

@@ -292,6 +292,8 @@ def test_a_grade_that_is_refused_is_shown_until_it_is_tried_again(site: Site, vi
     page.goto(f"{site.url}/")  # every page shows it
     page.wait_for_selector("#refused:not([hidden])")
     assert judgments(site, 0) == []
+    assert page.is_hidden("#refused >> text=Try again")  # in one line, away from the topic
+    page.click("#refused summary")
     page.click("#refused >> text=Try again")
     assert judgments(site, 1) == [(first, 2)]
     until(page, "document.querySelector('#refused').hidden")

@@ -203,6 +203,24 @@ def test_a_user_is_written_where_and_as_it_is_asked_for(
     assert capsys.readouterr().out.splitlines()[1].endswith("assessor,assessor-1,1,0,erased")
 
 
+def test_a_link_goes_into_a_file_of_any_name_and_a_table_does_not(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "ann.link"
+    call("judge", "user", project, "ann", "-o", file, "--quiet")
+    first = file.read_text()
+    assert re.fullmatch(r"http://127\.0\.0\.1:8000/welcome/\S+\n", first)
+    call("judge", "user", project, "ann", "--link", "-o", file, "--quiet")
+    assert re.fullmatch(r"http://\S+/welcome/\S+\n", file.read_text())
+    assert file.read_text() != first
+    for words in (["ann", "--role", "organiser"], []):
+        call("judge", "user", project, *words, "-o", tmp_path / "ann.list", expect=2)
+        assert "no format goes by '.list'; use .csv" in capsys.readouterr().err
+    assert not (tmp_path / "ann.list").exists()
+    call("judge", "user", project, "-o", tmp_path / "ann.list", "--format", "csv")
+    assert "ann,assessor," in (tmp_path / "ann.list").read_text()  # what was refused changed nothing
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -249,6 +267,45 @@ def test_runs_that_name_files_with_their_suffix_are_told_what_the_ids_are(
     call("judge", "import", tmp_path / "p", "--runs", tmp_path / "y.run")
     said = capsys.readouterr().err
     assert "2 documents not in the corpus, such as a.txt of topic 1; it has a, since" in said
+
+
+@pytest.mark.parametrize(
+    ("names", "place"),
+    [
+        (("bees/whales-01.md", "whales/whales-01.txt"), "in bees/whales-01.md and in whales/whales-01.txt"),
+        (("a.txt", "more.jsonl", "two.jsonl"), "in more.jsonl and in two.jsonl"),
+        (("two.jsonl", "a.txt"), "in two.jsonl"),
+    ],
+)
+def test_a_document_that_stands_twice_is_named_with_both_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], names: tuple[str, ...], place: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    line = '{"id": "whales-01", "text": "x"}\n'
+    content = {"more.jsonl": line, "two.jsonl": line * 2}
+    for name in names:
+        (tmp_path / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "docs" / name).write_text(content.get(name, "a text"))
+    monkeypatch.chdir(tmp_path / "docs")
+    call("judge", "init", tmp_path / "p", "--corpus", "*", expect=1)
+    assert capsys.readouterr().err == (
+        f"Error: document 'whales-01' stands twice {place}; expected it once\n"
+    )
+    assert not (tmp_path / "p").exists()
+
+
+def test_an_empty_file_is_a_document_and_init_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "docs").mkdir()
+    for name, text in (("a.txt", ""), ("b.html", "<html><body></body></html>"), ("c.txt", "whales")):
+        (tmp_path / "docs" / name).write_text(text)
+    call("judge", "init", tmp_path / "p", "--corpus", tmp_path / "docs")
+    said = capsys.readouterr().err
+    assert said.startswith("3 documents, ")
+    assert "\nwithout a text: 2 documents of the corpus, such as 'a'\n" in said
+    call("judge", "init", tmp_path / "q", "--corpus", tmp_path / "docs", "--quiet")
+    assert capsys.readouterr().err == ""
 
 
 def test_a_chosen_topic_that_no_run_has_is_named(

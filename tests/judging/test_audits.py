@@ -16,6 +16,7 @@ from tests.judging.web import Browser, add_person, signed_in
 from sounding.judging.audit import Audit, audit_of, audit_sample, audits_of, draw_audit, record_audit
 from sounding.judging.events import FREE, Selection
 from sounding.judging.exports import EXPORTS
+from sounding.judging.organising import change_settings
 from sounding.judging.project import Project
 from sounding.judging.replay import Replay
 from sounding.judging.settings import Feed
@@ -220,6 +221,29 @@ def test_grades_of_audits_before_there_were_draws_count_when_one_is_drawn(
     assert "1 of 2 graded. Same grade: 0% of 1" in olga.get(f"/organise/audit?audit={draw(olga, 5)}").text
 
 
+def test_the_page_says_what_has_to_be_settled_and_when_there_is_no_kappa(
+    olga: Browser, project: Project
+) -> None:
+    docs = [f"d{number}" for number in range(10, 20)]
+    judge(project, docs[1:])
+    project.engine.judge(ANN, "MB001", docs[0], 0, key="key-of-another-grade")
+    number = draw(olga, 10)
+    path, words = f"/organise/audit?audit={number}", "counts as not judged until it is settled"
+    for feed in ("first", "majority"):
+        change_settings(project, feed=feed)
+        assert words not in olga.get(path).text
+    change_settings(project, feed="adjudicated")
+    assert words in olga.get(path).text
+    for doc in docs[1:]:
+        grade(olga, number, doc)
+    assert (
+        "100% of 9 documents that both could judge; fewer than 10 are too few for a kappa."
+        in olga.get(path).text
+    )
+    grade(olga, number, docs[0], 0)
+    assert "100% of 10 documents that both could judge; Cohen's kappa 1.00." in olga.get(path).text
+
+
 # ---- grading
 
 
@@ -235,7 +259,10 @@ def test_an_audit_hides_the_grade_until_the_expert_has_given_one(olga: Browser, 
     assert work["coming"]["words"] == "3 of 3 left in this topic, 3 of 3 in all"
     seen = [one["doc"] for one in work["documents"]]
     for doc, own, comment in zip(seen, (2, 0, None), ("", "rather not", ""), strict=True):
-        page = olga.get(f"/organise/audit/judge?audit={sample['audit']}").text
+        judging = olga.get(f"/organise/audit/judge?audit={sample['audit']}").headers["location"]
+        assert judging == f"/organise/audit/judge?audit={sample['audit']}&topic=MB001"  # it names its topic
+        page = olga.get(judging).text
+        assert 'data-topic="MB001"' in page
         told = re.sub('data-last="[^"]*"', "", page)
         assert not re.search(r"\bd1[0-9]\b", told)  # no document, so no grade of one
         sent = {**sample, "doc": doc, "grade": own, "comment": comment, "key": f"audit-{doc}", "count": 2}

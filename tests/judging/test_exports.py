@@ -201,12 +201,15 @@ def test_it_is_said_how_much_of_a_sample_has_no_grade(tmp_path: Path) -> None:
             judge(project.store, "a", "MB001", doc, None if place == 0 else 1, doc)
         told = CliRunner().invoke(command, ["export", str(project.folder), "prels"])
         assert len(told.stdout.splitlines()) == len(drawn) - 4
-        assert "no grade yet: 4 documents that the samples drew" in told.stderr
+        assert (
+            "prels leave out 4 documents that the samples drew: 3 that nobody has judged, 1 that"
+            in told.stderr
+        )
         for doc in (drawn[0], *drawn[-3:]):
             judge(project.store, "a", "MB001", doc, 0, f"again {doc}")
         told = CliRunner().invoke(command, ["export", str(project.folder), "prels"])
         assert len(told.stdout.splitlines()) == len(drawn)
-        assert "no grade yet" not in told.stderr
+        assert "leave out" not in told.stderr
 
 
 def test_why_there_are_no_prels_or_strata_is_said_as_it_is(tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from html import unescape
 
 import pytest
 from tests.judging.small import found_by, found_by_replay
 from tests.judging.web import PASSWORD, TOPICS, Browser, add_person, signed_in
 
-from sounding.judging.agreement import agreements
+from sounding.judging.agreement import FEWEST, Opinion, agreements
 from sounding.judging.events import FREE
 from sounding.judging.organising import shared_out
 from sounding.judging.project import Project, open_project
@@ -51,21 +52,35 @@ def test_more_assessors_are_wanted_than_there_are() -> None:
     assert list(shared_out(["t0"], {}, {}, 3)) == []
 
 
-def test_agreement_is_that_of_the_documents_both_could_judge() -> None:
-    grades = [(0, 0), (0, 0), (1, 1), (0, 1), (1, 0), (2, None)]
-    several = [
+def opinions(grades: Sequence[tuple[int, int | None]]) -> list[Opinion]:
+    """What two people say of one document after the other."""
+    return [
         (who, ("1", f"d{number}"), None if grade is None else float(grade))
         for number, both in enumerate(grades)
         for who, grade in zip("ab", both, strict=True)
     ]
-    [found] = agreements(several, [0.0, 1.0, 2.0], {"a": "ann"})
-    # 3 of 5 agree; by chance 3/5 * 3/5 + 2/5 * 2/5 = 0.52, so kappa = 0.08 / 0.48
-    assert (found["first"], found["second"], found["common"], found["observed"]) == ("ann", "b", 5, 0.6)
+
+
+def test_agreement_is_that_of_the_documents_both_could_judge() -> None:
+    grades = [*2 * [(0, 0), (0, 0), (1, 1), (0, 1), (1, 0)], (2, None)]
+    [found] = agreements(opinions(grades), [0.0, 1.0, 2.0], {"a": "ann"})
+    # 6 of 10 agree; by chance 6/10 * 6/10 + 4/10 * 4/10 = 0.52, so kappa = 0.08 / 0.48
+    assert (found["first"], found["second"], found["common"], found["observed"]) == ("ann", "b", 10, 0.6)
     assert found["kappa"] == pytest.approx(0.08 / 0.48)
 
 
+def test_no_kappa_is_told_of_a_few_documents() -> None:
+    for common, is_known in ((1, False), (FEWEST - 1, False), (FEWEST, True)):
+        grades = [(number % 2, 0) for number in range(common)] + [
+            (2, None)
+        ] * 5  # which both cannot have judged
+        [found] = agreements(opinions(grades), [0.0, 1.0, 2.0], {})
+        assert (found["common"], found["kappa"] is not None) == (common, is_known)
+        assert found["observed"] == pytest.approx((common + 1) // 2 / common)
+
+
 def test_agreement_that_chance_alone_would_give_is_not_known() -> None:
-    [found] = agreements([("a", ("1", "d"), 0.0), ("b", ("1", "d"), 0.0)], [0.0, 1.0], {})
+    [found] = agreements(opinions([(0, 0)] * 20), [0.0, 1.0], {})
     assert (found["observed"], found["kappa"]) == (1.0, None)
 
 
@@ -329,10 +344,10 @@ def test_the_project_page_says_what_a_late_run_did_to_a_sample(olga: Browser, pr
     engine.set_order("MB001", Order(policy="uniform-sample", parameters={"rate": 0.2}))
     page = olga.get("/organise/project").text
     drawn = engine.left("MB001")
-    assert f"No grade yet: {drawn} documents that the samples drew" in page
+    assert f"Prels leave out {drawn} documents that the samples drew: {drawn} that nobody has judged;" in page
     while leases := engine.next("assessor-1", "MB001"):
         engine.judge("assessor-1", "MB001", leases[0].doc, 1, key=leases[0].doc)
-    assert "No grade yet" not in olga.get("/organise/project").text
+    assert "leave out" not in olga.get("/organise/project").text
     lines = "".join(f"MB001 Q0 x{rank} {rank} {99 - rank} late\n" for rank in range(1, 21))
     files = {"run": ("late.run", lines.encode())}
     answer = olga.client.post("/organise/runs", data={"token": olga.token}, files=files)
@@ -340,4 +355,4 @@ def test_the_project_page_says_what_a_late_run_did_to_a_sample(olga: Browser, pr
         "what was drawn for 1 topic stays, and 4 of the 20 documents that the others did not have"
         in answer.text
     )
-    assert "No grade yet: 4 documents that the samples drew" in olga.get("/organise/project").text
+    assert "Prels leave out 4 documents that the samples drew" in olga.get("/organise/project").text

@@ -19,6 +19,7 @@ from sounding.judging.app import create_app
 from sounding.judging.events import Event
 from sounding.judging.project import Project
 from sounding.judging.settings import Order
+from sounding.judging.staffing import staffing_note
 from sounding.judging.store import Store, StoreError, TopicStatus
 from sounding.judging.verify import verify
 
@@ -173,8 +174,27 @@ def test_what_awaits_another_assessor_or_an_organiser_is_listed(people: Project,
     engine.judge(bob, FIRST, docs[0], 0, key="bob-differs")
     rows = {row["topic"]: (row["judged"], row["again"], row["unsettled"]) for row in command("topics")}
     assert (rows[FIRST], rows[SECOND]) == ((2, 2, 1), (0, 0, 0))
+    listed = command("status", "--view", "topics")
+    assert {row["topic"]: (row["judged"], row["again"], row["unsettled"]) for row in listed} == rows
     [found] = [one for one in organising.topic_states(people) if one.topic.id == FIRST]
     assert (found.judged, found.again, found.unsettled) == rows[FIRST]
+    command("settings", "--feed", "first")
+    assert "unsettled" not in command("status", "--view", "topics")[0]
+
+
+def test_a_larger_overlap_says_which_topics_have_too_few_people_for_it(people: Project, call: Call) -> None:
+    call("topics", "--share-out", "--each", "2")
+    assert call("settings", "--overlap", "2")[2] == ""
+    status, _, said = call("settings", "--overlap", "3")
+    short = staffing_note(people.engine)
+    assert (status, said) == (0, f"{short}\n")
+    assert short.startswith(f"Too few assessors to finish topics {THIRD} (2 of 3), ")
+    assert call("settings", "--overlap", "3", "--quiet")[2] == ""
+    assert call("settings", "--title", "x")[2] == ""  # nothing that it depends on has changed
+    olga = signed_in(people, "olga")
+    assert short in olga.get("/organise/project").text
+    organising.change_settings(people, overlap=2)
+    assert "Too few" not in olga.get("/organise/project").text
 
 
 @pytest.mark.parametrize(
@@ -396,6 +416,7 @@ ROUTES = sorted(
 CONTENT: dict[str, Any] = {
     "status": {"topics": [FIRST], "status": "dropped"}, "assign": {"topic": FIRST, "assessors": []},
     "share-out": {}, "order": {"policy": "rank"}, "settings": {"overlap": 3}, "instructions": {"text": "x"},
+    "differences": {"topic": FIRST, "doc": "d10", "grade": 1, "key": "settled-1"},
 }  # fmt: skip
 
 

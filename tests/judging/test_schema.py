@@ -138,7 +138,7 @@ def test_the_description_says_what_there_is(project: Project) -> None:
         "/api/token", "/api/sign-in", "/api/sign-out", "/api/topics", "/api/next", "/api/document", "/api/judge", "/api/skip",
         "/api/undo", "/api/at-work", "/api/judgments", "/api/search", "/api/live", ENDLESS, "/api/export/{name}",
         "/api/organise/topics", "/api/organise/status", "/api/organise/assign", "/api/organise/share-out", "/api/organise/order",
-        "/api/organise/settings", "/api/organise/instructions", "/api/audit/draw", "/api/audit/next", "/api/audit/judge",
+        "/api/organise/settings", "/api/organise/instructions", "/api/organise/differences", "/api/audit/draw", "/api/audit/next", "/api/audit/judge",
         "/api/audit/undo",
     }  # fmt: skip
     for path, acts in described["paths"].items():

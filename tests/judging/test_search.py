@@ -19,6 +19,7 @@ from sounding.data.corpus import Document
 from sounding.errors import DataError, FormatError, MissingPartError
 from sounding.judging.corpus_files import read_documents
 from sounding.judging.database import StoreError
+from sounding.judging.documents import presented
 from sounding.judging.search import (
     AROUND,
     Corpus,
@@ -252,7 +253,7 @@ def test_whether_a_text_is_html_is_known_in_no_time(beginning: str) -> None:
         ),
         ("a.csv", "title,body\nx,y\n", r"a.csv:1: the columns title, body hold no doc id"),
         ("a.csv", "id,body\nx\n", r"a.csv:2: 1 field in a row under 2 columns"),
-        ("a.txt", " \n", "the file is empty"),
+        ("a.jsonl", " \n", "the file is empty; expected documents"),
         ("a.jsonl", '{"_id": "1"\n', "a.jsonl:1: no JSON"),
         ("a.bin", "hello", "begins no document"),
     ],
@@ -275,6 +276,32 @@ def test_a_folder_is_read_with_its_subfolders_and_every_name(tmp_path: Path) -> 
     (tmp_path / "other" / "doc002.html").write_text("another text")
     with pytest.raises(DataError, match="document 'doc002' stands twice"):
         build_corpus(tmp_path / "corpus.sqlite", read_documents([tmp_path]))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.txt", ""),
+        ("a", " \n"),
+        ("a.md", "\ufeff\n"),
+        ("a.html", ""),
+        ("a.htm", "<html><body> </body></html>"),
+    ],
+)
+def test_a_document_without_a_text_is_one_and_is_told_of(tmp_path: Path, name: str, text: str) -> None:
+    folder, path, said = tmp_path / "files", tmp_path / "c", list[str]()
+    folder.mkdir()
+    (folder / name).write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match="the corpus has 1 document and no text"):
+        build_corpus(path, read_documents([folder]), tell=said.append)
+    (folder / "b.txt").write_text("a text")
+    assert build_corpus(path, read_documents([folder]), tell=said.append) == 2
+    assert said == ["without a text: 1 document of the corpus, such as 'a'"]
+    found = Corpus(path).document("a")
+    assert found is not None
+    assert presented(found, "whales") == ("", '<p class="faint">The document has no text.</p>')
+    build_corpus(path, [Document("t", "Only a title", "Only a title")], tell=said.append)
+    assert len(said) == 1  # a title can be read
 
 
 def test_a_missing_file_and_a_missing_corpus_are_one_clear_error(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from sounding.commands.judge import command
 from sounding.errors import DataError
 from sounding.judging.app import create_app
 from sounding.judging.engine import Engine
-from sounding.judging.exports import EXPORTS, not_graded, why_empty
+from sounding.judging.exports import EXPORTS, omitted_from_samples, why_empty
 from sounding.judging.replay import Replay
 from sounding.judging.settings import Order
 from sounding.judging.status import status_tables
@@ -112,7 +112,7 @@ def test_a_log_with_an_order_that_cannot_be_drawn_can_be_followed_and_mended(
     assert len(engine.next("a", "t1", 9)) == 4
     assert engine.left("t2") == 0
     assert {line.split()[0] for line in EXPORTS["strata"](store, None)} == {"t1"}
-    assert not_graded(store) == 4
+    assert omitted_from_samples(store)["prels"].total == 4
     assert engine.add_runs({"more": ranked(4, 3)}).names == ("more",)
     assert found_by_replay(store) == found_by(engine, store) == found_by(Engine(store), store)
     engine.set_order("t2", LONGER)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sounding.commands.judge_organise import order, settings, topics
+from sounding.commands.judge_review import audit, differences
 from sounding.commands.judge_user import LOOPBACK, PORT, project_argument, quieted, user
 from sounding.commands.options import output_options, progress_bar, remark, write_tables, write_text
 from sounding.errors import DataError, MissingPartError
@@ -161,14 +162,17 @@ def init(folder: Path, **options: Any) -> None:
         ),
         lease_seconds=60 * options["lease"], measure=options["measure"],
     )  # fmt: skip
+    told: list[str] = []
     with _counter(options["quiet"], "reading documents") as progress:
         project = create_project(
             folder, corpus=options["corpus"], topics=options["topics"], runs=options["runs"],
             settings=settings, database=options["database"], run_format=options["run_format"],
-            progress=progress, search=options["search"],
+            progress=progress, search=options["search"], tell=told.append,
         )  # fmt: skip
     with project:
         _say_what_there_is(project, options["quiet"])
+        for text in told:
+            remark(text, quiet=options["quiet"])
         remark(
             f"next: sounding judge user {folder} NAME --role organiser; then: sounding judge serve {folder}",
             quiet=options["quiet"],
@@ -197,7 +201,7 @@ def serve(folder: Path, host: str, port: int) -> None:
         serve_project(project, host, port)
 
 
-for more in (user, topics, order, settings):
+for more in (user, topics, order, settings, differences, audit):
     command.add_command(more)
 
 
@@ -260,7 +264,8 @@ def export(
     folder: Path, what: str, until: int | None, all_topics: bool, output: Path | None, quiet: bool
 ) -> None:
     """Write what was judged; see `EXPORT_HELP`."""
-    from sounding.judging.exports import EXPORTS, left_out, not_graded, why_empty, without_status
+    from sounding.judging.exports import EXPORTS, left_out, why_empty, without_status
+    from sounding.judging.omissions import Omitted, omission_note
     from sounding.judging.project import open_project
     from sounding.wording import plural
 
@@ -274,14 +279,14 @@ def export(
         if until is not None and until > last:
             raise DataError(f"--until {until}: the log ends with event {last}")
         moment = last if until is None else until
-        lines = write_lines(EXPORTS[what](project.store, moment, all_topics=all_topics), output)
+        omitted = Omitted()
+        written = EXPORTS[what](project.store, moment, all_topics=all_topics, omitted=omitted)
+        lines = write_lines(written, output)
         unused = left_out(project.store, moment) if filtered else []
         unsaid = without_status(project.store, moment) if filtered else []
-        waiting = why = None
-        if what in SAMPLES and lines:
-            waiting = not_graded(project.store, moment, all_topics=all_topics)
-        elif what in SAMPLES:
-            why = why_empty(project.store, what, moment, all_topics=all_topics)
+        told = omission_note(what, omitted)
+        if what in SAMPLES and not lines:
+            told = why_empty(project.store, what, moment, all_topics=all_topics)
     if unused:
         remark(
             f"{plural(len(unused), 'judged topic')} not in use (candidate or dropped), such as {unused[0]}:"
@@ -295,14 +300,8 @@ def export(
             quiet=quiet,
         )
     remark(f"{plural(lines, 'line')}, as of event {moment:,}", quiet=quiet or output is None)
-    if waiting:
-        remark(
-            f"no grade yet: {plural(waiting, 'document')} that the samples drew; estimates take them for not"
-            " drawn",
-            quiet=quiet,
-        )
-    if why:
-        remark(why, quiet=quiet)
+    if told:
+        remark(told, quiet=quiet)
 
 
 @command.command("status")

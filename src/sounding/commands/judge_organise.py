@@ -119,9 +119,10 @@ def _topic_table(project: Project) -> Table:
     from sounding.judging.organising import topic_states
     from sounding.judging.search import shortened
     from sounding.judging.staffing import notes_of
+    from sounding.judging.status import waiting_columns
     from sounding.report.tables import Column, Table
 
-    states, now = topic_states(project), project.settings
+    states = topic_states(project)
     none = "no topics yet; add some with: sounding judge import DIR --topics ..."
     return Table(
         [
@@ -132,8 +133,7 @@ def _topic_table(project: Project) -> Table:
             Column("assessors", [", ".join(person.name for person in one.assessors) for one in states]),
             Column("judged", [one.judged for one in states]),
             Column("left", [one.left for one in states]),
-            *([Column("again", [one.again for one in states])] if now.overlap > 1 else []),
-            *([Column("unsettled", [one.unsettled for one in states])] if now.feed == "adjudicated" else []),
+            *waiting_columns(project.settings, states),
         ],
         notes=notes_of(project.engine) if states else [none],
     )
@@ -256,6 +256,7 @@ def settings(folder: Path, instructions: TextIO | None, **options: Any) -> None:
     """  # noqa: D301 - click wants the control character
     from sounding.judging import organising
     from sounding.judging.project import open_project
+    from sounding.judging.staffing import staffing_note
 
     text = None if instructions is None else _read(instructions)
     given = {name: options[name] for name in ("title", "overlap", "feed", "level", "measure")}
@@ -270,6 +271,8 @@ def settings(folder: Path, instructions: TextIO | None, **options: Any) -> None:
                 organising.change_settings(project, **changes)
             if text is not None:
                 organising.set_instructions(project, text)
+        if "overlap" in changes and (short := staffing_note(project.engine)):
+            remark(short, quiet=options["quiet"])
         table = _settings_table(project, brief=options["format_name"] in PEOPLE)
         write_tables([quieted(table, options["quiet"])], options["format_name"], options["output"])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from sounding.commands.options import output_options, remark, write_tables, write_text
+from sounding.commands.options import by_suffix, output_options, remark, write_tables, write_text
 from sounding.errors import DataError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def quieted(table: Table, quiet: bool) -> Table:
     help="Where people reach the server, for links.  [default: where it was served last, else"
     f" http://{LOOPBACK}:{PORT}]",
 )
-@output_options()
+@output_options(otherwise="the link alone, or a table where there is none")
 def user(folder: Path, name: str | None, **options: Any) -> None:
     """List the users of a project, or add or change the one called NAME, and say what NAME is now.
 
@@ -68,6 +68,7 @@ def user(folder: Path, name: str | None, **options: Any) -> None:
     with open_project(folder) as project:
         if name is None:
             _refuse_changes(options)
+            _refuse_unknown_suffix(options)
             table = quieted(user_table(project.store), options["quiet"])
             write_tables([table], options["format_name"], options["output"])
             return
@@ -82,6 +83,8 @@ def user(folder: Path, name: str | None, **options: Any) -> None:
             options["link"], options["role"] = True, None
         elif options["url"] is not None and not options["link"]:
             raise click.UsageError("--url says where a link leads; give --link as well")
+        if not options["link"]:
+            _refuse_unknown_suffix(options)
         link = _change_user(project, present, options)
         _write_user(project.store, present.id, link, options)
 
@@ -91,12 +94,22 @@ def _write_user(store: Store, number: int, link: str | None, options: dict[str, 
     from sounding.judging.status import user_table
 
     layout, output = options["format_name"], options["output"]
-    source = click.get_current_context().get_parameter_source("format_name")
-    unasked = layout == "table" and source is not ParameterSource.COMMANDLINE
+    unasked = layout == "table" and not _format_is_given()
     if unasked and link is not None:
         write_text(f"{link}\n", output)
     elif not unasked or output is not None:
         write_tables([user_table(store, number, link)], layout, output)
+
+
+def _format_is_given() -> bool:
+    source = click.get_current_context().get_parameter_source("format_name")
+    return source is ParameterSource.COMMANDLINE
+
+
+def _refuse_unknown_suffix(options: dict[str, Any]) -> None:
+    """Refuse a file whose name promises no table; a link goes into whatever file is named."""
+    if not _format_is_given():
+        by_suffix(options["output"], "table")
 
 
 def _refuse_changes(options: dict[str, Any]) -> None:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sounding.assessors.coefficients import cohen_kappa, confusions, observed_agreement
 
+if TYPE_CHECKING:
+    from sounding.judging.audit import Audit
+    from sounding.judging.store import Standing
+
+FEWEST = 10  # documents of both: with fewer, a single one decides what kappa says
 Opinion = tuple[
     str, tuple[str, str], float | None
 ]  # assessor, (topic, document), grade; None: could not judge
@@ -19,7 +24,10 @@ Opinion = tuple[
 def agreements(
     given: Iterable[Opinion], scale: Sequence[float], names: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """How well each two assessors agree on the documents that both could judge, where there are any."""
+    """How well each two assessors agree on the documents that both could judge, where there are any.
+
+    Kappa is None where fewer than `FEWEST` speak for it, or where chance alone would give as much.
+    """
     by_assessor: dict[str, dict[tuple[str, str], float]] = {}
     for assessor, pair, grade in given:
         if grade is not None:
@@ -38,7 +46,18 @@ def agreements(
                 "second": names.get(second, second),
                 "common": len(common),
                 "observed": float(observed_agreement(table)[0]),
-                "kappa": kappa if math.isfinite(kappa) else None,
+                "kappa": kappa if math.isfinite(kappa) and len(common) >= FEWEST else None,
             }
         )
     return found
+
+
+def opinion_of(one: Standing) -> Opinion:
+    """What a judgment that stands says."""
+    return one.assessor, (one.topic, one.doc), one.grade
+
+
+def agreement_of(audit: Audit, scale: Sequence[float]) -> dict[str, Any] | None:
+    """How often assessor and expert gave the same grade; None: nothing is graded that both could judge."""
+    found = agreements((opinion_of(one) for both in audit.compared for one in both), scale, {})
+    return found[0] if found else None

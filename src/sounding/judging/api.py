@@ -435,7 +435,10 @@ def export(
     here: Here,
     all_topics: Annotated[bool, Query(description="candidate and dropped topics as well")] = False,
 ) -> StreamingResponse:
-    """Judgments of topics in use, sampling design, log, searches or topics, as they are at this moment."""
+    """Judgments of topics in use, sampling design, log, searches or topics, as they are at this moment.
+
+    Documents without a grade that counts have no line: /api/organise/topics has how many are unsettled.
+    """
     kind = EXPORT_KINDS.get(name)
     if kind is None:
         raise RefusedError(404, f"there is no such export; there are: {', '.join(EXPORT_KINDS)}")

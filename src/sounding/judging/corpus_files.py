@@ -29,7 +29,8 @@ def read_documents(sources: Iterable[str | Path]) -> Iterator[Document]:
     A folder is read with its sub-folders, every file but hidden ones, whatever they are called.
     A file with the suffix csv or tsv is a table. One that begins with `{` is JSON lines; one that begins with
     `<` and has an element <DOC> is TREC's SGML; both may be compressed. Another one is a document as it
-    stands, text or HTML, and its name without suffix the id. Ids are checked; texts may hold what they like.
+    stands, text or HTML, and its name without suffix the id. Ids are checked; texts may hold what they like,
+    or nothing.
     """
     for source in find_files_below(sources):
         delimiter = _TABLES.get(Path(source).suffix.lower())
@@ -39,6 +40,12 @@ def read_documents(sources: Iterable[str | Path]) -> Iterator[Document]:
             yield Document(_checked(Path(source).stem, source, None), _text(source))
         else:
             yield from _several(source)
+
+
+def files_with(doc: str, sources: Iterable[str | Path]) -> Iterator[str]:
+    """The files that a document stands in, in their order; one as often as it stands there."""
+    for source in find_files_below(sources):
+        yield from (source for document in read_documents([source]) if document.doc == doc)
 
 
 def _wrong(doc: str) -> str:
@@ -80,9 +87,7 @@ def _holds_many(source: str) -> bool:
 
 def _text(source: str) -> str:
     text = Path(source).read_bytes().decode("utf-8-sig", "replace")
-    if not text.strip():
-        raise FormatError(source, None, "the file is empty; expected the text of a document")
-    fields = next(line for line in text.splitlines() if line.strip()).split()
+    fields = next((line for line in text.splitlines() if line.strip()), "").split()
     if len(fields) == RUN_FIELDS and fields[1].upper() == "Q0":
         raise FormatError(source, 1, "a line of a run; expected the text of a document; runs go to --runs")
     # What a file is called says that it is HTML, also where it begins with words.

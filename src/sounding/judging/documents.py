@@ -68,7 +68,11 @@ class Presented(NamedTuple):
 def presented(document: Document, query: str) -> Presented:
     """A document with the words of a query marked in its title and its text."""
     title, text = titled(document)
-    return Presented(marked(title, query), shown(text, query, title))
+    body = shown(text, query, title)
+    if not _TAG.sub("", body).strip():
+        told = "There is no text beside the title." if title else "The document has no text."
+        body = f'<p class="faint">{told}</p>'
+    return Presented(marked(title, query), body)
 
 
 def shown(text: str, query: str, title: str = "") -> str:
@@ -82,8 +86,6 @@ def shown(text: str, query: str, title: str = "") -> str:
         body = _paragraphs(cut, words)
     else:
         body = _paragraphs(plain(cut), words) if nests_deeply(cut) else _cleaned(cut, words, title)
-    if not cut.strip():
-        return '<p class="faint">There is no text beside the title.</p>'
     if len(text) > len(cut):
         body += f'<p class="cut">Cut here: {len(cut):,} of {len(text):,} characters are shown.</p>'
     return body

@@ -15,6 +15,7 @@ from itertools import groupby
 from typing import NamedTuple, Protocol
 
 from sounding.judging.export_kinds import EXPORT_KINDS
+from sounding.judging.omissions import Omitted
 from sounding.judging.plan import Plan, Sampled
 from sounding.judging.records import IN_USE
 from sounding.judging.settings import Feed
@@ -33,13 +34,27 @@ class Graded(NamedTuple):
     topic: str
     documents: dict[str, Sampled]
     grades: dict[str, float | None]  # None: nobody could, or not settled
+    unsettled: set[str]  # among these without a grade
+
+    def omitted(self, *, of_strata: bool = False) -> Omitted:
+        """How many of the documents that were drawn have no grade; or of those among them with a stratum."""
+        found = Omitted()
+        for doc, (stratum, chance, drawn) in self.documents.items():
+            if drawn and self.grades.get(doc) is None and not (of_strata and stratum is None):
+                found.nobody += doc not in self.grades
+                found.unsettled += doc in self.unsettled
+                found.cannot += doc in self.grades and doc not in self.unsettled
+                found.certain += chance == 1
+        return found
 
 
 class Export(Protocol):
     """A way to write what was judged until an event (None: now); of topics in use, or of all."""
 
-    def __call__(self, store: Store, until: int | None, /, *, all_topics: bool = False) -> Lines:
-        """The lines."""
+    def __call__(
+        self, store: Store, until: int | None, /, *, all_topics: bool = False, omitted: Omitted | None = None
+    ) -> Lines:
+        """The lines; `omitted` has in the end what has no grade and is not in them."""
 
 
 def plan_of(store: Store, until: int | None = None) -> Plan:
@@ -76,45 +91,70 @@ def without_status(store: Store, until: int) -> list[str]:
     return [topic for topic in store.judged_topics(until) if topic in later] if later else []
 
 
-def qrels_lines(store: Store, feed: Feed, until: int | None = None, *, all_topics: bool = False) -> Lines:
-    """TREC's four columns, by topic and document; what could not be judged is not there."""
+def qrels_lines(
+    store: Store,
+    feed: Feed,
+    until: int | None = None,
+    *,
+    all_topics: bool = False,
+    omitted: Omitted | None = None,
+) -> Lines:
+    """TREC's four columns, by topic and document; without a grade that counts there is none."""
+    missed = Omitted() if omitted is None else omitted
     for topic, doc, opinions in _pairs(store, until, all_topics):
-        grade = opinions.verdict(feed).grade
+        judged, grade = opinions.verdict(feed)
         if grade is not None:
             yield f"{topic} 0 {doc} {_number(grade)}\n"
+        elif opinions.unsettled(feed):
+            missed.unsettled += 1
+        else:
+            missed.cannot += judged
 
 
-def assessor_lines(store: Store, until: int | None = None, *, all_topics: bool = False) -> Lines:
+def assessor_lines(
+    store: Store, until: int | None = None, *, all_topics: bool = False, omitted: Omitted | None = None
+) -> Lines:
     """The grade of every assessor, whose pseudonym is the second of TREC's four columns."""
+    missed = Omitted() if omitted is None else omitted
     for topic, doc, opinions in _pairs(store, until, all_topics):
         for assessor, grade in opinions.grades.items():
             if grade is not None:
                 yield f"{topic} {assessor} {doc} {_number(grade)}\n"
+            else:
+                missed.cannot += 1
 
 
-def prels_lines(store: Store, until: int | None = None, *, all_topics: bool = False) -> Lines:
+def prels_lines(
+    store: Store, until: int | None = None, *, all_topics: bool = False, omitted: Omitted | None = None
+) -> Lines:
     """Topic, document, grade, method and the chance of having been drawn, by topic and document.
 
     Only documents that a sample drew are there, however they came to be judged: for others no chance is
     known.
     """
+    missed = Omitted() if omitted is None else omitted
     for one in samples(store, until, all_topics=all_topics):
         for doc in sorted(one.grades, key=_bytes):
             grade = one.grades[doc]
             if grade is not None:
                 yield f"{one.topic} {doc} {_number(grade)} {SAMPLED} {one.documents[doc].chance!r}\n"
+        missed.add(one.omitted())
 
 
-def strata_lines(store: Store, until: int | None = None, *, all_topics: bool = False) -> Lines:
-    """Topic, 0, document, stratum and grade; -1: the document is in the pool and was not drawn or judged.
+def strata_lines(
+    store: Store, until: int | None = None, *, all_topics: bool = False, omitted: Omitted | None = None
+) -> Lines:
+    """Topic, 0, document, stratum and grade; -1: in the pool, and not drawn, not judged or not settled.
 
     Only topics that have a stratified sample are there.
     """
+    missed = Omitted() if omitted is None else omitted
     for one in samples(store, until, all_topics=all_topics):
         for doc, (stratum, _, _) in one.documents.items():
             if stratum is not None:
                 grade = one.grades.get(doc)
                 yield f"{one.topic} 0 {doc} {stratum} {_number(-1.0 if grade is None else grade)}\n"
+        missed.add(one.omitted(of_strata=True))
 
 
 def samples(store: Store, until: int | None = None, *, all_topics: bool = False) -> Iterator[Graded]:
@@ -131,25 +171,30 @@ def samples(store: Store, until: int | None = None, *, all_topics: bool = False)
     if not any(found.values()):
         return
     grades: dict[str, dict[str, float | None]] = {topic: {} for topic in found}
+    unsettled: dict[str, set[str]] = {topic: set() for topic in found}
     for topic, doc, opinions in _pairs(store, until, all_topics):
         sample, verdict = found.get(topic), opinions.verdict(plan.settings.feed)
         if sample is not None and verdict.judged and doc in sample.documents and sample.documents[doc].drawn:
             grades[topic][doc] = verdict.grade
+            if opinions.unsettled(plan.settings.feed):
+                unsettled[topic].add(doc)
     for topic in sorted(found, key=_bytes):
         sample = found[topic]
         if sample is not None:
             drawn = sum(document.drawn for document in sample.documents.values())
             if sample.in_force or len(grades[topic]) == drawn:
-                yield Graded(topic, sample.documents, grades[topic])
+                yield Graded(topic, sample.documents, grades[topic], unsettled[topic])
 
 
-def not_graded(store: Store, until: int | None = None, *, all_topics: bool = False) -> int:
-    """How many documents the samples drew that have no grade."""
-    return sum(
-        document.drawn and one.grades.get(doc) is None
-        for one in samples(store, until, all_topics=all_topics)
-        for doc, document in one.documents.items()
-    )
+def omitted_from_samples(
+    store: Store, until: int | None = None, *, all_topics: bool = False
+) -> dict[str, Omitted]:
+    """What prels and strata have no grade of."""
+    found = {"prels": Omitted(), "strata": Omitted()}
+    for one in samples(store, until, all_topics=all_topics):
+        found["prels"].add(one.omitted())
+        found["strata"].add(one.omitted(of_strata=True))
+    return found
 
 
 def why_empty(store: Store, what: str, until: int | None = None, *, all_topics: bool = False) -> str:
@@ -158,8 +203,11 @@ def why_empty(store: Store, what: str, until: int | None = None, *, all_topics: 
     if found and what == "strata":
         return "the samples that there are have no strata; see prels"
     if found:
-        drawn = sum(document.drawn for one in found for document in one.documents.values())
-        return f"no prels: the samples drew {plural(drawn, 'document')}, and none has a grade yet"
+        missed = Omitted()
+        for one in found:
+            missed.add(one.omitted())
+        drawn = plural(missed.total, "document")
+        return f"no prels: the samples drew {drawn}, and none has a grade yet: {missed.reasons}"
     plan = plan_of(store, until)
     if not plan.runs:
         return f"no {what}: there are no runs to draw from"
@@ -200,8 +248,11 @@ def topic_lines(store: Store, until: int | None = None) -> Lines:
             yield json.dumps(asdict(version), ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def _qrels(store: Store, until: int | None, /, *, all_topics: bool = False) -> Lines:
-    return qrels_lines(store, plan_of(store, until).settings.feed, until, all_topics=all_topics)
+def _qrels(
+    store: Store, until: int | None, /, *, all_topics: bool = False, omitted: Omitted | None = None
+) -> Lines:
+    feed = plan_of(store, until).settings.feed
+    return qrels_lines(store, feed, until, all_topics=all_topics, omitted=omitted)
 
 
 _WRITERS: dict[str, Export] = {

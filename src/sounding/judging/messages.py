@@ -461,7 +461,34 @@ class SettingsChange(Message):
     lease: float | None = Field(None, gt=0, le=MOST_LEASE)
 
 
+class GivenGrade(Message):
+    """What one assessor says of a document."""
+
+    name: str
+    grade: float | None = Field(description="null: could not judge it")
+    comment: str
+
+
+class ShownDifference(Message):
+    """A document on which assessors differ."""
+
+    topic: str
+    doc: str
+    grades: list[GivenGrade] = Field(description="in the order in which they were given")
+    settled: float | None = Field(description="null: not yet, or as one that cannot be judged")
+    open: bool = Field(description="nobody has settled it")
+
+
+class Settlement(Message):
+    """What a document counts as on which assessors differ."""
+
+    topic: Id
+    doc: DocId
+    grade: float | None = Field(description="a grade of the scale; null: it cannot be judged")
+    key: Key = Field(description="the same key twice is one settlement")
+
+
 class Changed(Message):
-    """How many topics are other than before, or how many were given out."""
+    """How many topics or documents are other than before, or how many were given out."""
 
     changed: int

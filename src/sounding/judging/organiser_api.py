@@ -1,4 +1,4 @@
-"""The programming interface for organisers: topics, who judges them, the order of judging, settings."""
+"""The programming interface for organisers: topics, who judges them, the order of judging, differences."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from sounding.judging.api import problems
 from sounding.judging.messages import (
     Assignment,
     Changed,
+    GivenGrade,
     Instructions,
     OrderChange,
     OrganisedTopic,
     ProjectSettings,
     SettingsChange,
+    Settlement,
     Sharing,
+    ShownDifference,
     ShownOrder,
     StatusChange,
 )
 from sounding.judging.settings import Order, Settings
+from sounding.judging.settling import differing_documents
 from sounding.judging.web import Asking, Here, from_our_page, organiser
 
 router = APIRouter(
@@ -106,3 +110,23 @@ def set_instructions(given: Instructions, here: Here, asking: Asking) -> Instruc
     """Change what assessors read beside every topic."""
     organising.set_instructions(here.project, given.text, by=asking.signed_in().pseudonym)
     return instructions(here)
+
+
+@router.get("/differences")
+def differences(here: Here) -> list[ShownDifference]:
+    """Documents of topics in use on which assessors differ, those that nobody has settled first."""
+    return [
+        ShownDifference(
+            topic=one.topic, doc=one.doc, grades=[GivenGrade(**given._asdict()) for given in one.grades],
+            settled=one.settled, open=one.open,
+        )
+        for one in differing_documents(here.project, here.project.store.standing())
+    ]  # fmt: skip
+
+
+@router.post("/differences", responses=problems(409))
+def settle(given: Settlement, here: Here, asking: Asking) -> Changed:
+    """Settle a document on which assessors differ, or did when you looked."""
+    by = asking.signed_in().pseudonym
+    receipt = here.project.engine.adjudicate(by, given.topic, given.doc, given.grade, key=given.key)
+    return Changed(changed=0 if receipt.repeated else 1)

@@ -15,13 +15,13 @@ from fastapi.responses import Response
 from sounding.collection.strategies import STRATEGIES
 from sounding.errors import SoundingError
 from sounding.judging import organising
-from sounding.judging.agreement import FEWEST, Opinion, agreements
+from sounding.judging.agreement import FEWEST, agreement_of, agreements, opinion_of
 from sounding.judging.audit import Audit, audits_of
 from sounding.judging.audit_api import audited, coming, drawn
 from sounding.judging.auth import RefusedError
 from sounding.judging.events import AUDIT, MOST_EVENTS
 from sounding.judging.export_kinds import EXPORT_KINDS
-from sounding.judging.exports import left_out, not_graded
+from sounding.judging.exports import left_out, omitted_from_samples
 from sounding.judging.ids import MOST_DOC, MOST_TOPIC
 from sounding.judging.messages import (
     MOST_ASSESSORS,
@@ -31,12 +31,14 @@ from sounding.judging.messages import (
     MOST_SAMPLED,
     MOST_TITLE,
 )
+from sounding.judging.omissions import omission_note, omitted_from_qrels
 from sounding.judging.project import add_runs, invite
 from sounding.judging.search import shortened
 from sounding.judging.settings import MTC, Order, parse_parameters
-from sounding.judging.staffing import notes_of
+from sounding.judging.settling import differing_documents
+from sounding.judging.staffing import notes_of, staffing_note
 from sounding.judging.status import topics_given
-from sounding.judging.store import Role, Standing, Topic, User
+from sounding.judging.store import Role, Topic, User
 from sounding.judging.titles import plain, titled
 from sounding.judging.web import (
     MOST_UPLOAD,
@@ -75,9 +77,7 @@ router = APIRouter(
 @router.get("")
 def live_page(request: Request, here: Here) -> Response:
     """How sure the ranking is, kept up to date by server-sent events."""
-    return page(
-        request, "live.html", spread=SPREAD, depth=here.project.settings.depth, fewest=FEWEST
-    )
+    return page(request, "live.html", spread=SPREAD, depth=here.project.settings.depth, fewest=FEWEST)
 
 
 # ---- topics
@@ -200,28 +200,20 @@ def _link(request: Request, here: Context, person: User) -> str:
 def differences_page(request: Request, here: Here) -> Response:
     """Agreement of assessors, and the documents on which they differ."""
     project = here.project
-    differing = project.engine.differences()
     names, topics = _names(here), {one.id: one for one in project.store.topics()}
     standing = [one for one in project.store.standing() if project.engine.in_use(one.topic)]
-    comments = {(one.topic, one.doc, one.assessor): one.comment for one in standing}
+    differing = differing_documents(project, standing)
     return page(
         request, "differences.html", scale=project.settings.scale, feed=project.settings.feed,
         words=_words(here),
         more=max(0, len(differing) - MOST_SHOWN), differing=len(differing),
-        unsettled=sum(not one.settled.judged for one in differing),
-        agreement=agreements(map(_given, standing), _grades(here), names), fewest=FEWEST,
+        unsettled=sum(one.open for one in differing),
+        agreement=agreements(map(opinion_of, standing), _grades(here), names), fewest=FEWEST,
         differences=[
             {
                 "topic": one.topic, **_wanted(topics.get(one.topic)),
                 "doc": one.doc, **_text(here, one.doc), "key": uuid4().hex,
-                "grades": [
-                    {
-                        "name": names.get(who, who), "grade": grade,
-                        "comment": comments.get((one.topic, one.doc, who), ""),
-                    }
-                    for who, grade in one.grades.items()
-                ],
-                "settled": one.settled.grade,
+                "grades": one.grades, "settled": one.settled,
             }
             for one in differing[:MOST_SHOWN]
         ],
@@ -233,10 +225,6 @@ def _wanted(topic: Topic | None) -> dict[str, Any]:
     if topic is None:
         return {"topic_title": "", "wanted": []}
     return {"topic_title": topic.title, "wanted": list(filter(None, (topic.description, topic.narrative)))}
-
-
-def _given(one: Standing) -> Opinion:
-    return one.assessor, (one.topic, one.doc), one.grade
 
 
 def _words(here: Context) -> dict[float, str]:
@@ -297,9 +285,9 @@ def _audits(
         request, "audit.html", people=_audited_people(here, expert),
         audit=audit, size=SAMPLED, names=_names(here), said=said, feed=here.project.settings.feed,
         fewest=FEWEST,
-        agreement=None if audit is None else _agreement(here, audit),
+        agreement=None if audit is None else agreement_of(audit, _grades(here)),
         others=[
-            (one, _agreement(here, one))
+            (one, agreement_of(one, _grades(here)))
             for one in audits_of(store, expert.pseudonym)
             if audit is None or one.number != audit.number
         ],
@@ -321,12 +309,6 @@ def _audited_people(here: Context, expert: User) -> dict[str, str]:
     names = _names(here)
     every = {**names, **{who: names.get(who, who) for who in here.project.store.judgments_given()}}
     return {who: name for who, name in every.items() if who != expert.pseudonym}
-
-
-def _agreement(here: Context, audit: Audit) -> dict[str, Any] | None:
-    """How often assessor and expert gave the same grade; None: nothing is graded that both could judge."""
-    found = agreements((_given(one) for both in audit.compared for one in both), _grades(here), {})
-    return found[0] if found else None
 
 
 @router.get("/audit/judge")
@@ -375,11 +357,13 @@ def project_page(request: Request, here: Here) -> Response:
 
 def _project(request: Request, here: Context, said: str = "") -> Response:
     project = here.project
+    omitted = {"qrels": omitted_from_qrels(project.engine), **omitted_from_samples(project.store)}
     return page(
         request, "project.html", said=said, instructions=organising.instructions_of(project),
         exports=EXPORT_KINDS.values(), runs=project.engine.run_names(), settings=project.settings,
         documents=project.corpus.count, feeds=FEEDS, unused=left_out(project.store),
-        waiting=not_graded(project.store),
+        omissions=[told for what, one in omitted.items() if (told := omission_note(what, one))],
+        staffing=staffing_note(project.engine),
         most_upload=MOST_UPLOAD, too_large=too_large(MOST_UPLOAD),
     )  # fmt: skip
 

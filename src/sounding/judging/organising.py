@@ -198,9 +198,26 @@ def named_topics(store: Store, topics: Iterable[str] | None) -> list[str]:
     return wanted
 
 
+def person_of(store: Store, name: str) -> User | None:
+    """The user of a name or a pseudonym, which nobody else's name can be; None: there is none."""
+    return next((one for one in store.users() if one.pseudonym == name), None) or store.user_by_name(name)
+
+
+def organiser_of(store: Store, name: str) -> User:
+    """The organiser of a name or a pseudonym, who may sign in."""
+    found = person_of(store, name)
+    ready = [one.name for one in store.users() if one.role == "organiser" and one.active]
+    if found is None:
+        raise UnknownNameError("organiser", name, ready)
+    if found.role != "organiser" or not found.active:
+        why = "an assessor" if found.role != "organiser" else "not allowed to sign in"
+        raise DataError(f"{found.name} is {why}; give an organiser")
+    return found
+
+
 def _assessor(store: Store, name: str) -> User:
-    """The assessor of a name or a pseudonym, which nobody else's name can be."""
-    found = next((one for one in store.users() if one.pseudonym == name), None) or store.user_by_name(name)
+    """The assessor of a name or a pseudonym."""
+    found = person_of(store, name)
     if found is None:
         raise UnknownNameError("assessor", name, [one.name for one in assessors_of(store)])
     if found.role != "assessor" or not found.active:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -21,13 +22,13 @@ from sounding.data.tables import Qrels
 from sounding.data.topics import Topics, read_topics
 from sounding.errors import DataError, FormatError
 from sounding.files import write_whole
-from sounding.judging.corpus_files import TEXTS, read_documents
+from sounding.judging.corpus_files import TEXTS, files_with, read_documents
 from sounding.judging.database import POSTGRESQL, readable, shown_url
 from sounding.judging.engine import Engine, first_settings
 from sounding.judging.events import Selection
 from sounding.judging.ids import MOST_ASSESSOR, check_table, check_topics
 from sounding.judging.records import IN_USE
-from sounding.judging.search import Corpus, Search, build_corpus
+from sounding.judging.search import Corpus, Search, Tell, TwiceError, build_corpus
 from sounding.judging.settings import Settings
 from sounding.judging.store import Store, Submission, TokenKind, User, open_store
 from sounding.wording import plural
@@ -120,10 +121,12 @@ def create_project(
     run_format: str | None = None,
     progress: Progress | None = None,
     search: Search = "fts5",
+    tell: Tell | None = None,
 ) -> Project:
     """A new project in a folder that does not exist or is empty; where anything fails, nothing is left of it.
 
-    `database` is the address of an empty PostgreSQL database; None: a SQLite file in the folder.
+    `database` is the address of an empty PostgreSQL database; None: a SQLite file in the folder. `tell` is
+    told what is odd about the documents and no reason to refuse them.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DataError(f"{folder}: not an empty folder; give a new one")
@@ -136,7 +139,7 @@ def create_project(
     part = rest = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:
         part.mkdir(parents=True)
-        build_corpus(part / CORPUS, read_documents(corpus), progress, search=search)
+        _build_corpus(part / CORPUS, corpus, progress, search, tell)
         if asked is not None and _are_documents(asked, Corpus(part / CORPUS)):
             raise DataError(
                 f"{topics}: the ids of the topics are those of documents, such as {asked.ids[0]!r};"
@@ -164,6 +167,17 @@ def create_project(
     finally:
         shutil.rmtree(rest, ignore_errors=True)
     return open_project(folder)
+
+
+def _build_corpus(
+    path: Path, sources: Sequence[str], progress: Progress | None, search: Search, tell: Tell | None
+) -> None:
+    try:
+        build_corpus(path, read_documents(sources), progress, search=search, tell=tell)
+    except TwiceError as error:
+        # Only now is it worth reading all again: no id was kept in memory with its file.
+        places = dict.fromkeys(islice(files_with(error.doc, sources), 2))
+        raise TwiceError(error.doc, f"in {' and in '.join(places)}") from None
 
 
 def _put_in_place(part: Path, folder: Path) -> None:

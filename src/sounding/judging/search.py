@@ -13,13 +13,14 @@ import shutil
 import sqlite3
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from sounding.data.corpus import Document
+from sounding.data.quoting import quoted
 from sounding.errors import DataError
 from sounding.judging import sql
 from sounding.judging.database import StoreError, readable, storable
@@ -30,6 +31,7 @@ from sounding.wording import plural
 from sounding.workers import Progress
 
 Search = Literal["fts5", "tantivy"]
+Tell = Callable[[str], None]
 
 PAGE = 500  # documents that are added at once
 AROUND = 120  # characters of a document shown before and behind the first word that was found
@@ -58,17 +60,33 @@ class Results:
     complete: int  # among them: documents with all of the words, which come first
 
 
+class TwiceError(DataError):
+    """A document whose id another one has."""
+
+    def __init__(self, doc: str, place: str = "in the corpus") -> None:
+        self.doc = doc
+        super().__init__(f"document {doc!r} stands twice {place}; expected it once")
+
+
 def build_corpus(
-    path: Path, documents: Iterable[Document], progress: Progress | None = None, *, search: Search = "fts5"
+    path: Path,
+    documents: Iterable[Document],
+    progress: Progress | None = None,
+    *,
+    search: Search = "fts5",
+    tell: Tell | None = None,
 ) -> int:
-    """Write the corpus file anew from documents, one at a time; it appears whole or not at all."""
+    """Write the corpus file anew from documents, one at a time; it appears whole or not at all.
+
+    Documents without anything to read are kept, and `tell` is told of them.
+    """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     index, part_index = index_folder(path), index_folder(part)
     try:
         with _words_into(part_index, search) as add:
             connection = sqlite3.connect(part, isolation_level=None)
             try:
-                count = _fill(connection, documents, progress, add)
+                count = _fill(connection, documents, progress, add, tell)
             finally:
                 connection.close()
         if part_index.exists():
@@ -96,6 +114,7 @@ def _fill(
     documents: Iterable[Document],
     progress: Progress | None,
     add: Add | None,
+    tell: Tell | None,
 ) -> int:
     # A file that is not in place yet may be lost: nobody has been told that it is there.
     connection.execute("PRAGMA journal_mode=OFF")
@@ -103,13 +122,14 @@ def _fill(
     for statement in sql.CORPUS:
         connection.execute(statement)
     connection.execute("BEGIN")
-    count, filled = 0, False
+    count, blank, such = 0, 0, ""
     for page in _pages(documents):
         for document in page:
             count += 1
             kept = _add(connection, count, document)
-            filled = filled or bool(kept.text.strip())
             text = _searched(kept)
+            if not text.strip():
+                blank, such = blank + 1, such or kept.doc
             if add is None:
                 connection.execute(sql.ADD_WORDS, {"number": count, "terms": indexed(text)})
             else:
@@ -118,12 +138,14 @@ def _fill(
             progress(len(page))
     if not count:
         raise DataError("the corpus has no documents; expected at least one")
-    if not filled:
+    if count == blank:
         raise DataError(f"the corpus has {plural(count, 'document')} and no text; expected one beside the id")
     connection.execute("COMMIT")
     connection.execute(sql.OPTIMISE)
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA user_version=1")  # one write that waits for the disk
+    if blank and tell is not None:
+        tell(f"without a text: {plural(blank, 'document')} of the corpus, such as {quoted(such)}")
     return count
 
 
@@ -145,7 +167,7 @@ def _add(connection: sqlite3.Connection, number: int, document: Document) -> Doc
     try:
         connection.execute(sql.ADD_DOCUMENT, {"number": number, **kept._asdict()})
     except sqlite3.IntegrityError:
-        raise DataError(f"document {document.doc!r} stands twice in the corpus; expected it once") from None
+        raise TwiceError(document.doc) from None
     return kept
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 
 from sounding.judging.certainty import Live
+from sounding.judging.counts import TopicCounts
+from sounding.judging.organising import TopicState
 from sounding.judging.project import Project
 from sounding.judging.search import shortened
+from sounding.judging.settings import Settings
 from sounding.judging.staffing import notes_of
 from sounding.judging.store import Store, User
 from sounding.report.tables import Column, Table, shown_confidence
@@ -59,6 +63,14 @@ def status_tables(project: Project) -> dict[str, Table]:
     return {"topics": _topics(project, live), "runs": _runs(live)}
 
 
+def waiting_columns(settings: Settings, rows: Sequence[TopicCounts | TopicState]) -> list[Column]:
+    """What waits for more people or for an organiser, where the settings let anything wait."""
+    return [
+        *([Column("again", [row.again for row in rows])] if settings.overlap > 1 else []),
+        *([Column("unsettled", [row.unsettled for row in rows])] if settings.feed == "adjudicated" else []),
+    ]
+
+
 def _topics(project: Project, live: Live) -> Table:
     ready = {user.pseudonym for user in project.store.users() if user.active}
     assessors = Counter(topic for topic, assessor in project.store.assignments() if assessor in ready)
@@ -80,7 +92,7 @@ def _topics(project: Project, live: Live) -> Table:
             Column("judged", [row.judged for row in rows]),
             Column("relevant", [row.relevant for row in rows]),
             Column("left", [row.left for row in rows]),
-            *([Column("again", [row.again for row in rows])] if project.settings.overlap > 1 else []),
+            *waiting_columns(project.settings, rows),
         ],
         title=project.settings.title,
         notes=[

@@ -1,5 +1,5 @@
-// Forms that ask before they are sent, check a file or keep what was typed, links back, and tables that are
-// wider than their box.
+// Forms that ask before they are sent, check a file or keep what was typed, links back, parts that fold, and
+// tables that are wider than their box.
 
 import { account, every, find, make, storage } from "./page.js";
 
@@ -39,6 +39,10 @@ for (const box of every(".wide")) {
   new MutationObserver(() => widen(box)).observe(box, { childList: true });
   widen(box);
 }
+
+// ---- what is folded away where there is little room
+
+if (matchMedia("(max-width: 760px)").matches) for (const one of every("details[data-fold]")) one.open = false;
 
 // ---- forms
 

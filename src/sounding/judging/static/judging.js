@@ -4,7 +4,7 @@
 import { Clock } from "./clock.js";
 import { keepTyped, typed } from "./comments.js";
 import { every, find, make, notice, put, sentence } from "./page.js";
-import { forget, hooks, isUndo, keep, refused, send, showWaiting, signInAgain, unsent } from "./queue.js";
+import { forget, hooks, isOurs, isUndo, keep, refused, send, showWaiting, signInAgain, unsent } from "./queue.js";
 import { post, request } from "./server.js";
 
 const AHEAD = 2; // documents at hand: the one that is shown and one that is loaded already
@@ -19,7 +19,6 @@ const api = audit ? "/api/audit" : "/api";
 const sample = audit ? { audit: Number(audit) } : {}; // by the number of its draw
 const later = new Set(); // documents of an audit that are put off
 const lastPutOff = () => [...later].slice(-MOST_LATER);
-const isOurs = ({ content }) => content.topic === topic && content.audit === sample.audit;
 const comment = find("#comment");
 const texts = new Map(); // document -> what shows it
 const comments = new Map(); // document -> the comment of a judgment that is being taken back
@@ -85,6 +84,11 @@ function isPressed(button, present) {
   return grade === undefined ? act === "cannot" && present.grade === null : present.grade === Number(grade);
 }
 
+// Where nothing is left there is nothing to grade: only undo stays.
+function offer(isLeft) {
+  for (const part of every(".grades, [data-do=cannot], [data-do=skip], .comment")) part.hidden = !isLeft;
+}
+
 function showButtons(present) {
   for (const button of every(".grading button")) {
     const { grade, do: act } = button.dataset;
@@ -107,6 +111,7 @@ function show(focus = true) {
   if (present?.doc !== came) [came, since] = [present?.doc, performance.now()];
   if (present && !present.missing) find("#text").innerHTML = present.html; // escaped or cleaned by the server
   else find("#text").replaceChildren(...content(present));
+  offer(Boolean(present));
   showButtons(present);
   const before = present?.judged ? "" : comments.get(present?.doc); // a change that is taken back has its own
   const unsentWords = present ? typed(topic, present.doc) : "";
@@ -122,6 +127,7 @@ function show(focus = true) {
 function showLoading() {
   entitle("", "…");
   find("#text").replaceChildren(make("p", { class: "faint" }, "Loading …"));
+  offer(true);
   showButtons(undefined);
   clock.turn(performance.now());
 }
@@ -345,7 +351,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && field) find("#document").focus({ preventScroll: true });
   const ofTheBrowser = event.ctrlKey || event.altKey || event.metaKey;
   if (field || event.repeat || event.isComposing || ofTheBrowser || find("dialog[open]")) return;
-  if (event.key.toLowerCase() === "c") {
+  if (event.key.toLowerCase() === "c" && !find("details.comment").hidden) {
     event.preventDefault();
     find("details.comment").open = true;
     comment.focus();
@@ -383,5 +389,4 @@ setInterval(() => {
   post("/api/at-work", {}).catch(() => {});
 }, 1000);
 
-if (matchMedia("(max-width: 760px)").matches) find("#topic").open = false;
 send().finally(load);

@@ -36,6 +36,9 @@ function write(place, { path, content, tried, of, shown, why, unseen }) {
   if (!storage.set(place, text)) memory.set(place, text);
 }
 
+const here = find("#judge")?.dataset; // the topic that this page is about, and the audit
+export const isOurs = ({ content }) =>
+  here?.topic === content.topic && (here.audit ? Number(here.audit) : undefined) === content.audit;
 const isJudgment = (item) => item.path.endsWith("/judge"); // of an assessor, or of an audit
 export const isUndo = (item) => item.path.endsWith("/undo");
 export const unsent = () => kept(UNSENT);
@@ -161,7 +164,7 @@ function row(item) {
     const made = make("button", { type: "button", "aria-label": `${words}: ${named}` }, words);
     made.addEventListener("click", () => {
       done(item);
-      const next = find("#refused:not([hidden]) h2") ?? find("#document") ?? find("#main");
+      const next = find("#refused:not([hidden]) summary") ?? find("#document") ?? find("#main");
       next.focus({ preventScroll: true });
     });
     return made;
@@ -172,12 +175,31 @@ function row(item) {
   return make("li", {}, make("span", {}, ...act(item), ". ", why), acts);
 }
 
+// What met another judgment of the same person is a question, and no refusal.
+function heading(items) {
+  const asked = items.filter((item) => item.unseen);
+  const documents = new Set(asked.map(({ content }) => JSON.stringify([content.topic, content.doc]))).size;
+  const others = items.length - asked.length;
+  const words = [
+    ...(others ? [`the server refused ${plural(others, "judgment")}`] : []),
+    ...(documents ? [`${plural(documents, "document")} judged otherwise on another page`] : []),
+  ].join("; ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+let listed = new Set(); // places of what is in the box
+
+// One line that unfolds, unless it is about what this page is about.
 function showRefused() {
   const box = find("#refused");
   const items = refused();
+  const fresh = items.filter((item) => !listed.has(item.place));
+  listed = new Set(items.map((item) => item.place));
   box.hidden = !items.length;
-  put(find("h2 span", box), items.length ? `The server refused ${plural(items.length, "judgment")}` : "");
+  put(find("h2 span", box), heading(items));
   find("ul", box).replaceChildren(...items.map(row));
+  if (!items.length) find("details", box).open = false;
+  else if (fresh.some(isOurs)) find("details", box).open = true;
 }
 
 // ---- signing in again

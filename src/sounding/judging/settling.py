@@ -1,0 +1,118 @@
+"""Documents on which assessors differ, and what organisers settle them as, one by one or from a file.
+
+The page, the programming interface and the command all come here or to `Engine.adjudicate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from sounding.data.formats import read_qrels
+from sounding.data.quoting import quoted
+from sounding.data.tables import Qrels
+from sounding.errors import DataError, FormatError
+from sounding.judging.ids import check_table
+from sounding.judging.project import Project
+from sounding.judging.store import Standing
+
+
+class GivenGrade(NamedTuple):
+    """What one assessor says of a document."""
+
+    name: str
+    grade: float | None  # None: could not judge it
+    comment: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferingDocument:
+    """A document on which assessors differ, with their grades in the order in which they judged."""
+
+    topic: str
+    doc: str
+    grades: tuple[GivenGrade, ...]
+    settled: float | None  # None: not yet, or as one that cannot be judged
+    open: bool  # nobody has settled it
+
+
+class Settling(NamedTuple):
+    """What came of a file of settled grades."""
+
+    rows: int
+    changed: int  # others were settled so before
+
+
+class _Line(NamedTuple):
+    line: int
+    topic: str
+    doc: str
+    grade: float
+
+
+def differing_documents(project: Project, standing: Iterable[Standing]) -> list[DifferingDocument]:
+    """Documents of topics in use on which assessors differ, those that nobody has settled first.
+
+    `standing` are the judgments whose comments are to be told.
+    """
+    names = {one.pseudonym: one.name for one in project.store.users()}
+    comments = {(one.topic, one.doc, one.assessor): one.comment for one in standing if one.comment}
+    return [
+        DifferingDocument(
+            topic=one.topic,
+            doc=one.doc,
+            grades=tuple(
+                GivenGrade(names.get(who, who), grade, comments.get((one.topic, one.doc, who), ""))
+                for who, grade in one.grades.items()
+            ),
+            settled=one.settled.grade,
+            open=not one.settled.judged,
+        )
+        for one in project.engine.differences()
+    ]
+
+
+def settle_file(project: Project, source: Any, *, by: str) -> Settling:
+    """Settle the documents of a file of judgments, all or none; what is settled so already stays.
+
+    A document on which assessors do not differ is refused: a settlement cannot be taken back, and would
+    count in place of what all of them say.
+    """
+    qrels = read_qrels(source, fractional="accept")
+    check_table(qrels)
+    lines = sorted(_lines(qrels))
+    with project.engine.together():
+        settled = {(one.topic, one.doc): one.settled for one in project.engine.differences()}
+        for one in lines:
+            _check(project, qrels.source, one, differ=(one.topic, one.doc) in settled)
+        new = [one for one in lines if settled[one.topic, one.doc] != (True, one.grade)]
+        for one in new:
+            project.engine.adjudicate(by, one.topic, one.doc, one.grade, key=uuid4().hex)
+    return Settling(len(lines), len(new))
+
+
+def _lines(qrels: Qrels) -> Iterator[_Line]:
+    docs, grades = qrels.docs.texts(), qrels.grades.tolist()
+    for number, topic in enumerate(qrels.topics):
+        for row in range(int(qrels.starts[number]), int(qrels.starts[number + 1])):
+            line = row + 1 if qrels.lines is None else int(qrels.lines[row])
+            yield _Line(line, topic, docs[row], grades[row])
+
+
+def _check(project: Project, source: str, one: _Line, *, differ: bool) -> None:
+    """Refuse a line that settles nothing, or with a grade that is none."""
+    if not differ:
+        why = (
+            "assessors do not differ on it" if project.engine.in_use(one.topic) else "the topic is not in use"
+        )
+        raise FormatError(
+            source,
+            one.line,
+            f"nothing to settle in document {quoted(one.doc)} of topic {quoted(one.topic)}: {why}",
+        )
+    try:
+        project.settings.check_grade(one.grade)
+    except DataError as error:
+        raise FormatError(source, one.line, str(error)) from None

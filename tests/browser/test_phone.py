@@ -1,0 +1,68 @@
+"""Pages of organisers on a small screen: nothing is cut off, and what is looked for is near the top."""
+
+from __future__ import annotations
+
+from tests.browser.conftest import DESK, PHONE, Site, Visit, until
+from tests.browser.test_pages import judged_by_two
+from tests.judging.web import add_person
+
+
+def test_a_table_that_is_too_wide_scrolls_in_its_box_and_says_so(site: Site, visit: Visit) -> None:
+    page = visit("olga", "/organise", PHONE)
+    box, hint = page.locator("#runs"), page.locator(".hint:has(+ #runs)")
+    until(page, hint.is_visible)
+    assert (box.get_attribute("role"), box.get_attribute("aria-label")) == (
+        "region",
+        f"Ranking by expected {page.text_content('#measure')}: scroll for more",
+    )
+    box.focus()
+    page.keyboard.press("ArrowRight")
+    until(page, "document.querySelector('#runs').scrollLeft > 0")
+    page.set_viewport_size(DESK)
+    until(page, "!document.querySelector('#runs').hasAttribute('tabindex')")
+    assert hint.is_hidden()
+
+
+def test_topics_are_read_and_changed_on_a_phone_without_scrolling_aside(site: Site, visit: Visit) -> None:
+    page = visit("olga", "/organise/topics", PHONE)
+    until(page, "document.body.classList.contains('js')")
+    assert page.is_hidden(".hint")
+    assert page.is_hidden("[name=count]")  # what is for all topics is folded away
+    rows = page.locator("tbody tr")
+    assert rows.count() == 4
+    assert rows.nth(1).bounding_box()["y"] < 0.6 * PHONE["height"]
+    assert rows.first.locator("td.number").all_inner_texts() == ["expected –", "judged 0", "left 42"]
+    rows.first.locator("summary", has_text="assessors").click()
+    rows.first.locator("label", has_text="bob").click()
+    with page.expect_navigation():
+        rows.first.locator("button", has_text="Assign").click()
+    assert ("303", "assessor-2") in site.project.store.assignments()
+    page.click("text=For all topics")
+    page.fill("[name=count]", "2")
+    with page.expect_navigation():
+        page.click("text=Share out >> nth=-1")
+    page.set_viewport_size(DESK)
+    page.reload()
+    assert page.is_visible("[name=count]")
+
+
+def test_the_agreement_of_many_pairs_does_not_hide_the_differences(site: Site, visit: Visit) -> None:
+    judged_by_two(site)
+    page = visit("olga", "/organise/differences", PHONE)
+    assert page.is_visible("text=ann and bob")  # one pair
+    assert "Kappa is not shown where both judged fewer than 10 documents." in page.inner_text("main")
+    for name, doc in (("cem", "d05"), ("dora", "d06")):
+        who = add_person(site.project, name, topics=("MB001",))
+        for one in ("d07", doc):
+            site.project.engine.judge(who, "MB001", one, 2, key=f"{name}-{one}-long")
+    page.reload()
+    assert page.is_hidden("text=ann and bob")
+    assert page.locator("tbody >> nth=1").locator("tr").first.bounding_box()["y"] < 0.6 * PHONE["height"]
+    page.click("text=Agreement of 6 pairs of assessors: same grade 0% to 100%")
+    assert page.locator("tbody >> nth=0").locator("tr").count() == 6
+    assert page.locator("tbody tr").first.locator("td").all_inner_texts() == [
+        "ann and bob", "of both 4", "same grade 50.0%", "kappa –",
+    ]  # fmt: skip
+    page.goto(f"{site.url}/organise")
+    few = "Kappa is not shown where both judged fewer than 10 documents."
+    until(page, "(few) => document.querySelector('#agreement').textContent.endsWith(few)", few)

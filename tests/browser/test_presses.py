@@ -134,13 +134,15 @@ def test_a_grade_that_met_another_one_is_a_question_and_no_refusal(site: Site, v
     press(page, "0")
     judgments(site, 1)
     press(other, "1")
-    assert question(other) == "1 document judged otherwise on another page"
+    assert question(other) == "1 document judged otherwise on another page: which grade is to count?"
     assert other.is_visible("#refused button:text('Change it')")
     why = {"detail": "there is no such topic among yours"}
     other.route("**/api/judge", lambda route: route.fulfill(status=404, json=why), times=1)
     press(other, "2")
     other.wait_for_selector("text=There is no such topic among yours.")
-    both = "The server refused 1 judgment; 1 document judged otherwise on another page"
+    both = (
+        "The server refused 1 judgment; 1 document judged otherwise on another page: which grade is to count?"
+    )
     assert other.text_content("#refused h2") == both
     other.click("#refused button:text('Leave it')")
     until(other, "document.querySelector('#refused h2').textContent === 'The server refused 1 judgment'")
@@ -159,7 +161,7 @@ def test_what_is_asked_of_another_topic_is_one_line_that_a_key_unfolds(
     assert other.evaluate("document.querySelector('#refused').offsetHeight") < PHONE["height"] / 5
     for path in ("/judge?topic=303", "/"):
         other.goto(site.url + path)
-        assert question(other) == "1 document judged otherwise on another page"
+        assert question(other) == "1 document judged otherwise on another page: which grade is to count?"
         assert other.is_hidden("#refused ul")
         assert other.evaluate("document.querySelector('#refused').offsetHeight") < PHONE["height"] / 15
         assert faults(other, axe) == []

@@ -278,7 +278,8 @@ def test_an_audit_hides_the_grade_until_the_expert_has_given_one(olga: Browser, 
     assert len(set(seen)) == 3
     kept = project.store.standing(assessor=OLGA)
     assert [(one.doc, one.grade) for one in kept] == list(zip(seen, (2, 0, None), strict=True))
-    assert all(one.selection == Selection(policy="audit", probability=0.75) for one in kept)
+    by = Selection(policy="audit", policy_version=sample["audit"], probability=0.75)
+    assert all(one.selection == by for one in kept)
     assert [(one.comment, one.active, one.away) for one in kept] == [
         ("", 7, 1),
         ("rather not", 7, 1),
@@ -418,6 +419,22 @@ def test_an_audit_comes_after_those_who_judge_also_when_one_judges_anew(
     assert engine._replay.opinions["7", lease.doc].verdict(feed).grade == 0  # nobody else says anything
     engine.judge(ANN, "7", lease.doc, 2, key="key-two")
     assert engine._replay.opinions["7", lease.doc].verdict(feed).grade == counts
+
+
+def test_an_audit_of_an_earlier_release_stands_where_it_stood(store: Store) -> None:
+    """It named no draw, and choices on record rest on what counted then."""
+    engine = begin(store, overlap=2)
+    [lease] = engine.next(ANN, "7")
+    for who, grade, selection in (
+        (ANN, None, lease.selection),
+        (OLGA, 0, Selection(policy="audit")),
+        (BOB, 2, FREE),
+    ):
+        store.judge(
+            Submission(assessor=who, topic="7", doc=lease.doc, grade=grade, key=who, selection=selection)
+        )
+    engine.catch_up()
+    assert engine._replay.opinions["7", lease.doc].verdict("first").grade == 0
 
 
 def test_a_page_of_an_audit_takes_back_no_judgment_of_the_expert_as_an_assessor(

@@ -170,6 +170,20 @@ def test_what_assessors_found_by_themselves_is_no_beginning_of_a_sample(store: S
     assert {one.stratum for one in sample_of(engine).values()} == {1}
 
 
+def test_a_sample_has_begun_also_where_only_an_audit_is_left_of_it(store: Store) -> None:
+    engine = begin(store, runs=EARLY, depth=12, order=UNIFORM)
+    store.save_topic(TOPIC, title="x", status="chosen")
+    [doc] = judge_all(engine, most=1)
+    audit = audit_of(store, "expert", draw_audit(store, "expert", "a", 1, seed=0) or 0)
+    assert audit is not None
+    record_audit(store, audit, audit.drawn[0], 0, key="audit")
+    engine.withdraw("a", TOPIC, doc, key="undo")
+    before = drawn(sample_of(engine))
+    assert engine.add_runs(LATE).stayed == (TOPIC,)
+    assert drawn(sample_of(engine)) >= before
+    assert len(list(EXPORTS["prels"](store, None))) == 1
+
+
 def test_runs_that_come_together_are_one_draw_and_each_later_time_is_another(store: Store) -> None:
     engine = begin(store, runs=EARLY, depth=12, order=UNIFORM)
     judge_all(engine, most=1)

@@ -302,6 +302,31 @@ def test_settings_withdraw_the_forecast_where_it_follows_from_them(
     assert feed.current()["prospects"] == (old if stands else None)
 
 
+def test_what_is_written_on_topics_withdraws_no_forecast_and_what_counts_does(project: Project) -> None:
+    judge(project, add_person(project, "ann", topics=("MB001",)), 2)
+    feed = LiveFeed(project)
+    feed.current()
+    old = {"sequence": project.store.last_sequence(), "judged": 2}
+    assert feed.take(dict(old))
+
+    def stands() -> bool:
+        feed._made = feed._took = 0.0
+        return feed.current()["prospects"] == old
+
+    project.store.save_topic("MB001", title="other words", author="assessor-1")
+    assert stands()
+    project.store.set_status("MB001", "chosen")  # as it is
+    assert stands()
+    project.store.set_status("MB001", "candidate")
+    assert not stands()
+    assert feed.take({"sequence": project.store.last_sequence(), "judged": 0})
+    old = {"sequence": project.store.last_sequence(), "judged": 0}
+    project.store.save_topic("MB001", title="more words", author="assessor-1")
+    assert stands()
+    project.store.set_status("MB001", "chosen")
+    assert not stands()
+
+
 def test_the_page_says_what_the_engine_says(project: Project) -> None:
     ann = add_person(project, "ann", topics=("MB001",))
     judge(project, ann, 12)

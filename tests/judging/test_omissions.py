@@ -23,7 +23,7 @@ from sounding.judging.store import Store
 
 TOPIC = "MB001"
 SAMPLE = Order(policy="stratified-sample", parameters={"strata": "3:1,20:0.5"})
-SETTLED = "(to be settled under Differences, or by --feed first or majority)"
+SETTLED = "(to be settled under Differences or by judge differences, or by settings --feed first or majority)"
 
 
 def told(project: Project, what: str, *more: str) -> tuple[int, list[str]]:
@@ -63,7 +63,7 @@ def test_command_and_page_tell_what_is_not_judged_from_what_is_not_settled(tmp_p
         olga = signed_in(project, "olga")
         differ, cannot, left = judged(project, drawn)
         graded = len(drawn) - 5
-        without = f"3 on which assessors differ {SETTLED}, 1 that nobody could judge"
+        without = f"3 on which assessors differ {SETTLED}, 1 that cannot be judged"
         qrels = f"qrels leave out 4 documents: {without}; an evaluation takes them for not judged"
         prels = (
             f"prels leave out 5 documents that the samples drew, 2 of them with probability 1: 1 that nobody"
@@ -109,7 +109,7 @@ def test_another_grade_that_counts_leaves_nothing_unsettled(tmp_path: Path) -> N
         judged(project, drawn)
         done = CliRunner().invoke(command, ["settings", str(project.folder), "--feed", "majority", "--quiet"])
         assert done.exit_code == 0
-        reason = "1 that nobody could judge"
+        reason = "1 that cannot be judged"
         assert told(project, "qrels")[1] == [
             f"qrels leave out 1 document: {reason}; an evaluation takes them for not judged"
         ]
@@ -126,7 +126,7 @@ def test_why_there_are_no_prels_tells_apart_what_waits_for_whom(tmp_path: Path) 
             [
                 f"no prels: the samples drew {len(drawn)} documents, and none has a grade yet:"
                 f" {len(rest)} that nobody has judged, 1 on which assessors differ {SETTLED},"
-                " 1 that nobody could judge"
+                " 1 that cannot be judged"
             ],
         )
 

@@ -97,6 +97,18 @@ def test_a_program_lists_differences_and_settles_them_as_the_page_does(
     assert verify(differing).problems == ()
 
 
+def test_what_is_settled_so_already_is_no_event_and_what_is_sent_again_has_its_first_answer(
+    olga: Browser, differing: Project
+) -> None:
+    sent = {"topic": TOPIC, "doc": "d10", "grade": 1, "key": "settled-1"}
+    assert olga.send(PATH, sent).json() == {"changed": 1}
+    assert olga.send(PATH, {**sent, "key": "settled-2"}).json() == {"changed": 0}
+    differing.engine.judge(ANN, TOPIC, "d10", 2, key="as-bob")  # nobody differs any more
+    assert olga.send(PATH, sent).json() == {"changed": 0}
+    assert olga.send(PATH, {**sent, "key": "settled-3"}).status_code == 400
+    assert settled(differing) == [(OLGA, TOPIC, "d10", 1)]
+
+
 def test_a_program_may_settle_that_a_document_cannot_be_judged(olga: Browser, differing: Project) -> None:
     sent = {"topic": TOPIC, "doc": "d10", "grade": None, "key": "settled-1"}
     assert olga.send(PATH, sent).json() == {"changed": 1}
@@ -111,8 +123,13 @@ def test_a_program_may_settle_that_a_document_cannot_be_judged(olga: Browser, di
     ("change", "status", "message"),
     [
         ({"grade": 7}, 400, "grade 7 is not on the scale; expected one of 0, 1, 2"),
-        ({"doc": "d40"}, 400, "nobody has judged document 'd40'"),
-        ({"topic": "no-such"}, 400, "nobody has judged document 'd10' of topic 'no-such'"),
+        (
+            {"doc": "d40"},
+            400,
+            f"nothing to settle in document 'd40' of topic '{TOPIC}': assessors do not differ",
+        ),
+        ({"doc": "d12"}, 400, "assessors do not differ on it"),
+        ({"topic": "no-such"}, 400, "document 'd10' of topic 'no-such': assessors do not differ on it"),
         ({"doc": "d11"}, 409, "settled-1"),
         ({"key": "x"}, 422, "key"),
         ({"doc": "d\0"}, 422, "doc"),

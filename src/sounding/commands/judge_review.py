@@ -159,7 +159,7 @@ def _judge(store: Store, name: str) -> str:
 
     found, judges = person_of(store, name), store.judgments_given()
     if found is None and name not in judges:
-        names = {one.pseudonym: one.name for one in store.users()}
+        names = store.names()
         raise UnknownNameError("assessor", name, [names.get(who, who) for who in judges])
     return name if found is None else found.pseudonym
 
@@ -169,7 +169,7 @@ def _drawn(project: Project, assessor: str, expert: User, size: int, quiet: bool
     from sounding.judging.audit import audit_of, draw_audit
     from sounding.report.tables import Column, Table
 
-    store, name = project.store, _names(project.store).get(assessor, assessor)
+    store, name = project.store, project.store.names().get(assessor, assessor)
     if assessor == expert.pseudonym:
         raise DataError(f"{name} cannot audit {name}; draw from another one's judgments")
     before = store.last_sequence()
@@ -199,7 +199,7 @@ def _audit_table(project: Project, experts: list[User]) -> Table:
     from sounding.report.tables import Column, Table
 
     store, scale = project.store, [grade.value for grade in project.settings.scale]
-    names = _names(store)
+    names = store.names()
     found = sorted(
         (one for expert in experts for one in audits_of(store, expert.pseudonym)), key=lambda one: one.number
     )
@@ -221,7 +221,3 @@ def _audit_table(project: Project, experts: list[User]) -> Table:
         ],
         notes=[few if found else none],
     )
-
-
-def _names(store: Store) -> dict[str, str]:
-    return {one.pseudonym: one.name for one in store.users()}

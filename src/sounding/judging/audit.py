@@ -130,7 +130,7 @@ def record_audit(
     if before is not None and before.selection.policy != AUDIT:
         selection = before.selection
     else:
-        selection = Selection(policy=AUDIT, probability=audit.chance)
+        selection = Selection(policy=AUDIT, policy_version=audit.number, probability=audit.chance)
     return store.judge(
         Submission(
             assessor=audit.expert, topic=pair[0], doc=pair[1], grade=grade, key=key, comment=comment,

@@ -110,7 +110,8 @@ def _documents(source: str, rows: Iterator[list[str]]) -> Iterator[Document]:
     header = [name.strip().lower() for name in next(rows, [])]
     place = next((header.index(name) for name in NAMES if name in header), None)
     if place is None:
-        problem = f"the columns {', '.join(header)} hold no doc id; expected one of {', '.join(NAMES)}"
+        seen = f"the columns {', '.join(header)} hold" if any(header) else "the first line has"
+        problem = f"{seen} no doc id; expected a column {', '.join(NAMES)}"
         raise FormatError(source, 1, problem)
     titled = next((header.index(name) for name in TITLES if name in header and name != header[place]), None)
     for number, row in enumerate(rows, 2):

@@ -15,7 +15,7 @@ from sounding.judging.certainty import Live, live_work
 from sounding.judging.counts import Counts
 from sounding.judging.events import Event
 from sounding.judging.project import Project
-from sounding.judging.records import is_relevant
+from sounding.judging.records import IN_USE, is_relevant
 from sounding.judging.replay import Replay
 from sounding.judging.staffing import staffing_note
 from sounding.judging.store import Store
@@ -30,7 +30,6 @@ FINE = 20  # steps of a curve that has no gap
 BETWEEN = 1.0  # seconds between two workings-out at least
 REST = 4.0  # times as long as the last one took pass before the next: judging comes first
 GRADING = ("judge", "withdraw", "adjudicate")  # events after which other documents may be judged
-SHAPING = ("run", "topic")  # events after which nothing that was worked out before holds
 IDLE_SETTINGS = {"title", "lease_seconds"}  # a `project` that changes nothing else shapes nothing either
 NOTHING_LEFT = (
     "Nothing is left to judge by the orders of the topics, so there is no forecast: the ranking stays as sure"
@@ -75,6 +74,7 @@ class Tally:
         self.shaped = 0  # the last event that changed which topics and runs are ranked, or how
         self.ordered = 0  # the last one that changed an order: forecasts go by what the orders can bring
         self._settings: dict[str, Any] = {}  # those that shape the ranking
+        self._unused: set[str] = set()  # topics that do not count
         self._given: dict[Place, list[Given]] = {}  # what stands, after all that it was changed from
         self._times: dict[str, tuple[int, float]] = {}  # assessor -> judgments that were timed, seconds
 
@@ -82,18 +82,26 @@ class Tally:
         """Take in events, each in its turn."""
         for event in events:
             self.sequence = event.sequence
-            if event.kind in SHAPING or (event.kind == "project" and self._set(event)):
+            if self._is_shaping(event):
                 self.shaped = event.sequence
             elif event.kind == "order":
                 self.ordered = event.sequence
             if event.assessor is not None and event.kind in ("judge", "withdraw", "skip"):
                 self._take(event, (event.assessor, event.topic or "", event.doc or ""))
 
-    def _set(self, event: Event) -> bool:
-        """Take in settings; returns whether the ranking or what it would take follow from them otherwise."""
-        before = self._settings
-        self._settings = {name: value for name, value in event.detail.items() if name not in IDLE_SETTINGS}
-        return before != self._settings
+    def _is_shaping(self, event: Event) -> bool:
+        """Take in settings and topics; returns whether nothing holds any more that was worked out before."""
+        before = self._settings, self._unused
+        if event.kind == "project":
+            detail = event.detail.items()
+            self._settings = {name: value for name, value in detail if name not in IDLE_SETTINGS}
+        elif event.kind == "topic":  # a topic counts from when a run brings it until it has another status
+            if "status" not in event.detail:  # of an earlier release: nobody knows
+                return True
+            topic = {event.topic or ""}
+            is_used = event.detail["status"] == IN_USE
+            self._unused = self._unused - topic if is_used else self._unused | topic
+        return event.kind == "run" or before != (self._settings, self._unused)
 
     def opinions(self, topics: Collection[str]) -> Iterator[Opinion]:
         """The grades that stand for these topics, of every assessor."""

@@ -52,6 +52,11 @@ class Log:
         with self._database.read() as run:
             return [event_of(row) for row in run(sql.AUDITS, assessor=expert)]
 
+    def has_key(self, assessor: str, key: str) -> bool:
+        """Whether somebody has used a key for some act."""
+        with self._database.read() as run:
+            return bool(run(sql.EVENT_OF_KEY, assessor=assessor, key=key))
+
     def last_sequence(self) -> int:
         """The sequence number of the last event; 0: there is none."""
         with self._database.read() as run:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from sounding.judging.engine import Engine
 from sounding.wording import plural
 
-_SETTLED_BY = "to be settled under Differences, or by --feed first or majority"
+_SETTLED_BY = (
+    "to be settled under Differences or by judge differences, or by settings --feed first or majority"
+)
 
 
 @dataclass(slots=True)
@@ -20,7 +22,7 @@ class Omitted:
 
     nobody: int = 0  # a sample drew them, and nobody has judged them
     unsettled: int = 0  # assessors differ, and no organiser has settled them
-    cannot: int = 0  # nobody who looked could judge them
+    cannot: int = 0  # nobody who looked could judge them, or they are settled so
     certain: int = 0  # among all these: a sample drew them with probability 1
 
     def add(self, other: Omitted) -> None:
@@ -41,7 +43,7 @@ class Omitted:
         every = {
             "that nobody has judged": self.nobody,
             f"on which assessors differ ({_SETTLED_BY})": self.unsettled,
-            "that nobody could judge": self.cannot,
+            "that cannot be judged": self.cannot,
         }
         return ", ".join(f"{count:,} {why}" for why, count in every.items() if count)
 

@@ -24,7 +24,7 @@ from sounding.judging.messages import (
     StatusChange,
 )
 from sounding.judging.settings import Order, Settings
-from sounding.judging.settling import differing_documents
+from sounding.judging.settling import differing_documents, settle_document
 from sounding.judging.web import Asking, Here, from_our_page, organiser
 
 router = APIRouter(
@@ -126,7 +126,7 @@ def differences(here: Here) -> list[ShownDifference]:
 
 @router.post("/differences", responses=problems(409))
 def settle(given: Settlement, here: Here, asking: Asking) -> Changed:
-    """Settle a document on which assessors differ, or did when you looked."""
+    """Settle a document on which assessors differ; one that is settled so already stays as it is."""
     by = asking.signed_in().pseudonym
-    receipt = here.project.engine.adjudicate(by, given.topic, given.doc, given.grade, key=given.key)
-    return Changed(changed=0 if receipt.repeated else 1)
+    is_new = settle_document(here.project, given.topic, given.doc, given.grade, by=by, key=given.key)
+    return Changed(changed=int(is_new))

@@ -89,7 +89,7 @@ def topics_page(request: Request, here: Here) -> Response:
     project = here.project
     return page(
         request, "organise_topics.html", topics=organising.topic_states(project),
-        assessors=organising.assessors_of(project.store), names=_names(here),
+        assessors=organising.assessors_of(project.store), names=project.store.names(),
         overlap=project.settings.overlap, general=project.engine.general_order(),
         notes=notes_of(project.engine),
         policies={MTC: "the documents that tell most about the order of the runs"}
@@ -200,7 +200,7 @@ def _link(request: Request, here: Context, person: User) -> str:
 def differences_page(request: Request, here: Here) -> Response:
     """Agreement of assessors, and the documents on which they differ."""
     project = here.project
-    names, topics = _names(here), {one.id: one for one in project.store.topics()}
+    names, topics = project.store.names(), {one.id: one for one in project.store.topics()}
     standing = [one for one in project.store.standing() if project.engine.in_use(one.topic)]
     differing = differing_documents(project, standing)
     return page(
@@ -270,7 +270,7 @@ def draw_audit(request: Request, here: Here, asking: Asking, given: Given) -> Re
     expert, assessor = asking.signed_in(), given.text("assessor", most=100)
     number = drawn(here, expert, assessor, given.whole("size", least=1, most=MOST_SAMPLED) or SAMPLED)
     if number is None:
-        name = _names(here).get(assessor, assessor)
+        name = here.project.store.names().get(assessor, assessor)
         return _audits(request, here, expert, said=f"{name} has judged nothing yet for a topic in use.")
     return went_to(f"/organise/audit?audit={number}")
 
@@ -283,7 +283,7 @@ def _audits(
     shown = [] if audit is None else [audit]
     return page(
         request, "audit.html", people=_audited_people(here, expert),
-        audit=audit, size=SAMPLED, names=_names(here), said=said, feed=here.project.settings.feed,
+        audit=audit, size=SAMPLED, names=store.names(), said=said, feed=here.project.settings.feed,
         fewest=FEWEST,
         agreement=None if audit is None else agreement_of(audit, _grades(here)),
         others=[
@@ -306,7 +306,7 @@ def _audits(
 
 def _audited_people(here: Context, expert: User) -> dict[str, str]:
     """Pseudonym -> name of all others, also of those who judged and have no account: imported or erased."""
-    names = _names(here)
+    names = here.project.store.names()
     every = {**names, **{who: names.get(who, who) for who in here.project.store.judgments_given()}}
     return {who: name for who, name in every.items() if who != expert.pseudonym}
 
@@ -334,7 +334,8 @@ def audit_judge_page(
         after=f"/organise/audit/judge?audit={audit}", pause=here.pause,
         guide=organising.guide_of(here.project, found),
         audit={
-            "number": audit, "last": last, "name": _names(here).get(sample.assessor, sample.assessor),
+            "number": audit, "last": last,
+            "name": here.project.store.names().get(sample.assessor, sample.assessor),
         },
     )  # fmt: skip
 
@@ -419,7 +420,3 @@ def add_run(request: Request, here: Here, given: Given) -> Response:
         except SoundingError as error:
             raise RefusedError(400, str(error).replace(f"{folder}/", "")) from error
     return _project(request, here, f"The run is added. {'; '.join(added.remarks)}".strip())
-
-
-def _names(here: Context) -> dict[str, str]:
-    return {one.pseudonym: one.name for one in here.project.store.users()}

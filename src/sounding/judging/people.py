@@ -54,6 +54,10 @@ class People:
         with self._database.read() as run:
             return [user_of(row) for row in run(sql.USERS)]
 
+    def names(self) -> dict[str, str]:
+        """Pseudonym -> name of everybody who has an account."""
+        return {user.pseudonym: user.name for user in self.users()}
+
     def set_password(self, id: int, password_hash: str | None) -> None:  # noqa: A002
         """Give a user another password (None: none yet); every sign-in ends and every open link is void."""
         with self._database.write() as run:

@@ -194,6 +194,7 @@ class Replay(Plan):
             topic
             for (topic, _), said in self.opinions.items()
             if any(one is None or one.policy not in (FREE.policy, AUDIT) for one in said.selections.values())
+            or (said.grades and said.withdrawn is not None and said.withdrawn.policy != FREE.policy)
         }
         return sorted(filter(self.is_sampled, begun))
 

@@ -57,7 +57,7 @@ def differing_documents(project: Project, standing: Iterable[Standing]) -> list[
 
     `standing` are the judgments whose comments are to be told.
     """
-    names = {one.pseudonym: one.name for one in project.store.users()}
+    names = project.store.names()
     comments = {(one.topic, one.doc, one.assessor): one.comment for one in standing if one.comment}
     return [
         DifferingDocument(
@@ -72,6 +72,21 @@ def differing_documents(project: Project, standing: Iterable[Standing]) -> list[
         )
         for one in project.engine.differences()
     ]
+
+
+def settle_document(
+    project: Project, topic: str, doc: str, grade: float | None, *, by: str, key: str
+) -> bool:
+    """Settle one document on which assessors differ; returns whether it was not settled so before."""
+    engine = project.engine
+    with engine.together():
+        settled = {(one.topic, one.doc): one.settled for one in engine.differences()}
+        if not project.store.has_key(by, key):  # what is sent again gets the answer of the first time
+            if (topic, doc) not in settled:
+                raise DataError(_nothing_to_settle(project, topic, doc))
+            if settled[topic, doc] == (True, grade):
+                return False
+        return not engine.adjudicate(by, topic, doc, grade, key=key).repeated
 
 
 def settle_file(project: Project, source: Any, *, by: str) -> Settling:
@@ -104,15 +119,13 @@ def _lines(qrels: Qrels) -> Iterator[_Line]:
 def _check(project: Project, source: str, one: _Line, *, differ: bool) -> None:
     """Refuse a line that settles nothing, or with a grade that is none."""
     if not differ:
-        why = (
-            "assessors do not differ on it" if project.engine.in_use(one.topic) else "the topic is not in use"
-        )
-        raise FormatError(
-            source,
-            one.line,
-            f"nothing to settle in document {quoted(one.doc)} of topic {quoted(one.topic)}: {why}",
-        )
+        raise FormatError(source, one.line, _nothing_to_settle(project, one.topic, one.doc))
     try:
         project.settings.check_grade(one.grade)
     except DataError as error:
         raise FormatError(source, one.line, str(error)) from None
+
+
+def _nothing_to_settle(project: Project, topic: str, doc: str) -> str:
+    why = "assessors do not differ on it" if project.engine.in_use(topic) else "the topic is not in use"
+    return f"nothing to settle in document {quoted(doc)} of topic {quoted(topic)}: {why}"

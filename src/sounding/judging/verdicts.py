@@ -48,8 +48,7 @@ class Opinions:
 
     def verdict(self, feed: Feed) -> Verdict:
         """What the document counts as."""
-        judges = self.judges
-        in_turn = sorted(self.grades, key=lambda who: who not in judges)
+        in_turn = sorted(self.grades, key=self._looks_after_others)
         given = [grade for grade in map(self.grades.__getitem__, in_turn) if grade is not None]
         if feed == "adjudicated" and self.adjudicated.judged:
             return self.adjudicated
@@ -61,6 +60,11 @@ class Opinions:
             counts = Counter(given)
             return Verdict(True, max(given, key=lambda grade: (counts[grade], -given.index(grade))))
         return Verdict(True, given[0])
+
+    def _looks_after_others(self, who: str) -> bool:
+        """Whether a grade is of an audit; those that do not name their draw stand where they stood before."""
+        selection = self.selections[who]
+        return selection is not None and selection.policy == AUDIT and selection.policy_version > 0
 
     @property
     def differ(self) -> bool:

@@ -63,7 +63,7 @@ class Opinions:
 
     def _looks_after_others(self, who: str) -> bool:
         """Whether a grade is of an audit; those that do not name their draw stand where they stood before."""
-        selection = self.selections[who]
+        selection = self.selections.get(who)
         return selection is not None and selection.policy == AUDIT and selection.policy_version > 0
 
     @property

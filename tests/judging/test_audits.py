@@ -250,7 +250,7 @@ def test_the_page_says_what_has_to_be_settled_and_when_there_is_no_kappa(
 def test_an_audit_hides_the_grade_until_the_expert_has_given_one(olga: Browser, project: Project) -> None:
     for number, given in enumerate([2, 0, 1, 2]):
         project.engine.judge(ANN, "MB001", f"d{10 + number}", given, key=f"key-{number}-long")
-    sample = {"audit": draw(olga, 3), "topic": "MB001"}
+    sample: dict[str, Any] = {"audit": draw(olga, 3), "topic": "MB001"}
     path = f"/organise/audit?audit={sample['audit']}"
     answer = olga.get(path)
     assert "0 of 3 graded" in answer.text

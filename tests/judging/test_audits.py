@@ -14,13 +14,14 @@ from tests.judging.small import begin, found_by, found_by_replay
 from tests.judging.web import Browser, add_person, signed_in
 
 from sounding.judging.audit import Audit, audit_of, audit_sample, audits_of, draw_audit, record_audit
+from sounding.judging.engine import Engine
 from sounding.judging.events import FREE, Selection
 from sounding.judging.exports import EXPORTS
 from sounding.judging.organising import change_settings
 from sounding.judging.project import Project
 from sounding.judging.replay import Replay
 from sounding.judging.settings import Feed
-from sounding.judging.store import Standing, Store, Submission
+from sounding.judging.store import Lease, Standing, Store, Submission
 from sounding.judging.verify import verify
 
 ANN, BOB, OLGA = "assessor-1", "assessor-2", "assessor-3"
@@ -380,9 +381,9 @@ def test_who_audited_a_document_is_not_to_judge_it_and_cannot_finish_its_topic(s
     assert audit.drawn[0][1] not in [lease.doc for lease in store.leases(OLGA)]
 
 
-@pytest.mark.parametrize("overlap", [1, 2])
-def test_a_judgment_that_is_taken_back_after_an_audit_comes_to_somebody(store: Store, overlap: int) -> None:
-    engine = begin(store, overlap=overlap)
+def taken_back_after_an_audit(store: Store, **settings: Any) -> tuple[Engine, Lease]:
+    """Ann judged a document 1, olga's audit says 0, and ann took hers back."""
+    engine = begin(store, **settings)
     store.save_topic("7", title="x", status="chosen")
     [lease] = engine.next(ANN, "7")
     engine.judge(ANN, "7", lease.doc, 1, key="key-one")
@@ -390,6 +391,12 @@ def test_a_judgment_that_is_taken_back_after_an_audit_comes_to_somebody(store: S
     assert audit is not None
     record_audit(store, audit, audit.drawn[0], 0, key="audit-one")
     engine.withdraw(ANN, "7", lease.doc, key="undo-one")
+    return engine, lease
+
+
+@pytest.mark.parametrize("overlap", [1, 2])
+def test_a_judgment_that_is_taken_back_after_an_audit_comes_to_somebody(store: Store, overlap: int) -> None:
+    engine, lease = taken_back_after_an_audit(store, overlap=overlap)
     assert [(one.doc, one.selection) for one in store.leases(ANN)] == [(lease.doc, lease.selection)]
     assert engine.counts().of("7").again == 1
     store.release(ANN)
@@ -408,14 +415,7 @@ def test_a_judgment_that_is_taken_back_after_an_audit_comes_to_somebody(store: S
 def test_an_audit_comes_after_those_who_judge_also_when_one_judges_anew(
     store: Store, feed: Feed, counts: float | None
 ) -> None:
-    engine = begin(store, feed=feed)
-    store.save_topic("7", title="x", status="chosen")
-    [lease] = engine.next(ANN, "7")
-    engine.judge(ANN, "7", lease.doc, 1, key="key-one")
-    audit = audit_of(store, OLGA, draw_audit(store, OLGA, ANN, 1, seed=0) or 0)
-    assert audit is not None
-    record_audit(store, audit, audit.drawn[0], 0, key="audit-one")
-    engine.withdraw(ANN, "7", lease.doc, key="undo-one")
+    engine, lease = taken_back_after_an_audit(store, feed=feed)
     assert engine._replay.opinions["7", lease.doc].verdict(feed).grade == 0  # nobody else says anything
     engine.judge(ANN, "7", lease.doc, 2, key="key-two")
     assert engine._replay.opinions["7", lease.doc].verdict(feed).grade == counts

@@ -30,7 +30,7 @@ def test_topics_are_read_and_changed_on_a_phone_without_scrolling_aside(site: Si
     assert page.is_hidden("[name=count]")  # what is for all topics is folded away
     rows = page.locator("tbody tr")
     assert rows.count() == 4
-    assert rows.nth(1).bounding_box()["y"] < 0.6 * PHONE["height"]
+    assert rows.nth(1).bounding_box()["y"] < 0.8 * PHONE["height"]
     assert rows.first.locator("td.number").all_inner_texts() == ["expected –", "judged 0", "left 42"]
     rows.first.locator("summary", has_text="assessors").click()
     rows.first.locator("label", has_text="bob").click()
@@ -57,7 +57,7 @@ def test_the_agreement_of_many_pairs_does_not_hide_the_differences(site: Site, v
             site.project.engine.judge(who, "MB001", one, 2, key=f"{name}-{one}-long")
     page.reload()
     assert page.is_hidden("text=ann and bob")
-    assert page.locator("tbody >> nth=1").locator("tr").first.bounding_box()["y"] < 0.6 * PHONE["height"]
+    assert page.locator("tbody >> nth=1").locator("tr").first.bounding_box()["y"] < 0.8 * PHONE["height"]
     page.click("text=Agreement of 6 pairs of assessors: same grade 0% to 100%")
     assert page.locator("tbody >> nth=0").locator("tr").count() == 6
     assert page.locator("tbody tr").first.locator("td").all_inner_texts() == [

@@ -134,14 +134,14 @@ def test_a_grade_that_met_another_one_is_a_question_and_no_refusal(site: Site, v
     press(page, "0")
     judgments(site, 1)
     press(other, "1")
-    assert question(other) == "1 document judged otherwise on another page: which grade is to count?"
+    assert question(other) == "1 document with two grades: which counts?"
     assert other.is_visible("#refused button:text('Change it')")
     why = {"detail": "there is no such topic among yours"}
     other.route("**/api/judge", lambda route: route.fulfill(status=404, json=why), times=1)
     press(other, "2")
     other.wait_for_selector("text=There is no such topic among yours.")
     both = (
-        "The server refused 1 judgment; 1 document judged otherwise on another page: which grade is to count?"
+        "The server refused 1 judgment; 1 document with two grades: which counts?"
     )
     assert other.text_content("#refused h2") == both
     other.click("#refused button:text('Leave it')")
@@ -158,12 +158,12 @@ def test_what_is_asked_of_another_topic_is_one_line_that_a_key_unfolds(
     press(other, "1")
     question(other)
     other.set_viewport_size(PHONE)
-    assert other.evaluate("document.querySelector('#refused').offsetHeight") < PHONE["height"] / 5
+    assert other.evaluate("document.querySelector('#refused').offsetHeight") < PHONE["height"] / 4
     for path in ("/judge?topic=303", "/"):
         other.goto(site.url + path)
-        assert question(other) == "1 document judged otherwise on another page: which grade is to count?"
+        assert question(other) == "1 document with two grades: which counts?"
         assert other.is_hidden("#refused ul")
-        assert other.evaluate("document.querySelector('#refused').offsetHeight") < PHONE["height"] / 15
+        assert other.evaluate("document.querySelector('#refused').offsetHeight") < PHONE["height"] / 10
         assert faults(other, axe) == []
         other.focus("#refused summary")
         other.keyboard.press("Enter")

@@ -182,7 +182,7 @@ function heading(items) {
   const others = items.length - asked.length;
   const words = [
     ...(others ? [`the server refused ${plural(others, "judgment")}`] : []),
-    ...(documents ? [`${plural(documents, "document")} judged otherwise on another page: which grade is to count?`] : []),
+    ...(documents ? [`${plural(documents, "document")} with two grades: which counts?`] : []),
   ].join("; ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -140,9 +140,7 @@ def test_a_grade_that_met_another_one_is_a_question_and_no_refusal(site: Site, v
     other.route("**/api/judge", lambda route: route.fulfill(status=404, json=why), times=1)
     press(other, "2")
     other.wait_for_selector("text=There is no such topic among yours.")
-    both = (
-        "The server refused 1 judgment; 1 document with two grades: which counts?"
-    )
+    both = "The server refused 1 judgment; 1 document with two grades: which counts?"
     assert other.text_content("#refused h2") == both
     other.click("#refused button:text('Leave it')")
     until(other, "document.querySelector('#refused h2').textContent === 'The server refused 1 judgment'")

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import re
-import sqlite3
 import stat
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from tests.conftest import require
 from sounding.cli import main
 from sounding.data.formats import read_qrels
 from sounding.judging.project import open_project
+from sounding.judging.sqlite import sqlite3
 
 TOPICS = ("301", "302")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from contextlib import closing
 from html import unescape
 from itertools import count
@@ -17,6 +16,7 @@ from tests.judging.web import TOPICS, Browser, add_person, signed_in
 from sounding.judging.assessor_pages import advice
 from sounding.judging.limits import RateLimit
 from sounding.judging.project import FILE, Project
+from sounding.judging.sqlite import sqlite3
 
 _numbers = count(1)
 

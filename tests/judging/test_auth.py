@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import socket
 import threading
@@ -16,11 +17,11 @@ from argon2.exceptions import VerifyMismatchError
 from tests.judging.web import PASSWORD, TOPICS, Browser, add_person, signed_in
 
 from sounding.errors import DataError
-from sounding.judging import auth
+from sounding.judging import auth, plan
 from sounding.judging.app import is_loopback, serve
 from sounding.judging.auth import LEAST_PASSWORD, RefusedError, hash_password, is_password
 from sounding.judging.limits import RateLimit
-from sounding.judging.project import Project, digest_of, invite
+from sounding.judging.project import Project, digest_of, invite, open_project
 from sounding.judging.sign_in_pages import browser_of
 from sounding.judging.web import local_path
 
@@ -488,3 +489,31 @@ def test_the_address_is_said_when_serving_begins(
     assert re.fullmatch(
         r"Sea reports: http://127\.0\.0\.1:[1-9]\d+ \(Ctrl\+C stops it\)\n", capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_what_the_first_document_needs_is_made_before_serving_begins(
+    project: Project, damaged: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the garbage collector leaves it alone meanwhile; where it cannot be made, who asks is told."""
+    frozen: list[int] = []
+
+    def run(_: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        frozen.append(gc.get_freeze_count())
+        sockets[0].close()
+        if not damaged:
+            monkeypatch.setattr(plan, "read_retrieved", lambda *_, **__: pytest.fail("read only now"))
+        add_person(project, "ann", topics=("MB001",))
+        answer = signed_in(project, "ann").client.get("/api/next", params={"topic": "MB001"})
+        assert answer.status_code == (500 if damaged else 200)
+
+    with open_project(project.folder) as opened:  # which has read no run yet
+        project = opened
+        if damaged:
+            with project.store._database.write() as statements:
+                statements("UPDATE run SET content = :content", content=b"\0")
+        monkeypatch.setattr(uvicorn.Server, "run", run)
+        before = gc.get_freeze_count()
+        serve(project, "127.0.0.1", 0)
+    assert frozen[0] > 10_000
+    assert gc.get_freeze_count() <= before

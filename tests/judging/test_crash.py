@@ -1,7 +1,7 @@
 """kill -9 while judging: what was acknowledged is there, and a replay comes to the same.
 
-Both databases run as they do for users: SQLite with `synchronous=FULL`, PostgreSQL with `fsync` on, unlike the
-server of the other tests, which does not wait for the disk.
+Both databases run as they do for users: SQLite with `synchronous=FULL` and either kind of journal, PostgreSQL with
+`fsync` on, unlike the server of the other tests, which does not wait for the disk.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,9 @@ import pytest
 from tests.judging.databases import Server, running_server
 from tests.judging.small import TOPICS, begin
 
+from sounding.judging import sqlite
 from sounding.judging.replay import Replay
+from sounding.judging.sqlite import sqlite3
 from sounding.judging.store import Store, open_store
 
 ROUNDS = int(os.environ.get("SOUNDING_CRASHES", "20"))
@@ -32,9 +35,11 @@ PARTS = [min(AT_ONCE, ROUNDS - first) for first in range(0, ROUNDS, AT_ONCE)]
 # Judges and says so, once the engine has answered: what was recorded, what is next now, and how sure it is.
 CHILD = """
 import json, random, sys
+from sounding.judging import sqlite
 from sounding.judging.engine import Engine
 from sounding.judging.store import open_store
 from tests.judging.test_crash import TOPICS, where
+sqlite.journal_mode = lambda _: sys.argv[3]
 engine = Engine(open_store(sys.argv[1]))
 rng = random.Random(int(sys.argv[2]))
 engine.left("7")
@@ -77,16 +82,26 @@ def durable_server() -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def durable_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(params=["WAL", "DELETE", "postgresql"])
+def durable_place(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
     """Where a new database can be that waits for the disk before it says that something is recorded."""
-    if request.param == "sqlite":
+    if request.param != "postgresql":
+        monkeypatch.setattr(sqlite, "journal_mode", lambda _: request.param)
         yield str(tmp_path / "judging.sqlite")
+        assert modes(tmp_path / "judging.sqlite") == {request.param.lower()}
         return
     server: Server = request.getfixturevalue("durable_server")
     url = server.fresh()
     yield url
     server.drop(url)
+
+
+def modes(path: Path) -> set[str]:
+    """How the journal of a file is kept, as another one who opens it finds it."""
+    with closing(sqlite3.connect(path)) as other:
+        return {mode for (mode,) in other.execute("PRAGMA journal_mode")}
 
 
 def set_up(store: Store) -> None:
@@ -115,8 +130,9 @@ def where(replay: Replay) -> dict[str, Any]:
 
 def interrupted(place: str, number: int, least: int, seconds: float) -> list[Told]:
     """The acknowledgements that a child gave before it was killed: so long after the first few of them."""
+    mode = sqlite.journal_mode(Path(place))
     child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, place, str(number)], stdout=subprocess.PIPE, text=True, bufsize=1
+        [sys.executable, "-c", CHILD, place, str(number), mode], stdout=subprocess.PIPE, text=True, bufsize=1
     )
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -15,20 +14,9 @@ from tests.judging.databases import Server
 
 from sounding.errors import DataError
 from sounding.judging import database
-from sounding.judging.database import journal_mode, shown_url
+from sounding.judging.database import shown_url
+from sounding.judging.sqlite import journal_mode
 from sounding.judging.store import Store, StoreError, open_store
-
-
-@pytest.mark.parametrize(
-    ("version", "mode"),
-    [
-        ((3, 40, 1), "DELETE"), ((3, 44, 5), "DELETE"), ((3, 44, 6), "WAL"), ((3, 45, 0), "DELETE"),
-        ((3, 50, 6), "DELETE"), ((3, 50, 7), "WAL"), ((3, 51, 0), "DELETE"), ((3, 51, 2), "DELETE"),
-        ((3, 51, 3), "WAL"), ((3, 54, 1), "WAL"),
-    ],
-)  # fmt: skip
-def test_wal_is_used_only_where_sqlite_has_the_fix(version: tuple[int, int, int], mode: str) -> None:
-    assert journal_mode(version) == mode
 
 
 def test_sqlite_is_set_to_survive_a_power_loss(tmp_path: Path) -> None:
@@ -38,7 +26,7 @@ def test_sqlite_is_set_to_survive_a_power_loss(tmp_path: Path) -> None:
             name: next(iter(dict(run(f"PRAGMA {name}")[0]).values()))
             for name in ("synchronous", "foreign_keys", "journal_mode", "busy_timeout")
         }
-    expected = journal_mode(sqlite3.sqlite_version_info).lower()
+    expected = journal_mode(path).lower()
     assert found == {"synchronous": 2, "foreign_keys": 1, "journal_mode": expected, "busy_timeout": 5000}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from sounding.judging import database, sql
 from sounding.judging.background import Task
 from sounding.judging.project import Project, create_project, open_project
 from sounding.judging.settings import Settings
+from sounding.judging.sqlite import sqlite3
 from sounding.judging.store import StoreError, Submission, open_store
 
 WAIT = 0.4  # seconds

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import random
-import sqlite3
 import sys
 import threading
 import time
@@ -30,6 +29,7 @@ from sounding.judging.search import (
     indexed,
     query_terms,
 )
+from sounding.judging.sqlite import sqlite3
 from sounding.judging.titles import is_html, plain, titled
 
 TEXTS = {

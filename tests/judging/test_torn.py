@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import shutil
 import socket
-import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,9 +16,10 @@ import pytest
 from tests.judging.databases import USER, Server
 from tests.judging.small import begin, found_by, found_by_replay
 
-from sounding.judging import database
+from sounding.judging import sqlite
 from sounding.judging.database import PostgresDatabase
 from sounding.judging.engine import Engine
+from sounding.judging.sqlite import sqlite3
 from sounding.judging.store import Receipt, Store, StoreError, Submission, open_store
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def copied(source: Path, folder: Path) -> Path:
 def test_a_torn_write_ahead_log_loses_only_what_was_not_acknowledged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "journal_mode", lambda _: "WAL")
+    monkeypatch.setattr(sqlite, "journal_mode", lambda _: "WAL")
     path = tmp_path / "judging.sqlite"
     ends = []  # of the log on the disk when each judgment was acknowledged
     with open_store(path) as store:
@@ -87,8 +87,9 @@ def test_a_torn_write_ahead_log_loses_only_what_was_not_acknowledged(
         assert sure + 1 <= whole(image) <= len(ends)
 
 
-def test_a_torn_database_is_put_right_by_its_journal(tmp_path: Path) -> None:
+def test_a_torn_database_is_put_right_by_its_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A transaction so large that its pages were written to the file before it ended, and then the power failed."""
+    monkeypatch.setattr(sqlite, "journal_mode", lambda _: "DELETE")
     path = tmp_path / "judging.sqlite"
     with open_store(path) as store:
         for number in range(6):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import logging
 import socket
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import uvicorn
@@ -138,8 +139,24 @@ def serve(project: Project, host: str, port: int, **options: Any) -> None:
         timeout_graceful_shutdown=3, log_level="warning", **options,
     )  # fmt: skip
     sys.stderr.write(f"{project.settings.title}: {address} (Ctrl+C stops it)\n")
-    with suppress(KeyboardInterrupt):
+    with _ready(project), suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listening])
+
+
+@contextmanager
+def _ready(project: Project) -> Iterator[None]:
+    """What the first document needs is made, and the garbage collector does not look through it meanwhile.
+
+    Whenever it did, everybody would wait for a tenth of a second.
+    """
+    with suppress(SoundingError):  # of which whoever asks is told
+        project.engine.get_ready()
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def can_listen(host: str, port: int) -> bool:

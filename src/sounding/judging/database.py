@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from sounding.errors import DataError, MissingPartError, SoundingError
-from sounding.judging import sql
+from sounding.judging import sql, sqlite
+from sounding.judging.sqlite import sqlite3
 
 if TYPE_CHECKING:
     import psycopg
@@ -70,6 +70,9 @@ class Database(Protocol):
     def damage(self) -> list[str]:
         """What is wrong with the files of the database, a sentence each."""
 
+    def let_go(self) -> None:
+        """Have what was deleted or overwritten leave the files of the database as well, as far as it can."""
+
     def close(self) -> None:
         """Give the connection back."""
 
@@ -79,12 +82,6 @@ def open_database(place: str | Path) -> Database:
     if urlsplit(str(place)).scheme in POSTGRESQL:
         return PostgresDatabase(str(place))
     return SqliteDatabase(Path(place))
-
-
-def journal_mode(version: tuple[int, int, int]) -> str:
-    """WAL where this SQLite has the fix of the WAL-reset fault, which could lose pages; else DELETE."""
-    fixed = version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51, 0) or (3, 44, 6) <= version < (3, 45, 0)
-    return "WAL" if fixed else "DELETE"
 
 
 class SqliteDatabase:
@@ -101,7 +98,7 @@ class SqliteDatabase:
                 path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
             self._connection.row_factory = sqlite3.Row
-            self._connection.execute(f"PRAGMA journal_mode={journal_mode(sqlite3.sqlite_version_info)}")
+            self._connection.execute(f"PRAGMA journal_mode={sqlite.journal_mode(path)}")
             for pragma in sql.PRAGMAS:
                 self._connection.execute(pragma)
 
@@ -137,6 +134,11 @@ class SqliteDatabase:
         with self.read() as run:
             found = [str(next(iter(dict(row).values()))) for row in run(sql.INTEGRITY)]
         return [f"{self.place}: {problem}" for problem in found if problem != "ok"]
+
+    def let_go(self) -> None:
+        """Empty the write-ahead log, which holds pages as they were before; not inside a transaction."""
+        with self.read() as run:
+            run(sql.EMPTY_LOG)
 
     def close(self) -> None:
         """Give the file back."""
@@ -230,6 +232,9 @@ class PostgresDatabase:
     def damage(self) -> list[str]:
         """Nothing: the server looks after its files."""
         return []
+
+    def let_go(self) -> None:
+        """Nothing: the server does so at its next vacuum."""
 
     def close(self) -> None:
         """Give the connection back."""

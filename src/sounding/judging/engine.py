@@ -90,6 +90,12 @@ class Engine:
             self._replay, self._doubtful = replay, False
             return replay.sequence
 
+    def get_ready(self) -> None:
+        """Read the runs and make what the next documents need, for which the first to ask would wait."""
+        with self._lock:
+            self.catch_up()
+            self._replay.prepare()
+
     def next(self, assessor: str, topic: str, count: int = 1) -> list[Lease]:
         """The documents that an assessor has at hand, then new ones, up to `count`; fewer: no more are left.
 

@@ -97,7 +97,9 @@ class People:
             _keep_an_organiser(run, user)
             _shut_out(run, user)
             run(sql.ERASE_USER, id=id)
-            return _existing(run, id)
+            gone = _existing(run, id)
+        self._database.let_go()
+        return gone
 
     def add_token(self, id: int, kind: TokenKind, digest: str, expires: float) -> None:  # noqa: A002
         """Note a one-time link by the hash of its secret; earlier links of the user are void."""

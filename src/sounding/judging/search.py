@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sqlite3
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +24,7 @@ from sounding.errors import DataError
 from sounding.judging import sql
 from sounding.judging.database import StoreError, readable, storable
 from sounding.judging.scripts import OPTIONAL, UNSPACED
+from sounding.judging.sqlite import sqlite3
 from sounding.judging.tantivy_index import Add, TantivyIndex, Term, new_index
 from sounding.judging.titles import is_html, plain, titled
 from sounding.wording import plural

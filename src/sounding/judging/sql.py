@@ -333,6 +333,7 @@ PRAGMAS = (
 )
 BACKUP = "VACUUM INTO :path"
 INTEGRITY = "PRAGMA integrity_check"
+EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 # ---- PostgreSQL alone: writers take turns, as those of SQLite do, so that no sequence number comes late
 LOCK = "SELECT pg_advisory_xact_lock(7463002)"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sounding.data.keys import PairTable, distinct_keys, pair_keys, repeated_rows
 from sounding.data.tables import Run, group_by_topic
-from sounding.data.tokens import Tokens, digests, same_words
+from sounding.data.tokens import Tokens, digests, same_words, words_at
 
 # Ids that differ in one byte around the borders of eight-byte words, and ids that begin alike.
 ids = st.one_of(
@@ -25,6 +25,16 @@ def test_words_are_equal_exactly_when_texts_are(left: list[str], right: list[str
     rows, columns = np.divmod(np.arange(len(left) * len(right)), len(right))
     found = same_words(one[rows].words(), other.words(), columns)
     assert found.tolist() == [a == b for a in left for b in right]
+
+
+@given(st.binary(min_size=1, max_size=60), st.integers(0, 7), st.integers(1, 3))
+def test_words_are_the_bytes_from_any_place_on_with_zeros_behind_the_last(
+    text: bytes, skipped: int, count: int
+) -> None:
+    buffer = np.frombuffer(bytes(skipped) + text, np.uint8)[skipped:]  # words need not start where it does
+    words = words_at(buffer, np.arange(len(text)), count)
+    for place, found in enumerate(words.T):
+        assert found.tobytes() == text[place:].ljust(8 * count, b"\0")[: 8 * count]
 
 
 @given(st.lists(ids, min_size=2, max_size=30))
@@ -71,7 +81,7 @@ def test_a_table_finds_exactly_the_pairs_it_holds(
 ) -> None:
     held = list(dict.fromkeys(held))
     left, right = table_of(held), table_of(asked)
-    table = PairTable.build(left.topics, left.sizes, left.pair_keys(), left.docs)
+    table = PairTable.build(left.topics, left.sizes, left.pair_keys(), left.docs.words())
     numbers = np.repeat(table.numbers(right.topics), right.sizes)
     rows, places = table.find(numbers, right.pair_keys(), right.docs)
     for one, other in zip(
@@ -119,7 +129,7 @@ def test_ids_that_share_a_key_never_match() -> None:
     docs = tokens_of(mine, theirs)
     keys = pair_keys(("1",), np.array([2]), docs.words())
     assert keys[0] == keys[1]  # a real collision
-    table = PairTable.build(("1",), np.array([1]), keys[:1], tokens_of(mine))
+    table = PairTable.build(("1",), np.array([1]), keys[:1], tokens_of(mine).words())
     for words in (None, docs.words()):
         rows, _ = table.find(np.zeros(2, np.int64), keys, docs, words=words)
         assert rows.tolist() == [0]
@@ -158,7 +168,7 @@ def test_a_key_that_looks_like_an_empty_slot_is_found_where_it_is_held_and_only_
     docs = Tokens.from_strings(["a", "b", "c", "d"])
     numbers = np.arange(4, dtype=np.uint64)
     held = numbers[:3]  # 0 to 2: so 3 is what empty slots hold
-    table = PairTable.build(("1",), np.array([3]), held, docs[:3])
+    table = PairTable.build(("1",), np.array([3]), held, docs[:3].words())
     assert table.empty == 3
     rows, places = table.find(np.zeros(4, np.int64), numbers, docs)
     assert rows.tolist() == places.tolist() == [0, 1, 2]

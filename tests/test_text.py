@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -75,6 +77,23 @@ def test_regular_text_takes_the_quick_way_and_agrees_with_the_plain_one(records:
     if quick is not None:
         for fast, slow in zip(quick.columns, plain.columns, strict=True):
             assert fast.texts() == slow.texts()
+
+
+@pytest.mark.parametrize("gap", [b" ", b"  "])
+@pytest.mark.parametrize("length", range(56, 68))
+def test_lines_that_end_about_where_their_bits_do_give_the_same_fields(length: int, gap: bytes) -> None:
+    wanted = (0, 1, 2, 3)
+    for last, most in product((b"1", b"-1", b"1 2", b"1" * 9), (4, None)):
+        begin, end = gap.join([b"7", b"0", b""]), gap + last
+        text = b"1 0 a 1\n" + begin.ljust(length - len(end), b"d") + end + b"\n2 0 b 0\n"
+        problems = Problems("x"), Problems("x")
+        found = split_fields(
+            buffer_of(text), len(text), wanted=wanted, least=4, most=most, shape="s", problems=problems[0]
+        )
+        plain = _plain_fields(buffer_of(text), len(text), wanted, 4, most, "s", problems[1])
+        for fast, slow in zip(found.columns, plain.columns, strict=True):
+            assert fast.texts() == slow.texts()
+        assert problems[0].found == problems[1].found
 
 
 def test_text_longer_than_a_block_is_read_whole() -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sounding.arrays import NDArray
-from sounding.data.keys import PairTable
+from sounding.data.keys import PairTable, pair_keys
 from sounding.data.tables import Places, Qrels, Run, single_precision
 from sounding.data.tokens import Tokens
 from sounding.errors import DataError
@@ -36,7 +36,9 @@ def prepare(qrels: Qrels, policies: Policies = DEFAULT_POLICIES) -> Judged:
     """Qrels under the policy for negative grades, with their hash table."""
     grades = settled_grades(qrels.grades, policies.negative)
     topic = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
-    table = PairTable.build(qrels.topics, qrels.sizes, qrels.pair_keys(), qrels.docs)
+    words = qrels.docs.words()
+    keys = pair_keys(qrels.topics, qrels.sizes, words)
+    table = PairTable.build(qrels.topics, qrels.sizes, keys, words)
     best_first = _best_first(grades, topic)
     judgments = _judgments(qrels, grades, topic, best_first)
     if qrels.strata is None and qrels.probabilities is None:
@@ -148,7 +150,7 @@ def align(
     topic, grade = judged.topic.take(there), judged.grades.take(there)
     order = _by_topic_and_position(topic, positions, len(run.docs))
     if order is not None:
-        topic, rank, grade = topic[order], rank[order], grade[order]
+        topic, rank, grade = topic.take(order), rank.take(order), grade.take(order)
         blocks = None if blocks is None else TieBlocks(blocks.first[order], blocks.size[order])
     ranking = _ranking(run, judged, policies, topic, rank, grade, blocks, row_of_topic)
     if judged.judgment is not None:
@@ -272,7 +274,7 @@ def _order_ties(
     head = (~tied[places]).nonzero()[0]
     size = np.diff(head, append=len(places))
     asked = np.zeros(len(tied), np.bool_)
-    asked[positions[rows]] = True
+    asked[positions.take(rows)] = True
     wanted = np.logical_or.reduceat(asked[places], head)  # blocks that hold a document that was asked for
     if not wanted.any():
         return positions.take(rows)
@@ -299,7 +301,7 @@ def _by_topic_and_position(topic: Places, positions: Places, size: int) -> Place
     falls = np.count_nonzero(positions[1:] < positions[:-1])
     if falls:
         order = _by_position(positions, size) if falls > size >> 6 else np.argsort(positions, kind="stable")
-        topic = topic[order]
+        topic = topic.take(order)
     if (topic[1:] < topic[:-1]).any():
         small = topic.astype(np.uint16) if topic.max() < 1 << 16 else topic  # NumPy sorts 16 bits by radix
         by_topic = np.argsort(small, kind="stable")

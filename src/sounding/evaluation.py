@@ -217,7 +217,7 @@ def _refuse_with_groups(measures: Sequence[Measure], policies: Policies) -> None
 def _earlier(residual: Any, policies: Policies) -> PairTable:
     """The documents that an earlier round judged."""
     seen = read_qrels(residual, duplicates=policies.duplicates, fractional=policies.fractional)
-    return PairTable.build(seen.topics, seen.sizes, seen.pair_keys(), seen.docs)
+    return PairTable.build(seen.topics, seen.sizes, seen.pair_keys(), seen.docs.words())
 
 
 def _residual_remark(residual: Any, judgments: Qrels, left: Qrels) -> str:

@@ -43,7 +43,7 @@ def distinct(values: Values) -> Values:
     return ordered[new]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Judgments:
     """The judged side: for topic t, grades[starts[t]:starts[t + 1]] holds every grade, best first."""
 
@@ -126,7 +126,7 @@ class Hits(NamedTuple):
     nth: Counts  # from 1: how many of these documents the topic has down to this one
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Ranking:
     """The judged documents that a run retrieved, by topic and rank, with what the topics hold."""
 
@@ -171,10 +171,10 @@ class Ranking:
     def select(self, chosen: NDArray[np.bool_]) -> Hits:
         """The judged documents where `chosen` holds, numbered within their topic."""
         rows = chosen.nonzero()[0]
-        topic = self.topic[rows]
+        topic = self.topic.take(rows)
         first = np.searchsorted(topic, np.arange(len(self.topics)))
-        nth = np.arange(1, len(rows) + 1) - first[topic]
-        return Hits(topic, self.rank[rows], self.grade[rows], nth)
+        nth = np.arange(1, len(rows) + 1) - first.take(topic)
+        return Hits(topic, self.rank.take(rows), self.grade.take(rows), nth)
 
     def hits(self, level: float = 1, k: int | None = None) -> Hits:
         """Documents judged `level` or better among the first k."""

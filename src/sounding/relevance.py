@@ -423,7 +423,7 @@ class FromFile:
         known[here] = judged.grades[there] >= 0
         return _Listed(
             self.name, level, listed,
-            PairTable.build(listed.topics, listed.sizes, listed.pair_keys(), listed.docs),
+            PairTable.build(listed.topics, listed.sizes, listed.pair_keys(), listed.docs.words()),
             number_of[topic], known | any_document, otherwise,
         )  # fmt: skip
 

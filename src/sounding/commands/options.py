@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -201,6 +200,8 @@ def typed_command(context: click.Context, most_runs: int | None = None) -> str:
 
 def _quoted(word: str) -> str:
     """A word as one types it in a shell; measures hold single quotes, which double ones keep readable."""
+    import shlex
+
     plain = "'" in word and not any(letter in word for letter in '"$`\\!')
     return f'"{word}"' if plain else shlex.quote(word)
 

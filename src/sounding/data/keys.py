@@ -96,7 +96,7 @@ class PairTable(NamedTuple):
     shift: Words  # (topic,) the upper bits of a key are its slot within the stretch
 
     @staticmethod
-    def build(topics: tuple[str, ...], sizes: Places, keys: Words, docs: Tokens) -> PairTable:
+    def build(topics: tuple[str, ...], sizes: Places, keys: Words, doc_words: Words) -> PairTable:
         """A table over distinct pairs that are grouped by topic."""
         bits = [max(1, (_SLOTS_A_KEY * size).bit_length()) for size in sizes.tolist()]
         widths = np.array([1 << count for count in bits], np.int64)
@@ -117,7 +117,7 @@ class PairTable(NamedTuple):
         held = np.full(len(slots), empty)
         used = (slots >= 0).nonzero()[0]
         held[used] = keys[slots[used]]
-        return PairTable(places, docs.words(), held, empty, slots, first, shift)
+        return PairTable(places, doc_words, held, empty, slots, first, shift)
 
     def numbers(self, topics: tuple[str, ...]) -> Places:
         """The number of each topic in this table; -1: it has none."""
@@ -151,11 +151,16 @@ class PairTable(NamedTuple):
             same &= ~strange
             goes_on &= ~strange
         live = goes_on.nonzero()[0]
+        place, wanted = slot.take(live), keys.take(live)
         while len(live):
-            slot[live] += 1
-            found, wanted = self.held.take(slot.take(live)), keys.take(live)
-            same[live[found == wanted]] = True
-            live = live[(found != wanted) & (found != self.empty)]
+            place += 1
+            found = self.held.take(place)
+            hit = found == wanted
+            rows = live.compress(hit)
+            same[rows] = True
+            slot[rows] = place.compress(hit)
+            rest = (~hit & (found != self.empty)).nonzero()[0]
+            live, place, wanted = live.take(rest), place.take(rest), wanted.take(rest)
         here = same.nonzero()[0]
         there = self.slots.take(slot.take(here)).astype(np.int64)
         if (there < 0).any():  # a key that looks like what stands in an empty slot

@@ -9,10 +9,12 @@ division by a power of ten rounds it as a careful parser would. What does not ha
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from sounding.arrays import NDArray
-from sounding.data.tokens import Bytes, Places, Tokens, Words, foreign_bits
+from sounding.data.tokens import Bytes, Places, Tokens, Words, foreign_bits, words_at
 
 _U64 = np.uint64
 _ZEROS = 0x3030303030303030
@@ -67,15 +69,15 @@ def _decimals(tokens: Tokens) -> NDArray[np.float64]:
         return values
     values[~good] = np.nan
     rest = (~good).nonzero()[0]
-    dots = _first_dot([word[rest] for word in words])
+    dots = _first_dot(words[:, rest])
     for dot in np.bincount(dots).nonzero()[0].tolist():  # np.unique would import numpy.ma
         rows = rest[dots == dot]
-        rows = rows[_spelled([word[rows] for word in words], tokens.length[rows], dot)]
-        values[rows] = _value([word[rows] for word in words], dot)
+        rows = rows[_spelled(words[:, rows], tokens.length[rows], dot)]
+        values[rows] = _value(words[:, rows], dot)
     return values
 
 
-def _last_words(tokens: Tokens, count: int) -> list[Words]:
+def _last_words(tokens: Tokens, count: int) -> Words:
     """The last 8 * count bytes of every text: digits as 0 to 9, zeros before the text, its end at the top."""
     width = 8 * count
     buffer: Bytes = tokens.buffer
@@ -83,19 +85,16 @@ def _last_words(tokens: Tokens, count: int) -> list[Words]:
     if int(end.min()) < width:
         buffer = np.concatenate([np.zeros(width, np.uint8), buffer])
         end += width
-    windows = np.ndarray(len(buffer) - width + 1, f"V{width}", buffer, 0, (1,))
-    raw = windows[end - width].view("<u8").reshape(-1, count)
-    words = []
-    for number in range(count):
+    words = words_at(buffer, end - width, count)
+    words ^= _U64(_ZEROS)
+    for number, word in enumerate(words):
         foreign = foreign_bits(tokens.length, 8 * (count - number))
-        word = raw[:, number] ^ _U64(_ZEROS)
         word >>= foreign
         word <<= foreign
-        words.append(word)
     return words
 
 
-def _spelled(words: list[Words], length: Places, dot: int) -> NDArray[np.bool_]:
+def _spelled(words: Words, length: Places, dot: int) -> NDArray[np.bool_]:
     """Which texts are digits with a dot in the byte `dot` of their last words (behind them all: no dot)."""
     width = 8 * len(words)
     least = 1 if dot == width else max(width - dot, 2)  # a dot alone is no number
@@ -105,22 +104,29 @@ def _spelled(words: list[Words], length: Places, dot: int) -> NDArray[np.bool_]:
     return fits
 
 
-def _value(words: list[Words], dot: int) -> NDArray[np.float64]:
+def _value(words: Words, dot: int) -> NDArray[np.float64]:
     """The numbers that digits with a dot in the byte `dot` spell."""
     width = 8 * len(words)
-    whole = np.zeros(len(words[0]), _U64)
-    carry = np.zeros(1, _U64)
-    for number, word in enumerate(words):
-        place = dot - 8 * number
-        if dot < width and place >= 0:  # what stands before the dot moves up by one byte
-            moved = _close_gap(word, place) if place < 8 else word << _U64(8)
-            word, carry = moved | carry, word >> _U64(56)
+    first, *others = _without_dot(words, dot) if dot < width else words
+    whole = _eight_digits(first)
+    for word in others:
         whole *= _U64(10**8)
         whole += _eight_digits(word)
     return whole.astype(np.float64) / 10.0 ** max(width - 1 - dot, 0)
 
 
-def _first_dot(words: list[Words]) -> Places:
+def _without_dot(words: Words, dot: int) -> Iterator[Words]:
+    """The words with the dot's byte taken out: what stands before it moves up by one byte."""
+    for number, word in enumerate(words):
+        place = dot - 8 * number
+        if place < 0:
+            yield word
+            continue
+        moved = _close_gap(word, place) if place < 8 else word << _U64(8)
+        yield moved if number == 0 else moved | (words[number - 1] >> _U64(56))
+
+
+def _first_dot(words: Words) -> Places:
     """The byte that holds the first dot, from 0; behind the last byte where there is none."""
     place = np.full(len(words[0]), 8 * len(words))
     for number, word in reversed(list(enumerate(words))):

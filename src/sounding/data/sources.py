@@ -10,7 +10,6 @@ import os
 import re
 import stat
 import sys
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -87,7 +86,7 @@ def as_text(content: Content) -> Content:
 
 def is_remote(source: str | Path) -> bool:
     """Whether this is an address and no name of a file here."""
-    return isinstance(source, str) and re.match(_REMOTE, source) is not None
+    return isinstance(source, str) and ":" in source and re.match(_REMOTE, source) is not None
 
 
 def _read(source: str | Path) -> Content:
@@ -158,8 +157,16 @@ def size_of(source: str | Path) -> int:
         from sounding.data.remote import remote_size
 
         return remote_size(str(source))
-    path = located(source)
-    return path.stat().st_size if path.is_file() else 0
+    return _size_here(source)
+
+
+def _size_here(source: str | Path) -> int:
+    """Bytes of a file of this machine; 0 for anything else. One question to the system, not two."""
+    try:
+        status = located(source).stat()
+    except (OSError, ValueError):  # whoever reads it says what is wrong
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 @contextmanager
@@ -223,6 +230,8 @@ def open_zstd(file: BinaryIO) -> Any:
 def _compression(content: Content) -> tuple[str, Decompressor] | None:
     """Name and decompressor of what the first bytes announce; None: plain."""
     if content.starts_with(b"\x1f\x8b\x08"):
+        import zlib
+
         return "gzip", lambda: zlib.decompressobj(31)
     # Text may begin with 'BZh9'; the number behind it is that of a block, or of an empty file's end.
     block = bytes(content.view[4:10])
@@ -322,8 +331,7 @@ def _refuse_utf16(content: Content) -> None:
 
 def bytes_to_read(sources: Iterable[Any]) -> int:
     """How much there is to read, as far as files of this machine tell."""
-    paths = (located(source) for source in sources if isinstance(source, str | Path))
-    return sum(path.stat().st_size for path in paths if path.is_file())
+    return sum(_size_here(source) for source in sources if isinstance(source, str | Path))
 
 
 def some_may_be_large(sources: Iterable[Any]) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from sounding.arrays import NDArray
 from sounding.data.problems import Problems
-from sounding.data.tokens import MARGIN, Bytes, Places, Tokens
+from sounding.data.tokens import MARGIN, Bytes, Places, Tokens, bits_at
 
 BLANK, NEWLINE, RETURN, COMMENT = 32, 10, 13, 35
 LONE_RETURN = "carriage return within a line; expected lines that end in LF or CR LF"
@@ -27,6 +27,7 @@ Starts = dict[int, NDArray[np.uint8]]  # field -> its place in every line
 _U64 = np.uint64
 _ONE = np.uint64(1)
 _SIXTY_THREE = np.uint64(63)
+_BIT = np.uint8(1)
 
 
 class Fields(NamedTuple):
@@ -86,7 +87,7 @@ def _quick_fields(
     if places is None:
         return None
     start, end = places
-    if (buffer[begin + start[0]] == COMMENT).any():
+    if (buffer.take(begin + start[0]) == COMMENT).any():
         return None
     columns = []
     for field in wanted:
@@ -108,20 +109,19 @@ def _places(
     after_white = white << _ONE  # bit i: byte i - 1 is white space, or the text starts here
     after_white[1:] |= white[:-1] >> _SIXTY_THREE
     after_white[0] |= _ONE
-    lines = begin >> 6, (begin & 63).view(_U64)
     if (white & after_white).any():
         keep = {*range(least)} if most is None else {*range(least), most}
-        start = _set_bits(~white & after_white, *lines, keep)
-        end = _set_bits(white & ~after_white, *lines, set(wanted))
+        start = _set_bits(~white & after_white, begin, keep)
+        end = _set_bits(white & ~after_white, begin, set(wanted))
         behind = None if most is None else start[most]
     else:  # gaps of one byte only: a field starts where the one before it ends
-        end = _set_bits(white, *lines, {*range(max(wanted[-1] + 1, least - 1, most or 0))})
+        end = _set_bits(white, begin, {*range(max(wanted[-1] + 1, least - 1, most or 0))})
         start = {0: np.zeros(len(begin), np.uint8)}
         start |= {field: end[field - 1] + np.uint8(1) for field in range(1, least)}
         behind = None if most is None else end[most - 1]
-    # A line that lacks fields finds those of the next line, or none (64).
+    # A line that lacks fields finds those of the next line, or none (63).
     last = start[least - 1]
-    if not len(begin) or last.max() > 62 or (last >= length).any() or end[wanted[-1]].max() > 63:
+    if not len(begin) or last.max() > 62 or (last >= length).any() or end[wanted[-1]].max() > 62:
         return None
     if behind is not None and (behind < length).any():
         return None
@@ -129,20 +129,36 @@ def _places(
 
 
 def _scan(buffer: Bytes, size: int) -> tuple[NDArray[np.uint64], Places] | None:
-    """A bit for every byte of white space, and where the newlines are; None: control characters."""
+    """A bit for every byte of white space, and where the newlines are; None: no text of plain lines."""
     white = np.zeros((size >> 6) + 3, _U64)
-    bits = white.view(np.uint8)
-    newlines = []
+    ends = np.zeros_like(white)
     for begin in range(0, size, BLOCK):
         block = buffer[begin : min(begin + BLOCK, size)]
         if not _is_plain(block) and (
             _has_control_characters(block) or _has_lone_returns(buffer, begin, len(block))
         ):
             return None
-        packed = np.packbits(block <= BLANK, bitorder="little")
-        bits[begin >> 3 : (begin >> 3) + len(packed)] = packed
-        newlines.append((block == NEWLINE).nonzero()[0] + begin)
-    return white, np.concatenate(newlines)
+        place = slice(begin >> 3, (begin + len(block) + 7) >> 3)
+        white.view(np.uint8)[place] = np.packbits(block <= BLANK, bitorder="little")
+        ends.view(np.uint8)[place] = np.packbits(block == NEWLINE, bitorder="little")
+    newlines = _single_bits(ends.view(np.uint8))
+    return None if newlines is None else (white, newlines)
+
+
+def _single_bits(bitmap: Bytes) -> Places | None:
+    """Where the set bits are, of which no byte has more than one; None: one has.
+
+    A record is so long that eight bytes of text hold one newline at most, and bytes are quicker to go
+    through than bits.
+    """
+    places = (bitmap != 0).nonzero()[0]
+    found = bitmap.take(places)
+    below = found - _BIT
+    if (found & below).any():
+        return None
+    places <<= 3
+    places += np.bitwise_count(below)
+    return places
 
 
 def _is_plain(block: Bytes) -> bool:
@@ -161,15 +177,14 @@ def _has_lone_returns(buffer: Bytes, begin: int, length: int) -> bool:
     return bool(returns.any()) and bool((buffer[begin + returns.nonzero()[0] + 1] != NEWLINE).any())
 
 
-def _set_bits(bitmap: NDArray[np.uint64], word: Places, shift: NDArray[np.uint64], keep: set[int]) -> Starts:
-    """The places of the set bits number `keep` in the 64 bits from each line's start; 64: no such bit."""
-    # NumPy shifts by 64 give 0, which is what a line at a word's start needs.
-    rest = (bitmap.take(word) >> shift) | (bitmap.take(word + 1) << (_U64(64) - shift))
+def _set_bits(bitmap: NDArray[np.uint64], begin: Places, keep: set[int]) -> Starts:
+    """The places of the set bits number `keep` in the 64 bits from each line's start; 63: there, or none."""
+    rest = bits_at(bitmap, begin)[0]
     places: dict[int, NDArray[np.uint8]] = {}
     for number in range(max(keep) + 1):
         below = rest - _ONE  # clears the lowest set bit and sets all bits below it
         if number in keep:
-            places[number] = np.bitwise_count(below & ~rest)
+            places[number] = np.bitwise_count(rest ^ below) - _BIT
         rest &= below
     return places
 

@@ -8,7 +8,6 @@ eight bytes at a time, so a text is seen as a row of 64-bit *words*, filled up w
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,13 +24,15 @@ MARGIN = 64  # spare bytes that readers leave behind a buffer, so that words can
 _U64 = np.uint64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Tokens:
     """Texts number i = buffer[start[i] : start[i] + length[i]]."""
 
-    buffer: Bytes
-    start: Places
-    length: Places
+    __slots__ = ("buffer", "length", "start")
+
+    def __init__(self, buffer: Bytes, start: Places, length: Places) -> None:
+        self.buffer = buffer
+        self.start = start
+        self.length = length
 
     @staticmethod
     def from_strings(texts: Iterable[str]) -> Tokens:
@@ -84,21 +85,13 @@ class Tokens:
         count = self.word_count if most is None else min(most, self.word_count)
         if not len(self.start) or not count:
             return np.zeros((count, len(self.start)), _U64)
-        buffer = self.buffer
-        lacking = int(self.start.max()) + 8 * count - len(buffer)
-        if lacking > 0:
-            buffer = np.concatenate([buffer, np.zeros(lacking, np.uint8)])
-        # One gather brings all words of a text, wherever it starts.
-        windows = np.ndarray(len(buffer) - 8 * count + 1, f"V{8 * count}", buffer, 0, (1,))
-        raw = windows[self.start].view("<u8").reshape(-1, count)
-        words = np.empty((count, len(self.start)), _U64)
+        words = words_at(self.buffer, self.start, count)
         # Texts that are all of one length, as topic ids often are, can share one shift.
         shortest, longest = int(self.length.min()), int(self.length.max())
         lengths = self.length if shortest < longest else self.length[:1]
         for number, word in enumerate(words):
-            word[:] = raw[:, number]
             if shortest < 8 * (number + 1):
-                # Shifting left and back by the foreign bits clears them; a shift of 64 gives 0 in NumPy.
+                # Shifting left and back by the foreign bits clears them; shifts from 64 on give 0 in NumPy.
                 foreign = foreign_bits(lengths, 8 * (number + 1))
                 word <<= foreign
                 word >>= foreign
@@ -123,11 +116,34 @@ def refuse_stray_bytes(texts: Iterable[str], what: str) -> None:
             ) from error
 
 
+def words_at(buffer: Bytes, start: Places, count: int) -> Words:
+    """The bytes from each of these places on as so many words, first byte lowest; zeros behind the buffer."""
+    lacking = int(start.max()) + 8 * (count + 2) - len(buffer)  # the next word as well, and a part of a word
+    if lacking > 0:
+        buffer = np.concatenate([buffer, np.zeros(lacking, np.uint8)])
+    return bits_at(buffer[: len(buffer) & -8].view("<u8"), start << 3, count)
+
+
+def bits_at(bitmap: Words, place: Places, count: int = 1) -> Words:
+    """The bits from each of these places on, as so many words. One more must follow in the bitmap."""
+    word, shift = place >> 6, (place & 63).view(_U64)
+    rest = _U64(64) - shift  # NumPy shifts by 64 give 0, which is what a place at a word's start needs
+    found = np.empty((count, len(place)), _U64)
+    # Two looks at whole words, put together, are quicker than one at eight bytes of any place.
+    here = bitmap.take(word)
+    for each in found:
+        word += 1
+        after = bitmap.take(word)
+        np.right_shift(here, shift, out=each)
+        each |= after << rest
+        here = after
+    return found
+
+
 def foreign_bits(length: Places, end: int) -> Words:
-    """How many of the eight bytes' bits before `end` lie behind each text: 0 to 64."""
+    """How many of the eight bytes' bits before `end` lie behind each text: from 64 on, all do."""
     bits = end - length
     np.maximum(bits, 0, out=bits)
-    np.minimum(bits, 8, out=bits)
     bits <<= 3
     return bits.view(_U64)
 
@@ -154,9 +170,9 @@ def same_words(left: Words, right: Words, rows: Places) -> NDArray[np.bool_]:
     shared = min(len(left), len(right))
     equal = np.ones(len(rows), np.bool_)
     for number in range(shared):
-        equal &= left[number] == right[number][rows]
+        equal &= left[number] == right[number].take(rows)
     for word in left[shared:]:
         equal &= word == 0
     for word in right[shared:]:
-        equal &= word[rows] == 0
+        equal &= word.take(rows) == 0
     return equal

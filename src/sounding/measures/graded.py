@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -28,17 +27,15 @@ _DISCOUNTS: Mapping[str, Callable[[Counts | Values], Values]] = {
 GRADE_LIMIT = 1000  # 2^1024 is no double any more
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class DcgForm:
     """What a grade adds to a DCG and how ranks discount it; see nDCG for the names."""
 
-    dcg: Dcg = "log2"
-    gains: Gains | None = None
-    rel: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.gains is not None and self.rel is not None:
-            raise DataError(f"gains= and rel={self.rel} both say what a grade is worth; give one of them")
+    def __init__(self, dcg: Dcg = "log2", gains: Gains | None = None, rel: float | None = None) -> None:
+        if gains is not None and rel is not None:
+            raise DataError(f"gains= and rel={rel} both say what a grade is worth; give one of them")
+        self.dcg = dcg
+        self.gains = gains
+        self.rel = rel
 
     @property
     def key(self) -> tuple[Any, ...]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -123,6 +122,8 @@ def display_width(text: str) -> int:
     """How many places a terminal gives a text: wide letters take two, combining marks none."""
     if text.isascii():
         return len(text)
+    import unicodedata
+
     return sum(
         0 if unicodedata.combining(c) or unicodedata.category(c) in ("Cf", "Mn", "Me")
         else 2 if unicodedata.east_asian_width(c) in "WF" else 1

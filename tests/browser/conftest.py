@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import random
 import shutil
 import socket
 import threading
@@ -10,10 +12,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import uvicorn
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tests.conftest import lacking, require
 from tests.judging.web import PASSWORD, TOPICS, add_person, make_project
 
@@ -22,8 +25,35 @@ from sounding.judging.project import Project, open_project
 
 PHONE = {"width": 390, "height": 780}
 DESK = {"width": 1280, "height": 800}
-PATIENCE = 30  # seconds until something that should happen is given up; machines can be slow
+PATIENCE = 90  # seconds until something that should happen is given up; machines can be slow
 AXE = "SOUNDING_AXE"  # the file axe.min.js of the npm package axe-core
+DELAY = "SOUNDING_BROWSER_DELAY"  # milliseconds by which answers are late, or MOST:SEED to draw each anew
+SLOWDOWN = "SOUNDING_BROWSER_SLOWDOWN"  # how many times slower than this machine the pages are to run
+
+Result = TypeVar("Result")
+
+
+class Late:
+    """An app on a slow machine: half of the delay passes before it acts, half before it is heard."""
+
+    def __init__(self, app: ASGIApp, delay: str) -> None:
+        self._app = app
+        most, _, seed = delay.partition(":")
+        self._most = int(most) / 1000
+        self._draw = random.Random(int(seed)) if seed else None
+
+    async def _wait(self) -> None:
+        await asyncio.sleep(self._most / 2 * (self._draw.random() if self._draw else 1))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def late(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await self._wait()
+            await send(message)
+
+        if scope["type"] == "http":
+            await self._wait()
+        await self._app(scope, receive, late)
 
 
 class Site:
@@ -33,9 +63,8 @@ class Site:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self._place = _bound(0)  # never listens: the port stays ours while the server is away
+        self.port = self._place.getsockname()[1]
         self.start()
 
     @property
@@ -45,22 +74,36 @@ class Site:
     def start(self) -> None:
         app = create_app(self.project)
         app.state.context = replace(app.state.context, pause=self.pause)
+        delay = os.environ.get(DELAY)
         config = uvicorn.Config(
-            app,
-            host="127.0.0.1",
-            port=self.port,
-            log_level="error",
-            timeout_graceful_shutdown=1,
+            Late(app, delay) if delay else app, log_level="error", timeout_graceful_shutdown=1
         )
         self.server = uvicorn.Server(config)
-        self.thread = threading.Thread(target=self.server.run)
+        self.thread = threading.Thread(target=self.server.run, args=([_bound(self.port)],), daemon=True)
         self.thread.start()
+        deadline = time.monotonic() + PATIENCE
         while not self.server.started:
+            assert self.thread.is_alive(), "the server ended before it served anything; its log says why"
+            assert time.monotonic() < deadline, f"the server has not started within {PATIENCE} seconds"
             time.sleep(0.01)
 
     def stop(self) -> None:
         self.server.should_exit = True
-        self.thread.join()
+        self.thread.join(PATIENCE)
+        assert not self.thread.is_alive(), f"the server has not stopped within {PATIENCE} seconds"
+
+    def leave(self) -> None:
+        self.stop()
+        self._place.close()
+
+
+def _bound(port: int) -> socket.socket:
+    """A socket at a port of this machine, beside another one of ours; 0: at a port that nobody has."""
+    bound = socket.socket()
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    bound.bind(("127.0.0.1", port))
+    return bound
 
 
 @pytest.fixture(scope="session")
@@ -70,7 +113,9 @@ def chromium() -> Iterator[Any]:
     if program is None:
         lacking("no chromium on the PATH")
     with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = running.chromium.launch(
+            executable_path=program, args=["--no-sandbox"], timeout=PATIENCE * 1000
+        )
         yield browser
         browser.close()
 
@@ -92,21 +137,74 @@ def site(sea_reports: Path, tmp_path: Path) -> Iterator[Site]:
     with open_project(tmp_path / "project") as project:
         site = Site(project)
         yield site
-        site.stop()
+        site.leave()
 
 
 Visit = Callable[..., Any]
 
+LEAVING = ("Execution context was destroyed", "Cannot read properties of null", "Cannot find context")
 
-def until(
-    page: Any, condition: str | Callable[[], object], given: Any = None, seconds: float = PATIENCE
-) -> None:
-    """Wait until something holds: here, or in a page, whose policy forbids the way in which Playwright waits."""
+
+def until(page: Any, condition: str | Callable[[], object], given: Any = None) -> Any:
+    """What holds, once it does: here, or in a page, whose policy forbids the way in which Playwright waits.
+
+    While another page is on its way there may be none to ask, or one without what is asked about.
+    """
+    from playwright.sync_api import Error
+
     holds = condition if callable(condition) else lambda: page.evaluate(condition, given)
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, f"never: {condition}"
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            found, why = holds(), ""
+        except Error as error:
+            found, why = False, str(error)
+            if not any(one in why for one in LEAVING):
+                raise
+        if found:
+            return found
+        assert time.monotonic() < deadline, f"never: {condition} {why}"
         page.wait_for_timeout(20)
+
+
+def becomes(page: Any, read: Callable[[], Result], wanted: Result) -> None:
+    """Wait until what is read is what it should be."""
+    last: list[Result] = []
+
+    def as_wanted() -> bool:
+        last[:] = [read()]
+        return last == [wanted]
+
+    try:
+        until(page, as_wanted)
+    except AssertionError:
+        assert last == [wanted], f"never {wanted!r}: {last}"
+
+
+def arrive(page: Any, act: Callable[[], object]) -> None:
+    """Do what leads to a page, be it the same one again, and wait until it is loaded with its scripts."""
+    with page.expect_navigation():
+        act()
+
+
+def settled(page: Any) -> None:
+    """Wait until what was changed is laid out and drawn, and nothing moves any more."""
+    page.evaluate(
+        """async () => {
+          for (const _ of [1, 2]) await new Promise((drawn) => requestAnimationFrame(drawn));
+          await Promise.allSettled(document.getAnimations().map((one) => one.finished));
+        }"""
+    )
+
+
+def new_page(context: Any) -> Any:
+    """A page that is waited for as long as slow machines need, on a machine as slow as is asked for."""
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE * 1000)
+    slowdown = float(os.environ.get(SLOWDOWN) or 1)
+    if slowdown > 1:
+        context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slowdown})
+    return page
 
 
 @pytest.fixture(scope="session")
@@ -151,8 +249,7 @@ def visit(chromium: Any, site: Site) -> Iterator[Visit]:
         # Chromium answers that it intercepts requests before a page that is open already does: a busy machine
         # let the next request through. Here a context intercepts from its first page on.
         context.route("**/nothing-asks-for-this", lambda route: route.abort())
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE * 1000)
+        page = new_page(context)
         page.on("pageerror", lambda error: wrong.append(f"script: {error}"))
         page.on("dialog", dismiss)
         page.on(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tests.browser.conftest import PATIENCE, Site, until
@@ -16,13 +18,16 @@ OFFLINE = (
 )
 
 
+SHOWN = """() => {
+  const doc = document.querySelector('#doc bdi').textContent;
+  const isLoading = document.querySelector('#text').textContent.startsWith('Loading');
+  return isLoading || doc === '…' ? '' : doc;
+}"""
+
+
 def shown(page: Any) -> str:
-    """The document on the page, once there is one."""
-    until(
-        page,
-        "!['…', ''].includes(document.querySelector('#doc bdi')?.textContent ?? '') && !document.querySelector('#text').textContent.startsWith('Loading')",
-    )
-    return str(page.text_content("#doc bdi"))
+    """The document on the page, once there is one: whatever waited in the browser was sent before."""
+    return str(until(page, SHOWN))
 
 
 def press(page: Any, key: str) -> str:
@@ -38,8 +43,9 @@ def judgments(site: Site, count: int) -> list[tuple[str | None, float | None]]:
     deadline = time.monotonic() + PATIENCE
     while True:
         found = [(event.doc, event.grade) for event in site.project.store.events() if event.kind == "judge"]
-        if len(found) >= count or time.monotonic() > deadline:
+        if len(found) >= count:
             return found
+        assert time.monotonic() < deadline, f"never {count} judgments: {found}"
         time.sleep(0.02)
 
 
@@ -47,6 +53,26 @@ def unsent(page: Any) -> int:
     return int(
         page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('sounding:unsent:')).length")
     )
+
+
+def all_sent(page: Any) -> None:
+    """Wait until the server has answered to everything that was done."""
+    until(page, lambda: unsent(page) == 0)
+
+
+@contextmanager
+def heard(page: Any, path: str, words: str) -> Iterator[None]:
+    """Do what makes a page ask what is left to judge, and wait until it has heard: then it says these words."""
+
+    def answer(route: Any) -> None:
+        found = route.fetch(timeout=PATIENCE * 1000)
+        work = found.json()
+        work["coming"]["words"] = words
+        route.fulfill(response=found, json=work)
+
+    page.route(path, answer, times=1)
+    yield
+    until(page, "(words) => document.querySelector('#coming').textContent === words", words)
 
 
 def sign_in_again(page: Any, name: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.browser.conftest import Site, Visit, until
-from tests.browser.judging_page import OFFLINE, judgments, press, shown, unsent
+from tests.browser.conftest import Site, Visit, arrive, new_page, until
+from tests.browser.judging_page import OFFLINE, all_sent, judgments, press, shown
 
 from sounding.judging.organising import set_instructions
 
@@ -70,8 +70,8 @@ def test_a_comment_that_was_not_sent_survives_a_reload_and_another_page(site: Si
     page.reload()
     assert (typed(page), shown(page)) == ("only <b>ships</b>", first)
     assert page.is_visible("#comment")  # though nobody opened it
-    page.click("text=my judgments")
-    page.click("text=Go on judging")
+    arrive(page, lambda: page.click("text=my judgments"))
+    arrive(page, lambda: page.click("text=Go on judging"))
     assert typed(page) == "only <b>ships</b>"
     page.fill("#comment", "")
     assert kept(page) == 0
@@ -95,7 +95,7 @@ def test_a_comment_of_a_grade_that_was_taken_back_survives_a_reload(site: Site, 
     write(page, "hm")
     press(page, "2")
     assert judgments(site, 1) == [(first, 2)]
-    until(page, lambda: unsent(page) == 0)
+    all_sent(page)
     assert press(page, "u") == first
     assert typed(page) == "hm"
     page.reload()
@@ -109,7 +109,7 @@ def test_a_comment_stays_with_its_document_its_topic_and_its_account(site: Site,
     for place in ("topic=MB001&doc=d06", "topic=304&doc=d05"):
         page.goto(f"{site.url}/judge?{place}")
         assert typed(page) == ""
-    page.click("text=Sign out")
+    arrive(page, lambda: page.click("text=Sign out"))
     page.fill("[name=name]", "bob")
     page.fill("[name=password]", "correct horse battery")
     page.click("main button")
@@ -121,7 +121,7 @@ def test_a_comment_stays_with_its_document_its_topic_and_its_account(site: Site,
 def test_a_grade_of_another_tab_does_not_throw_a_comment_away(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001&doc=d05")
     shown(page)
-    other = page.context.new_page()
+    other = new_page(page.context)
     other.goto(f"{site.url}/judge?topic=MB001&doc=d05")
     shown(other)
     write(page, "half a thou")
@@ -149,7 +149,7 @@ def test_the_count_of_what_waits_follows_an_undo_without_a_connection(site: Site
     page.unroute("**/api/*")
     page.context.set_offline(False)
     page.reload()
-    until(page, lambda: unsent(page) == 0)
+    all_sent(page)
     assert site.project.store.standing() == []
     assert page.is_hidden("#notice")
 
@@ -165,7 +165,7 @@ def test_the_page_says_that_the_instructions_have_changed(site: Site, visit: Vis
     first = shown(page)
     press(page, "1")
     assert judgments(site, 1) == [(first, 1)]
-    until(page, lambda: unsent(page) == 0)
+    all_sent(page)
     assert page.is_hidden("#changed")
     set_instructions(site.project, "Judge by the title alone.")
     press(page, "0")
@@ -174,10 +174,10 @@ def test_the_page_says_that_the_instructions_have_changed(site: Site, visit: Vis
         "The instructions, the topic or the title have changed: reload this page."
     )
     press(page, "0")
-    until(page, lambda: unsent(page) == 0)
+    all_sent(page)
     assert page.locator("#changed a").count() == 1  # said once
     write(page, "so far")
-    page.click("#changed a")
-    page.wait_for_selector("text=Judge by the title alone.")
+    arrive(page, lambda: page.click("#changed a"))
+    assert page.is_visible("text=Judge by the title alone.")
     assert typed(page) == "so far"
     assert page.is_hidden("#changed")

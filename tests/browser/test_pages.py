@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.browser.conftest import DESK, PHONE, Site, Visit, faults, until
+from tests.browser.conftest import (
+    DESK,
+    PHONE,
+    Site,
+    Visit,
+    arrive,
+    becomes,
+    faults,
+    new_page,
+    settled,
+    until,
+)
 from tests.browser.judging_page import judgments, press, shown
 from tests.judging.web import PASSWORD, RUNS
 
@@ -25,26 +36,27 @@ NAMELESS = """() => [...document.querySelectorAll('button, input:not([type=hidde
 def test_a_topic_is_written_searched_and_judged(site: Site, visit: Visit) -> None:
     page = visit("ann", "/develop")
     page.fill("[name=title]", "noise of ships")
-    page.click("text=Begin a topic")
+    arrive(page, lambda: page.click("text=Begin a topic"))
     page.fill("[name=description]", "What noise do ships make?")
     page.fill("[name=estimate]", "1")
-    page.click("text=Save a new version")
+    arrive(page, lambda: page.click("text=Save a new version"))
     assert "too hard" in page.text_content(".advice")
     page.fill("[type=search]", "noise ships")
-    page.click("[role=search] button")
+    arrive(page, lambda: page.click("[role=search] button"))
     assert page.locator(".found mark").count() > 3
     title = page.text_content(".found li:first-child a")
-    page.click(".found li:first-child a")
+    arrive(page, lambda: page.click(".found li:first-child a"))
     until(page, "document.querySelector('#text').textContent.length > 50")
     assert title == page.text_content("#doc .title")
     assert page.locator("#doc .title").evaluate("(one) => getComputedStyle(one).display") == "block"
     page.keyboard.press("1")
     until(page, "document.querySelector('#count').textContent === '1'")
-    page.click("text=back")
+    judgments(site, 1)  # which the next page counts
+    arrive(page, lambda: page.click("text=back"))
     page.wait_for_selector("text=1 judged so far, 1 relevant")
     assert page.input_value("[type=search]") == "noise ships"
     page.fill("[name=estimate]", "12")
-    page.click("text=Save a new version")
+    arrive(page, lambda: page.click("text=Save a new version"))
     store = site.project.store
     assert [(one.version, one.estimate) for one in store.topic_versions("N001")] == [
         (1, None),
@@ -60,18 +72,18 @@ def test_a_topic_is_written_searched_and_judged(site: Site, visit: Visit) -> Non
 def test_more_results_are_a_key_away_and_the_way_back_leads_to_them(site: Site, visit: Visit) -> None:
     page = visit("ann", "/develop")
     page.fill("[name=title]", "reports")
-    page.click("text=Begin a topic")
+    arrive(page, lambda: page.click("text=Begin a topic"))
     page.fill("[type=search]", "report tide")
-    page.keyboard.press("Enter")
+    arrive(page, lambda: page.keyboard.press("Enter"))
     page.wait_for_selector("text=1 to 50 of 57 documents")
-    page.click("text=The next 7")
+    arrive(page, lambda: page.click("text=The next 7"))
     page.wait_for_selector("text=51 to 57 of 57 documents")
     assert page.locator(".found li").count() == 7
-    page.click(".found li:last-child a")
+    arrive(page, lambda: page.click(".found li:last-child a"))
     until(page, "document.querySelector('#text').textContent.length > 50")
-    page.click("text=back")
+    arrive(page, lambda: page.click("text=back"))
     page.wait_for_selector("text=51 to 57 of 57 documents")
-    page.click("text=The 50 before")
+    arrive(page, lambda: page.click("text=The 50 before"))
     page.wait_for_selector("text=1 to 50 of 57 documents")
     shown = [
         (one.first_hit, one.results, one.total) for one in site.project.store.searches() if one.doc is None
@@ -82,16 +94,16 @@ def test_more_results_are_a_key_away_and_the_way_back_leads_to_them(site: Site, 
 def test_a_text_survives_an_ended_sign_in(site: Site, visit: Visit) -> None:
     page = visit("ann", "/develop")
     page.fill("[name=title]", "noise")
-    page.click("text=Begin a topic")
+    arrive(page, lambda: page.click("text=Begin a topic"))
     page.fill("[name=narrative]", "Half an hour of work.")
     site.project.store.end_sign_ins(1)
-    page.click("text=Save a new version")
+    arrive(page, lambda: page.click("text=Save a new version"))
     page.fill("[name=name]", "ann")
     page.fill("[name=password]", PASSWORD)
-    page.click("main button")
+    arrive(page, lambda: page.click("main button"))
     page.goto(f"{site.url}/develop/topic?id=N001")
     assert page.input_value("[name=narrative]") == "Half an hour of work."
-    page.click("text=Save a new version")
+    arrive(page, lambda: page.click("text=Save a new version"))
     page.goto(f"{site.url}/develop/topic?id=N001")
     assert site.project.store.topic("N001").narrative == "Half an hour of work."  # type: ignore[union-attr]
     assert page.locator("text=Text that was not saved").count() == 0
@@ -100,7 +112,7 @@ def test_a_text_survives_an_ended_sign_in(site: Site, visit: Visit) -> None:
 def test_the_author_of_a_topic_that_others_judge_is_offered_no_search(site: Site, visit: Visit) -> None:
     page = visit("ann", "/develop")
     page.fill("[name=title]", "noise")
-    page.click("text=Begin a topic")
+    arrive(page, lambda: page.click("text=Begin a topic"))
     page.wait_for_selector("form[role=search]")
     site.project.engine.set_status("N001", "chosen")
     page.goto(f"{site.url}/develop/topic?id=N001&query=whales")
@@ -126,13 +138,13 @@ def test_a_text_that_is_typed_before_the_scripts_are_there_is_kept(site: Site, v
 def test_a_topic_saved_elsewhere_is_not_written_over_unseen(site: Site, visit: Visit) -> None:
     page = visit("ann", "/develop", expected=("409",))
     page.fill("[name=title]", "noise")
-    page.click("text=Begin a topic")
+    arrive(page, lambda: page.click("text=Begin a topic"))
     site.project.store.save_topic("N001", title="noise, changed", author="assessor-1")
     page.fill("[name=description]", "mine")
-    page.click("text=Save a new version")
+    arrive(page, lambda: page.click("text=Save a new version"))
     page.wait_for_selector("text=saved elsewhere meanwhile (version 2)")
     assert page.input_value("[name=description]") == "mine"
-    page.click("text=Save a new version")
+    arrive(page, lambda: page.click("text=Save a new version"))
     page.wait_for_selector("text=Saved.")
     assert [one.version for one in site.project.store.topic_versions("N001")] == [1, 2, 3]
 
@@ -140,9 +152,8 @@ def test_a_topic_saved_elsewhere_is_not_written_over_unseen(site: Site, visit: V
 def test_the_live_page_follows_the_judging(site: Site, visit: Visit) -> None:
     page = visit("olga", "/organise")
     until(page, "document.querySelector('#judged').textContent === '0'")
-    assert {name.strip() for name in page.locator("#runs tbody td:nth-child(2)").all_text_contents()} == set(
-        RUNS
-    )
+    named = page.locator("#runs tbody td:nth-child(2)")
+    becomes(page, lambda: {name.strip() for name in named.all_text_contents()}, set(RUNS))
     engine = site.project.engine
     for number, lease in enumerate(engine.next("assessor-1", "MB001", 6)):
         engine.judge("assessor-1", "MB001", lease.doc, number % 2, key=f"key-{lease.doc}", active=5)
@@ -271,12 +282,8 @@ def test_the_live_page_tells_what_is_left_and_what_is_known_of_a_late_run(
     cells = page.locator("#matrix tbody strong").all_text_contents()
     assert len(cells) == 4
     assert sum(map(int, cells)) == 6  # pairs of four runs
-    until(
-        page,
-        "document.querySelector('#forecast').textContent.startsWith('What it would take, as of 12')",
-        seconds=60,
-    )
-    assert page.locator("#curve polyline").count() == 1  # the part before this page was opened
+    until(page, "document.querySelector('#forecast').textContent.startsWith('What it would take, as of 12')")
+    becomes(page, page.locator("#curve polyline").count, 1)  # the part before this page was opened
     assert page.text_content("#curve .late title") == "late came after 12 judged"
     assert "Too early to conclude: 4 topics with judgments, fewer than 25" in page.text_content("#matrix")
     assert "strong" not in page.text_content("#matrix")
@@ -296,21 +303,19 @@ def test_the_live_page_comes_back_after_the_server_was_away(site: Site, visit: V
 def test_topics_are_shared_out_ordered_and_chosen(site: Site, visit: Visit) -> None:
     page = visit("olga", "/organise/topics")
     page.fill("[name=count]", "2")
-    page.click("text=Share out >> nth=-1")
-    page.wait_for_selector("text=Saved.")
+    arrive(page, lambda: page.click("text=Share out >> nth=-1"))
+    assert page.is_visible("text=Saved.")
     assigned = site.project.store.assignments()
     assert {(topic, who) for topic, who in assigned} == {
         (topic.id, who) for topic in site.project.store.topics() for who in ("assessor-1", "assessor-2")
     }
-    with page.expect_navigation():
-        page.select_option("[aria-label='Status of 303']", "dropped")
+    arrive(page, lambda: page.select_option("[aria-label='Status of 303']", "dropped"))
     assert site.project.store.topic("303").status == "dropped"  # type: ignore[union-attr]
     row = page.locator("tr", has_text="MB001")
     row.locator("summary", has_text="mtc").click()
     row.locator("[name=policy]").select_option("depth")
     row.locator("[name=batch]").fill("5")
-    with page.expect_navigation():
-        row.locator("text=Set >> nth=-1").click()
+    arrive(page, row.locator("text=Set >> nth=-1").click)
     assert (site.project.engine.order("MB001").policy, site.project.engine.order("MB001").batch) == (
         "depth",
         5,
@@ -324,25 +329,24 @@ def test_a_status_that_is_chosen_before_the_scripts_are_there_is_set(site: Site,
     page.route("**/static/forms.js", lambda route: held.append(route), times=1)
     page.goto(f"{site.url}/organise/topics", wait_until="commit")
     page.select_option("[aria-label='Status of 303']", "dropped")
-    assert site.project.store.topic("303").status == "chosen"  # type: ignore[union-attr]
     until(page, lambda: held)
-    with page.expect_navigation():
-        held[0].continue_()
+    assert site.project.store.topic("303").status == "chosen"  # type: ignore[union-attr]
+    arrive(page, lambda: held[0].continue_())
     assert site.project.store.topic("303").status == "dropped"  # type: ignore[union-attr]
 
 
 def test_somebody_is_invited_and_comes_in(site: Site, visit: Visit, chromium: Any) -> None:
     page = visit("olga", "/organise/people")
     page.fill("[name=name]", "Zoë")
-    page.click("text=Make a link")
+    arrive(page, lambda: page.click("text=Make a link"))
     link = page.input_value(".link")
     assert link.startswith(f"{site.url}/welcome/")
     context = chromium.new_context()
-    guest = context.new_page()
+    guest = new_page(context)
     guest.goto(link)
     guest.fill("[name=password]", PASSWORD)
     guest.fill("[name=again]", PASSWORD)
-    guest.click("main button")
+    arrive(guest, lambda: guest.click("main button"))
     guest.wait_for_selector("text=No topics are assigned to you yet")
     context.close()
 
@@ -361,8 +365,8 @@ def test_assessors_who_differ_are_settled(site: Site, visit: Visit) -> None:
         "bob: 2 highly relevant",
     ]
     assert row.locator("button").all_text_contents() == ["0 not relevant", "1 relevant", "2 highly relevant"]
-    page.click("[aria-label='Settle as 2 highly relevant'] >> nth=0")
-    page.wait_for_selector("button.chosen")
+    arrive(page, lambda: page.click("[aria-label='Settle as 2 highly relevant'] >> nth=0"))
+    assert page.is_visible("button.chosen")
     [event] = [event for event in site.project.store.events() if event.kind == "adjudicate"]
     assert (event.doc, event.grade, event.assessor) == ("d05", 2, "assessor-3")
 
@@ -420,9 +424,12 @@ def test_everything_can_be_used_by_everybody_and_fits(
     page = visit(name, "/account", size, expected=("404", "403"), scheme=scheme)
     for path in PAGES[name]:
         page.goto(site.url + path.format(audit=number))
-        page.wait_for_timeout(400)
+        if page.locator("#judge").count():
+            shown(page)
+        if page.locator("#live").count():
+            until(page, "/as of \\d+ judged/i.test(document.querySelector('#matrix').textContent)")
         page.evaluate("document.querySelectorAll('main details').forEach((one) => { one.open = true; })")
-        page.wait_for_timeout(100)
+        settled(page)
         assert page.evaluate(NAMELESS) == [], path
         assert faults(page, axe) == [], path
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], path
@@ -457,13 +464,14 @@ def test_titles_stand_above_documents_and_in_lists(site: Site, visit: Visit) -> 
 
 def test_the_page_says_what_is_still_to_come(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001")
+    shown(page)
     assert page.text_content("#coming") == "more follow while they help"
     site.project.engine.set_order("MB001", Order(policy="depth", batch=4))
     site.project.store.release("assessor-1")
     left = site.project.engine.left("MB001")
     page.reload()
+    shown(page)
     assert page.text_content("#coming") == f"4 of 4 left in this batch, {left} left in all"
-    until(page, "document.querySelector('#doc bdi').textContent !== '…'")
     page.keyboard.press("0")
     page.wait_for_selector(f"text=3 of 4 left in this batch, {left - 1} left in all")
     page.keyboard.press("u")
@@ -478,11 +486,12 @@ def test_judging_needs_no_mouse_from_the_sign_in_on(site: Site, visit: Visit) ->
     page = visit("ann", "/account")
     page.context.clear_cookies()
     page.goto(f"{site.url}/")
+    until(page, "document.activeElement.name === 'name'")
     for text in ("ann", PASSWORD):
         page.keyboard.type(text)
         page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    page.wait_for_url(f"{site.url}/")
+    arrive(page, lambda: page.keyboard.press("Enter"))
+    assert page.url == f"{site.url}/"
 
     def tab_to(words: str) -> None:
         for _ in range(20):
@@ -496,28 +505,27 @@ def test_judging_needs_no_mouse_from_the_sign_in_on(site: Site, visit: Visit) ->
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "To the content"
     tab_to("whales and noise")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/judge?topic=MB001")
-    until(page, "document.querySelector('#doc bdi').textContent !== '…'")
-    page.keyboard.press("1")
+    arrive(page, lambda: page.keyboard.press("Enter"))
+    assert page.url == f"{site.url}/judge?topic=MB001"
+    press(page, "1")
     until(page, "document.querySelector('#count').textContent === '1'")
+    judgments(site, 1)  # which the next page lists
     page.keyboard.press("Shift+Tab")
     assert page.evaluate("document.activeElement.textContent") == "my judgments"
-    page.keyboard.press("Enter")
-    page.wait_for_selector("h1:has-text('My judgments')")
+    arrive(page, lambda: page.keyboard.press("Enter"))
+    assert page.is_visible("h1:has-text('My judgments')")
     tab_to("Report")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/judge?topic=MB001&doc=*")
+    arrive(page, lambda: page.keyboard.press("Enter"))
+    assert page.url.startswith(f"{site.url}/judge?topic=MB001&doc=")
     until(page, "document.querySelector('[data-grade=\"1.0\"]')?.getAttribute('aria-pressed') === 'true'")
 
 
 def test_a_screen_reader_hears_what_happens(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001")
-    until(page, "document.querySelector('#doc bdi').textContent !== '…'")
+    shown(page)
     first = page.text_content("#doc .title")
     assert first.startswith("Report ")
-    page.keyboard.press("1")
-    until(page, "document.querySelector('#status').textContent !== ''")
+    press(page, "1")
     assert page.text_content("#status") == f"1 relevant: {first}."
     assert page.get_attribute("#status", "aria-live") == "polite"
     assert page.get_attribute("#document", "aria-labelledby") == "doc"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.browser.conftest import DESK, PHONE, Site, Visit, until
+from tests.browser.conftest import DESK, PHONE, Site, Visit, arrive, until
 from tests.browser.test_pages import judged_by_two
 from tests.judging.web import add_person
 
@@ -34,13 +34,11 @@ def test_topics_are_read_and_changed_on_a_phone_without_scrolling_aside(site: Si
     assert rows.first.locator("td.number").all_inner_texts() == ["expected –", "judged 0", "left 42"]
     rows.first.locator("summary", has_text="assessors").click()
     rows.first.locator("label", has_text="bob").click()
-    with page.expect_navigation():
-        rows.first.locator("button", has_text="Assign").click()
+    arrive(page, rows.first.locator("button", has_text="Assign").click)
     assert ("303", "assessor-2") in site.project.store.assignments()
     page.click("text=For all topics")
     page.fill("[name=count]", "2")
-    with page.expect_navigation():
-        page.click("text=Share out >> nth=-1")
+    arrive(page, lambda: page.click("text=Share out >> nth=-1"))
     page.set_viewport_size(DESK)
     page.reload()
     assert page.is_visible("[name=count]")

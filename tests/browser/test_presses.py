@@ -6,8 +6,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from tests.browser.conftest import PHONE, Site, Visit, faults, until
-from tests.browser.judging_page import OFFLINE, judgments, press, shown, unsent
+from tests.browser.conftest import PHONE, Site, Visit, faults, new_page, settled, until
+from tests.browser.judging_page import OFFLINE, all_sent, heard, judgments, press, shown, unsent
 
 from sounding.judging.audit import draw_audit
 from sounding.judging.web import Context
@@ -50,11 +50,11 @@ def test_a_document_that_has_only_just_come_takes_no_grade(as_served: Site, visi
     assert second != first
     assert page.locator("#status").evaluate("(one) => one.className") == "passed-over"
     until(page, lambda: acts(as_served))
-    page.wait_for_timeout(as_served.pause)
-    assert acts(as_served) == [first]
     before = len(judgments(as_served, 0))
-    press(page, "1")
+    page.wait_for_timeout(as_served.pause + 100)
+    press(page, "1")  # goes after all that was done before
     assert judgments(as_served, before + 1)[before:] == [(second, 1)]
+    assert acts(as_served) == [first, second]
     assert page.locator("#status").evaluate("(one) => one.className") == ""
     page.keyboard.press("u")  # at once
     until(page, "(doc) => document.querySelector('#doc bdi').textContent === doc", second)
@@ -63,7 +63,7 @@ def test_a_document_that_has_only_just_come_takes_no_grade(as_served: Site, visi
 def two_tabs(site: Site, visit: Visit, expected: str) -> tuple[Any, Any, str]:
     """Two pages of one person that show the same document, and that document."""
     page = visit("ann", "/judge?topic=MB001", expected=(expected,))
-    other = page.context.new_page()
+    other = new_page(page.context)
     other.goto(f"{site.url}/judge?topic=MB001")
     first = shown(page)
     assert shown(other) == first
@@ -91,9 +91,10 @@ def test_a_grade_given_in_another_tab_is_not_changed_unasked(site: Site, visit: 
 
 def test_two_tabs_count_the_judgments_of_both(site: Site, visit: Visit) -> None:
     page, other, _ = two_tabs(site, visit, "412")
-    press(page, "0")
-    judgments(site, 1)
-    other.keyboard.press("1")
+    with heard(other, "**/api/next*", "after the grade"):
+        press(page, "0")
+    with heard(other, "**/api/next*", "after the refusal"):
+        other.keyboard.press("1")
     other.wait_for_selector("text=You gave this document the grade 0 meanwhile on another page.")
     until(other, "document.querySelector('#status').textContent === ''")  # no grade that does not stand
     until(other, "document.querySelector('#count').textContent === '1'")  # that of the other tab
@@ -159,6 +160,8 @@ def test_what_is_asked_of_another_topic_is_one_line_that_a_key_unfolds(
     assert other.evaluate("document.querySelector('#refused').offsetHeight") < PHONE["height"] / 4
     for path in ("/judge?topic=303", "/"):
         other.goto(site.url + path)
+        if path.startswith("/judge"):
+            shown(other)
         assert question(other) == "1 document with two grades: which counts?"
         assert other.is_hidden("#refused ul")
         assert other.evaluate("document.querySelector('#refused').offsetHeight") < PHONE["height"] / 10
@@ -193,7 +196,7 @@ def test_what_this_page_did_itself_without_a_connection_is_no_surprise(site: Sit
     until(page, "!document.querySelector('#notice').hidden")
     assert unsent(page) == 3
     page.context.set_offline(False)
-    until(page, "!Object.keys(localStorage).some((key) => key.startsWith('sounding:unsent:'))")
+    all_sent(page)
     assert page.is_hidden("#refused")
     assert [(one.doc, one.grade) for one in site.project.store.standing()] == [("d10", 0)]
 
@@ -204,7 +207,7 @@ def test_a_tap_leaves_no_mark_on_the_next_document(site: Site, visit: Visit) -> 
     page.tap("[data-grade='1.0']")
     until(page, "(before) => document.querySelector('#doc bdi').textContent !== before", first)
     shown(page)
-    page.wait_for_timeout(200)  # borders change slowly
+    settled(page)  # borders change slowly
     borders = page.locator(".grade").evaluate_all(
         "(all) => all.map((one) => getComputedStyle(one).borderColor)"
     )
@@ -214,7 +217,6 @@ def test_a_tap_leaves_no_mark_on_the_next_document(site: Site, visit: Visit) -> 
 def test_a_document_that_is_graded_is_gone_while_the_next_one_is_loaded(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
     shown(page)
-    page.wait_for_timeout(200)
     page.context.set_offline(True)
     press(page, "1")
     page.keyboard.press("1")

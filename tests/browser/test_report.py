@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.browser.conftest import faults
+from tests.browser.conftest import PATIENCE, becomes, faults, new_page, settled, until
 from tests.conftest import require
 
 from sounding.cli import main
@@ -78,7 +78,7 @@ def _run(*arguments: str) -> None:
 def opened(chromium: Any, page_file: Path, *, width: int = 1280, scheme: str = "light") -> Any:
     """The page when everything is drawn; `page.said` and `page.asked` hold the console and the requests."""
     context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
+    page = new_page(context)
     page.said, page.asked = [], []
     page.on(
         "console",
@@ -87,7 +87,7 @@ def opened(chromium: Any, page_file: Path, *, width: int = 1280, scheme: str = "
     page.on("pageerror", lambda error: page.said.append(str(error)))
     page.on("request", lambda request: page.asked.append(request.url))
     page.goto(page_file.as_uri())
-    page.wait_for_selector("html[data-ready]", state="attached", timeout=120_000)
+    page.wait_for_selector("html[data-ready]", state="attached", timeout=4000 * PATIENCE)
     return page
 
 
@@ -127,13 +127,15 @@ def test_129_runs_are_drawn_searched_and_paged_at_a_desk_and_on_a_phone(
     assert page.locator("#scoreboard tbody tr").count() == MANY
     assert page.locator("#scoreboard figure svg.marks path[aria-roledescription=point]").count() == MANY
     block = page.locator("#pairs .listed")
-    assert block.get_by_role("status").inner_text() == "8,256 of 8,256 rows, page 1 of 166"
+    status = block.get_by_role("status")
+    assert status.inner_text() == "8,256 of 8,256 rows, page 1 of 166"
     block.get_by_role("button", name="Next").click()
-    assert block.get_by_role("status").inner_text() == "8,256 of 8,256 rows, page 2 of 166"
+    becomes(page, status.inner_text, "8,256 of 8,256 rows, page 2 of 166")
     # The name of a row stays where it is while its numbers pass.
     row = page.locator("#pairs tbody tr").first.locator("th")
     before = row.bounding_box()
     page.locator("#pairs .scroll").evaluate("(place) => { place.scrollLeft = 200; }")
+    settled(page)
     after = row.bounding_box()
     assert before["x"] == pytest.approx(after["x"], abs=1)
     page.context.close()
@@ -161,30 +163,31 @@ def test_pairs_are_searched_and_filtered(page: Any) -> None:
     status, search = block.get_by_role("status"), block.get_by_label("Search")
     assert status.inner_text() == "198 of 198 rows"
     block.locator("label", has_text="measure").locator("select").select_option("P@10")
-    assert status.inner_text() == "66 of 198 rows"
+    becomes(page, status.inner_text, "66 of 198 rows")
     search.fill("COOT-1  strong")
+    until(page, lambda: status.inner_text() not in ("66 of 198 rows", "198 of 198 rows"))
     rows = block.locator("tbody tr").all_inner_texts()
     assert status.inner_text() == f"{len(rows)} of 198 rows"
     assert 0 < len(rows) <= 11
     assert all("coot-1" in row and "\tP@10\t" in row and "strong" in row for row in rows)
     search.fill("nobody at all")
-    assert status.inner_text() == "0 of 198 rows"
+    becomes(page, status.inner_text, "0 of 198 rows")
     search.fill("")
     block.locator("label", has_text="measure").locator("select").select_option("all")
-    assert status.inner_text() == "198 of 198 rows"
+    becomes(page, status.inner_text, "198 of 198 rows")
 
 
 def test_a_column_is_put_in_order_with_the_keyboard_and_says_so(page: Any) -> None:
     block = page.locator("#pairs .listed")
     heading = block.locator("th[data-column]", has_text="value").first
     heading.locator("button").focus()
-    assert page.locator("#tip").is_visible()
+    until(page, page.locator("#tip").is_visible)
     page.keyboard.press("Enter")
-    assert heading.get_attribute("aria-sort") == "ascending"
+    becomes(page, lambda: heading.get_attribute("aria-sort"), "ascending")
     shown = [float(text) for text in block.locator("tbody tr td:nth-child(3)").all_inner_texts()]
     assert shown == sorted(shown)
     page.keyboard.press("Enter")
-    assert heading.get_attribute("aria-sort") == "descending"
+    becomes(page, lambda: heading.get_attribute("aria-sort"), "descending")
     shown = [float(text) for text in block.locator("tbody tr td:nth-child(3)").all_inner_texts()]
     assert shown == sorted(shown, reverse=True)
     assert block.locator("[aria-sort=ascending]").count() == 0

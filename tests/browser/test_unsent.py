@@ -7,8 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.browser.conftest import PHONE, Site, Visit, faults, until
-from tests.browser.judging_page import OFFLINE, judgments, press, shown, sign_in_again, unsent
+from tests.browser.conftest import PATIENCE, PHONE, Site, Visit, arrive, faults, new_page, settled, until
+from tests.browser.judging_page import (
+    OFFLINE,
+    all_sent,
+    heard,
+    judgments,
+    press,
+    shown,
+    sign_in_again,
+    unsent,
+)
 from tests.judging.web import PASSWORD, TOPICS, add_person, make_project
 
 from sounding.judging.project import Project
@@ -17,7 +26,6 @@ from sounding.judging.project import Project
 def test_grades_given_without_a_connection_are_sent_after_it(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
     first = shown(page)
-    page.wait_for_timeout(200)
     page.context.set_offline(True)
     second = press(page, "1")
     page.keyboard.press("0")
@@ -29,14 +37,13 @@ def test_grades_given_without_a_connection_are_sent_after_it(site: Site, visit: 
     page.context.set_offline(False)
     assert judgments(site, 2) == [(first, 1), (second, 0)]
     until(page, "document.querySelector('#notice').hidden")
-    until(page, "Object.keys(localStorage).every((key) => !key.startsWith('sounding:unsent:'))")
+    all_sent(page)
     assert shown(page) not in (first, second)
 
 
 def test_undo_without_a_connection_is_sent_after_the_grade(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
     first = shown(page)
-    page.wait_for_timeout(200)
     page.context.set_offline(True)
     press(page, "1")
     page.wait_for_selector("#notice:not([hidden])")
@@ -58,7 +65,6 @@ def test_what_is_unsent_stays_in_order_when_the_clock_of_the_browser_goes_back(
 ) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
     first = shown(page)
-    page.wait_for_timeout(200)
     page.context.set_offline(True)
     press(page, "1")
     page.wait_for_selector("#notice:not([hidden])")
@@ -68,7 +74,7 @@ def test_what_is_unsent_stays_in_order_when_the_clock_of_the_browser_goes_back(
     assert unsent(page) == 3
     page.context.set_offline(False)
     assert judgments(site, 2) == [(first, 1), (first, 2)]
-    until(page, "Object.keys(localStorage).every((key) => !key.startsWith('sounding:unsent:'))")
+    all_sent(page)
     kinds = [event.kind for event in site.project.store.events() if event.doc == first]
     assert kinds == ["judge", "withdraw", "judge"]
 
@@ -76,7 +82,6 @@ def test_what_is_unsent_stays_in_order_when_the_clock_of_the_browser_goes_back(
 def test_what_an_earlier_release_kept_goes_first(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
     first = shown(page)
-    page.wait_for_timeout(200)
     page.context.set_offline(True)
     press(page, "1")
     page.wait_for_selector("#notice:not([hidden])")
@@ -90,14 +95,13 @@ def test_what_an_earlier_release_kept_goes_first(site: Site, visit: Visit) -> No
     assert unsent(page) == 2
     page.context.set_offline(False)
     assert judgments(site, 1) == [(first, 1)]
-    until(page, "Object.keys(localStorage).every((key) => !key.startsWith('sounding:unsent:'))")
+    all_sent(page)
     assert site.project.store.standing() == []
 
 
 def test_undo_of_a_grade_that_never_left_the_browser_forgets_it(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
     first = shown(page)
-    page.wait_for_timeout(200)
     page.context.set_offline(True)
     second = press(page, "1")
     page.wait_for_selector("#notice:not([hidden])")
@@ -108,26 +112,28 @@ def test_undo_of_a_grade_that_never_left_the_browser_forgets_it(site: Site, visi
     assert shown(page) == second
     assert unsent(page) == 1
     page.context.set_offline(False)
-    assert judgments(site, 1) == [(first, 1)]
-    page.wait_for_timeout(300)
+    all_sent(page)
     assert judgments(site, 1) == [(first, 1)]
 
 
 def lose(route: Any) -> None:
     """The server gets a request, and its answer is lost."""
-    route.fetch()
+    route.fetch(timeout=PATIENCE * 1000)
     route.abort()
 
 
 def test_undo_after_an_answer_that_was_lost_takes_the_grade_back(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=("ERR_FAILED",))
     first = shown(page)
-    page.wait_for_timeout(200)
-    page.route("**/api/judge", lose, times=1)
+    held: list[Any] = []
+    page.route("**/api/judge", lambda route: held.append(route))
+    page.route("**/api/judge", lose, times=1)  # goes first
     press(page, "1")
     page.wait_for_selector("#notice:not([hidden])")
     assert judgments(site, 1) == [(first, 1)]
     assert press(page, "u") == first
+    until(page, lambda: held)
+    held[0].continue_()
     until(page, "document.querySelector('#status').textContent.startsWith('Taken back')")
     assert site.project.store.standing() == []
     assert [event.kind for event in site.project.store.events()][-2:] == ["judge", "withdraw"]
@@ -138,20 +144,18 @@ def test_undo_after_an_answer_that_was_lost_takes_the_grade_back(site: Site, vis
 def test_a_grade_survives_a_closed_tab(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
     first = shown(page)
-    page.wait_for_timeout(200)
     page.context.set_offline(True)
     press(page, "1")
     context = page.context
     page.close()
     context.set_offline(False)
-    context.new_page().goto(f"{site.url}/")  # any page sends what is left
+    new_page(context).goto(f"{site.url}/")  # any page sends what is left
     assert judgments(site, 1) == [(first, 1)]
 
 
 def test_a_grade_survives_a_server_that_is_stopped_and_started(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
     first = shown(page)
-    page.wait_for_timeout(200)
     site.stop()
     press(page, "1")
     page.wait_for_selector("#notice:not([hidden])")
@@ -162,20 +166,19 @@ def test_a_grade_survives_a_server_that_is_stopped_and_started(site: Site, visit
 def test_an_answer_that_is_lost_makes_no_second_judgment(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=("ERR_FAILED",))
     first = shown(page)
-    page.wait_for_timeout(200)
-
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     page.route("**/api/judge", lose, times=1)
     press(page, "1")
-    until(page, "document.querySelector('#notice').hidden")
-    page.wait_for_timeout(1500)
-    assert unsent(page) == 0
+    all_sent(page)
+    assert asked == [f"{site.url}/api/judge"] * 2
     assert judgments(site, 1) == [(first, 1)]
+    assert page.is_hidden("#notice")
 
 
 def test_an_ended_sign_in_asks_for_the_password_and_sends_the_grade(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=("401",))
     first = shown(page)
-    page.wait_for_timeout(200)
     site.project.store.end_sign_ins(1)
     press(page, "1")
     page.wait_for_selector("#again[open]")
@@ -195,14 +198,12 @@ def test_an_ended_sign_in_asks_for_the_password_and_sends_the_grade(site: Site, 
 def test_what_one_left_unsent_is_never_sent_as_somebody_else(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=("401",))
     shown(page)
-    page.wait_for_timeout(200)
     site.project.store.end_sign_ins(1)
     press(page, "1")
     sign_in_again(page, "bob")
     page.wait_for_url(f"{site.url}/")
     page.goto(f"{site.url}/judge?topic=MB001")
     shown(page)
-    page.wait_for_timeout(500)
     assert judgments(site, 0) == []
     assert unsent(page) == 1
 
@@ -234,7 +235,6 @@ def test_a_grade_never_lands_in_another_project_at_the_same_address(
     page = visit("ann", "/judge?topic=303", expected=(*OFFLINE, "401", "403"))
     context = page.context
     first = shown(page)
-    page.wait_for_timeout(200)
     context.set_offline(True)
     page.keyboard.press("2")
     page.wait_for_selector("#notice:not([hidden])")
@@ -244,19 +244,17 @@ def test_a_grade_never_lands_in_another_project_at_the_same_address(
     if not stays_open:
         page.close()
         context.set_offline(False)
-        page = context.new_page()
+        page = new_page(context)
         page.goto(f"{site.url}/sign-in")
         page.fill("[name=name]", "zoe")
         page.fill("[name=password]", PASSWORD)
-        page.click("main button")
-        page.wait_for_url(lambda url: "/sign-in" not in url)
+        arrive(page, lambda: page.click("main button"))
     else:
         context.set_offline(False)
         sign_in_again(page, "zoe")
         page.wait_for_url(f"{site.url}/")
     page.goto(f"{site.url}/judge?topic=303")
     shown(page)
-    page.wait_for_timeout(500)
     assert judgments(site, 0) == []  # of the other project
     assert unsent(page) == 1
     site.stop()
@@ -264,7 +262,7 @@ def test_a_grade_never_lands_in_another_project_at_the_same_address(
     site.start()
     page.goto(f"{site.url}/")  # where ann is still signed in
     assert judgments(site, 1) == [(first, 2)]
-    until(page, "Object.keys(localStorage).every((key) => !key.startsWith('sounding:unsent:'))")
+    all_sent(page)
 
 
 def refusing(page: Any, why: str = "there is no such topic among yours") -> None:
@@ -275,19 +273,18 @@ def refusing(page: Any, why: str = "there is no such topic among yours") -> None
 def test_a_grade_that_is_refused_is_shown_until_it_is_tried_again(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=("404",))
     first = shown(page)
-    page.wait_for_timeout(200)
     refusing(page)
     page.keyboard.press("c")
     page.keyboard.type("a <b>bold</b> claim")
     page.keyboard.press("Escape")
-    second = press(page, "2")
+    with heard(page, "**/api/next*", "after the refusal"):
+        second = press(page, "2")
     page.wait_for_selector("#refused:not([hidden])")
     assert page.text_content("#refused h2") == "The server refused 1 judgment"
     words = page.text_content("#refused li")
     assert f"Grade 2: {first} in topic MB001, with the comment “a <b>bold</b> claim”" in words
     assert "There is no such topic among yours." in words
     assert (unsent(page), page.text_content("#count")) == (0, "0")
-    page.wait_for_timeout(300)
     assert shown(page) == second  # what is being read stays
     page.goto(f"{site.url}/")  # every page shows it
     page.wait_for_selector("#refused:not([hidden])")
@@ -298,28 +295,26 @@ def test_a_grade_that_is_refused_is_shown_until_it_is_tried_again(site: Site, vi
     assert judgments(site, 1) == [(first, 2)]
     until(page, "document.querySelector('#refused').hidden")
     page.reload()
-    page.wait_for_timeout(200)
     assert page.is_hidden("#refused")
 
 
 def test_what_is_refused_can_be_read_and_used_by_everybody(visit: Visit, axe: str) -> None:
     page = visit("ann", "/judge?topic=MB001", PHONE, expected=("404",))
     shown(page)
-    page.wait_for_timeout(200)
     refusing(page)
     press(page, "2")
     page.wait_for_selector("#refused:not([hidden])")
+    settled(page)
     assert faults(page, axe) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     page.focus("#refused >> text=Discard")
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "document"
+    until(page, "document.activeElement.id === 'document'")
 
 
 def test_a_grade_that_is_refused_is_discarded_on_the_persons_word_alone(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=("404",))
     first = shown(page)
-    page.wait_for_timeout(200)
     refusing(page)
     press(page, "2")
     page.wait_for_selector("#refused:not([hidden])")
@@ -330,7 +325,6 @@ def test_a_grade_that_is_refused_is_discarded_on_the_persons_word_alone(site: Si
     until(page, "document.querySelector('#refused').hidden")
     page.reload()
     assert shown(page) == first
-    page.wait_for_timeout(300)
     assert page.is_hidden("#refused")
     assert judgments(site, 0) == []
 
@@ -338,7 +332,6 @@ def test_a_grade_that_is_refused_is_discarded_on_the_persons_word_alone(site: Si
 def test_undo_of_a_grade_that_was_refused_brings_the_document_back(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=("404",))
     first = shown(page)
-    page.wait_for_timeout(200)
     refusing(page)
     press(page, "2")
     page.wait_for_selector("#refused:not([hidden])")
@@ -359,8 +352,7 @@ def test_undo_of_a_grade_that_is_refused_afterwards_takes_nothing_else_back(site
     until(page, lambda: held)
     page.keyboard.press("u")
     held[0].fulfill(status=404, json={"detail": "there is no such topic among yours"})
-    until(page, "Object.keys(localStorage).every((key) => !key.startsWith('sounding:unsent:'))")
-    page.wait_for_timeout(300)
+    all_sent(page)
     assert [(one.doc, one.grade) for one in site.project.store.standing()] == [("d05", 1)]
     assert page.is_hidden("#refused")
 
@@ -380,7 +372,6 @@ def test_undo_of_a_grade_that_is_refused_afterwards_takes_nothing_else_back(site
 def test_only_this_servers_refusals_are_final(site: Site, visit: Visit, answer: dict[str, Any]) -> None:
     page = visit("ann", "/judge?topic=304", expected=(str(answer["status"]),))
     first = shown(page)
-    page.wait_for_timeout(200)
     held: list[Any] = []
     page.route(
         "**/api/judge", lambda route: held.append(route)

@@ -59,7 +59,7 @@ class Person:
 
     def work(self, address: str, end: threading.Event) -> None:
         rng, documents = random.Random(self.name), list[str]()
-        with httpx2.Client(base_url=address, headers=self.headers, timeout=10) as client:
+        with httpx2.Client(base_url=address, headers=self.headers, timeout=30) as client:
             while not end.is_set():
                 if not documents:
                     found = self.ask(client, end, "GET", "/api/next", params={"topic": self.topic})

@@ -275,7 +275,7 @@ def judged_in_a_demo(command: list[str], folder: Path) -> int:
         assert server.stderr is not None
         address = re.search(r"http://\S+", server.stderr.readline())
         assert address is not None
-        with Client(base_url=address.group()) as client:
+        with Client(base_url=address.group(), timeout=60) as client:
             lines: list[str] = []
             while not (lines and lines[-1].startswith("5. ")):
                 lines.append(server.stdout.readline())
@@ -296,4 +296,4 @@ def judged_in_a_demo(command: list[str], folder: Path) -> int:
             return int(client.get("/api/topics").json()[0]["judged"])
     finally:
         server.send_signal(signal.SIGINT)
-        server.communicate(timeout=20)
+        server.communicate(timeout=60)

@@ -685,7 +685,7 @@ def test_a_task_goes_on_after_a_refusal(caplog: pytest.LogCaptureFixture) -> Non
 
     task = Task("something", work, 0.001)
     task.start()
-    assert done.wait(5)
+    assert done.wait(60)
     task.stop()
     assert "something: not now: the disk is full" in caplog.text
 

@@ -64,9 +64,9 @@ def test_a_lock_that_stays_is_an_error_after_a_while_and_nothing_hangs(
             writer = threading.Thread(target=judge, daemon=True)
             writer.start()
             assert store.last_sequence() == 0  # a read waits no longer than the writer does
-            writer.join(10)
+            writer.join(60)
             [(said, seconds)] = found
-            assert WAIT * 0.9 <= seconds < 5
+            assert WAIT * 0.9 <= seconds < 30
             assert said.count("\n") == 0
         assert not store.judge(grade).repeated
         assert store.last_sequence() == 1
@@ -124,7 +124,7 @@ def test_a_task_that_fails_says_so_and_goes_on(caplog: pytest.LogCaptureFixture)
     task = Task("a task", work, 0.01)
     with caplog.at_level(logging.WARNING, "sounding.judging"):
         task.start()
-        assert done.wait(5)
+        assert done.wait(60)
         task.stop()
     [record] = [one for one in caplog.records if one.levelno == logging.ERROR]
     assert "a task" in record.getMessage()

@@ -162,7 +162,7 @@ class Proxy:
                         self._answered.clear()
                         self._mute = True
                         target.sendall(content)
-                        self._answered.wait(5)
+                        self._answered.wait(60)
                     self.cut, self._mute = None, False
                     break
                 if not watched and self._mute:

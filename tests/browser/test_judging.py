@@ -428,6 +428,33 @@ def test_an_audit_is_judging_with_the_same_keys_and_without_the_grades(site: Sit
     assert "1 2 0: not so" in page.text_content("tbody")
 
 
+def test_a_list_that_comes_late_brings_nothing_back_that_was_graded_meanwhile(
+    site: Site, visit: Visit
+) -> None:
+    audited(site)
+    number = draw_audit(site.project.store, "assessor-3", "assessor-1", 10, seed=0)
+    page = visit("olga", f"/organise/audit/judge?audit={number}&topic=MB001")
+    first = shown(page)
+    held: list[tuple[Any, Any]] = []
+    asked: list[Any] = []
+    page.on("requestfinished", lambda one: asked.append(one) if "/api/audit/next" in one.url else None)
+    page.route("**/api/audit/next*", lambda route: held.append((route, route.fetch())), times=1)
+    second = press(page, "s")  # asks what comes; the answer is held
+    until(page, lambda: held)
+    third = press(page, "1")
+    all_sent(page)
+    [(route, late)] = held
+    assert second in {one["doc"] for one in late.json()["documents"]}
+    route.fulfill(response=late)
+    until(page, lambda: len(asked) == 2)  # the late one, and another in its place
+    assert shown(page) == third
+    fourth = press(page, "0")
+    assert press(page, "0") == first
+    assert len({first, second, third, fourth}) == 4
+    page.keyboard.press("0")
+    page.wait_for_selector("text=The sample of this topic is graded.")
+
+
 def test_a_grade_of_an_audit_survives_a_lost_connection(site: Site, visit: Visit) -> None:
     audited(site)
     number = draw_audit(site.project.store, "assessor-3", "assessor-1", 10, seed=0)

@@ -28,6 +28,7 @@ const earlier = newest ? [newest] : []; // what was graded last in an audit befo
 let documents = []; // at hand: the one that is shown, then those that are loaded already
 let judged = Number(already); // by the server's last answer
 let answers = 0; // of the server to what was done here
+let loads = 0; // how often it was asked what comes
 let going = { elsewhere: 0 }; // what is still to come, by the server's last answer
 let told = ""; // the key of the act that the line below the buttons is about
 const isVisible = () => document.visibilityState === "visible";
@@ -184,8 +185,11 @@ async function load(first = true) {
     const asked = new URLSearchParams({ topic, count: AHEAD, ...sample });
     for (const one of lastPutOff()) asked.append("later", one);
     const before = answers;
+    const own = (loads += 1);
     const work = await request(`${api}/next?${asked}`);
-    if (answers === before) hear(work); // else it was overtaken
+    if (own !== loads) return undefined; // what was asked after it knows more
+    if (answers !== before) return load(false); // overtaken: what it lists may be judged by now
+    hear(work);
     return take(work.documents, first);
   } catch (problem) {
     if (problem.status === 401) return signInAgain();

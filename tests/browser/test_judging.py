@@ -455,6 +455,29 @@ def test_a_list_that_comes_late_brings_nothing_back_that_was_graded_meanwhile(
     page.wait_for_selector("text=The sample of this topic is graded.")
 
 
+def test_nothing_is_called_done_while_a_grade_is_on_its_way(site: Site, visit: Visit) -> None:
+    audited(site)
+    number = draw_audit(site.project.store, "assessor-3", "assessor-1", 10, seed=0)
+    page = visit("olga", f"/organise/audit/judge?audit={number}&topic=MB001")
+    shown(page)
+    for _ in range(2):
+        press(page, "0")
+    all_sent(page)
+    held: list[Any] = []
+    page.route("**/api/audit/judge", lambda route: held.append(route))
+    press(page, "0")
+    page.keyboard.press("0")  # the last one, which waits for the one before it
+    until(page, lambda: len(held) == 1)
+    held[0].continue_()
+    until(page, lambda: len(held) == 2)
+    page.wait_for_selector("text=1 of 4 left in this topic")  # the answer, which has nothing but the last one
+    assert page.text_content("#text") == "Loading …"
+    held[1].continue_()
+    page.wait_for_selector("text=The sample of this topic is graded.")
+    all_sent(page)
+    assert len(site.project.store.standing(assessor="assessor-3")) == 4
+
+
 def test_a_grade_of_an_audit_survives_a_lost_connection(site: Site, visit: Visit) -> None:
     audited(site)
     number = draw_audit(site.project.store, "assessor-3", "assessor-1", 10, seed=0)

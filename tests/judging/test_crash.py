@@ -69,7 +69,9 @@ while True:
         print(json.dumps(told), flush=True)
     if act > 0.95:
         engine.refit_if_due()
-    elif act > 0.9:
+    elif act > 0.85:
+        engine._store.write_back()
+    elif act > 0.8:
         engine.set_status(topic, rng.choice(("chosen", "dropped")))
 """
 

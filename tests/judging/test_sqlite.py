@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 import time
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -179,3 +180,50 @@ def test_a_backup_takes_the_place_of_what_a_crash_left(
         assert [event.doc for event in store.events()] == ["d1"]
         assert store.damage() == []
         assert judge(store, "d3", 1, "c") == 2
+
+
+def test_the_log_is_written_back_while_people_judge_and_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "journal_mode", lambda _: "WAL")
+    log = tmp_path / "x.sqlite-wal"
+    with open_store(tmp_path / "x.sqlite") as store:
+        sizes = []
+        for number in range(60):
+            judge(store, f"d{number}", 1, f"k{number}")
+            sizes.append(log.stat().st_size)
+            if number >= 20:
+                store.write_back()
+        assert sizes[20] > sizes[0]
+        assert sizes[59] == sizes[20]  # what is written back is written over
+        copy = tmp_path / "copy.sqlite"
+        shutil.copy(tmp_path / "x.sqlite", copy)  # without the log
+    with open_store(copy) as written:
+        assert [event.doc for event in written.events()] == [f"d{number}" for number in range(60)]
+
+
+def test_writing_back_waits_for_nobody_and_nobody_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody is in the middle of a judgment in this process; another one reads."""
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(sqlite, "journal_mode", lambda _: "WAL")
+    with open_store(tmp_path / "x.sqlite") as store, open_store(tmp_path / "x.sqlite") as other:
+        judge(store, "d1", 1, "a")
+        with store.together():
+            judge(store, "d2", 1, "b")
+            writing = threading.Thread(target=store.write_back)
+            writing.start()
+            writing.join()  # not kept by the transaction of this thread
+            assert [event.doc for event in other.events()] == ["d1"]
+        assert [event.doc for event in other.events()] == ["d1", "d2"]
+
+
+def test_writing_back_makes_no_file_where_there_is_none(tmp_path: Path) -> None:
+    with open_store(tmp_path / "x.sqlite") as store:
+        judge(store, "d1", 1, "a")
+        for path in tmp_path.iterdir():
+            path.unlink()
+        with pytest.raises(StoreError, match=r"x\.sqlite"):
+            store.write_back()
+        assert list(tmp_path.iterdir()) == []

@@ -22,7 +22,7 @@ from sounding.errors import DataError, SoundingError
 from sounding.judging import api, assessor_pages, audit_api, organiser_api, organiser_pages, sign_in_pages
 from sounding.judging.address import address_of, remember_address
 from sounding.judging.auth import Door, RefusedError
-from sounding.judging.background import Prospects, Refits
+from sounding.judging.background import Prospects, Refits, Task
 from sounding.judging.live import LiveFeed
 from sounding.judging.project import Project
 from sounding.judging.records import DamagedError
@@ -36,6 +36,8 @@ ROUTERS = (
     sign_in_pages.own, assessor_pages.entrance, assessor_pages.router, organiser_pages.router,
 )  # fmt: skip
 
+WRITE_BACK_SECONDS = 20.0  # between two times
+
 NOT_NOW = "the server cannot store or read anything now; try again later"
 OWN_FAULT = "the server met a fault of its own and recorded nothing; its log says which"
 FAULT = "the server met a fault of its own and recorded nothing; send it again later, and tell an organiser"
@@ -44,7 +46,8 @@ FAULT = "the server met a fault of its own and recorded nothing; send it again l
 def create_app(project: Project) -> FastAPI:
     """The judging server of a project, as an ASGI application."""
     feed = LiveFeed(project)
-    tasks = (Refits(project.engine), Prospects(project, feed))
+    tidying = Task("write-back of the log", project.store.write_back, WRITE_BACK_SECONDS)
+    tasks = (Refits(project.engine), Prospects(project, feed), tidying)
 
     @asynccontextmanager
     async def running(_: FastAPI) -> AsyncIterator[None]:

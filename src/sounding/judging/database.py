@@ -11,7 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -72,6 +72,9 @@ class Database(Protocol):
 
     def let_go(self) -> None:
         """Have what was deleted or overwritten leave the files of the database as well, as far as it can."""
+
+    def write_back(self) -> None:
+        """Do what tidying up there is while others go on; for a thread in the background."""
 
     def close(self) -> None:
         """Give the connection back."""
@@ -139,6 +142,15 @@ class SqliteDatabase:
         """Empty the write-ahead log, which holds pages as they were before; not inside a transaction."""
         with self.read() as run:
             run(sql.EMPTY_LOG)
+
+    def write_back(self) -> None:
+        """Write what the log holds into the file, so that it begins anew; no judgment waits for that."""
+        address = f"{Path(self.place).absolute().as_uri()}?mode=rw"
+        with (
+            self._explained(),
+            closing(sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, uri=True)) as own,
+        ):
+            own.execute(sql.WRITE_BACK).fetchall()
 
     def close(self) -> None:
         """Give the file back."""
@@ -235,6 +247,9 @@ class PostgresDatabase:
 
     def let_go(self) -> None:
         """Nothing: the server does so at its next vacuum."""
+
+    def write_back(self) -> None:
+        """Nothing: the server does so itself."""
 
     def close(self) -> None:
         """Give the connection back."""

@@ -330,10 +330,12 @@ PRAGMAS = (
     "PRAGMA foreign_keys=ON",
     "PRAGMA trusted_schema=OFF",
     "PRAGMA secure_delete=ON",  # what is erased leaves the file as well
+    "PRAGMA wal_autocheckpoint=16000",  # pages; a judgment that is to write them back waits for all of them
 )
 BACKUP = "VACUUM INTO :path"
 INTEGRITY = "PRAGMA integrity_check"
 EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
+WRITE_BACK = "PRAGMA wal_checkpoint(PASSIVE)"
 
 # ---- PostgreSQL alone: writers take turns, as those of SQLite do, so that no sequence number comes late
 LOCK = "SELECT pg_advisory_xact_lock(7463002)"

@@ -118,6 +118,10 @@ class Store(People, Topics, Log):
         """What is wrong with the database itself, a sentence each; nothing: it is whole."""
         return self._database.damage()
 
+    def write_back(self) -> None:
+        """Do what tidying up the database needs while people judge; for a thread in the background."""
+        self._database.write_back()
+
     # ---- leases
 
     def lease(

@@ -156,7 +156,9 @@ function take(list, first) {
   const stays = present && !first ? [present] : [];
   documents = [...stays, ...fresh.filter((one) => !stays.some((other) => other.doc === one.doc))];
   for (const name of [...texts.keys()].slice(0, -REMEMBERED)) texts.delete(name);
-  if (!stays.length) show(Boolean(present) || document.activeElement === document.body);
+  if (stays.length) return;
+  if (!documents.length && gone.size) showLoading(); // what is on its way to the server may bring more
+  else show(Boolean(present) || document.activeElement === document.body);
 }
 
 function tellChanged() {

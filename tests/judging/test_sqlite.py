@@ -6,14 +6,18 @@ import shutil
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from starlette.testclient import TestClient
 from tests.conftest import lacking
 from tests.judging.acts import judge
 
-from sounding.judging import database, search, sqlite
+from sounding.errors import SoundingError
+from sounding.judging import app, database, search, sqlite
+from sounding.judging.project import DATABASE, open_project
 from sounding.judging.store import StoreError, open_store
 
 SOURCE = Path(sqlite.__file__).parents[1]
@@ -227,3 +231,25 @@ def test_writing_back_makes_no_file_where_there_is_none(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match=r"x\.sqlite"):
             store.write_back()
         assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_writes_its_log_back(
+    sea_reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "journal_mode", lambda _: "WAL")
+    monkeypatch.setattr(app, "WRITE_BACK_SECONDS", 0.01)
+    folder = shutil.copytree(sea_reports, tmp_path / "project")
+
+    def written() -> list[str | None]:
+        """What a copy of the file alone has."""
+        shutil.copy(folder / DATABASE, tmp_path / "copy")
+        with suppress(SoundingError), open_store(tmp_path / "copy") as copy:
+            return [event.doc for event in copy.events() if event.kind == "judge"]
+        return []  # it was being written just then
+
+    with open_project(folder) as project, TestClient(app.create_app(project)):
+        judge(project.store, "d1", 1, "a")
+        end = time.monotonic() + 60
+        while written() != ["d1"]:
+            assert time.monotonic() < end, "never written back"
+            time.sleep(0.01)

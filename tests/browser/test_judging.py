@@ -204,7 +204,10 @@ def test_where_nothing_is_left_only_undo_is_offered(site: Site, visit: Visit) ->
     assert page.evaluate(offered, every) == 3 + 3 + 1
     page.keyboard.press("2")
     page.wait_for_selector("text=No document of this topic is left for you")
-    done = [(event.kind, event.doc, event.grade) for event in site.project.store.events()][-3:]
+    acts = [
+        event for event in site.project.store.events() if event.doc
+    ]  # the server fits its model beside them
+    done = [(event.kind, event.doc, event.grade) for event in acts][-3:]
     assert done == [("judge", last, 1), ("withdraw", last, None), ("judge", last, 2)]
 
 

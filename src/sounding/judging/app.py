@@ -150,7 +150,7 @@ def serve(project: Project, host: str, port: int, **options: Any) -> None:
 def _ready(project: Project) -> Iterator[None]:
     """What the first document needs is made, and the garbage collector does not look through it meanwhile.
 
-    Whenever it did, everybody would wait for a tenth of a second.
+    Whenever it did, everybody would wait: 70 ms were measured for a small project.
     """
     with suppress(SoundingError):  # of which whoever asks is told
         project.engine.get_ready()

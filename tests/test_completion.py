@@ -24,7 +24,7 @@ def asked(instruction: str, words: str = "", last: str = "") -> str:
         "COMP_WORDS": f"sounding {words} {last}",
         "COMP_CWORD": last if instruction.startswith("fish") else str(len(typed) - 1),
     }
-    command = [sys.executable, "-c", "from sounding.cli import run; run()"]
+    command = [sys.executable, "-c", "from sounding.__main__ import run; run()"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert not done.stderr or "bash" in done.stderr.lower(), done.stderr
     return done.stdout

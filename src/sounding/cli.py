@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import importlib
 import os
 import sys
@@ -124,23 +122,6 @@ def _not_utf8(error: UnicodeEncodeError) -> str:
     around = error.object[max(0, error.start - 20) : error.start + 20]
     only = "is not UTF-8, and what was asked for holds nothing else"
     return f"Error: {quoted(around)} {only}; save the files as UTF-8"
-
-
-def run() -> None:
-    """What the command `sounding` starts: as `main`, and gone at once when all is written."""
-    # Looking for cycles among what has just been imported finds none and takes a twentieth of a start.
-    gc.set_threshold(100_000)
-    status: object = 1
-    try:
-        main()
-        status = 0
-    except SystemExit as done:
-        status = done.code
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # a reader that has gone, a stream that is closed
-            stream.flush()
-    # Taking down the interpreter and its libraries piece by piece costs a tenth of a small evaluation.
-    os._exit(status if isinstance(status, int) else 0 if status is None else 1)
 
 
 def _leave(message: str, status: int) -> None:

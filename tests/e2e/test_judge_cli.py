@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import require
+from tests.judging.journals import keep, reading
 
 from sounding.cli import main
 from sounding.data.formats import read_qrels
@@ -201,6 +202,19 @@ def test_a_user_is_written_where_and_as_it_is_asked_for(
     assert text.read_text().split("\n")[2].split() == ["jane", "assessor", "assessor-1", "1", "0", "invited"]
     call("judge", "user", project, "jane", "--erase", "--yes", "--format", "csv")
     assert capsys.readouterr().out.splitlines()[1].endswith("assessor,assessor-1,1,0,erased")
+
+
+def test_who_erases_somebody_while_another_program_reads_is_told(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(monkeypatch, "WAL")
+    for name in ("jane", "joan"):
+        call("judge", "user", project, name, "--quiet")
+    with reading(project / "judging.sqlite"):
+        call("judge", "user", project, "jane", "--erase", "--yes")
+        assert "judging.sqlite-wal, still tells who it was" in capsys.readouterr().err
+    call("judge", "user", project, "joan", "--erase", "--yes")
+    assert "still tells" not in capsys.readouterr().err
 
 
 def test_a_link_goes_into_a_file_of_any_name_and_a_table_does_not(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.judging.databases import Server, running_server
+from tests.judging.journals import JOURNALS, keep
 from tests.judging.web import Browser, add_person, make_project, signed_in
 
 from sounding.judging.project import FILE, Project, open_project
@@ -21,10 +22,11 @@ def postgresql() -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where a new database can be: a path, or an address."""
-    if request.param == "sqlite":
+@pytest.fixture(params=[*JOURNALS, "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Where a new database can be: a path, with either kind of journal, or an address."""
+    if request.param != "postgresql":
+        keep(monkeypatch, request.param)
         yield str(tmp_path / "judging.sqlite")
         return
     server: Server = request.getfixturevalue("postgresql")

@@ -21,9 +21,9 @@ from typing import Any
 
 import pytest
 from tests.judging.databases import Server, running_server
+from tests.judging.journals import JOURNALS, keep
 from tests.judging.small import TOPICS, begin
 
-from sounding.judging import sqlite
 from sounding.judging.replay import Replay
 from sounding.judging.sqlite import sqlite3
 from sounding.judging.store import Store, open_store
@@ -35,14 +35,16 @@ PARTS = [min(AT_ONCE, ROUNDS - first) for first in range(0, ROUNDS, AT_ONCE)]
 # Judges and says so, once the engine has answered: what was recorded, what is next now, and how sure it is.
 CHILD = """
 import json, random, sys
-from sounding.judging import sqlite
+from sounding.judging.background import Task
 from sounding.judging.engine import Engine
 from sounding.judging.store import open_store
+from tests.judging.journals import as_asked
 from tests.judging.test_crash import TOPICS, where
-sqlite.journal_mode = lambda _: sys.argv[3]
+as_asked()
 engine = Engine(open_store(sys.argv[1]))
 rng = random.Random(int(sys.argv[2]))
 engine.left("7")
+Task("write-back", engine._store.write_back, 0.002).start()  # beside the judgments, as in the server
 print("ready", flush=True)
 step = 0
 while True:
@@ -69,8 +71,6 @@ while True:
         print(json.dumps(told), flush=True)
     if act > 0.95:
         engine.refit_if_due()
-    elif act > 0.85:
-        engine._store.write_back()
     elif act > 0.8:
         engine.set_status(topic, rng.choice(("chosen", "dropped")))
 """
@@ -84,13 +84,13 @@ def durable_server() -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(params=["WAL", "DELETE", "postgresql"])
+@pytest.fixture(params=[*JOURNALS, "postgresql"])
 def durable_place(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[str]:
     """Where a new database can be that waits for the disk before it says that something is recorded."""
     if request.param != "postgresql":
-        monkeypatch.setattr(sqlite, "journal_mode", lambda _: request.param)
+        keep(monkeypatch, request.param)
         yield str(tmp_path / "judging.sqlite")
         assert modes(tmp_path / "judging.sqlite") == {request.param.lower()}
         return
@@ -132,9 +132,8 @@ def where(replay: Replay) -> dict[str, Any]:
 
 def interrupted(place: str, number: int, least: int, seconds: float) -> list[Told]:
     """The acknowledgements that a child gave before it was killed: so long after the first few of them."""
-    mode = sqlite.journal_mode(Path(place))
     child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, place, str(number), mode], stdout=subprocess.PIPE, text=True, bufsize=1
+        [sys.executable, "-c", CHILD, place, str(number)], stdout=subprocess.PIPE, text=True, bufsize=1
     )
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"

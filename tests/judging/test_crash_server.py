@@ -19,6 +19,7 @@ from typing import Any
 import httpx2
 import pytest
 from tests.judging.databases import Server, running_server
+from tests.judging.journals import JOURNALS, keep
 from tests.judging.test_crash import PARTS, waits_for_the_disk
 from tests.judging.web import TOPICS, make_project
 
@@ -32,10 +33,23 @@ PEOPLE = 4
 CHECKED = 7  # kills after which all that is known is checked, while everybody waits for the server
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+# As the command, with a log that is written back all the time.
+SERVER = """
+import sys
+from sounding.cli import main
+from sounding.judging import app
+from tests.judging.journals import as_asked
+as_asked()
+app.WRITE_BACK_SECONDS = 0.003
+main(["judge", "serve", sys.argv[1], "--port", sys.argv[2]])
+"""
+
+
+@pytest.fixture(params=[*JOURNALS, "postgresql"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder of a project whose database waits for the disk."""
-    if request.param == "sqlite":
+    if request.param != "postgresql":
+        keep(monkeypatch, request.param)
         with make_project(tmp_path, overlap=2) as project:
             yield project.folder
         return
@@ -168,7 +182,7 @@ def test_what_the_server_answered_survives_its_end_and_what_is_sent_again_counts
         assert waits_for_the_disk(project.store)
         people = people_of(project, PEOPLE)
     rng = random.Random(part)
-    command = [sys.executable, "-m", "sounding", "judge", "serve", str(folder), "--port", str(port)]
+    command = [sys.executable, "-c", SERVER, str(folder), str(port)]
     with at_work(people, f"http://127.0.0.1:{port}"):
         for number in range(1, kills + 1):
             server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

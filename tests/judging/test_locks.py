@@ -130,3 +130,22 @@ def test_a_task_that_fails_says_so_and_goes_on(caplog: pytest.LogCaptureFixture)
     assert "a task" in record.getMessage()
     assert record.exc_info is not None
     assert record.exc_info[0] is ZeroDivisionError
+
+
+def test_a_task_that_cannot_do_its_work_says_why_once(caplog: pytest.LogCaptureFixture) -> None:
+    done, answers = threading.Event(), ["full", "full", "", "full", "full", "gone", "gone"]
+
+    def work() -> None:
+        answer = answers.pop(0)
+        if not answers:
+            done.set()
+        if answer:
+            raise StoreError(answer)
+
+    task = Task("a task", work, 0.001)
+    with caplog.at_level(logging.WARNING, "sounding.judging"):
+        task.start()
+        assert done.wait(60)
+        task.stop()
+    said = [one.getMessage() for one in caplog.records if one.levelno == logging.WARNING]
+    assert said == [f"a task: not now: {why}" for why in ("full", "full", "gone")]

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from html import unescape
+from pathlib import Path
 
 import pytest
+from tests.judging.journals import keep, reading
 from tests.judging.small import found_by, found_by_replay
 from tests.judging.web import PASSWORD, TOPICS, Browser, add_person, signed_in
 
 from sounding.judging.agreement import FEWEST, Opinion, agreements
 from sounding.judging.events import FREE
 from sounding.judging.organising import shared_out
-from sounding.judging.project import Project, open_project
+from sounding.judging.project import DATABASE, Project, open_project
 from sounding.judging.settings import Order
 from sounding.judging.status import status_tables
 from sounding.judging.store import Standing
@@ -285,6 +288,24 @@ def test_people_are_invited_closed_and_erased(olga: Browser, project: Project) -
     assert olga.post("/organise/people/add", name="ann", role="assessor").status_code == 409
     assert olga.post("/organise/people/add", name="eve", role="root").status_code == 400
     assert olga.post("/organise/people/dance", id=1).status_code == 404
+
+
+def test_an_organiser_is_told_while_a_file_still_holds_who_was_erased(
+    sea_reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(monkeypatch, "WAL")
+    folder = shutil.copytree(sea_reports, tmp_path / "project")
+    with open_project(folder) as project:
+        for name in ("ann", "bob"):
+            add_person(project, name)
+        people = project.store.users()
+        add_person(project, "olga", "organiser")
+        olga = signed_in(project, "olga")
+        with reading(folder / DATABASE):
+            answer = olga.post("/organise/people/erase", id=people[0].id)
+            assert "until it ends, a file tells who it was" in olga.get(answer.headers["location"]).text
+        answer = olga.post("/organise/people/erase", id=people[1].id)
+        assert "Saved." in olga.get(answer.headers["location"]).text
 
 
 def test_who_was_erased_gets_nothing_and_is_not_offered(olga: Browser, project: Project) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
+import subprocess
 import sys
+import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -14,14 +18,20 @@ import pytest
 from starlette.testclient import TestClient
 from tests.conftest import lacking
 from tests.judging.acts import judge
+from tests.judging.journals import JOURNALS, keep, reading
 
 from sounding.errors import SoundingError
-from sounding.judging import app, database, search, sqlite
+from sounding.judging import app, database, search, sql, sqlite
 from sounding.judging.project import DATABASE, open_project
-from sounding.judging.store import StoreError, open_store
+from sounding.judging.store import Store, StoreError, open_store
 
 SOURCE = Path(sqlite.__file__).parents[1]
 OLD, NEW = (3, 40, 1), (3, 53, 4)
+
+
+def _of(version: tuple[int, int, int]) -> SimpleNamespace:
+    """What is asked of SQLite's module about its version."""
+    return SimpleNamespace(sqlite_version_info=version, sqlite_version=".".join(map(str, version)))
 
 
 @pytest.mark.parametrize(
@@ -36,7 +46,7 @@ def test_wal_is_used_only_where_sqlite_has_the_fix(
     version: tuple[int, int, int], fixed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite, "MOUNTS", tmp_path / "no such file")
-    monkeypatch.setattr(sqlite, "sqlite3", SimpleNamespace(sqlite_version_info=version))
+    monkeypatch.setattr(sqlite, "sqlite3", _of(version))
     assert sqlite.is_fixed(version) == fixed
     assert sqlite.journal_mode(tmp_path / "x.sqlite") == ("WAL" if fixed else "DELETE")
 
@@ -62,8 +72,33 @@ def test_the_newer_sqlite_is_taken_where_pythons_has_the_fault(
 
 def test_a_process_has_one_sqlite() -> None:
     assert database.sqlite3 is search.sqlite3 is sqlite.sqlite3  # type: ignore[attr-defined]
-    importing = [path for path in SOURCE.rglob("*.py") if "import sqlite3" in path.read_text().splitlines()]
-    assert importing == []
+    importing = [path.name for path in SOURCE.rglob("*.py") if _takes_sqlite(path.read_text())]
+    assert importing == ["sqlite.py"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import sqlite3", "import os, sqlite3 as s", "from sqlite3 import connect", "def f():\n  import sqlite3.dbapi2",
+     "from pysqlite3 import dbapi2"],
+)  # fmt: skip
+def test_any_way_to_take_another_sqlite_is_found(text: str) -> None:
+    assert _takes_sqlite(text)
+    assert not _takes_sqlite(
+        "from sounding.judging.sqlite import sqlite3\nfrom sounding.judging import sqlite"
+    )
+
+
+def _takes_sqlite(text: str) -> bool:
+    """Whether a module takes a SQLite, its name in whatever form."""
+    taken = [
+        name
+        for node in ast.walk(ast.parse(text))
+        for name in (
+            [one.name for one in node.names] if isinstance(node, ast.Import)
+            else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        )
+    ]  # fmt: skip
+    return any(name.partition(".")[0] in ("sqlite3", "pysqlite3") for name in taken)
 
 
 def test_a_full_installation_keeps_a_write_ahead_log(tmp_path: Path) -> None:
@@ -75,13 +110,17 @@ def test_a_full_installation_keeps_a_write_ahead_log(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["x.sqlite"]
 
 
-MOUNTS = r"""/dev/vda / ext4 rw 0 0
+MOUNTS = """/dev/vda / ext4 rw 0 0
 proc /proc proc rw 0 0
 server:/export /home/far nfs4 rw 0 0
 /dev/vdb /home/far/near ext4 rw 0 0
-//office/share /mnt/two\040words cifs rw 0 0
+//office/share /mnt/two\\040words cifs rw 0 0
 /dev/vdc /data ext4 rw 0 0
 me@host: /data fuse.sshfs rw 0 0
+/dev/fuse /mnt/plain fuse rw 0 0
+server:/a /mnt/back\\134slash nfs rw 0 0
+server:/b /mnt/tab\\011and\\043 orangefs rw 0 0
+server:/c /mnt/caf\xe9 nfs rw 0 0
 an odd line that nobody expects
 short
 """
@@ -92,15 +131,16 @@ short
     [
         ("/home/x.sqlite", False), ("/home/far/x.sqlite", True), ("/home/far", True), ("/home/farther/x", False),
         ("/home/far/deep/down/x", True), ("/home/far/near/x", False), ("/mnt/two words/x", True),
-        ("/mnt/two/x", False), ("/data/x", True), ("/home/near/../far/x", True),
+        ("/mnt/two/x", False), ("/data/x", True), ("/home/near/../far/x", True), ("/mnt/plain/x", True),
+        ("/mnt/back\\slash/x", True), ("/mnt/tab\tand#/x", True), ("/mnt/caf\udce9/x", True),
     ],
 )  # fmt: skip
 def test_a_file_on_a_network_is_known_by_its_mount(
     path: str, remote: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "mounts").write_text(MOUNTS)
+    (tmp_path / "mounts").write_bytes(MOUNTS.encode("latin-1"))
     monkeypatch.setattr(sqlite, "MOUNTS", tmp_path / "mounts")
-    monkeypatch.setattr(sqlite, "sqlite3", SimpleNamespace(sqlite_version_info=NEW))
+    monkeypatch.setattr(sqlite, "sqlite3", _of(NEW))
     assert sqlite.is_remote(Path(path)) == remote
     assert sqlite.journal_mode(Path(path)) == ("DELETE" if remote else "WAL")
 
@@ -118,7 +158,7 @@ def test_a_project_goes_on_where_the_kind_of_journal_changes(
 ) -> None:
     """As when pysqlite3 is installed, or taken away, or the folder is moved to a disk of a network."""
     for number, mode in enumerate(modes):
-        monkeypatch.setattr(sqlite, "journal_mode", lambda _, mode=mode: mode)
+        keep(monkeypatch, mode)
         with open_store(tmp_path / "x.sqlite") as store:
             with store._database.read() as run:
                 assert dict(run("PRAGMA journal_mode")[0]) == {"journal_mode": mode.lower()}
@@ -132,21 +172,23 @@ def test_a_process_that_may_not_share_the_log_is_refused_while_another_one_has_i
 ) -> None:
     """As when a program with an older SQLite opens a project that is being served."""
     monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
-    monkeypatch.setattr(sqlite, "journal_mode", lambda _: "WAL")
+    keep(monkeypatch, "WAL")
     with open_store(tmp_path / "x.sqlite") as store:
         judge(store, "d1", 1, "a")
-        monkeypatch.setattr(sqlite, "journal_mode", lambda _: "DELETE")
-        with pytest.raises(StoreError, match=r"x\.sqlite: the database answered 'database is locked'"):
+        keep(monkeypatch, "DELETE")
+        with pytest.raises(
+            StoreError, match=r"x\.sqlite: another program keeps a write-ahead log .* \(a test wants"
+        ):
             open_store(tmp_path / "x.sqlite")
         assert judge(store, "d2", 1, "b") == 2
         assert store.damage() == []
 
 
-@pytest.mark.parametrize("mode", ["DELETE", "WAL"])
+@pytest.mark.parametrize("mode", JOURNALS)
 def test_who_was_erased_is_in_no_file_while_the_server_goes_on(
     mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "journal_mode", lambda _: mode)
+    keep(monkeypatch, mode)
 
     def told() -> set[bytes]:
         files = b"".join(path.read_bytes() for path in tmp_path.iterdir())
@@ -166,7 +208,7 @@ def test_a_backup_takes_the_place_of_what_a_crash_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the documentation has it: whatever begins with the name goes, or the old log would be written into it."""
-    monkeypatch.setattr(sqlite, "journal_mode", lambda _: "WAL")
+    keep(monkeypatch, "WAL")
     crashed = tmp_path / "crashed"
     crashed.mkdir()
     with open_store(tmp_path / "x.sqlite") as store:
@@ -189,7 +231,7 @@ def test_a_backup_takes_the_place_of_what_a_crash_left(
 def test_the_log_is_written_back_while_people_judge_and_begins_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "journal_mode", lambda _: "WAL")
+    keep(monkeypatch, "WAL")
     log = tmp_path / "x.sqlite-wal"
     with open_store(tmp_path / "x.sqlite") as store:
         sizes = []
@@ -211,7 +253,7 @@ def test_writing_back_waits_for_nobody_and_nobody_for_it(
 ) -> None:
     """Somebody is in the middle of a judgment in this process; another one reads."""
     monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
-    monkeypatch.setattr(sqlite, "journal_mode", lambda _: "WAL")
+    keep(monkeypatch, "WAL")
     with open_store(tmp_path / "x.sqlite") as store, open_store(tmp_path / "x.sqlite") as other:
         judge(store, "d1", 1, "a")
         with store.together():
@@ -236,7 +278,7 @@ def test_writing_back_makes_no_file_where_there_is_none(tmp_path: Path) -> None:
 def test_a_server_writes_its_log_back(
     sea_reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "journal_mode", lambda _: "WAL")
+    keep(monkeypatch, "WAL")
     monkeypatch.setattr(app, "WRITE_BACK_SECONDS", 0.01)
     folder = shutil.copytree(sea_reports, tmp_path / "project")
 
@@ -253,3 +295,223 @@ def test_a_server_writes_its_log_back(
         while written() != ["d1"]:
             assert time.monotonic() < end, "never written back"
             time.sleep(0.01)
+
+
+# ---- what others do to the files meanwhile
+
+
+@pytest.mark.parametrize("mode", JOURNALS)
+@pytest.mark.parametrize("there", ["nothing", "a backup"])
+def test_nothing_is_acknowledged_into_a_file_that_is_no_longer_there(
+    mode: str, there: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when somebody goes back to a backup and forgets that the server runs."""
+    keep(monkeypatch, mode)
+    path = tmp_path / "x.sqlite"
+    with open_store(path) as store:
+        judge(store, "d1", 1, "a")
+        store.backup(tmp_path / "backup")
+        for one in tmp_path.glob("x.sqlite*"):
+            one.unlink()
+        if there == "a backup":
+            shutil.copy(tmp_path / "backup", path)
+        for _ in range(2):
+            with pytest.raises(
+                StoreError, match=r"x\.sqlite: (another file|the database answered).*nothing was rec"
+            ):
+                judge(store, "d2", 1, "b")
+    if there == "a backup":
+        with open_store(path) as store:
+            assert [event.doc for event in store.events()] == ["d1"]
+            assert judge(store, "d2", 1, "b") == 2
+            assert store.damage() == []
+
+
+def test_a_process_that_may_not_share_a_log_judges_nothing_once_another_one_has_made_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a server with an older SQLite, when a command of a newer installation has opened the project."""
+    keep(monkeypatch, "DELETE")
+    with open_store(tmp_path / "x.sqlite") as old:
+        judge(old, "d1", 1, "a")
+        keep(monkeypatch, "WAL")
+        with open_store(tmp_path / "x.sqlite") as new:
+            assert "write-ahead log" in new.kind()
+            keep(monkeypatch, "DELETE")
+            for _ in range(2):
+                with pytest.raises(
+                    StoreError, match=r"keeps a write-ahead log .* stop that program first; nothing"
+                ):
+                    judge(old, "d2", 1, "b")
+            old.write_back()  # leaves the log alone
+            assert judge(new, "d3", 1, "c") == 2
+    with open_store(tmp_path / "x.sqlite") as store:
+        assert "rollback journal (a test wants it so)" in store.kind()
+        assert [event.doc for event in store.events()] == ["d1", "d3"]
+        assert judge(store, "d2", 1, "b") == 3
+
+
+def test_with_a_rollback_journal_there_is_nothing_to_write_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(monkeypatch, "DELETE")
+    with open_store(tmp_path / "x.sqlite") as store:
+        monkeypatch.setattr(sqlite.sqlite3, "connect", None)  # it would fail
+        store.write_back()
+
+
+# ---- disks that cannot be written
+
+# Reads a project as somebody who can write nothing there, and then judges.
+READER = """
+import os, resource, signal, sys
+from pathlib import Path
+from sounding.judging.store import Store, StoreError, open_store
+from tests.judging.acts import judge
+from tests.judging.journals import as_asked
+as_asked()
+if sys.argv[2] == "full":
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+elif os.geteuid() == 0:
+    os.setuid(65534)  # whom rights concern
+with open_store(sys.argv[1]) as store:
+    print([event.doc for event in store.events()], len(store.users()), store.damage())
+    try:
+        judge(store, "d2", 1, "b")
+    except StoreError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights and limits of POSIX")
+@pytest.mark.parametrize("disk", ["full", "read-only"])
+@pytest.mark.parametrize("now", JOURNALS)
+@pytest.mark.parametrize("before", JOURNALS)
+def test_a_project_on_a_disk_that_cannot_be_written_can_be_read(
+    before: str, now: str, disk: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(monkeypatch, before)
+    with tempfile.TemporaryDirectory() as name:  # whose parents everybody may enter
+        folder, path = Path(name), Path(name) / "x.sqlite"
+        with open_store(path) as store:
+            judge(store, "d1", 1, "a")
+        if disk == "read-only":
+            path.chmod(0o444)
+            folder.chmod(0o555)
+        keep(monkeypatch, now)
+        command = [sys.executable, "-c", READER, str(path), disk]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        folder.chmod(0o755)
+        assert done.stderr == ""
+        read, refused = done.stdout.splitlines()
+        assert read == "['d1'] 0 []"
+        assert "x.sqlite" in refused
+        assert "nothing was recorded" in refused
+        with open_store(path) as store:
+            assert [event.doc for event in store.events()] == ["d1"]
+
+
+def test_what_is_only_in_the_log_is_not_passed_over_where_nothing_can_be_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After a crash the log holds judgments that the file lacks: reading the file alone would hide them."""
+    keep(monkeypatch, "WAL")
+    with tempfile.TemporaryDirectory() as name:
+        path, crashed = Path(name) / "x.sqlite", Path(name) / "crashed"
+        crashed.mkdir()
+        with open_store(path) as store:
+            store.write_back()
+            judge(store, "d1", 1, "a")
+            for suffix in ("", sqlite.LOG):
+                shutil.copy(f"{path}{suffix}", crashed / f"x.sqlite{suffix}")
+        command = [sys.executable, "-c", READER, str(crashed / "x.sqlite"), "full"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert "StoreError" in done.stderr
+        assert done.stdout == ""
+        with open_store(crashed / "x.sqlite") as store:
+            assert [event.doc for event in store.events()] == ["d1"]
+
+
+# ---- erasing
+
+
+@pytest.fixture
+def jane(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Store, int]]:
+    """A store with a write-ahead log, and somebody in it."""
+    keep(monkeypatch, "WAL")
+    with open_store(tmp_path / "x.sqlite") as store:
+        yield store, store.add_user("Jane Doe", "assessor", "her hash").id
+
+
+def told_of_jane(folder: Path) -> bool:
+    return b"Jane Doe" in b"".join(path.read_bytes() for path in folder.iterdir())
+
+
+def test_who_is_erased_while_somebody_reads_is_gone_when_the_reader_is(
+    jane: tuple[Store, int], tmp_path: Path
+) -> None:
+    store, number = jane
+    with reading(tmp_path / "x.sqlite"):
+        begun = time.monotonic()
+        assert store.erase_user(number).erased
+        assert time.monotonic() - begun < database.BUSY_SECONDS
+        assert store.holds_erased()
+        assert told_of_jane(tmp_path)  # or the test shows nothing
+        store.write_back()
+        assert store.holds_erased()
+    store.write_back()
+    assert not store.holds_erased()
+    assert not told_of_jane(tmp_path)
+
+
+def test_what_a_crash_kept_from_leaving_the_log_leaves_it_later(
+    jane: tuple[Store, int], tmp_path: Path
+) -> None:
+    store, number = jane
+    crashed = tmp_path / "crashed"
+    with reading(tmp_path / "x.sqlite"):
+        store.erase_user(number)
+        shutil.copytree(tmp_path, crashed, ignore=shutil.ignore_patterns("crashed", f"*{sqlite.INDEX}"))
+    assert told_of_jane(crashed)
+    with open_store(crashed / "x.sqlite") as again:
+        assert again.holds_erased()
+        again.write_back()
+        assert not again.holds_erased()
+        assert not told_of_jane(crashed)
+
+
+def test_the_last_one_to_close_the_file_takes_the_log_with_it(
+    jane: tuple[Store, int], tmp_path: Path
+) -> None:
+    store, number = jane
+    with reading(tmp_path / "x.sqlite"):
+        store.erase_user(number)
+    store.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["x.sqlite"]
+    assert not told_of_jane(tmp_path)
+
+
+def test_an_erasure_that_was_recorded_is_not_called_unrecorded_because_the_log_could_not_be_emptied(
+    jane: tuple[Store, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, number = jane
+    monkeypatch.setattr(sql, "EMPTY_LOG", "SELECT * FROM no_such_table")  # as a disk that fails just then
+    assert store.erase_user(number).erased
+    assert store.holds_erased()
+    monkeypatch.undo()
+    keep(monkeypatch, "WAL")
+    store.write_back()
+    assert not store.holds_erased()
+
+
+def test_the_last_organiser_is_not_erased_and_nothing_is_left_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(monkeypatch, "WAL")
+    with open_store(tmp_path / "x.sqlite") as store:
+        olga = store.add_user("olga", "organiser", "hash")
+        with pytest.raises(SoundingError):
+            store.erase_user(olga.id)
+        store.write_back()
+        assert not store.holds_erased()

@@ -14,9 +14,9 @@ from uuid import uuid4
 
 import pytest
 from tests.judging.databases import USER, Server
+from tests.judging.journals import keep
 from tests.judging.small import begin, found_by, found_by_replay
 
-from sounding.judging import sqlite
 from sounding.judging.database import PostgresDatabase
 from sounding.judging.engine import Engine
 from sounding.judging.sqlite import sqlite3
@@ -70,7 +70,7 @@ def copied(source: Path, folder: Path) -> Path:
 def test_a_torn_write_ahead_log_loses_only_what_was_not_acknowledged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "journal_mode", lambda _: "WAL")
+    keep(monkeypatch, "WAL")
     path = tmp_path / "judging.sqlite"
     ends = []  # of the log on the disk when each judgment was acknowledged
     with open_store(path) as store:
@@ -87,9 +87,38 @@ def test_a_torn_write_ahead_log_loses_only_what_was_not_acknowledged(
         assert sure + 1 <= whole(image) <= len(ends)
 
 
+def test_power_that_fails_while_the_log_is_written_back_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some pages are written into the file and some are not; the log is whole, and has begun anew before."""
+    keep(monkeypatch, "WAL")
+    path, page = tmp_path / "judging.sqlite", 4096
+    with open_store(path) as store:
+        for number in range(12):
+            submit(store, number)
+        store.write_back()
+        for number in range(12, 18):  # over the beginning of the log; what is behind is of before
+            submit(store, number)
+        image = copied(path, tmp_path / "image")
+        store.write_back()
+        after = path.read_bytes()
+    before = image.read_bytes()
+    assert len(before) < len(after)
+    rng = random.Random(6)
+    for number in range(ROUNDS):
+        torn = copied(image, tmp_path / f"round-{number}")
+        end = page * rng.randint(len(before) // page, len(after) // page)
+        written = bytearray(after[:end])
+        for place in range(0, len(before), page):
+            if rng.random() < 0.5:
+                written[place : place + page] = before[place : place + page]
+        torn.write_bytes(written)
+        assert whole(torn) == 18
+
+
 def test_a_torn_database_is_put_right_by_its_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A transaction so large that its pages were written to the file before it ended, and then the power failed."""
-    monkeypatch.setattr(sqlite, "journal_mode", lambda _: "DELETE")
+    keep(monkeypatch, "DELETE")
     path = tmp_path / "judging.sqlite"
     with open_store(path) as store:
         for number in range(6):

@@ -198,6 +198,7 @@ def serve(folder: Path, host: str, port: int) -> None:
         raise MissingPartError(str(error.name), "the judging server", "judge") from None
     with open_project(folder) as project:
         _ = project.corpus  # where it is missing, that is said here, and not to assessors
+        click.echo(f"{project.store.place}: {project.store.kind()}", err=True)
         serve_project(project, host, port)
 
 

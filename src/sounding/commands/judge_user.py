@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 LOOPBACK = "127.0.0.1"
 PORT = 8000
+STILL_HELD = (
+    "another program reads the database just now: its log, judging.sqlite-wal, still tells who it was; the"
+    " server empties it when that program has ended"
+)
 
 project_argument = click.argument(
     "folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path)
@@ -168,6 +172,8 @@ def _change_user(project: Project, user: User, options: dict[str, Any]) -> str |
         _ask_before_erasing(user, options["yes"])
         gone = store.erase_user(user.id)
         remark(f"{user.name} is forgotten; the judgments stay, as those of {gone.pseudonym}", quiet=quiet)
+        if store.holds_erased():
+            remark(STILL_HELD, quiet=quiet)
         return None
     if options["role"] is not None:
         store.set_role(user.id, options["role"])

@@ -142,7 +142,7 @@ def serve(project: Project, host: str, port: int, **options: Any) -> None:
         timeout_graceful_shutdown=3, log_level="warning", **options,
     )  # fmt: skip
     sys.stderr.write(f"{project.settings.title}: {address} (Ctrl+C stops it)\n")
-    with _ready(project), suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt), _ready(project):
         uvicorn.Server(config).run(sockets=[listening])
 
 

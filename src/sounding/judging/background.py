@@ -29,6 +29,7 @@ class Task:
         self._work = work
         self._seconds = seconds
         self._ended = threading.Event()
+        self._said = ""  # why it did not go well the last time; said once
         self._thread = threading.Thread(target=self._go_on, name=name, daemon=True)
 
     def start(self) -> None:
@@ -44,8 +45,11 @@ class Task:
         while not self._ended.wait(self._seconds):
             try:
                 self._work()
+                self._said = ""
             except SoundingError as error:
-                log.warning("%s: not now: %s", self._thread.name, error)
+                if self._said != str(error):
+                    log.warning("%s: not now: %s", self._thread.name, error)
+                self._said = str(error)
             except Exception:  # a fault of ours; the next time may go well, and judging goes on meanwhile
                 log.exception("%s: failed", self._thread.name)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 BUSY_SECONDS = 5.0  # that a writer waits for another process
+ERASING_SECONDS = 0.2  # that everybody may have to wait while a log is emptied
 MOST_SECONDS = 60.0  # that PostgreSQL may take for one statement
 POSTGRESQL = ("postgresql", "postgres")
 
@@ -67,11 +68,17 @@ class Database(Protocol):
     def backup(self, target: Path) -> None:
         """Write a copy of everything as it stands at one moment."""
 
+    def kind(self) -> str:
+        """Which database it is, and how it keeps what is being written."""
+
     def damage(self) -> list[str]:
         """What is wrong with the files of the database, a sentence each."""
 
-    def let_go(self) -> None:
-        """Have what was deleted or overwritten leave the files of the database as well, as far as it can."""
+    def erase(self) -> AbstractContextManager[Statements]:
+        """As `write`; what is deleted or overwritten leaves the files as well: see `holds_erased`."""
+
+    def holds_erased(self) -> bool:
+        """Whether a file may still hold what was erased, because somebody else was reading just then."""
 
     def write_back(self) -> None:
         """Do what tidying up there is while others go on; for a thread in the background."""
@@ -94,43 +101,62 @@ class SqliteDatabase:
 
     def __init__(self, path: Path) -> None:
         self.place = str(path)
+        self._path = path.absolute()
+        self._erased = self._path.with_name(f"{path.name}-erased")  # there: the log may hold what was erased
         self._lock = threading.RLock()
         _keep_private(path)
-        with self._explained():
-            self._connection = sqlite3.connect(
-                path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
-            self._connection.row_factory = sqlite3.Row
-            self._connection.execute(f"PRAGMA journal_mode={sqlite.journal_mode(path)}")
+        with self._explained(""):
+            self._connection = sqlite.connect(path, BUSY_SECONDS)
             for pragma in sql.PRAGMAS:
                 self._connection.execute(pragma)
+        self._may_log = sqlite.journal_mode(path) == "WAL"
+        self._identity = _identity(path)
 
     @contextmanager
     def write(self) -> Iterator[Statements]:
         """A transaction that may change something; no other one runs meanwhile."""
-        with self._lock, self._explained():
+        with self._lock, self._explained("; nothing was recorded"):
             if self._connection.in_transaction:  # of this thread, which has the lock
                 yield _SqliteStatements(self._connection)
                 return
             self._connection.execute("BEGIN IMMEDIATE")
             try:
+                if not self._may_log:
+                    sqlite.refuse_log(self._connection, self._path)
                 yield _SqliteStatements(self._connection)
+                self._check_place()
                 self._connection.execute("COMMIT")
             except BaseException:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
 
+    def _check_place(self) -> None:
+        """Refuse to go on with a file that is no longer there: what is written to it would be lost."""
+        if _identity(self._path) != self._identity:
+            raise StoreError(
+                f"{self.place}: another file has taken its place, or it is gone; nothing was recorded;"
+                " stop the server and start it again"
+            )
+
     @contextmanager
     def read(self) -> Iterator[Statements]:
         """Statements that change nothing."""
-        with self._lock, self._explained():
+        with self._lock, self._explained("; nothing was recorded"):
             yield _SqliteStatements(self._connection)
 
     def backup(self, target: Path) -> None:
         """Write a copy of everything as it stands at one moment."""
-        with self._lock, self._explained():
+        with self._lock, self._explained("; there is no copy"):
             self._connection.execute(sql.BACKUP, {"path": str(target)})
+
+    def kind(self) -> str:
+        """The version of SQLite, its kind of journal, and why that is not a write-ahead log."""
+        with self._lock, self._explained(""):
+            logs = sqlite.keeps_log(self._connection)
+        why = sqlite.obstacle(self._path)
+        journal = "write-ahead log" if logs else "rollback journal" + (f" ({why})" if why else "")
+        return f"SQLite {sqlite3.sqlite_version}, {journal}"
 
     def damage(self) -> list[str]:
         """What is wrong with the file, a sentence each."""
@@ -138,33 +164,66 @@ class SqliteDatabase:
             found = [str(next(iter(dict(row).values()))) for row in run(sql.INTEGRITY)]
         return [f"{self.place}: {problem}" for problem in found if problem != "ok"]
 
-    def let_go(self) -> None:
-        """Empty the write-ahead log, which holds pages as they were before; not inside a transaction."""
-        with self.read() as run:
-            run(sql.EMPTY_LOG)
+    @contextmanager
+    def erase(self) -> Iterator[Statements]:
+        """A transaction, after which the write-ahead log is emptied: it holds pages as they were before.
+
+        That this is to be done is noted in a file first, so that neither a crash nor a reader prevents it.
+        """
+        if self._may_log:
+            try:
+                self._erased.touch()
+            except OSError as error:
+                raise StoreError(f"{self._erased}: {error.strerror}; nothing was erased") from error
+        with self.write() as run:
+            yield run
+        self._empty_log(ERASING_SECONDS)
+
+    def holds_erased(self) -> bool:
+        """Whether the log may hold what was erased."""
+        return self._erased.exists()
+
+    def _empty_log(self, seconds: float) -> None:
+        """Empty the log where nobody reads in it for so long, by a connection that no thread waits for."""
+        if not self.holds_erased():
+            return
+        with suppress(StoreError, sqlite3.Error), self._aside(seconds) as own:
+            if not own.execute(sql.EMPTY_LOG).fetchone()[0]:  # busy
+                self._erased.unlink(missing_ok=True)
 
     def write_back(self) -> None:
-        """Write what the log holds into the file, so that it begins anew; no judgment waits for that."""
-        address = f"{Path(self.place).absolute().as_uri()}?mode=rw"
-        with (
-            self._explained(),
-            closing(sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, uri=True)) as own,
-        ):
+        """Write what the log holds into the file, so that it can begin anew; no judgment waits for that."""
+        if not self._may_log:
+            return
+        self._empty_log(0)
+        with self._explained("; the log stays as it is"), self._aside(BUSY_SECONDS) as own:
             own.execute(sql.WRITE_BACK).fetchall()
+
+    @contextmanager
+    def _aside(self, seconds: float) -> Iterator[sqlite3.Connection]:
+        """A connection beside the one that all threads share."""
+        self._check_place()
+        address = f"{self._path.as_uri()}?mode=rw"
+        with closing(sqlite3.connect(address, timeout=seconds, isolation_level=None, uri=True)) as own:
+            yield own
 
     def close(self) -> None:
         """Give the file back."""
         with self._lock:
             self._connection.close()
+        # Whoever is the last to close a file takes its log away.
+        with suppress(OSError):
+            if not self._path.with_name(f"{self._path.name}{sqlite.LOG}").exists():
+                self._erased.unlink(missing_ok=True)
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explained(self, therefore: str) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreError(
-                f"{self.place}: the database answered {str(error)!r}; nothing was recorded"
-            ) from error
+            raise StoreError(f"{self.place}: the database answered {str(error)!r}{therefore}") from error
+        except sqlite.NotSharedError as error:
+            raise StoreError(f"{self.place}: {error}{therefore}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,12 +300,22 @@ class PostgresDatabase:
         if done.returncode:
             raise StoreError(f"{self.place}: pg_dump failed: {' '.join(done.stderr.split())}")
 
+    def kind(self) -> str:
+        """The version of the server."""
+        with self.read() as run:
+            return f"PostgreSQL {run(sql.SERVER_VERSION)[0]['server_version']}"
+
     def damage(self) -> list[str]:
         """Nothing: the server looks after its files."""
         return []
 
-    def let_go(self) -> None:
-        """Nothing: the server does so at its next vacuum."""
+    def erase(self) -> AbstractContextManager[Statements]:
+        """As `write`: the server lets go of what was erased at its next vacuum."""
+        return self.write()
+
+    def holds_erased(self) -> bool:
+        """Not that this program could tell."""
+        return False
 
     def write_back(self) -> None:
         """Nothing: the server does so itself."""
@@ -316,6 +385,14 @@ def _keep_private(path: Path) -> None:
     """
     with suppress(OSError):  # there is one, or SQLite will explain
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file stands at a path; None: none does."""
+    with suppress(OSError):
+        found = path.stat()
+        return found.st_dev, found.st_ino
+    return None
 
 
 def storable(text: str, what: str) -> str:

@@ -185,7 +185,7 @@ def change_person(request: Request, here: Here, given: Given, asking: Asking, ac
         store.erase_user(person.id)
     else:
         raise RefusedError(404, NOTHING_HERE)
-    return went_to("/organise/people?said=saved")
+    return went_to(f"/organise/people?said={'held' if act == 'erase' and store.holds_erased() else 'saved'}")
 
 
 def _link(request: Request, here: Context, person: User) -> str:

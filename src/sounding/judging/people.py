@@ -90,16 +90,18 @@ class People:
     def erase_user(self, id: int) -> User:  # noqa: A002
         """Forget who a user was: the pseudonym and the log stay, name, password and sign-ins go.
 
-        The last organiser is not forgotten.
+        The last organiser is not forgotten. `holds_erased` says whether a file still tells who it was.
         """
-        with self._database.write() as run:
+        with self._database.erase() as run:
             user = _existing(run, id)
             _keep_an_organiser(run, user)
             _shut_out(run, user)
             run(sql.ERASE_USER, id=id)
-            gone = _existing(run, id)
-        self._database.let_go()
-        return gone
+            return _existing(run, id)
+
+    def holds_erased(self) -> bool:
+        """Whether a file may still hold who somebody was: it is done once nobody else reads the database."""
+        return self._database.holds_erased()
 
     def add_token(self, id: int, kind: TokenKind, digest: str, expires: float) -> None:  # noqa: A002
         """Note a one-time link by the hash of its secret; earlier links of the user are void."""

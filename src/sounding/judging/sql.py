@@ -338,6 +338,7 @@ EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 WRITE_BACK = "PRAGMA wal_checkpoint(PASSIVE)"
 
 # ---- PostgreSQL alone: writers take turns, as those of SQLite do, so that no sequence number comes late
+SERVER_VERSION = "SHOW server_version"
 LOCK = "SELECT pg_advisory_xact_lock(7463002)"
 # Of this moment, and not of the beginning of the transaction.
 CLOCK = "SELECT extract(epoch FROM clock_timestamp()) AS now"

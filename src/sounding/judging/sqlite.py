@@ -1,4 +1,4 @@
-"""The SQLite that judging uses, and whether it may keep a write-ahead log.
+"""The SQLite that judging uses, how it opens a file, and whether it may keep a write-ahead log there.
 
 With such a log a judgment waits for the disk once, with a rollback journal four times. SQLite up to 3.51.2
 had a fault that could lose pages of the log, and many a Python comes with one of those: then pysqlite3, which
@@ -8,16 +8,21 @@ see each other's locks.
 
 from __future__ import annotations
 
+import os
+import re
 import sqlite3 as python_sqlite
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 MOUNTS = Path("/proc/self/mounts")
 NETWORK = (
-    "9p", "afs", "beegfs", "ceph", "cifs", "davfs", "fuse.", "gfs", "glusterfs", "gpfs", "lustre", "nfs",
-    "ocfs2", "prl_fs", "smb", "vboxsf", "virtiofs", "vmhgfs",
+    "9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "drvfs", "fhgfs", "fuse.", "gfs", "glusterfs",
+    "gpfs", "lustre", "ncpfs", "nfs", "ocfs2", "orangefs", "panfs", "prl_fs", "pvfs2", "smb", "vboxsf",
+    "virtiofs", "vmhgfs", "wekafs",
 )  # fmt: skip  # how the names of file systems begin that other machines may write to
+LOG, INDEX = "-wal", "-shm"  # what SQLite adds to a name for the log, and for what its processes share
 
 Version = tuple[int, int, int]
 
@@ -39,25 +44,94 @@ def best_sqlite() -> ModuleType:
     return newer if is_fixed(newer.sqlite_version_info) else python_sqlite
 
 
-def journal_mode(path: Path) -> str:
-    """WAL where this SQLite has the fix and the file is on a disk of this machine; else DELETE.
+class NotSharedError(Exception):
+    """A file has a write-ahead log that this process is not to share."""
 
-    A write-ahead log needs memory that all its processes share, which those of two machines do not.
+
+def obstacle(path: Path) -> str:
+    """Why no write-ahead log is kept here; empty: one is.
+
+    A log needs memory that all its processes share, which those of two machines do not.
     """
-    return "WAL" if is_fixed(sqlite3.sqlite_version_info) and not is_remote(path) else "DELETE"
+    if not is_fixed(sqlite3.sqlite_version_info):
+        return f"SQLite {sqlite3.sqlite_version} has a fault with such logs; pip install pysqlite3 mends it"
+    return "the file is on a disk of a network" if is_remote(path) else ""
+
+
+def journal_mode(path: Path) -> str:
+    """WAL where this SQLite has the fix and the file is on a disk of this machine; else DELETE."""
+    return "DELETE" if obstacle(path) else "WAL"
+
+
+def connect(path: Path, seconds: float) -> sqlite3.Connection:
+    """A connection to a file, with the kind of journal that is right here. It waits so long for others.
+
+    Where nothing can be written (a disk that is full, or read-only), a whole file can still be read.
+    """
+    connection = sqlite3.connect(path, timeout=seconds, isolation_level=None, check_same_thread=False)
+    try:
+        _choose_journal(connection, path)
+    except sqlite3.OperationalError:
+        connection.close()
+        if not _is_at_rest(path):
+            raise
+        # Whoever can make no index of the log reads the file alone; nobody else has it open.
+        address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+        connection = sqlite3.connect(address, isolation_level=None, check_same_thread=False, uri=True)
+    except BaseException:
+        connection.close()
+        raise
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def _choose_journal(connection: sqlite3.Connection, path: Path) -> None:
+    try:
+        connection.execute(f"PRAGMA journal_mode={journal_mode(path)}")
+    except sqlite3.OperationalError:
+        # A rollback journal that cannot be given up is as safe; a log that cannot may not be.
+        refuse_log(connection, path)
+    connection.execute("PRAGMA schema_version").fetchone()  # that it can be read shows only now
+
+
+def refuse_log(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file that another process has given a write-ahead log, where this one is not to keep any."""
+    if (why := obstacle(path)) and keeps_log(connection):
+        raise NotSharedError(
+            f"another program keeps a write-ahead log of this file, which is not to be shared here ({why});"
+            " stop that program first"
+        )
+
+
+def keeps_log(connection: sqlite3.Connection) -> bool:
+    """Whether a file has a write-ahead log now."""
+    return str(connection.execute("PRAGMA journal_mode").fetchone()[0]) == "wal"
+
+
+def _is_at_rest(path: Path) -> bool:
+    """Whether a file is there, and all that was written to it is in it: nobody uses a log."""
+    beside = [path.with_name(path.name + suffix) for suffix in (LOG, INDEX)]
+    with suppress(OSError):
+        return path.stat().st_size > 0 and not any(one.exists() and one.stat().st_size for one in beside)
+    return False
 
 
 def is_remote(path: Path) -> bool:
     """Whether a file system of a network holds a path; where nothing says so (not on Linux), it does not."""
     try:
-        mounts = [line.split(" ") for line in MOUNTS.read_text("utf-8", "replace").splitlines()]
+        mounts = [line.split(" ") for line in os.fsdecode(MOUNTS.read_bytes()).splitlines()]
     except OSError:
         return False
     parents = {str(parent) for parent in (path.resolve() / "file").parents}
     # Of two on one place the later holds.
-    kinds = {fields[1].replace("\\040", " "): fields[2] for fields in mounts if len(fields) > 2}
-    holding = max((place for place in kinds if place in parents), key=len, default="")
-    return kinds.get(holding, "").startswith(NETWORK)
+    kinds = {_plain(fields[1]): fields[2] for fields in mounts if len(fields) > 2}
+    kind = kinds.get(max((place for place in kinds if place in parents), key=len, default=""), "")
+    return kind == "fuse" or kind.startswith(NETWORK)
+
+
+def _plain(place: str) -> str:
+    r"""A place as the kernel lists it (a blank is \040), as it is."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), place)
 
 
 if TYPE_CHECKING:

@@ -101,6 +101,7 @@ def _topics(project: Project, live: Live) -> Table:
             *notes_of(project.engine),
         ],
         facts={
+            "database": project.store.kind(),
             "sequence": live.sequence,
             "judged": live.judged,
             "relevant": live.relevant,

@@ -89,6 +89,10 @@ class Store(People, Topics, Log):
         """Where the database is, without a password."""
         return self._database.place
 
+    def kind(self) -> str:
+        """Which database it is, and how it keeps what is being written."""
+        return self._database.kind()
+
     def close(self) -> None:
         """Close the database."""
         self._database.close()

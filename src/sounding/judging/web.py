@@ -35,6 +35,7 @@ UPLOADS = "/organise/runs"
 MOST_REMEMBERED = 1000  # sign-ins of organisers
 SAID = {
     "saved": "Saved.",
+    "held": "Forgotten. Another program reads the database just now; until it ends, a file tells who it was.",
     "begun": "The topic is begun.",
     "password": "The password is changed.",
     "ended": "That browser is signed out.",

@@ -25,6 +25,7 @@ from sounding.data.corpus import Document
 from sounding.errors import DataError
 from sounding.judging.app import can_listen
 from sounding.judging.demo import models
+from sounding.judging.demo import project as demo
 from sounding.judging.demo.docstrings import compiled, documented, library_documents, library_sources
 from sounding.judging.demo.models import (
     Index,
@@ -198,6 +199,23 @@ def small_demo(tmp_path_factory: pytest.TempPathFactory, library: list[Document]
         yield project
 
 
+def test_a_demo_that_was_stopped_while_it_was_made_can_begin_again(
+    library: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "_add_people", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        create_demo(tmp_path / "here", library[:200])
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.undo()
+    create_demo(tmp_path / "here", library[:200])[0].store.close()
+    assert is_demo(tmp_path / "here")
+    with pytest.raises(DataError, match="not an empty folder"):
+        create_demo(tmp_path / "here", library[:200])
+
+
 def test_the_demo_names_everybody_and_each_can_do_their_work(small_demo: Project) -> None:
     again, people = open_demo(small_demo.folder)
     with again:
@@ -273,7 +291,10 @@ def judged_in_a_demo(command: list[str], folder: Path) -> int:
     try:
         assert server.stdout is not None
         assert server.stderr is not None
-        address = re.search(r"http://\S+", server.stderr.readline())
+        said = server.stderr.readline()
+        if "making a project" in said:  # the first time
+            said = server.stderr.readline()
+        address = re.search(r"http://\S+", said)
         assert address is not None
         with Client(base_url=address.group(), timeout=60) as client:
             lines: list[str] = []

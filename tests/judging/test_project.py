@@ -7,7 +7,7 @@ import random
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -28,6 +28,7 @@ from sounding.judging.project import (
     open_project,
 )
 from sounding.judging.settings import Order, Settings
+from sounding.judging.sqlite import sqlite3
 from sounding.judging.store import Store, open_store
 from sounding.judging.verify import verify
 
@@ -193,11 +194,47 @@ def test_a_database_without_settings_is_no_project(tmp_path: Path, files: Path) 
     create(tmp_path / "p", files).store.close()
     (tmp_path / "p" / "judging.sqlite").unlink()
     open_store(tmp_path / "p" / "judging.sqlite").close()
-    with (
-        open_project(tmp_path / "p") as project,
-        pytest.raises(DataError, match="does not begin with the settings"),
+    with pytest.raises(
+        DataError, match=r"judging\.sqlite: not the database of a judging project; restore a backup"
     ):
-        _ = project.settings
+        open_project(tmp_path / "p")
+
+
+@pytest.mark.parametrize("strange", ["empty", "another program's", "the corpus"])
+def test_a_file_that_is_no_database_of_a_project_is_refused_and_left_as_it_is(
+    strange: str, tmp_path: Path, files: Path
+) -> None:
+    create(tmp_path / "p", files).store.close()
+    path = tmp_path / "p" / "judging.sqlite"
+    path.unlink()
+    if strange == "empty":
+        path.touch()
+    elif strange == "the corpus":
+        shutil.copy(tmp_path / "p" / "corpus.sqlite", path)
+    else:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE foo (a TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="not the database of a judging project"):
+        open_project(tmp_path / "p")
+    assert path.read_bytes() == before
+    assert sorted(one.name for one in path.parent.iterdir()) == [
+        "corpus.sqlite",
+        "judging.sqlite",
+        "project.json",
+    ]
+
+
+def test_the_backup_of_a_project_with_another_corpus_is_refused(tmp_path: Path, files: Path) -> None:
+    create(tmp_path / "p", files).store.close()
+    (files / "docs.jsonl").write_text(json.dumps({"id": "d01", "text": "another corpus"}) + "\n")
+    with create(tmp_path / "other", files) as other:
+        other.store.backup(tmp_path / "monday")
+    shutil.copy(tmp_path / "monday", tmp_path / "p" / "judging.sqlite")
+    with pytest.raises(DataError, match=r"judging\.sqlite: the database of a project with another corpus"):
+        open_project(tmp_path / "p")
+    shutil.copy(tmp_path / "monday", tmp_path / "other" / "judging.sqlite")
+    open_project(tmp_path / "other").store.close()
 
 
 def test_importing_judgments_wipes_nothing_and_twice_is_once(tmp_path: Path, files: Path) -> None:

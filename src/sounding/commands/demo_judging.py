@@ -34,6 +34,7 @@ def judging_demo(folder: Path, port: int | None) -> None:
     if is_demo(folder):
         project, people = open_demo(folder)
     else:
+        click.echo("making a project of the documentation of Python's library ...", err=True)
         project, people = create_demo(folder, _library())
     with project:
         for line in judging_lines(project, people):

@@ -12,6 +12,7 @@ from sounding.errors import SoundingError
 from sounding.files import write_whole
 
 FILE = "address.txt"
+ANSWER_SECONDS = 1.0  # that a server of this machine may take to answer
 
 
 def address_of(host: str, port: int) -> str:
@@ -35,6 +36,20 @@ def last_address(folder: Path) -> str | None:
     except (OSError, ValueError):
         return None
     return text if is_address(text) else None
+
+
+def answering(folder: Path) -> str | None:
+    """The address where a project was served last, if a server answers there; None: none does."""
+    last = last_address(folder)
+    if last is None:
+        return None
+    parts = urlsplit(last)
+    with (
+        suppress(OSError),
+        socket.create_connection((parts.hostname or "", parts.port or 80), ANSWER_SECONDS),
+    ):
+        return last
+    return None
 
 
 def is_address(text: str) -> bool:

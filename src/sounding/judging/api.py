@@ -415,7 +415,7 @@ async def _stream(here: Context, digest: str) -> AsyncIterator[str]:
     last: Any = None
     checked = time.monotonic()
     yield "retry: 3000\n\n"
-    while True:
+    while not here.ended.is_set():
         state = await run_in_threadpool(here.live.current)
         if state != last:
             last = state

@@ -5,11 +5,14 @@ from __future__ import annotations
 import gc
 import ipaddress
 import logging
+import signal
 import socket
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import uvicorn
 from fastapi import FastAPI, Request
@@ -20,7 +23,7 @@ from starlette.exceptions import HTTPException
 
 from sounding.errors import DataError, SoundingError
 from sounding.judging import api, assessor_pages, audit_api, organiser_api, organiser_pages, sign_in_pages
-from sounding.judging.address import address_of, remember_address
+from sounding.judging.address import address_of, answering, remember_address
 from sounding.judging.auth import Door, RefusedError
 from sounding.judging.background import Prospects, Refits, Task
 from sounding.judging.live import LiveFeed
@@ -134,16 +137,64 @@ def serve(project: Project, host: str, port: int, **options: Any) -> None:
             f"nobody has a password yet, so the server listens on this machine alone and not on {host};"
             " add an organiser with: sounding judge user DIR NAME --role organiser"
         )
+    elsewhere = answering(project.folder)
     listening = _listening(host, port)
     address = address_of(*listening.getsockname()[:2])
-    remember_address(project.folder, address)
+    app = create_app(project)
     config = uvicorn.Config(
-        create_app(project), proxy_headers=True, forwarded_allow_ips="127.0.0.1,::1", server_header=False,
+        app, proxy_headers=True, forwarded_allow_ips="127.0.0.1,::1", server_header=False,
         timeout_graceful_shutdown=3, log_level="warning", **options,
     )  # fmt: skip
+    for remark in _remarks(project, elsewhere):
+        sys.stderr.write(f"{remark}\n")
+    if elsewhere is None:
+        remember_address(project.folder, address)
     sys.stderr.write(f"{project.settings.title}: {address} (Ctrl+C stops it)\n")
-    with suppress(KeyboardInterrupt), _ready(project):
-        uvicorn.Server(config).run(sockets=[listening])
+    with suppress(KeyboardInterrupt), _stopped_alike(), _ready(project):
+        _Server(config, app.state.context).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """A server that tells those who watch that it ends: it would wait for them, and then call it an error."""
+
+    def __init__(self, config: uvicorn.Config, context: Context) -> None:
+        super().__init__(config)
+        self._context = context
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._context.ended.set()
+        super().handle_exit(sig, frame)
+
+
+def _remarks(project: Project, elsewhere: str | None) -> Iterator[str]:
+    """What whoever starts a server may not expect."""
+    try:
+        with project.store.together():
+            pass
+    except StoreError as error:
+        yield f"Nobody can judge now: {error}"
+    if elsewhere is not None:
+        yield (
+            f"{elsewhere}, where this project was served last, answers as well; links that"
+            " `sounding judge user` makes go on leading there"
+        )
+
+
+@contextmanager
+def _stopped_alike() -> Iterator[None]:
+    """Have SIGTERM, which services are stopped with, end everything in order, as Ctrl+C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # which signals never reach
+        return
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 @contextmanager

@@ -19,6 +19,7 @@ import numpy as np
 
 from sounding.data.quoting import quoted
 from sounding.errors import DataError
+from sounding.judging.assignments import assigned
 from sounding.judging.certainty import Live, live_work
 from sounding.judging.counts import Counts, counts_of
 from sounding.judging.ids import check_table
@@ -26,7 +27,7 @@ from sounding.judging.plan import run_content
 from sounding.judging.records import Ahead, Seen
 from sounding.judging.replay import Replay
 from sounding.judging.search import Corpus
-from sounding.judging.settings import Order, Settings
+from sounding.judging.settings import CORPUS, Order, Settings
 from sounding.judging.store import Lease, Receipt, Store, Submission, Topic, TopicStatus
 from sounding.judging.verdicts import Verdict
 from sounding.mtc import Session
@@ -232,11 +233,10 @@ class Engine:
         Every document is to be judged by as many as the overlap; whoever may not sign in judges nothing.
         """
         store = self._store
-        ready = {user.pseudonym for user in store.users() if user.active and user.role == "assessor"}
         who: dict[str, set[str]] = {topic.id: set() for topic in store.topics() if topic.in_use}
-        for topic, assessor in store.assignments():
-            if topic in who and assessor in ready:
-                who[topic].add(assessor)
+        for topic, assessor in assigned(store):
+            if topic in who:
+                who[topic].add(assessor.pseudonym)
         with self._lock:
             self.catch_up()
             return {topic: len(own) for topic, own in who.items() if not self._replay.can_finish(topic, own)}
@@ -474,9 +474,10 @@ def _is_due(session: Session, quiet: bool) -> bool:
     return session.refit_due() or (quiet and session.learns and session.judgments >= enough)
 
 
-def first_settings(store: Store, settings: Settings) -> None:
-    """Begin a project: its settings are the first event of the log."""
+def first_settings(store: Store, settings: Settings, corpus: str | None = None) -> None:
+    """Begin a project: its settings, and the hash of its corpus, are the first event of the log."""
     settings.order.check()
     if store.last_sequence():
         raise DataError(f"{store.place}: the database has a project already; give another one")
-    store.append("project", detail=replace(settings, order=settings.order.named).record())
+    record = replace(settings, order=settings.order.named).record()
+    store.append("project", detail=record if corpus is None else {**record, CORPUS: corpus})

@@ -27,9 +27,11 @@ from sounding.judging.database import POSTGRESQL, readable, shown_url
 from sounding.judging.engine import Engine, first_settings
 from sounding.judging.events import Selection
 from sounding.judging.ids import MOST_ASSESSOR, check_table, check_topics
-from sounding.judging.records import IN_USE
+from sounding.judging.records import IN_USE, DamagedError
 from sounding.judging.search import Corpus, Search, Tell, TwiceError, build_corpus
+from sounding.judging.settings import CORPUS as CORPUS_DIGEST
 from sounding.judging.settings import Settings
+from sounding.judging.sqlite import lacks
 from sounding.judging.store import Store, Submission, TokenKind, User, open_store
 from sounding.wording import plural
 from sounding.workers import Progress
@@ -38,6 +40,7 @@ FILE = "project.json"
 DATABASE = "judging.sqlite"
 CORPUS = "corpus.sqlite"
 VERSION = 1
+STRANGE = "not the database of a judging project; restore a backup"
 IMPORTED = "import-"  # with which the assessors of files begin, and nobody's pseudonym
 LINK_SECONDS = 14 * 86400.0  # that a one-time link is good for
 
@@ -79,7 +82,27 @@ def open_project(folder: str | Path) -> Project:
     local = not place.startswith(tuple(f"{scheme}://" for scheme in POSTGRESQL))
     if local and not (folder / place).is_file():
         raise DataError(f"{folder / place}: the database of the project is missing; restore a backup")
-    return Project(folder, open_store(folder / place if local else place))
+    if local and lacks(folder / place, "event"):  # which is not to be written to
+        raise DataError(f"{folder / place}: {STRANGE}")
+    project = Project(folder, open_store(folder / place if local else place))
+    try:
+        _check_first(project.store, record.get("corpus"))
+    except BaseException:
+        project.store.close()
+        raise
+    return project
+
+
+def _check_first(store: Store, corpus: str | None) -> None:
+    """Refuse the database of no project, or of one with another corpus: a backup may be in a wrong place."""
+    first = next(store.events(until=1), None)
+    if first is None or first.kind != "project":
+        raise DamagedError(f"{store.place}: {STRANGE}")
+    known = first.detail.get(CORPUS_DIGEST)
+    if None not in (known, corpus) and known != corpus:
+        raise DataError(
+            f"{store.place}: the database of a project with another corpus; put the right one there"
+        )
 
 
 def _record_of(folder: Path) -> dict[str, Any]:
@@ -128,8 +151,7 @@ def create_project(
     `database` is the address of an empty PostgreSQL database; None: a SQLite file in the folder. `tell` is
     told what is odd about the documents and no reason to refuse them.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise DataError(f"{folder}: not an empty folder; give a new one")
+    refuse_full(folder)
     if database is not None and urlsplit(database).scheme not in POSTGRESQL:
         raise DataError(
             f"database {shown_url(database)}: expected an address such as postgresql://user@host/name,"
@@ -147,21 +169,22 @@ def create_project(
             )
         with open_store(database or part / DATABASE) as store:
             place = DATABASE if database is None else database
+            digest = digest_of_corpus(part)
             with store.together():  # a database that is not in the folder must not keep the half of a project
-                first_settings(store, settings)
+                first_settings(store, settings, digest)
                 if asked is not None:
                     add_topics(store, asked)
                 if runs:
                     Engine(store).add_runs(runs, run_format=run_format)
-                record = {"version": VERSION, "database": place, "corpus": digest_of_corpus(part)}
+                record = {"version": VERSION, "database": place, "corpus": digest}
                 write_whole(part / FILE, json.dumps(record, indent=1).encode() + b"\n")
                 (part / FILE).chmod(0o600)  # an address may hold a password
                 if database is not None:  # which keeps nothing of a project that is not in its place
-                    _put_in_place(part, folder)
+                    put_in_place(part, folder)
                     rest = folder
             rest = part
         if database is None:  # a file of SQLite is not moved while it is open
-            _put_in_place(part, folder)
+            put_in_place(part, folder)
     except OSError as error:
         raise DataError(f"{folder} cannot be written: {error.strerror or error}") from error
     finally:
@@ -180,7 +203,14 @@ def _build_corpus(
         raise TwiceError(error.doc, f"in {' and in '.join(places)}") from None
 
 
-def _put_in_place(part: Path, folder: Path) -> None:
+def refuse_full(folder: Path) -> None:
+    """Refuse to make a project where something is already."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise DataError(f"{folder}: not an empty folder; give a new one")
+
+
+def put_in_place(part: Path, folder: Path) -> None:
+    """Give a finished folder the name it is to have, which none or an empty one has."""
     if folder.exists():
         folder.rmdir()
     part.replace(folder)

@@ -17,6 +17,7 @@ from sounding.wording import plural
 
 Feed = Literal["first", "majority", "adjudicated"]
 MTC = "mtc"
+CORPUS = "corpus"  # under which the first record of a project has the hash of its corpus
 DEFAULT_SCALE = "0=not relevant,1=relevant"
 
 
@@ -167,9 +168,10 @@ class Settings:
 
 
 def settings_of(record: dict[str, Any]) -> Settings:
-    """The settings that gave this record."""
+    """The settings that gave this record, which may tell of the corpus as well."""
     scale = tuple(Grade(**grade) for grade in record["scale"])
-    return Settings(**{**record, "scale": scale, "order": Order(**record["order"])})
+    own = {name: value for name, value in record.items() if name != CORPUS}
+    return Settings(**{**own, "scale": scale, "order": Order(**record["order"])})
 
 
 def _read_parameter(name: str, value: Any) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3 as python_sqlite
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -83,6 +83,16 @@ def connect(path: Path, seconds: float) -> sqlite3.Connection:
         raise
     connection.row_factory = sqlite3.Row
     return connection
+
+
+def lacks(path: Path, table: str) -> bool:
+    """Whether a file can be read as a database, and has no such table. Nothing is written to it."""
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as connection:
+            return not connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchall()
+    except sqlite3.Error:
+        return False
 
 
 def _choose_journal(connection: sqlite3.Connection, path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import threading
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -73,6 +74,7 @@ class Context:
     links: RateLimit = field(default_factory=lambda: RateLimit(30, 300))
 
     organisers: set[str] = field(default_factory=set)  # digests of cookies, for when the database is away
+    ended: threading.Event = field(default_factory=threading.Event)  # whether the server is being stopped
 
     def __post_init__(self) -> None:
         _ = self.cookie  # which must be known when the database is away

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shutil
 import tempfile
@@ -17,7 +18,14 @@ from sounding.judging.auth import hash_password
 from sounding.judging.demo.models import Runs, make_runs
 from sounding.judging.demo.topics import QUESTIONS
 from sounding.judging.organising import set_instructions
-from sounding.judging.project import FILE, Project, create_project, open_project
+from sounding.judging.project import (
+    FILE,
+    Project,
+    create_project,
+    open_project,
+    put_in_place,
+    refuse_full,
+)
 from sounding.judging.settings import Order, Settings, parse_scale
 from sounding.judging.store import Role
 
@@ -64,8 +72,25 @@ def open_demo(folder: Path) -> tuple[Project, list[Person]]:
 
 
 def create_demo(folder: Path, documents: Sequence[Document]) -> tuple[Project, list[Person]]:
-    """A project over documents with the questions and models of the demo, and who can sign in."""
+    """A project over documents with the questions and models of the demo, and who can sign in.
+
+    It is in its place when all of it is there, so that one that was stopped meanwhile can begin again.
+    """
+    refuse_full(folder)
     runs = make_runs(documents, QUESTIONS, DEPTH)
+    part = folder.with_name(f".{folder.name}.{os.getpid()}.demo")
+    try:
+        with _created(part, documents, runs) as project:
+            people = _add_people(project)
+        put_in_place(part, folder)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be written: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return open_project(folder), people
+
+
+def _created(folder: Path, documents: Sequence[Document], runs: Runs) -> Project:
     with tempfile.TemporaryDirectory() as name:
         source = Path(name)
         write_sources(source, documents, runs)
@@ -78,11 +103,7 @@ def create_demo(folder: Path, documents: Sequence[Document]) -> tuple[Project, l
             ),
         )  # fmt: skip
         shutil.copytree(source, folder / SOURCE)
-    try:
-        return project, _add_people(project)
-    except BaseException:
-        project.store.close()
-        raise
+    return project
 
 
 def write_sources(folder: Path, documents: Sequence[Document], runs: Runs) -> None:

@@ -17,6 +17,7 @@ from sounding.judging.events import Event
 from sounding.judging.project import Project
 from sounding.judging.records import IN_USE, is_relevant
 from sounding.judging.replay import Replay
+from sounding.judging.settings import CORPUS
 from sounding.judging.staffing import staffing_note
 from sounding.judging.store import Store
 from sounding.wording import plural
@@ -30,7 +31,7 @@ FINE = 20  # steps of a curve that has no gap
 BETWEEN = 1.0  # seconds between two workings-out at least
 REST = 4.0  # times as long as the last one took pass before the next: judging comes first
 GRADING = ("judge", "withdraw", "adjudicate")  # events after which other documents may be judged
-IDLE_SETTINGS = {"title", "lease_seconds"}  # a `project` that changes nothing else shapes nothing either
+IDLE_SETTINGS = {"title", "lease_seconds", CORPUS}  # a `project` that changes nothing else shapes nothing
 NOTHING_LEFT = (
     "Nothing is left to judge by the orders of the topics, so there is no forecast: the ranking stays as sure"
     " as it is, unless another order or another run brings more."

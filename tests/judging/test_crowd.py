@@ -171,7 +171,8 @@ def serving(folder: Path) -> Iterator[str]:
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
             assert server.stderr is not None
-            assert "Ctrl+C" in server.stderr.readline()
+            while "Ctrl+C" not in server.stderr.readline():
+                assert server.poll() is None
             yield f"http://127.0.0.1:{port}"
         finally:
             server.terminate()

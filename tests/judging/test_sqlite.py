@@ -515,3 +515,20 @@ def test_the_last_organiser_is_not_erased_and_nothing_is_left_to_do(
             store.erase_user(olga.id)
         store.write_back()
         assert not store.holds_erased()
+
+
+def test_a_log_that_was_emptied_before_an_erasure_ended_is_emptied_again(
+    jane: tuple[Store, int], tmp_path: Path
+) -> None:
+    """The server tidies up while a command is in the middle of erasing somebody."""
+    store, number = jane
+    with open_store(tmp_path / "x.sqlite") as server:
+        with store.together():
+            store.erase_user(number)
+            assert server.holds_erased()
+            server.write_back()
+            assert server.holds_erased()
+        assert told_of_jane(tmp_path)
+        server.write_back()
+        assert not server.holds_erased()
+        assert not told_of_jane(tmp_path)

@@ -170,12 +170,12 @@ class SqliteDatabase:
 
         That this is to be done is noted in a file first, so that neither a crash nor a reader prevents it.
         """
-        if self._may_log:
-            try:
-                self._erased.touch()
-            except OSError as error:
-                raise StoreError(f"{self._erased}: {error.strerror}; nothing was erased") from error
         with self.write() as run:
+            if self._may_log:  # while nobody else can empty the log, and take the note away too early
+                try:
+                    self._erased.touch()
+                except OSError as error:
+                    raise StoreError(f"{self._erased}: {error.strerror}; nothing was erased") from error
             yield run
         self._empty_log(ERASING_SECONDS)
 
@@ -185,11 +185,12 @@ class SqliteDatabase:
 
     def _empty_log(self, seconds: float) -> None:
         """Empty the log where nobody reads in it for so long, by a connection that no thread waits for."""
-        if not self.holds_erased():
-            return
-        with suppress(StoreError, sqlite3.Error), self._aside(seconds) as own:
-            if not own.execute(sql.EMPTY_LOG).fetchone()[0]:  # busy
-                self._erased.unlink(missing_ok=True)
+        with suppress(StoreError, OSError, sqlite3.Error):
+            noted = self._erased.stat().st_mtime_ns
+            with self._aside(seconds) as own:
+                busy = own.execute(sql.EMPTY_LOG).fetchone()[0]
+            if not busy and self._erased.stat().st_mtime_ns == noted:  # nobody has erased more meanwhile
+                self._erased.unlink()
 
     def write_back(self) -> None:
         """Write what the log holds into the file, so that it can begin anew; no judgment waits for that."""

@@ -47,6 +47,15 @@ def test_json_lines_give_all_their_text_but_ids_and_metadata(tmp_path: Path) -> 
     ]
 
 
+def test_what_of_a_json_line_is_text_and_what_is_not(tmp_path: Path) -> None:
+    left_out = '"docno": "X", "url": "u", "metadata": {"rank": 1}, "none": null, "empty": ""'
+    taken = '"contents": "cc", "abstract": "aa", "n": 3, "tags": ["x", "y"], "new": true'
+    line = f'{{"id": "a", {left_out}, {taken}}}'
+    assert list(read_corpus([write(tmp_path / "c.jsonl", line)])) == [
+        Document("a", "cc aa 3 ['x', 'y'] True")
+    ]
+
+
 @pytest.mark.parametrize(
     ("markup", "title", "words"),
     [

@@ -62,6 +62,39 @@ def test_digits_in_a_comment_judge_nothing_and_go_with_the_grade(site: Site, vis
     assert (event.doc, event.kind, event.grade, event.comment) == (first, "judge", 2, "1 2 0 x s u: in 1912")
 
 
+def test_where_no_document_is_there_no_comment_can_be_typed(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/account", expected=OFFLINE)
+    held: list[Any] = []
+    page.route("**/api/next*", lambda route: held.append(route), times=1)
+    page.goto(f"{site.url}/judge?topic=MB001")
+    until(page, lambda: held)
+    assert page.is_disabled("#comment")  # the first document is still to come
+    held[0].continue_()
+    first = shown(page)
+    page.context.set_offline(True)
+    page.keyboard.press("c")
+    page.keyboard.type("of the first")
+    page.keyboard.press("Escape")
+    second = press(page, "1")
+    page.keyboard.press("1")
+    until(page, "document.querySelector('#text').textContent.startsWith('Loading')")
+    page.keyboard.press("c")
+    page.keyboard.type("lost")
+    assert page.is_hidden("#comment")
+    page.click(".comment summary")
+    assert page.is_visible("#comment")
+    assert page.is_disabled("#comment")
+    assert page.input_value("#comment") == ""
+    page.context.set_offline(False)
+    assert shown(page) not in (first, second)
+    page.keyboard.press("c")
+    page.keyboard.type("of the third")
+    assert page.input_value("#comment") == "of the third"
+    all_sent(page)
+    said = {event.doc: event.comment for event in site.project.store.events() if event.kind == "judge"}
+    assert said == {first: "of the first", second: ""}
+
+
 def test_a_key_that_is_held_down_judges_once(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001")
     first = shown(page)

@@ -243,6 +243,40 @@ def test_what_is_still_to_do_is_that_of_now_whatever_the_last_forecast_said(site
     until(page, "document.querySelector('#forecast').textContent.startsWith('What it would take is being')")
 
 
+def test_a_forecast_that_is_still_being_tried_out_says_so(site: Site, visit: Visit) -> None:
+    page = visit("olga", "/account", expected=("ERR_",))
+    state = page.evaluate("fetch('/api/live').then((answer) => answer.json())")
+    forecast = {"reason": "", "needed": [46, 90], "note": "About 46 more.", "so_far": True}
+    state["prospects"] = {"sequence": 1, "judged": 9, "matrix": {"reason": "None."}, "held": []}
+    state["prospects"]["forecast"] = forecast
+    state |= {"fittable": 9, "judged": 9}
+    page.route(
+        "**/api/live/stream",
+        lambda route: route.fulfill(content_type="text/event-stream", body=f"data: {json.dumps(state)}\n\n"),
+    )
+    page.goto(f"{site.url}/organise")
+    said = "What it would take, as of 9 judged, so far (still trying …): About 46 more."
+    becomes(page, lambda: page.text_content("#forecast"), said)
+    forecast["so_far"] = False
+    page.reload()
+    said = "What it would take, as of 9 judged: About 46 more."
+    becomes(page, lambda: page.text_content("#forecast"), said)
+
+
+def test_the_live_page_shows_what_assessors_did_without_scrolling_aside(site: Site, visit: Visit) -> None:
+    judged_by_two(site)
+    page = visit("olga", "/organise", {"width": 1200, "height": 800})
+    page.wait_for_selector("#agreement h3")
+    settled(page)
+    box = page.locator("#assessors")
+    assert box.evaluate("(box) => box.scrollWidth - box.clientWidth") == 0
+    assert page.locator(".hint:has(+ #assessors)").is_hidden()
+    size = "(one) => parseFloat(getComputedStyle(one).fontSize)"
+    assert page.locator("#agreement h3").evaluate(size) < page.locator("#l4").evaluate(size)
+    counted = page.text_content("section:has(#coverage)")
+    assert "for all topics in use, also for those without judgments" in counted
+
+
 def test_a_grade_without_a_digit_of_its_own_is_shown_with_its_key(site: Site, visit: Visit) -> None:
     engine = site.project.engine
     scale = (*engine.settings.scale, *parse_scale("0,1,2,10=by all means")[3:])
@@ -364,11 +398,18 @@ def test_assessors_who_differ_are_settled(site: Site, visit: Visit) -> None:
         "ann: 0 not relevant",
         "bob: 2 highly relevant",
     ]
-    assert row.locator("button").all_text_contents() == ["0 not relevant", "1 relevant", "2 highly relevant"]
+    assert row.locator("button").all_text_contents() == [
+        "0 not relevant", "1 relevant", "2 highly relevant", "Cannot be judged",
+    ]  # fmt: skip
     arrive(page, lambda: page.click("[aria-label='Settle as 2 highly relevant'] >> nth=0"))
     assert page.is_visible("button.chosen")
     [event] = [event for event in site.project.store.events() if event.kind == "adjudicate"]
     assert (event.doc, event.grade, event.assessor) == ("d05", 2, "assessor-3")
+    arrive(page, lambda: page.click("text=Cannot be judged >> nth=0"))  # d07, which comes first now
+    assert page.locator("button.chosen").all_text_contents() == ["2 highly relevant", "Cannot be judged"]
+    assert page.is_visible("text=2 documents with different grades, all settled.")
+    *_, event = [event for event in site.project.store.events() if event.kind == "adjudicate"]
+    assert (event.doc, event.grade, event.assessor) == ("d07", None, "assessor-3")
 
 
 PAGES = {

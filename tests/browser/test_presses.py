@@ -152,6 +152,7 @@ def test_what_is_asked_of_another_topic_is_one_line_that_a_key_unfolds(
     site: Site, visit: Visit, axe: str
 ) -> None:
     page, other, first = two_tabs(site, visit, "412")
+    title = other.text_content("#doc .title")
     press(page, "0")
     judgments(site, 1)
     press(other, "1")
@@ -169,7 +170,7 @@ def test_what_is_asked_of_another_topic_is_one_line_that_a_key_unfolds(
         other.focus("#refused summary")
         other.keyboard.press("Enter")
         other.wait_for_selector("#refused button:text('Change it')")
-        assert f"Grade 1: {first} in topic MB001." in str(other.text_content("#refused li"))
+        assert f"Grade 1: {title} ({first}) in topic MB001." in str(other.text_content("#refused li"))
         assert faults(other, axe) == []
     other.keyboard.press("Tab")
     other.keyboard.press("Enter")  # change it

@@ -272,7 +272,7 @@ def refusing(page: Any, why: str = "there is no such topic among yours") -> None
 
 def test_a_grade_that_is_refused_is_shown_until_it_is_tried_again(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=("404",))
-    first = shown(page)
+    first, title = shown(page), page.text_content("#doc .title")
     refusing(page)
     page.keyboard.press("c")
     page.keyboard.type("a <b>bold</b> claim")
@@ -282,7 +282,7 @@ def test_a_grade_that_is_refused_is_shown_until_it_is_tried_again(site: Site, vi
     page.wait_for_selector("#refused:not([hidden])")
     assert page.text_content("#refused h2") == "The server refused 1 judgment"
     words = page.text_content("#refused li")
-    assert f"Grade 2: {first} in topic MB001, with the comment “a <b>bold</b> claim”" in words
+    assert f"Grade 2: {title} ({first}) in topic MB001, with the comment “a <b>bold</b> claim”" in words
     assert "There is no such topic among yours." in words
     assert (unsent(page), page.text_content("#count")) == (0, "0")
     assert shown(page) == second  # what is being read stays

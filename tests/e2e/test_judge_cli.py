@@ -17,6 +17,7 @@ from sounding.cli import main
 from sounding.data.formats import read_qrels
 from sounding.judging.project import open_project
 from sounding.judging.sqlite import sqlite3
+from sounding.judging.store import Store
 
 TOPICS = ("301", "302")
 
@@ -139,7 +140,7 @@ def test_users_are_added_listed_changed_and_forgotten(
     call("judge", "user", project, "bob", "--disable")
     call("judge", "user", project, "--format", "csv")
     rows = capsys.readouterr().out.splitlines()
-    assert rows[1:] == ["Jane,organiser,assessor-1,0,0,invited", "bob,assessor,assessor-2,1,0,disabled"]
+    assert rows[1:] == ["Jane,organiser,assessor-1,0,0,invited", "bob,assessor,assessor-2,0,0,disabled"]
     call("judge", "user", project, "jane", "--link", "--quiet")
     assert capsys.readouterr().out.strip() not in ("", first)
     call("judge", "user", project, "Jane", "--erase", "--yes", expect=1)
@@ -177,6 +178,8 @@ def test_every_change_of_a_user_is_told_and_no_other_is_made(
     assert capsys.readouterr().err == ""
     call("judge", "user", project, " ", expect=1)
     assert "the name of a user is empty; give at least one character" in capsys.readouterr().err
+    call("judge", "user", project, "a\tb", expect=1)
+    assert r"Error: the name 'a\tb' has the control character '\t' in it;" in capsys.readouterr().err
 
 
 def test_a_user_is_written_where_and_as_it_is_asked_for(
@@ -197,11 +200,11 @@ def test_a_user_is_written_where_and_as_it_is_asked_for(
     assert header == "user,role,in the log,topics,judged,sign-in,link"
     assert line.startswith("jane,assessor,assessor-1,1,0,invited,http://127.0.0.1:8000/welcome/")
     call("judge", "user", project, "jane", "--disable", "--format", "csv")
-    assert capsys.readouterr().out.splitlines()[1:] == ["jane,assessor,assessor-1,1,0,disabled"]
+    assert capsys.readouterr().out.splitlines()[1:] == ["jane,assessor,assessor-1,0,0,disabled"]
     call("judge", "user", project, "jane", "--enable", "-o", text)
     assert text.read_text().split("\n")[2].split() == ["jane", "assessor", "assessor-1", "1", "0", "invited"]
     call("judge", "user", project, "jane", "--erase", "--yes", "--format", "csv")
-    assert capsys.readouterr().out.splitlines()[1].endswith("assessor,assessor-1,1,0,erased")
+    assert capsys.readouterr().out.splitlines()[1].endswith("assessor,assessor-1,0,0,erased")
 
 
 def test_who_erases_somebody_while_another_program_reads_is_told(
@@ -590,6 +593,15 @@ def test_export_leaves_out_topics_that_are_not_in_use_and_says_so(
     told = capsys.readouterr()
     assert {line.split()[0] for line in told.out.splitlines()} == {"301", "302"}
     assert "not in use" not in told.err
+    call("judge", "export", project, "prels")
+    told = capsys.readouterr()
+    assert told.err == "no topic is judged by a sample, so there are no prels; see sounding judge order\n"
+    call("judge", "order", project, "uniform-sample", "-P", "rate=1", "--topic", "301")
+    call("judge", "export", project, "prels")
+    assert "not in use" not in capsys.readouterr().err  # 302 has no sample either way
+    call("judge", "order", project, "uniform-sample", "-P", "rate=1", "--topic", "302")
+    call("judge", "export", project, "prels")
+    assert "1 judged topic not in use (candidate or dropped), such as 302" in capsys.readouterr().err
 
 
 def test_import_names_topics_and_documents_that_the_project_does_not_have(
@@ -618,9 +630,14 @@ def test_import_names_topics_and_documents_that_the_project_does_not_have(
     run.write_text("999 Q0 d01 1 9 other\n")
     call("judge", "import", project, "--runs", run, expect=1)
     assert (
-        "run 'other' has none of the project's topics; it has '999', the project '301'"
+        "run 'other' has none of the project's topics; it has '999', the project '301', '302'\n"
         in capsys.readouterr().err
     )
+    (tmp_path / "several").mkdir()
+    (tmp_path / "several" / "good.txt").write_text("301 Q0 d01 1 9 good\n")
+    (tmp_path / "several" / "bad.txt").write_text("998 Q0 d01 1 9 bad\n")
+    call("judge", "import", project, "--runs", tmp_path / "several", expect=1)
+    assert "run 'bad' has none of the project's topics; it has '998'," in capsys.readouterr().err
     qrels = tmp_path / "old.qrels"
     qrels.write_text("301 0 d01 1\n301 0 nowhere 1\n999 0 d01 1\n")
     call("judge", "import", project, "--qrels", qrels)
@@ -629,7 +646,20 @@ def test_import_names_topics_and_documents_that_the_project_does_not_have(
     assert "1 document not in the corpus, such as nowhere of topic 301" in said
     qrels.write_text("999 0 d01 1\n")
     call("judge", "import", project, "--qrels", qrels, expect=1)
-    assert "none of the project's topics; it has '999', the project '301'" in capsys.readouterr().err
+    assert "old.qrels has none of the project's topics; it has '999', the project '301', '302'\n" in (
+        capsys.readouterr().err
+    )
+    with open_project(project) as opened:
+        for name in ("100", "200"):  # which nobody judges
+            opened.store.save_topic(name, title="x")
+        for name in ("310", "311", "312"):
+            opened.store.save_topic(name, title="x", status="chosen")
+    call("judge", "import", project, "--qrels", qrels, expect=1)
+    assert "it has '999', the project '301', '302', '310' and 2 more\n" in capsys.readouterr().err
+    qrels.write_text("301 0 d01 1\n\n301 0 d02 7\n")
+    call("judge", "import", project, "--qrels", qrels, expect=1)
+    said = capsys.readouterr().err
+    assert said == f"Error: {qrels}:3: grade 7 is not on the scale; expected one of 0, 1, 2\n"
 
 
 def test_what_comes_in_with_an_id_that_is_no_good_is_one_line_with_its_place(
@@ -692,9 +722,26 @@ def test_a_backup_is_never_written_over(
 ) -> None:
     judge_some(project)
     call("judge", "backup", project, tmp_path / "copy.sqlite")
-    assert "everything up to event 12" in capsys.readouterr().err
+    assert capsys.readouterr().err.endswith("copy.sqlite: everything up to event 12\n")
     call("judge", "backup", project, tmp_path / "copy.sqlite", expect=1)
     assert "there is a file already" in capsys.readouterr().err
+    call("judge", "backup", project, tmp_path, expect=2)
+    assert f"File '{tmp_path}' is a directory" in capsys.readouterr().err
+
+
+def test_a_backup_says_what_came_while_it_was_made(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup = Store.backup
+
+    def meanwhile(store: Store, target: Path) -> None:
+        backup(store, target)
+        store.set_status("302", "dropped")
+
+    monkeypatch.setattr(Store, "backup", meanwhile)
+    call("judge", "backup", project, tmp_path / "copy.sqlite")
+    told = "everything up to event 6; those up to 7 came meanwhile and may be missing\n"
+    assert capsys.readouterr().err.endswith(told)
 
 
 def test_a_folder_without_a_project_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

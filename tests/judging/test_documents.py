@@ -14,7 +14,7 @@ from tests.judging.web import HOSTILE
 from sounding.data.corpus import Document
 from sounding.judging import documents
 from sounding.judging.documents import marked, presented, shown
-from sounding.judging.titles import titled
+from sounding.judging.titles import is_html, titled
 
 HARMLESS = {"p", "div", "mark", "b", "i", "em", "h1", "table", "tbody", "tr", "td", "ul", "li", "br", "span"}
 
@@ -200,9 +200,15 @@ def test_no_title_can_act_and_nothing_of_a_text_is_lost(text: str, html: bool) -
     heading, body = presented(document, "script a")
     assert {tag for tag, _ in Elements(heading).found} <= {"mark"}
     assert {tag for tag, _ in Elements(body).found} <= documents._TAGS | {"mark"}
-    if not html and not re.search("(?m)^[#=]", text):
+    if not is_html(document.text) and not re.search("(?m)^[#=]", text):
         seen = Elements(heading).text + Elements(body).text
         assert not text.strip() or "".join(seen.split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize("text", ["<p", "<p is 3 for q", "<div\nno tag"])
+def test_a_text_that_begins_like_a_tag_and_never_ends_it_is_shown(text: str) -> None:
+    heading, body = presented(Document("d", text), "")
+    assert Elements(heading).text + Elements(body).text == text
 
 
 def test_markup_that_nests_without_end_is_shown_as_text() -> None:

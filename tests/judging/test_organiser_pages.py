@@ -149,6 +149,22 @@ def test_settling_a_difference_is_an_event_of_its_own(olga: Browser, project: Pr
     assert (event.topic, event.doc, event.grade, event.assessor) == ("MB001", "d10", 1, "assessor-3")
 
 
+def test_only_who_says_so_settles_that_a_document_cannot_be_judged(olga: Browser, project: Project) -> None:
+    for doc in ("d10", "d11"):
+        project.engine.judge("assessor-1", "MB001", doc, 0, key=f"one-{doc}-long")
+        project.engine.judge("assessor-2", "MB001", doc, 2, key=f"two-{doc}-long")
+    given = {"topic": "MB001", "doc": "d11", "key": "abcdefgh"}
+    for grade in ({}, {"grade": ""}, {"grade": "None"}, {"grade": "nan"}):
+        assert olga.post("/organise/adjudicate", **given, **grade).status_code == 400
+    assert "chosen" not in olga.get("/organise/differences").text  # nobody has settled anything
+    assert olga.post("/organise/adjudicate", **given, grade="cannot").status_code == 303
+    [event] = [event for event in project.store.events() if event.kind == "adjudicate"]
+    assert (event.doc, event.grade, event.assessor) == ("d11", None, "assessor-3")
+    text = olga.get("/organise/differences").text
+    assert "2 documents with different grades, 1 not settled." in text
+    assert text.count("chosen") == 1
+
+
 def test_assigning_gives_a_topic_to_exactly_those_named(olga: Browser, project: Project) -> None:
     olga.post("/organise/assign", topic="MB001", assessor=["assessor-2"])
     assert project.store.assignments() == [("MB001", "assessor-2")]
@@ -287,6 +303,10 @@ def test_people_are_invited_closed_and_erased(olga: Browser, project: Project) -
     assert "Zoë" not in olga.get("/organise/people").text
     assert olga.post("/organise/people/add", name="ann", role="assessor").status_code == 409
     assert olga.post("/organise/people/add", name="eve", role="root").status_code == 400
+    for name, why in (("e\nve", "has the control character"), ("e" * 101, "is too long")):
+        answer = olga.post("/organise/people/add", name=name, role="assessor")
+        assert answer.status_code == 400
+        assert why in answer.text
     assert olga.post("/organise/people/dance", id=1).status_code == 404
 
 

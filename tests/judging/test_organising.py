@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.judging.web import TOPICS, Browser, add_person, signed_in
 from sounding.errors import DataError
 from sounding.judging import organiser_api, organising
 from sounding.judging.app import create_app
+from sounding.judging.assignments import assessors_of
 from sounding.judging.events import Event
 from sounding.judging.project import Project
 from sounding.judging.settings import Order
@@ -114,6 +116,55 @@ def test_topics_are_chosen_dropped_and_made_candidates(people: Project, command:
     assert people.store.last_sequence() == before  # as they were
 
 
+@pytest.mark.parametrize("change", [("--role", "organiser"), ("--disable",), ("--erase", "--yes")])
+def test_who_can_judge_nothing_counts_nowhere_as_an_assessor(
+    people: Project, command: Command, call: Call, change: tuple[str, ...]
+) -> None:
+    command("settings", "--overlap", "2")
+    command("topics", "--assign", f"{FIRST}=ann,bob", "--assign", f"{SECOND}=bob")
+    [before] = [row["topics"] for row in command("user") if row["user"] == "bob"]
+    assert before == 2
+    call("user", "bob", *change)
+    assert {row["in the log"]: row["topics"] for row in command("user")} == {
+        "assessor-1": 1, "assessor-2": 0, "assessor-3": 0,
+    }  # fmt: skip
+    assert {row["topic"]: row["assessors"] for row in command("topics")}[FIRST] == "ann"
+    assert {row["topic"]: row["assessors"] for row in command("status", "--view", "topics")}[FIRST] == 1
+    assert f"{FIRST} (1 of 2)" in call("status")[1]
+    page = signed_in(people, "olga").get("/organise/people").text
+    topics = re.findall(r'<span class="narrow-only faint">topics</span> (\d+)', page)
+    assert topics == ["1", "0", "0"]
+
+
+def test_topics_are_there_again_with_the_role(people: Project, call: Call) -> None:
+    call("user", "bob", "--topics", f"{FIRST},{SECOND}")
+    assert "bob: organiser; sign-in: " in call("user", "bob", "--role", "organiser")[2]
+    assert "bob: assessor, 2 topics to judge; " in call("user", "bob", "--role", "assessor")[2]
+    assert "bob: assessor, 0 topics to judge; sign-in: disabled" in call("user", "bob", "--disable")[2]
+    assert "bob: assessor, 2 topics to judge; " in call("user", "bob", "--enable")[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("olga", "--topics", FIRST), "olga is an organiser, and judges nothing; give an assessor"),
+        (("new", "--role", "organiser", "--topics", FIRST), "new is an organiser, and judges nothing"),
+        (("ann", "--role", "organiser", "--topics", FIRST), "ann is an organiser, and judges nothing"),
+        (("ann", "--disable", "--topics", FIRST), "ann is not allowed to sign in, and judges nothing"),
+        (("new", "--topics", "999"), "there is no topic '999'"),
+    ],
+)
+def test_a_user_who_judges_nothing_gets_no_topics_and_stays_as_before(
+    people: Project, command: Command, call: Call, words: tuple[str, ...], message: str
+) -> None:
+    before = command("user")
+    status, _, told = call("user", *words)
+    assert status == 1
+    assert message in told
+    assert command("user") == before
+    assert people.store.assignments() == []
+
+
 def test_a_topic_is_given_to_exactly_those_who_are_named(people: Project, command: Command) -> None:
     add_person(people, "Cem, the second")
     given = ("--assign", f"{FIRST}=ann, BOB", "--assign", f"{SECOND}=Cem, the second")
@@ -155,7 +206,7 @@ def test_sharing_out_says_why_it_goes_no_further(people: Project, call: Call) ->
     )
     told = "4 topics dropped; 0 assignments given out: no topic is chosen\n"
     assert call("topics", "--drop", "all", "--share-out")[2] == told
-    for person in organising.assessors_of(people.store):
+    for person in assessors_of(people.store):
         people.store.set_active(person.id, False)
     told = "4 topics chosen; 0 assignments given out: no assessor can sign in\n"
     assert call("topics", "--choose", "all", "--share-out")[2] == told
@@ -167,7 +218,7 @@ def test_what_awaits_another_assessor_or_an_organiser_is_listed(people: Project,
     command("topics", "--share-out")
     engine = people.engine
     engine.catch_up()
-    ann, bob = (one.pseudonym for one in organising.assessors_of(people.store))
+    ann, bob = (one.pseudonym for one in assessors_of(people.store))
     docs = [lease.doc for lease in engine.next(ann, FIRST, 3)]
     for number, doc in enumerate(docs):
         engine.judge(ann, FIRST, doc, 1, key=f"ann-{number}-long")

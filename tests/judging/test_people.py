@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.judging.acts import DESIGN, judge
 
+from sounding.errors import DataError
 from sounding.judging.store import ConflictError, Offer, Store, open_store
 
 
@@ -50,6 +51,39 @@ def test_a_name_that_looks_like_a_pseudonym_is_refused(store: Store, name: str) 
         store.add_user(name, "assessor")
     assert store.users() == []
     assert store.add_user("assessor-x", "assessor").name == "assessor-x"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a\nb", r"the name 'a\\nb' has the control character '\\n' in it; give one without any"),
+        ("a\tb", r"the control character '\\t'"),
+        ("a\x1b[31mb", r"the control character '\\x1b'"),
+        ("a\u2028b", r"the control character '\\u2028'"),
+        (
+            "n" * 101,
+            r"the name 'n+'\.\.\. \(101 characters\) is too long; give one of at most 100 characters",
+        ),
+    ],
+)
+def test_a_name_that_no_line_can_show_is_refused(store: Store, name: str, message: str) -> None:
+    with pytest.raises(DataError, match=message) as refused:
+        store.add_user(name, "assessor")
+    assert len(str(refused.value).splitlines()) == 1
+    assert store.users() == []
+    assert store.add_user(" ann\n", "assessor").name == "ann"
+    assert len(store.add_user("ü" * 100, "assessor").name) == 100
+
+
+def test_a_name_of_an_earlier_release_stays_whatever_it_holds(store: Store) -> None:
+    ann = store.add_user("ann", "organiser")
+    store.add_user("olga", "organiser")
+    with store._database.write() as run:  # as releases did that took any name
+        run("UPDATE account SET name = :name, folded = :name WHERE id = :id", name="a\nb", id=ann.id)
+    store.set_role(ann.id, "assessor")
+    store.set_active(ann.id, False)
+    found = store.user_by_name("A\nB")
+    assert found == replace(ann, name="a\nb", role="assessor", active=False)
 
 
 def test_everybody_can_be_erased_where_an_earlier_release_let_somebody_have_their_pseudonym(

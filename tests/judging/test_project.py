@@ -185,9 +185,20 @@ def test_what_is_no_project_is_said_in_one_line(tmp_path: Path, files: Path) -> 
     (tmp_path / "p" / "project.json").write_text('{"version": 99}')
     with pytest.raises(FormatError, match="no project of version 1"):
         open_project(tmp_path / "p")
-    (tmp_path / "p" / "project.json").write_text("{")
-    with pytest.raises(FormatError, match="cannot be read"):
+
+
+@pytest.mark.parametrize("content", [b"{", b"", b"\xff", b"[1]", b'{"version": 1, "database": 7}'])
+def test_a_damaged_file_of_a_project_is_said_with_what_mends_it(
+    tmp_path: Path, files: Path, content: bytes
+) -> None:
+    create(tmp_path / "p", files).store.close()
+    (tmp_path / "p" / "project.json").write_bytes(content)
+    with pytest.raises(FormatError, match=r"project\.json: damaged; restore a copy of the file") as refused:
         open_project(tmp_path / "p")
+    mend = str(refused.value).partition("write into it: ")[2]
+    (tmp_path / "p" / "project.json").write_text(mend)
+    with open_project(tmp_path / "p") as project:
+        assert verify(project).problems == ()
 
 
 def test_a_database_without_settings_is_no_project(tmp_path: Path, files: Path) -> None:
@@ -258,7 +269,7 @@ def test_importing_judgments_wipes_nothing_and_twice_is_once(tmp_path: Path, fil
         assert verify(project).problems == ()
         qrels.write_text("7 0 d01 1\n7 0 d02 9\n")
         before = project.store.last_sequence()
-        with pytest.raises(DataError, match="grade 9 is not on the scale"):
+        with pytest.raises(FormatError, match=r"txt:2: grade 9 is not on the scale; expected one of 0, 1, 2"):
             import_qrels(project, qrels)
         assert project.store.last_sequence() == before
 

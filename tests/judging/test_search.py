@@ -205,7 +205,7 @@ def test_a_corpus_is_read_from_every_kind_of_file(tmp_path: Path) -> None:
     found = {document.doc: document.text for document in documents}
     assert found == {
         "j1": "T x", "s1": "some & text", "g1": "packed", "c1": 'a "title"\ntwo\nlines', "c2": "x", "t1": "план",
-        "plain-text": "bytes \ufffd that are not UTF-8\n",
+        "plain-text": "bytes \udcff that are not UTF-8\n",
     }  # fmt: skip
 
 
@@ -302,6 +302,31 @@ def test_a_document_without_a_text_is_one_and_is_told_of(tmp_path: Path, name: s
     assert presented(found, "whales") == ("", '<p class="faint">The document has no text.</p>')
     build_corpus(path, [Document("t", "Only a title", "Only a title")], tell=said.append)
     assert len(said) == 1  # a title can be read
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", b'{"id": "a", "text": "caf\xe9"}\n{"id": "b", "text": "caf\xc3\xa9 \xef\xbf\xbd"}\n'),
+        ("a.jsonl.gz", gzip.compress(b'{"id": "a", "text": "caf\xe9"}\n', mtime=0)),
+        ("a.sgml", b"<DOC><DOCNO>a</DOCNO>caf\xe9</DOC>\n"),
+        ("a.csv", b"id,text\na,caf\xe9\n"),
+        ("a.txt", b"caf\xe9"),
+    ],
+)
+def test_bytes_that_are_not_utf_8_become_marks_and_are_told_of(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    folder, path, said = tmp_path / "files", tmp_path / "c", list[str]()
+    folder.mkdir()
+    (folder / name).write_bytes(content)
+    (folder / "whole.txt").write_bytes(b"\xef\xbb\xbfna\xc3\xafve, with a mark of its own: \xef\xbf\xbd")
+    build_corpus(path, read_documents([folder]), tell=said.append)
+    [told] = said
+    assert told.startswith("not UTF-8: 1 document of the corpus, such as 'a'; assessors see a mark for each")
+    found = Corpus(path).document("a")
+    assert found is not None
+    assert found.text.strip() == "caf\ufffd"
 
 
 def test_a_missing_file_and_a_missing_corpus_are_one_clear_error(tmp_path: Path) -> None:

@@ -283,7 +283,7 @@ def export(
         omitted = Omitted()
         written = EXPORTS[what](project.store, moment, all_topics=all_topics, omitted=omitted)
         lines = write_lines(written, output)
-        unused = left_out(project.store, moment) if filtered else []
+        unused = left_out(project.store, moment, sampled=what in SAMPLES) if filtered else []
         unsaid = without_status(project.store, moment) if filtered else []
         told = omission_note(what, omitted)
         if what in SAMPLES and not lines:
@@ -336,7 +336,7 @@ def status(folder: Path, view: str | None, **options: Any) -> None:
 
 @command.command("backup")
 @project_argument
-@click.argument("target", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("target", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--quiet", is_flag=True, help="No remarks.")
 def backup(folder: Path, target: Path, quiet: bool) -> None:
     """Copy the database of the project to FILE, while it is being judged or not.
@@ -347,9 +347,11 @@ def backup(folder: Path, target: Path, quiet: bool) -> None:
     from sounding.judging.project import open_project
 
     with open_project(folder) as project:
-        last = project.store.last_sequence()
+        before = project.store.last_sequence()
         project.store.backup(target)
-    remark(f"{target}: everything up to event {last:,}, or later", quiet=quiet)
+        after = project.store.last_sequence()
+    meanwhile = f"; those up to {after:,} came meanwhile and may be missing" if after > before else ""
+    remark(f"{target}: everything up to event {before:,}{meanwhile}", quiet=quiet)
 
 
 @command.command("verify")

@@ -82,15 +82,22 @@ def user(folder: Path, name: str | None, **options: Any) -> None:
             if options["erase"] or options["link"] or options["enable"] is not None:
                 others = ", ".join(one.name for one in store.users() if not one.erased) or "nobody yet"
                 raise DataError(f"there is no user {name!r}; there are: {others}")
-            _wanted_topics(store, options["topics"])
-            present = store.add_user(name, options["role"] or "assessor")
-            options["link"], options["role"] = True, None
+            options["link"] = True
         elif options["url"] is not None and not options["link"]:
             raise click.UsageError("--url says where a link leads; give --link as well")
         if not options["link"]:
             _refuse_unknown_suffix(options)
-        link = _change_user(project, present, options)
-        _write_user(project.store, present.id, link, options)
+        if present is not None and options["erase"]:
+            _erase_user(store, present, options)
+            _write_user(store, present.id, None, options)
+            return
+        link = None
+        if present is None or any(_given(options)):
+            with store.together():  # all that is asked for is done, or nothing of it
+                present = present or store.add_user(name, options["role"] or "assessor")
+                link = _change_user(project, present, options)
+        _say_user(project, present.id, link, options)
+        _write_user(store, present.id, link, options)
 
 
 def _write_user(store: Store, number: int, link: str | None, options: dict[str, Any]) -> None:
@@ -163,78 +170,72 @@ def _ask_before_erasing(user: User, sure: bool) -> None:
     click.confirm(f"Forget for good who {user.name} is? The judgments stay", abort=True, err=True)
 
 
+def _erase_user(store: Store, user: User, options: dict[str, Any]) -> None:
+    _ask_before_erasing(user, options["yes"])
+    quiet, gone = options["quiet"], store.erase_user(user.id)
+    remark(f"{user.name} is forgotten; the judgments stay, as those of {gone.pseudonym}", quiet=quiet)
+    if store.holds_erased():
+        remark(STILL_HELD, quiet=quiet)
+
+
 def _change_user(project: Project, user: User, options: dict[str, Any]) -> str | None:
     """Do to a user what is asked for; returns the link, if one was made."""
-    quiet, store = options["quiet"], project.store
-    if user.erased:
-        raise DataError(f"{user.name} is forgotten for good; add whoever it is as a new user")
-    if options["erase"]:
-        _ask_before_erasing(user, options["yes"])
-        gone = store.erase_user(user.id)
-        remark(f"{user.name} is forgotten; the judgments stay, as those of {gone.pseudonym}", quiet=quiet)
-        if store.holds_erased():
-            remark(STILL_HELD, quiet=quiet)
-        return None
+    from sounding.judging.organising import give_topics
+
+    store = project.store
     if options["role"] is not None:
         store.set_role(user.id, options["role"])
     if options["enable"] is not None:
         store.set_active(user.id, options["enable"])
     if options["topics"] is not None:
-        _assign(store, user, options["topics"])
-    link = None
-    if options["link"]:
-        if user.password_hash is not None:
-            store.set_password(user.id, None)
-        link = _new_link(project, user, options["url"], quiet)
-    remark(_told(store, user.id), quiet=quiet)
-    return link
+        give_topics(store, user.pseudonym, _wanted_topics(store, options["topics"]))
+    if not options["link"]:
+        return None
+    if user.password_hash is not None:
+        store.set_password(user.id, None)
+    return _new_link(project, user, options["url"])
 
 
-def _told(store: Store, number: int) -> str:
+def _say_user(project: Project, number: int, link: str | None, options: dict[str, Any]) -> None:
+    """Say what a user is now, and what the link is good for, if one was made."""
+    from sounding.judging.address import last_address
+
+    store, quiet = project.store, options["quiet"]
+    [user] = [one for one in store.users() if one.id == number]
+    if link is not None:
+        remark(f"for {user.name} alone: opens once, within 14 days, and sets a password", quiet=quiet)
+        if options["url"] is None and last_address(project.folder) is None:
+            remark(
+                "the project has not been served yet: if people reach it elsewhere, say where with --url",
+                quiet=quiet,
+            )
+    remark(_told(store, user), quiet=quiet)
+
+
+def _told(store: Store, user: User) -> str:
     """A user as things stand now, in a line."""
-    from sounding.judging.status import sign_in
+    from sounding.judging.status import sign_in, topics_given
     from sounding.wording import plural
 
-    [user] = [one for one in store.users() if one.id == number]
-    topics = sum(assessor == user.pseudonym for _, assessor in store.assignments())
-    judges = "" if user.role == "organiser" and not topics else f", {plural(topics, 'topic')} to judge"
+    topics = topics_given(store)[user.pseudonym]
+    judges = "" if user.role == "organiser" else f", {plural(topics, 'topic')} to judge"
     return f"{user.name}: {user.role}{judges}; sign-in: {sign_in(user)}; in the log: {user.pseudonym}"
 
 
-def _new_link(project: Project, user: User, url: str | None, quiet: bool) -> str:
+def _new_link(project: Project, user: User, url: str | None) -> str:
     from sounding.judging.address import last_address
     from sounding.judging.project import invite
 
-    last = last_address(project.folder)
     secret = invite(project.store, user, "invitation" if user.password_hash is None else "reset")
-    remark(f"for {user.name} alone: opens once, within 14 days, and sets a password", quiet=quiet)
-    if url is None and last is None:
-        remark(
-            "the project has not been served yet: if people reach it elsewhere, say where with --url",
-            quiet=quiet,
-        )
-    return f"{(url or last or f'http://{LOOPBACK}:{PORT}').rstrip('/')}/welcome/{secret}"
+    place = url or last_address(project.folder) or f"http://{LOOPBACK}:{PORT}"
+    return f"{place.rstrip('/')}/welcome/{secret}"
 
 
-def _wanted_topics(store: Store, listed: str | None) -> list[str]:
+def _wanted_topics(store: Store, listed: str) -> list[str]:
     """The topics of a list with commas, or all."""
-    known = [topic.id for topic in store.topics()]
-    wanted = (
-        known if listed == "all" else [name.strip() for name in (listed or "").split(",") if name.strip()]
-    )
-    if listed is not None and not wanted and listed != "all":
+    if listed == "all":
+        return [topic.id for topic in store.topics()]
+    wanted = [name.strip() for name in listed.split(",") if name.strip()]
+    if not wanted:
         raise DataError("--topics names no topic; give ids with commas between them, or all")
-    for name in wanted:
-        if name not in known:
-            raise DataError(f"there is no topic {name!r}; sounding judge status lists them")
     return wanted
-
-
-def _assign(store: Store, user: User, listed: str) -> None:
-    """Give a user these topics in place of those so far."""
-    wanted = _wanted_topics(store, listed)
-    for topic, assessor in store.assignments():
-        if assessor == user.pseudonym and topic not in wanted:
-            store.unassign(topic, assessor)
-    for name in wanted:
-        store.assign(name, user.pseudonym)

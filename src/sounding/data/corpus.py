@@ -36,7 +36,10 @@ _OPENERS = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ", lzma.ope
 
 
 class Document(NamedTuple):
-    """A document's id and all of its text, without markup."""
+    """A document's id and all of its text, without markup.
+
+    Bytes that are not UTF-8 are in it as `surrogateescape` spells them, for whoever wants to tell of them.
+    """
 
     doc: str
     text: str
@@ -75,14 +78,14 @@ def has_documents(markup: str) -> bool:
 
 
 def _opened(source: str) -> IO[str]:
-    """A text stream, unpacked where the first bytes say so; bytes that are not UTF-8 become marks."""
+    """A text stream, unpacked where the first bytes say so; bytes that are not UTF-8 stay what they are."""
     try:
         with Path(source).open("rb") as file:
             beginning = file.read(6)
         for magic, opener in _OPENERS:
             if beginning.startswith(magic):
-                return opener(source, "rt", encoding="utf-8", errors="replace")
-        return Path(source).open(encoding="utf-8-sig", errors="replace")
+                return opener(source, "rt", encoding="utf-8", errors="surrogateescape")
+        return Path(source).open(encoding="utf-8-sig", errors="surrogateescape")
     except OSError as error:
         raise FormatError(source, None, f"cannot be opened ({error.strerror or error})") from error
 

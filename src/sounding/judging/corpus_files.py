@@ -9,7 +9,6 @@ from pathlib import Path
 
 from sounding.data.corpus import IDS, TITLES, Document, has_documents, one_line, read_corpus
 from sounding.data.finding import find_files_below
-from sounding.data.quoting import quoted
 from sounding.errors import FormatError
 from sounding.judging.ids import wrong_doc
 from sounding.judging.titles import is_html
@@ -48,14 +47,8 @@ def files_with(doc: str, sources: Iterable[str | Path]) -> Iterator[str]:
         yield from (source for document in read_documents([source]) if document.doc == doc)
 
 
-def _wrong(doc: str) -> str:
-    """What is wrong with a doc id; bytes that are not UTF-8 have become marks by now."""
-    broken = "\N{REPLACEMENT CHARACTER}" in doc
-    return f"doc id {quoted(doc)} is not UTF-8; save the file as UTF-8" if broken else wrong_doc(doc)
-
-
 def _checked(doc: str, source: str, line: int | None) -> str:
-    if problem := _wrong(doc):
+    if problem := wrong_doc(doc):
         raise FormatError(source, line, problem)
     return doc
 
@@ -63,7 +56,7 @@ def _checked(doc: str, source: str, line: int | None) -> str:
 def _several(source: str) -> Iterator[Document]:
     """The documents of SGML or JSON lines; a file without any is refused, lest it vanish."""
     document = None
-    for document in read_corpus([source], wrong=_wrong):
+    for document in read_corpus([source], wrong=wrong_doc):
         yield document
     if document is None:
         problem = (
@@ -86,7 +79,7 @@ def _holds_many(source: str) -> bool:
 
 
 def _text(source: str) -> str:
-    text = Path(source).read_bytes().decode("utf-8-sig", "replace")
+    text = Path(source).read_bytes().decode("utf-8-sig", "surrogateescape")
     fields = next((line for line in text.splitlines() if line.strip()), "").split()
     if len(fields) == RUN_FIELDS and fields[1].upper() == "Q0":
         raise FormatError(source, 1, "a line of a run; expected the text of a document; runs go to --runs")
@@ -98,7 +91,7 @@ def _text(source: str) -> str:
 def _rows(source: str, delimiter: str) -> Iterator[Document]:
     csv.field_size_limit(sys.maxsize)
     try:
-        with Path(source).open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+        with Path(source).open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
             yield from _documents(source, csv.reader(stream, delimiter=delimiter))
     except OSError as error:
         raise FormatError(source, None, f"cannot be opened ({error.strerror or error})") from error

@@ -39,6 +39,7 @@ from sounding.workers import Progress
 QUIET_GROWTH = 1.1  # times as many judgments as the model knows, from which on it is fitted in a pause
 LONG = ("project", "topic", "run", "order", "refit")  # events that may take long to follow
 FEW = 100  # other events, which are followed in no time
+NAMED = 3  # topics of the project in a message
 TRIES = 3  # times that work outside a transaction begins anew since others have done more
 
 
@@ -346,12 +347,10 @@ class Engine:
         known = frozenset(topics or retrieved.topics)
         kept = np.array([topic in known for topic in retrieved.topics])
         lengths = np.where(kept, retrieved.lengths, 0)
-        for name, documents in zip(retrieved.runs, lengths.sum(axis=1).tolist(), strict=True):
-            if not documents:
-                raise DataError(
-                    f"run {name!r} has none of the project's topics; it has {retrieved.topics[0]!r},"
-                    f" the project {min(known)!r}"
-                )
+        for number, name in enumerate(retrieved.runs):
+            if not lengths[number].any():
+                seen = retrieved.topics[int((retrieved.lengths[number] > 0).argmax())]
+                raise DataError(f"run {name!r} has {none_of_the_topics(self._store, seen, known)}")
         contents = [run_content(retrieved, number, known) for number in range(len(retrieved.runs))]
         before = self._in_samples()
         with self.together():
@@ -472,6 +471,14 @@ class Engine:
 def _is_due(session: Session, quiet: bool) -> bool:
     enough = max(FIRST_REFIT, math.ceil(QUIET_GROWTH * session.version))
     return session.refit_due() or (quiet and session.learns and session.judgments >= enough)
+
+
+def none_of_the_topics(store: Store, seen: str, known: Collection[str]) -> str:
+    """What a file has with a topic `seen` and none of those `known`, with the first that are judged."""
+    used = [topic.id for topic in store.topics() if topic.in_use] or sorted(known)
+    more = f" and {len(used) - NAMED:,} more" if len(used) > NAMED else ""
+    few = ", ".join(map(quoted, used[:NAMED]))
+    return f"none of the project's topics; it has {quoted(seen)}, the project {few}{more}"
 
 
 def first_settings(store: Store, settings: Settings, corpus: str | None = None) -> None:

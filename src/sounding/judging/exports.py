@@ -75,11 +75,18 @@ def unused_topics(store: Store, until: int | None = None) -> set[str]:
     return {topic for topic, status in statuses.items() if topic is not None and status != IN_USE}
 
 
-def left_out(store: Store, until: int | None = None) -> list[str]:
-    """Topics with judgments that are not exported, since the topics were not in use."""
+def left_out(store: Store, until: int | None = None, *, sampled: bool = False) -> list[str]:
+    """Topics with judgments that are not exported, since the topics were not in use.
+
+    `sampled`: only those with a sample, for others have no lines in an export of samples anyway.
+    """
     moment = store.last_sequence() if until is None else until
     unused = unused_topics(store, moment)
-    return [topic for topic in store.judged_topics(moment) if topic in unused] if unused else []
+    found = [topic for topic in store.judged_topics(moment) if topic in unused] if unused else []
+    if not found or not sampled:
+        return found
+    with_sample = {one.topic for one in samples(store, moment, all_topics=True)}
+    return [topic for topic in found if topic in with_sample]
 
 
 def without_status(store: Store, until: int) -> list[str]:

@@ -21,7 +21,7 @@ MOST_DOC = 2000  # addresses of the web are that long
 MOST_TOPIC = 500
 MOST_ASSESSOR = 100
 
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _BLANK, _LAST_PLAIN = 0x20, 0x7E  # the bytes between them are in order wherever they stand
 
 
@@ -80,7 +80,7 @@ def _wrong(text: str, most: int) -> str:
         return "is not UTF-8; save the file as UTF-8"
     if not text:
         return "is empty; expected one word"
-    if control := _CONTROLS.search(text):
+    if control := CONTROLS.search(text):
         return f"has the control character {control[0]!a} in it; expected one word without any"
     if text.split() != [text]:  # by the blanks of every script, as other programs may split lines of qrels
         return "has blanks in it; expected one word"

@@ -315,6 +315,7 @@ class Forecast(Message):
     reason: str = Field(description="why there is none; empty: there is one")
     needed: list[int | None] = Field(description="more judgments, in each completion; null: not reached")
     note: str = ""
+    so_far: bool = Field(False, description="judging is still being tried out in more completions")
 
 
 class ProspectState(Message):

@@ -16,6 +16,7 @@ from sounding.collection.strategies import STRATEGIES
 from sounding.errors import SoundingError
 from sounding.judging import organising
 from sounding.judging.agreement import FEWEST, agreement_of, agreements, opinion_of
+from sounding.judging.assignments import assessors_of
 from sounding.judging.audit import Audit, audits_of
 from sounding.judging.audit_api import audited, coming, drawn
 from sounding.judging.auth import RefusedError
@@ -32,6 +33,7 @@ from sounding.judging.messages import (
     MOST_TITLE,
 )
 from sounding.judging.omissions import omission_note, omitted_from_qrels
+from sounding.judging.people import MOST_NAME
 from sounding.judging.project import add_runs, invite
 from sounding.judging.search import shortened
 from sounding.judging.settings import MTC, Order, parse_parameters
@@ -58,6 +60,7 @@ from sounding.report.mtc_tables import SPREAD
 
 MOST_SHOWN = 100  # differences on one page
 MOST_TEXT = 4000  # characters of a document beside its grades
+CANNOT = "cannot"  # what a form says in place of a grade: the document cannot be judged
 PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
 FEEDS = {
     "first": "first: of whoever judged it first",
@@ -89,7 +92,7 @@ def topics_page(request: Request, here: Here) -> Response:
     project = here.project
     return page(
         request, "organise_topics.html", topics=organising.topic_states(project),
-        assessors=organising.assessors_of(project.store), names=project.store.names(),
+        assessors=assessors_of(project.store), names=project.store.names(),
         overlap=project.settings.overlap, general=project.engine.general_order(),
         notes=notes_of(project.engine),
         policies={MTC: "the documents that tell most about the order of the runs"}
@@ -151,7 +154,7 @@ def _people(request: Request, here: Context, link: str = "", link_for: str = "")
     signed = {person.id: len(store.sign_ins(person.id)) for person in people}
     return page(
         request, "people.html", people=people, signed=signed, link=link, link_for=link_for,
-        topics=topics_given(store), judged=store.judgments_given(),
+        topics=topics_given(store), judged=store.judgments_given(), most_name=MOST_NAME,
     )  # fmt: skip
 
 
@@ -205,7 +208,7 @@ def differences_page(request: Request, here: Here) -> Response:
     differing = differing_documents(project, standing)
     return page(
         request, "differences.html", scale=project.settings.scale, feed=project.settings.feed,
-        words=_words(here),
+        words=_words(here), cannot=CANNOT,
         more=max(0, len(differing) - MOST_SHOWN), differing=len(differing),
         unsettled=sum(one.open for one in differing),
         agreement=agreements(map(opinion_of, standing), _grades(here), names), fewest=FEWEST,
@@ -213,7 +216,7 @@ def differences_page(request: Request, here: Here) -> Response:
             {
                 "topic": one.topic, **_wanted(topics.get(one.topic)),
                 "doc": one.doc, **_text(here, one.doc), "key": uuid4().hex,
-                "grades": one.grades, "settled": one.settled,
+                "grades": one.grades, "settled": one.settled, "open": one.open,
             }
             for one in differing[:MOST_SHOWN]
         ],
@@ -340,8 +343,10 @@ def audit_judge_page(
     )  # fmt: skip
 
 
-def _grade(here: Context, given: Fields) -> float:
+def _grade(here: Context, given: Fields) -> float | None:
     grade = given.text("grade", most=30)
+    if grade == CANNOT:
+        return None
     if grade not in [str(one.value) for one in here.project.settings.scale]:
         raise RefusedError(400, f"grade {grade!r} is not on the scale")
     return float(grade)

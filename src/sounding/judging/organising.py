@@ -12,6 +12,7 @@ from hashlib import blake2s
 from typing import Any, get_args
 
 from sounding.errors import DataError, UnknownNameError
+from sounding.judging.assignments import assessors_of, assigned
 from sounding.judging.project import Project
 from sounding.judging.settings import Order, Settings
 from sounding.judging.store import Store, Topic, TopicStatus, User
@@ -35,12 +36,11 @@ class TopicState:
 
 def topic_states(project: Project) -> list[TopicState]:
     """All topics that have a text, by id."""
-    engine, ready = project.engine, {user.pseudonym: user for user in assessors_of(project.store)}
+    engine = project.engine
     counts = engine.counts()
     who: dict[str, list[User]] = {}
-    for topic, assessor in project.store.assignments():
-        if assessor in ready:
-            who.setdefault(topic, []).append(ready[assessor])
+    for name, assessor in assigned(project.store):
+        who.setdefault(name, []).append(assessor)
     return [
         TopicState(
             topic=topic, assessors=tuple(who.get(topic.id, ())), order=engine.order(topic.id),
@@ -49,11 +49,6 @@ def topic_states(project: Project) -> list[TopicState]:
         )
         for topic in project.store.topics()
     ]  # fmt: skip
-
-
-def assessors_of(store: Store) -> list[User]:
-    """Those who can judge: assessors who may sign in."""
-    return [one for one in store.users() if one.role == "assessor" and one.active]
 
 
 def set_statuses(
@@ -78,13 +73,25 @@ def assign(project: Project, topic: str, people: Iterable[str]) -> int:
     store = project.store
     with project.engine.together():
         [topic] = named_topics(store, [topic])
-        wanted = {_assessor(store, name).pseudonym for name in people}
+        wanted = {assessor_of(store, name).pseudonym for name in people}
         present = {assessor for one, assessor in store.assignments() if one == topic}
         for assessor in sorted(wanted - present):
             store.assign(topic, assessor)
         for assessor in sorted(present - wanted):
             store.unassign(topic, assessor)
     return len(wanted ^ present)
+
+
+def give_topics(store: Store, person: str, topics: Iterable[str]) -> None:
+    """Give an assessor, by name or pseudonym, exactly these topics."""
+    with store.together():
+        assessor = assessor_of(store, person).pseudonym
+        wanted = named_topics(store, topics)
+        for topic, who in store.assignments():
+            if who == assessor and topic not in wanted:
+                store.unassign(topic, assessor)
+        for topic in wanted:
+            store.assign(topic, assessor)
 
 
 def share_out(project: Project, count: int | None = None) -> int:
@@ -98,10 +105,10 @@ def share_out(project: Project, count: int | None = None) -> int:
         chosen = [topic.id for topic in store.topics() if topic.in_use]
         loads = {person.pseudonym: 0 for person in assessors_of(store)}
         who: dict[str, set[str]] = {}
-        for topic, assessor in store.assignments():
-            if assessor in loads and topic in chosen:
-                who.setdefault(topic, set()).add(assessor)
-                loads[assessor] += 1
+        for topic, person in assigned(store):
+            if topic in chosen:
+                who.setdefault(topic, set()).add(person.pseudonym)
+                loads[person.pseudonym] += 1
         for topic, assessor in shared_out(chosen, who, loads, count or project.settings.overlap):
             store.assign(topic, assessor)
             given += 1
@@ -215,8 +222,8 @@ def organiser_of(store: Store, name: str) -> User:
     return found
 
 
-def _assessor(store: Store, name: str) -> User:
-    """The assessor of a name or a pseudonym."""
+def assessor_of(store: Store, name: str) -> User:
+    """The assessor of a name or a pseudonym, who may sign in."""
     found = person_of(store, name)
     if found is None:
         raise UnknownNameError("assessor", name, [one.name for one in assessors_of(store)])

@@ -10,11 +10,14 @@ import time
 from dataclasses import asdict
 from typing import Any
 
+from sounding.data.quoting import quoted
 from sounding.errors import DataError
 from sounding.judging import sql
 from sounding.judging.database import Database, Statements, readable, storable
+from sounding.judging.ids import CONTROLS
 from sounding.judging.records import ConflictError, Role, SignIn, TokenKind, User, user_of
 
+MOST_NAME = 100  # characters
 # What the log calls people and imports: as anybody's name, it would be taken for somebody else.
 _PSEUDONYM = re.compile(r"assessor-\d+|import-.*", re.DOTALL)
 
@@ -27,7 +30,7 @@ class People:
 
     def add_user(self, name: str, role: Role, password_hash: str | None = None) -> User:
         """A new user, with a pseudonym; a name that is taken, in whatever case, is a ConflictError."""
-        name = storable(name.strip(), "the name of a user")
+        name = _possible_name(name.strip())
         if _PSEUDONYM.fullmatch(name.casefold()):
             raise ConflictError(f"{name!r} is what the log may call somebody else; give another name")
         with self._database.write() as run:
@@ -162,6 +165,18 @@ class People:
         with self._database.read() as run:
             rows = run(statement, **given)
         return user_of(rows[0]) if rows else None
+
+
+def _possible_name(name: str) -> str:
+    """A name as it is; one that no table or page can show in a line is refused."""
+    storable(name, "the name of a user")
+    if control := CONTROLS.search(name):
+        raise DataError(
+            f"the name {quoted(name)} has the control character {control[0]!a} in it; give one without any"
+        )
+    if len(name) > MOST_NAME:
+        raise DataError(f"the name {quoted(name)} is too long; give one of at most {MOST_NAME} characters")
+    return name
 
 
 def _existing(run: Statements, id: int) -> User:  # noqa: A002

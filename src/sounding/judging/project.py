@@ -24,7 +24,7 @@ from sounding.errors import DataError, FormatError
 from sounding.files import write_whole
 from sounding.judging.corpus_files import TEXTS, files_with, read_documents
 from sounding.judging.database import POSTGRESQL, readable, shown_url
-from sounding.judging.engine import Engine, first_settings
+from sounding.judging.engine import Engine, first_settings, none_of_the_topics
 from sounding.judging.events import Selection
 from sounding.judging.ids import MOST_ASSESSOR, check_table, check_topics
 from sounding.judging.records import IN_USE, DamagedError
@@ -41,6 +41,10 @@ DATABASE = "judging.sqlite"
 CORPUS = "corpus.sqlite"
 VERSION = 1
 STRANGE = "not the database of a judging project; restore a backup"
+BROKEN = (
+    f"damaged; restore a copy of the file, or, if the database is {DATABASE} beside it, write into it:"
+    f' {{"version": {VERSION}}}'
+)
 IMPORTED = "import-"  # with which the assessors of files begin, and nobody's pseudonym
 LINK_SECONDS = 14 * 86400.0  # that a one-time link is good for
 
@@ -114,9 +118,13 @@ def _record_of(folder: Path) -> dict[str, Any]:
         raise DataError(
             f"{folder}: no judging project here; make one with: sounding judge init {folder} ..."
         ) from None
-    except (OSError, json.JSONDecodeError) as error:
-        raise FormatError(str(path), None, f"cannot be read ({error})") from error
-    if not isinstance(record, dict) or record.get("version") != VERSION:
+    except OSError as error:
+        raise FormatError(str(path), None, f"cannot be read ({error.strerror or error})") from error
+    except ValueError:  # no JSON, or no UTF-8
+        raise FormatError(str(path), None, BROKEN) from None
+    if not isinstance(record, dict) or not isinstance(record.get("database", DATABASE), str):
+        raise FormatError(str(path), None, BROKEN)
+    if record.get("version") != VERSION:
         raise FormatError(str(path), None, f"no project of version {VERSION}; use the release that made it")
     return record
 
@@ -299,13 +307,14 @@ def import_qrels(
     ]
     strangers = [topic for topic in qrels.topics if known and topic not in known]
     if strangers and len(strangers) == len(qrels.topics):
-        raise DataError(
-            f"{source}: none of the project's topics; it has {strangers[0]!r}, the project {min(known)!r}"
-        )
+        raise DataError(f"{source} has {none_of_the_topics(project.store, strangers[0], known)}")
     left_out = set(strangers)
     rows = [row for row in range(len(qrels.docs)) if qrels.grades[row] >= 0 and topics[row] not in left_out]
     for row in rows:
-        scale.check_grade(float(qrels.grades[row]))
+        try:
+            scale.check_grade(float(qrels.grades[row]))
+        except DataError as error:
+            raise FormatError(qrels.source, _line_of(qrels, row), str(error)) from None
     name = _assessor_of(qrels.source if assessor is None else assessor)
     docs = qrels.docs.texts()
     known_as = None
@@ -382,11 +391,15 @@ def _refuse_another_file(
         grade = before.get((topics[row], docs[row]))
         if grade is not None and grade != qrels.grades[row]:
             raise FormatError(
-                qrels.source, row + 1 if qrels.lines is None else int(qrels.lines[row]),
+                qrels.source, _line_of(qrels, row),
                 f"document {quoted(docs[row])} has the grade {qrels.grades[row]:g}, and had {grade:g} when a"
                 " file of this name was read before; say whose judgments these are with --assessor NAME"
                 f" ({name.removeprefix(IMPORTED)}: those of that file, changed)",
             )  # fmt: skip
+
+
+def _line_of(qrels: Qrels, row: int) -> int:
+    return row + 1 if qrels.lines is None else int(qrels.lines[row])
 
 
 def _submissions(

@@ -129,6 +129,7 @@ def too_early(found: Comparison, shares: NDArray[np.float64]) -> str:
     reasons = [
         f"{plural(len(found.topics), 'topic')} with judgments, fewer than {FEW_TOPICS}" if few else "",
         f"{percent(float(shares[least]))} of the first {depth} documents of {found.runs[least]} are judged"
+        " in the topics with judgments"
         if shares[least] < SMALL_SHARE
         else "",
     ]
@@ -158,6 +159,7 @@ def forecasts(store: Store, replay: Replay) -> Iterator[dict[str, Any]]:
             "reason": "",
             "needed": [int(one.needed) if one.reached else None for one in found],
             "note": forecast_note(found, SURE, seconds) + beyond(found, left, unjudged) + counted(overlap),
+            "so_far": len(found) < WORLDS,
         }
 
 

@@ -37,6 +37,7 @@ PAGE = 500  # documents that are added at once
 AROUND = 120  # characters of a document shown before and behind the first word that was found
 
 _OPTIONAL = re.compile(f"[{OPTIONAL}]+")
+_STRAY = re.compile("[\udc80-\udcff]")  # bytes that were not UTF-8
 _QUERY = re.compile(r'"([^"]*)"|(\S+)')
 _WORD = re.compile(r"[^\W_]+(?:[^\W_]|[\u0900-\u0dff])*")
 
@@ -78,7 +79,8 @@ def build_corpus(
 ) -> int:
     """Write the corpus file anew from documents, one at a time; it appears whole or not at all.
 
-    Documents without anything to read are kept, and `tell` is told of them.
+    Documents without anything to read are kept, and so are those with bytes that are not UTF-8, each of which
+    becomes a mark; `tell` is told of both.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     index, part_index = index_folder(path), index_folder(part)
@@ -122,14 +124,16 @@ def _fill(
     for statement in sql.CORPUS:
         connection.execute(statement)
     connection.execute("BEGIN")
-    count, blank, such = 0, 0, ""
+    count, blank, stray = 0, _Such(), _Such()
     for page in _pages(documents):
         for document in page:
             count += 1
             kept = _add(connection, count, document)
             text = _searched(kept)
             if not text.strip():
-                blank, such = blank + 1, such or kept.doc
+                blank.add(kept.doc)
+            if _STRAY.search(document.text):
+                stray.add(kept.doc)
             if add is None:
                 connection.execute(sql.ADD_WORDS, {"number": count, "terms": indexed(text)})
             else:
@@ -138,15 +142,34 @@ def _fill(
             progress(len(page))
     if not count:
         raise DataError("the corpus has no documents; expected at least one")
-    if count == blank:
+    if count == blank.count:
         raise DataError(f"the corpus has {plural(count, 'document')} and no text; expected one beside the id")
     connection.execute("COMMIT")
     connection.execute(sql.OPTIMISE)
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA user_version=1")  # one write that waits for the disk
-    if blank and tell is not None:
-        tell(f"without a text: {plural(blank, 'document')} of the corpus, such as {quoted(such)}")
+    if blank.count and tell is not None:
+        tell(f"without a text: {blank.told}")
+    if stray.count and tell is not None:
+        mend = "assessors see a mark for each byte that is not; save as UTF-8 and make the project anew"
+        tell(f"not UTF-8: {stray.told}; {mend}")
     return count
+
+
+class _Such:
+    """How many documents are odd in some way, and the first of them."""
+
+    def __init__(self) -> None:
+        self.count, self._first = 0, ""
+
+    def add(self, doc: str) -> None:
+        """Count one more."""
+        self.count, self._first = self.count + 1, self._first or doc
+
+    @property
+    def told(self) -> str:
+        """Both in words."""
+        return f"{plural(self.count, 'document')} of the corpus, such as {quoted(self._first)}"
 
 
 def _pages(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -163,12 +186,17 @@ def _pages(documents: Iterable[Document]) -> Iterator[list[Document]]:
 def _add(connection: sqlite3.Connection, number: int, document: Document) -> Document:
     """Add a document; returns it as it was kept."""
     doc = storable(document.doc, "a doc id")
-    kept = Document(doc, readable(document.text), readable(document.title))
+    kept = Document(doc, _marked(document.text), _marked(document.title))
     try:
         connection.execute(sql.ADD_DOCUMENT, {"number": number, **kept._asdict()})
     except sqlite3.IntegrityError:
         raise TwiceError(document.doc) from None
     return kept
+
+
+def _marked(text: str) -> str:
+    """A text as the corpus keeps it, with a mark for every byte that was not UTF-8."""
+    return readable(_STRAY.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def _searched(document: Document) -> str:

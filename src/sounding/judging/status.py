@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from sounding.judging.assignments import assigned
 from sounding.judging.certainty import Live
 from sounding.judging.counts import TopicCounts
 from sounding.judging.organising import TopicState
@@ -41,8 +42,8 @@ def user_table(store: Store, number: int | None = None, link: str | None = None)
 
 
 def topics_given(store: Store) -> Counter[str]:
-    """How many topics everybody is to judge, by pseudonym."""
-    return Counter(assessor for _, assessor in store.assignments())
+    """How many topics everybody is to judge, by pseudonym; who can judge nothing has none."""
+    return Counter(assessor.pseudonym for _, assessor in assigned(store))
 
 
 def status_tables(project: Project) -> dict[str, Table]:
@@ -72,8 +73,7 @@ def waiting_columns(settings: Settings, rows: Sequence[TopicCounts | TopicState]
 
 
 def _topics(project: Project, live: Live) -> Table:
-    ready = {user.pseudonym for user in project.store.users() if user.active}
-    assessors = Counter(topic for topic, assessor in project.store.assignments() if assessor in ready)
+    assessors = Counter(topic for topic, _ in assigned(project.store))
     known = {topic.id: topic for topic in project.store.topics()}
     names = sorted({*live.topics, *known}, key=str.encode)
     rows = [live.of(name) for name in names]

@@ -14,9 +14,9 @@ BEGINNING = 100_000  # characters in which the title of HTML is looked for
 
 _HTML = re.compile(
     r"\s*(?:<\?xml[^>]*>\s*|<!--(?:(?!-->).)*-->\s*)*"
-    r"<(?:!doctype\s+html|html|head|body|title|meta|article|section|main|div|p|h[1-6]|table|ul|ol)\b",
+    r"<(?:!doctype\s+html|html|head|body|title|meta|article|section|main|div|p|h[1-6]|table|ul|ol)\b[^>]*>",
     re.IGNORECASE | re.DOTALL,
-)  # pages that were saved begin with comments, and parts of pages with any of these
+)  # pages that were saved begin with comments, parts of pages with any of these; a tag without an end is text
 _HTML_TITLE = re.compile(r"<(title)\b[^<>]*>", re.IGNORECASE)
 _HTML_HEADING = re.compile(r"<(h[1-6])\b[^<>]*>", re.IGNORECASE)
 _MARKED = re.compile(r"#{1,6}[ \t]+(.+?)[ \t#]*")  # Markdown's

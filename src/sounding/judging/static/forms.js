@@ -15,7 +15,8 @@ function sides(box) {
     return;
   }
   const details = box.closest("details");
-  const heading = (details && find("summary", details)) ?? find("h1, h2", box.closest("section, main"));
+  const own = (details && find("summary", details)) ?? find("h3", box); // a section may have several boxes
+  const heading = own ?? find("h1, h2", box.closest("section, main"));
   box.setAttribute("tabindex", "0");
   box.setAttribute("role", "region");
   box.setAttribute("aria-label", `${heading.textContent.trim()}: scroll for more`);

@@ -90,7 +90,9 @@ function offer(isLeft) {
   for (const part of every(".grades, [data-do=cannot], [data-do=skip], .comment")) part.hidden = !isLeft;
 }
 
-function showButtons(present) {
+// Without a document there is nothing that a grade or a comment could be about.
+function showControls(present) {
+  comment.disabled = !present;
   for (const button of every(".grading button")) {
     const { grade, do: act } = button.dataset;
     button.disabled = act !== "undo" && (!present || (present.missing && grade !== undefined));
@@ -113,7 +115,7 @@ function show(focus = true) {
   if (present && !present.missing) find("#text").innerHTML = present.html; // escaped or cleaned by the server
   else find("#text").replaceChildren(...content(present));
   offer(Boolean(present));
-  showButtons(present);
+  showControls(present);
   const before = present?.judged ? "" : comments.get(present?.doc); // a change that is taken back has its own
   const unsentWords = present ? typed(topic, present.doc) : "";
   comment.value = unsentWords || present?.comment || before || "";
@@ -129,7 +131,9 @@ function showLoading() {
   entitle("", "…");
   find("#text").replaceChildren(make("p", { class: "faint" }, "Loading …"));
   offer(true);
-  showButtons(undefined);
+  showControls(undefined);
+  comment.value = "";
+  find("details.comment").open = false;
   clock.turn(performance.now());
 }
 
@@ -252,7 +256,7 @@ function pass(path, given, words) {
   later.delete(present.doc);
   const key = newKey();
   if (given.comment === typed(topic, present.doc)) keepTyped(topic, present.doc, ""); // it is being sent
-  keep(path, { topic, doc: present.doc, key, ...sample, ...given });
+  keep(path, { topic, doc: present.doc, key, ...sample, ...given }, { title: named(present) });
   say(`${words}: ${named(present)}.`, { of: key });
   if (path === `${api}/judge` && !present.judged) firsts.add(key);
   showCount();
@@ -357,7 +361,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && field) find("#document").focus({ preventScroll: true });
   const ofTheBrowser = event.ctrlKey || event.altKey || event.metaKey;
   if (field || event.repeat || event.isComposing || ofTheBrowser || find("dialog[open]")) return;
-  if (event.key.toLowerCase() === "c" && !find("details.comment").hidden) {
+  if (event.key.toLowerCase() === "c" && !comment.disabled) {
     event.preventDefault();
     find("details.comment").open = true;
     comment.focus();

@@ -205,7 +205,8 @@ function forecast(state) {
   if (!found || found.reason) {
     return state.prospects ? "What it would take is being worked out …" : "";
   }
-  return `What it would take, as of ${state.prospects.judged} judged: ${found.note}`;
+  const still = found.so_far ? ", so far (still trying …)" : "";
+  return `What it would take, as of ${state.prospects.judged} judged${still}: ${found.note}`;
 }
 
 function matrix(state) {

@@ -31,8 +31,8 @@ function kept(prefix) {
   });
 }
 
-function write(place, { path, content, tried, of, shown, why, unseen }) {
-  const text = JSON.stringify({ path, content, tried, of, shown, why, unseen });
+function write(place, { path, content, tried, of, shown, title, why, unseen }) {
+  const text = JSON.stringify({ path, content, tried, of, shown, title, why, unseen });
   if (!storage.set(place, text)) memory.set(place, text);
 }
 
@@ -58,9 +58,10 @@ function nextNumber() {
   return String(Math.max(0, ...numbers) + 1).padStart(15, "0");
 }
 
-// `of`: the key of the act that an undo is about; `shown`: the page shows the result of it already.
-export function keep(path, content, { of, shown } = {}) {
-  write(`${UNSENT}${nextNumber()}:${content.key}`, { path, content, of, shown });
+// `of`: the key of the act that an undo is about; `shown`: the page shows the result of it already; `title`:
+// what the document is called, which other pages do not know.
+export function keep(path, content, { of, shown, title } = {}) {
+  write(`${UNSENT}${nextNumber()}:${content.key}`, { path, content, of, shown, title });
 }
 
 // ---- sending
@@ -149,8 +150,10 @@ function tryAgain(item) {
 }
 
 function act(item) {
-  const { content } = item;
-  const doc = content.doc === null ? ["your last judgment"] : [make("bdi", {}, content.doc)];
+  const { content, title } = item;
+  const id = make("bdi", {}, content.doc);
+  const known = title && title !== content.doc ? [make("bdi", {}, title), " (", id, ")"] : [id];
+  const doc = content.doc === null ? ["your last judgment"] : known;
   const topic = [" in topic ", make("bdi", {}, content.topic)];
   if (isUndo(item)) return ["Taking back ", ...doc, ...topic];
   const grade = content.grade === null ? "Cannot judge" : `Grade ${content.grade}`;

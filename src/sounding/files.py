@@ -20,6 +20,12 @@ def located(name: str | Path) -> Path:
     return Path(name) if folder is None else Path(folder, name)
 
 
+def beside(path: Path) -> Path:
+    """Where a file or folder is made before it takes its place: hidden, and of this process alone."""
+    target = path.resolve()
+    return target.with_name(f".{target.name}.{os.getpid()}.part")
+
+
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """A name to write a file of any size under, which takes its place when all of it is there.
@@ -33,7 +39,7 @@ def written_whole(path: Path) -> Iterator[Path]:
         if target.exists() and not target.is_file() and not target.is_dir():
             yield target
             return
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        part = beside(target)
         try:
             yield part
             part.replace(target)

@@ -601,12 +601,35 @@ def test_prospects_reach_the_page_from_a_process_of_their_own(
     task.stop()
 
 
+def test_prospects_that_did_not_come_to_their_end_are_worked_out_again(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge(project, add_person(project, "ann", topics=("MB001",)), 3)
+    feed, children = LiveFeed(project), list[Child]()
+
+    def begin(command: list[str], **options: object) -> Child:
+        known = {"sequence": int(command[4]), "judged": 3}
+        children.append(Child(iter([json.dumps(known)])))
+        children[-1].returncode = -9 if len(children) < 3 else 0  # killed for its memory
+        return children[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", begin)
+    monkeypatch.setattr(background, "LOOKING", 1e9)
+    task = Prospects(project, feed)
+    feed.current()
+    for _ in range(5):
+        task._next = 0.0
+        task._work_out()
+    assert len(children) == 3
+
+
 class Child:
     """Stands for the process that works prospects out: lines that come when they are asked for."""
 
     def __init__(self, lines: Iterator[str]) -> None:
         self.stdout = lines
         self.ended = False
+        self.returncode = 0
 
     def __enter__(self) -> Child:
         return self

@@ -17,7 +17,7 @@ from tests.judging.web import TOPICS, Browser, add_person, signed_in
 from sounding.errors import DataError
 from sounding.judging import organiser_api, organising
 from sounding.judging.app import create_app
-from sounding.judging.assignments import assessors_of
+from sounding.judging.assignments import assessors_of, assigned
 from sounding.judging.events import Event
 from sounding.judging.project import Project
 from sounding.judging.settings import Order
@@ -210,6 +210,19 @@ def test_sharing_out_says_why_it_goes_no_further(people: Project, call: Call) ->
         people.store.set_active(person.id, False)
     told = "4 topics chosen; 0 assignments given out: no assessor can sign in\n"
     assert call("topics", "--choose", "all", "--share-out")[2] == told
+
+
+def test_who_cannot_judge_now_keeps_the_topics_that_others_are_given(people: Project, call: Call) -> None:
+    ann, bob = assessors_of(people.store)
+    organising.assign(people, FIRST, [ann.name])
+    call("user", ann.name, "--disable")
+    assert organising.assign(people, FIRST, [bob.name]) == 1
+    assert assigned(people.store) == [(FIRST, bob)]
+    call("user", ann.name, "--enable")
+    assert [(topic, one.name) for topic, one in assigned(people.store)] == [
+        (FIRST, ann.name),
+        (FIRST, bob.name),
+    ]
 
 
 def test_what_awaits_another_assessor_or_an_organiser_is_listed(people: Project, command: Command) -> None:

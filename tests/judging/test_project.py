@@ -165,6 +165,17 @@ def test_a_project_that_a_database_did_not_keep_is_not_left_in_its_place(
     create(tmp_path / "p", files, database=database).store.close()
 
 
+def test_a_project_can_be_made_in_the_folder_where_one_stands(
+    tmp_path: Path, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "p").mkdir()
+    monkeypatch.chdir(tmp_path / "p")
+    with create(Path(), files) as project:
+        assert project.engine.run_names() == ("run0", "run1", "run2", "run3")
+    assert sorted(one.name for one in Path().iterdir()) == ["corpus.sqlite", "judging.sqlite", "project.json"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["files", "p"]
+
+
 def test_a_folder_that_holds_something_is_refused(tmp_path: Path, files: Path) -> None:
     with pytest.raises(DataError, match="not an empty folder"):
         create(files, files)
@@ -224,6 +235,7 @@ def test_a_file_that_is_no_database_of_a_project_is_refused_and_left_as_it_is(
         shutil.copy(tmp_path / "p" / "corpus.sqlite", path)
     else:
         with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("CREATE TABLE foo (a TEXT)")
     before = path.read_bytes()
     with pytest.raises(DataError, match="not the database of a judging project"):

@@ -323,10 +323,20 @@ def test_bytes_that_are_not_utf_8_become_marks_and_are_told_of(
     (folder / "whole.txt").write_bytes(b"\xef\xbb\xbfna\xc3\xafve, with a mark of its own: \xef\xbf\xbd")
     build_corpus(path, read_documents([folder]), tell=said.append)
     [told] = said
-    assert told.startswith("not UTF-8: 1 document of the corpus, such as 'a'; assessors see a mark for each")
+    assert told.startswith(
+        "with bytes that are no text in UTF-8: 1 document of the corpus, such as 'a'; assessors"
+    )
     found = Corpus(path).document("a")
     assert found is not None
     assert found.text.strip() == "caf\ufffd"
+
+
+def test_zero_bytes_are_told_of_as_well(tmp_path: Path) -> None:
+    """As in UTF-16 without a mark in front, every byte of which may be UTF-8."""
+    said: list[str] = []
+    (tmp_path / "a.txt").write_bytes("plain words".encode("utf-16-le"))
+    build_corpus(tmp_path / "c", read_documents([tmp_path / "a.txt"]), tell=said.append)
+    assert [told.partition(":")[0] for told in said] == ["with bytes that are no text in UTF-8"]
 
 
 def test_a_missing_file_and_a_missing_corpus_are_one_clear_error(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx2
@@ -17,11 +17,13 @@ import pytest
 import uvicorn
 from tests.judging.journals import keep
 from tests.judging.test_crash_server import SERVER, signed_in_headers
-from tests.judging.web import add_person
+from tests.judging.web import add_person, make_project
 
-from sounding.judging import app
+from sounding.judging import address as address_module
+from sounding.judging import app, sqlite
 from sounding.judging.address import FILE, last_address
 from sounding.judging.project import DATABASE, open_project
+from sounding.judging.sqlite import sqlite3
 
 
 @pytest.fixture
@@ -75,18 +77,41 @@ def test_a_second_server_says_that_there_is_one_and_links_go_on_leading_there(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(uvicorn.Server, "run", lambda _, sockets: sockets[0].close())
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        first = f"http://127.0.0.1:{other.getsockname()[1]}"
-        (folder / FILE).write_text(f"{first}\n")
+    with served(folder) as (_, first):
         with open_project(folder) as project:
             app.serve(project, "127.0.0.1", 0)
         said, address = capsys.readouterr().err.splitlines()
-        assert said.startswith(f"{first}, where this project was served last, answers as well")
+        assert said.startswith(f"another server of this project is at {first}; links")
         assert first not in address
         assert last_address(folder) == first
     with open_project(folder) as project:  # now that nothing answers there any more
         app.serve(project, "127.0.0.1", 0)
     [address] = capsys.readouterr().err.splitlines()
+    assert str(last_address(folder)) in address
+
+
+@pytest.mark.parametrize("other", ["a project", "something"])
+def test_another_server_where_the_project_was_served_last_is_not_taken_for_its_own(
+    other: str,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(uvicorn.Server, "run", lambda _, sockets: sockets[0].close())
+    monkeypatch.setattr(address_module, "ANSWER_SECONDS", 0.2)
+    with ExitStack() as stack:
+        if other == "something":  # that does not even answer
+            place = stack.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()
+            first = f"http://127.0.0.1:{place[1]}"
+        else:
+            make_project(tmp_path / "another").store.close()
+            first = stack.enter_context(served(tmp_path / "another" / "project"))[1]
+        (folder / FILE).write_text(f"{first}\n")
+        with open_project(folder) as project:
+            app.serve(project, "127.0.0.1", 0)
+    [address] = capsys.readouterr().err.splitlines()
+    assert first not in address
     assert str(last_address(folder)) in address
 
 
@@ -101,6 +126,25 @@ def test_a_server_that_can_record_nothing_says_so_when_it_begins(
     said, address = capsys.readouterr().err.splitlines()
     assert re.match(r"Nobody can judge now: .*judging\.sqlite: another file has taken its place", said)
     assert "http://" in address
+
+
+def test_a_server_on_a_disk_that_cannot_be_written_says_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(uvicorn.Server, "run", lambda _, sockets: sockets[0].close())
+    monkeypatch.setattr(sqlite, "_choose_journal", read_only)
+    with open_project(folder) as project:
+        assert project.store.kind().endswith("to be read only")
+        app.serve(project, "127.0.0.1", 0)
+    said, address = capsys.readouterr().err.splitlines()
+    assert re.match(r"Nobody can judge now: .*judging\.sqlite: the disk could not be written", said)
+    assert "http://" in address
+
+
+def read_only(connection: sqlite3.Connection, _: Path) -> None:
+    """As on a disk that is read-only, which cannot be made for somebody who may do everything."""
+    connection.execute("PRAGMA query_only=ON")
+    connection.execute("PRAGMA user_version=7")
 
 
 def test_serve_says_which_database_there_is(

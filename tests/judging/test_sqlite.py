@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -396,7 +396,9 @@ def test_a_project_on_a_disk_that_cannot_be_written_can_be_read(
         folder, path = Path(name), Path(name) / "x.sqlite"
         with open_store(path) as store:
             judge(store, "d1", 1, "a")
-        if disk == "read-only":
+        if disk == "full":
+            path.with_name(f"x.sqlite{sqlite.INDEX}").write_bytes(b"\0" * 3)  # as SQLite leaves it there
+        else:
             path.chmod(0o444)
             folder.chmod(0o555)
         keep(monkeypatch, now)
@@ -431,6 +433,50 @@ def test_what_is_only_in_the_log_is_not_passed_over_where_nothing_can_be_written
         assert done.stdout == ""
         with open_store(crashed / "x.sqlite") as store:
             assert [event.doc for event in store.events()] == ["d1"]
+
+
+def test_a_transaction_that_was_cut_off_is_not_taken_for_recorded_where_nothing_can_be_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The file has pages of it, and the journal beside it undoes them as soon as something can be written."""
+    keep(monkeypatch, "DELETE")
+    with tempfile.TemporaryDirectory() as name:
+        path, crashed = Path(name) / "x.sqlite", Path(name) / "crashed"
+        crashed.mkdir()
+        with open_store(path) as store:
+            judge(store, "d1", 1, "a")
+        with closing(sqlite.sqlite3.connect(path, isolation_level=None)) as writing:
+            writing.execute("PRAGMA cache_size=2")
+            writing.execute("BEGIN IMMEDIATE")
+            writing.execute("CREATE TABLE filler (text TEXT)")
+            for _ in range(50):  # more than it keeps in memory
+                writing.execute("INSERT INTO filler VALUES (?)", ("y" * 3000,))
+            for suffix in ("", sqlite.JOURNAL):
+                shutil.copy(f"{path}{suffix}", crashed / f"x.sqlite{suffix}")
+            writing.execute("ROLLBACK")
+        command = [sys.executable, "-c", READER, str(crashed / "x.sqlite"), "full"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert "StoreError" in done.stderr
+        assert done.stdout == ""
+        with open_store(crashed / "x.sqlite") as store:
+            assert [event.doc for event in store.events()] == ["d1"]
+            assert store.damage() == []
+
+
+@pytest.mark.parametrize("mode", JOURNALS)
+def test_a_file_that_is_locked_is_not_taken_for_one_that_can_only_be_read(
+    mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(monkeypatch, "DELETE")
+    open_store(tmp_path / "x.sqlite").close()
+    keep(monkeypatch, mode)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
+    with closing(sqlite.sqlite3.connect(tmp_path / "x.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreError, match="locked"):
+            open_store(tmp_path / "x.sqlite")
+    with open_store(tmp_path / "x.sqlite") as store:
+        assert judge(store, "d1", 1, "a") == 1
 
 
 # ---- erasing

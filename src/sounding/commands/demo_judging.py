@@ -26,7 +26,7 @@ def judging_demo(folder: Path, port: int | None) -> None:
     from sounding.errors import MissingPartError
 
     try:
-        from sounding.judging.app import can_listen, serve
+        from sounding.judging.app import can_listen, serve, stopped_alike
         from sounding.judging.demo.project import create_demo, is_demo, open_demo
     except ModuleNotFoundError as error:
         raise MissingPartError(str(error.name), "the judging server", "judge") from None
@@ -35,7 +35,8 @@ def judging_demo(folder: Path, port: int | None) -> None:
         project, people = open_demo(folder)
     else:
         click.echo("making a project of the documentation of Python's library ...", err=True)
-        project, people = create_demo(folder, _library())
+        with stopped_alike():
+            project, people = create_demo(folder, _library())
     with project:
         for line in judging_lines(project, people):
             click.echo(line)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from dataclasses import fields
@@ -14,6 +13,7 @@ import click
 from sounding import __version__
 from sounding.commands.options import progress_bar
 from sounding.errors import DataError
+from sounding.files import beside
 from sounding.workers import Progress
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def write_collection(
     refuse_occupied(folder, force=force)
     folder = folder.absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    partial = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
+    partial = beside(folder)
     try:
         _write_files(collection, partial, compress=compress, progress=progress)
         if not folder.exists():

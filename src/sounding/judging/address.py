@@ -12,7 +12,7 @@ from sounding.errors import SoundingError
 from sounding.files import write_whole
 
 FILE = "address.txt"
-ANSWER_SECONDS = 1.0  # that a server of this machine may take to answer
+ANSWER_SECONDS = 2.0  # that a server of this machine may take to answer
 
 
 def address_of(host: str, port: int) -> str:
@@ -38,17 +38,23 @@ def last_address(folder: Path) -> str | None:
     return text if is_address(text) else None
 
 
-def answering(folder: Path) -> str | None:
-    """The address where a project was served last, if a server answers there; None: none does."""
+def answering(folder: Path, cookie: str) -> str | None:
+    """The address where a project was served last, if a server of it answers there; None: none does.
+
+    `cookie` is the name of the one that it gives to guests, which no other project has.
+    """
+    from http.client import HTTPException
+    from urllib.request import urlopen
+
     last = last_address(folder)
     if last is None:
         return None
-    parts = urlsplit(last)
     with (
-        suppress(OSError),
-        socket.create_connection((parts.hostname or "", parts.port or 80), ANSWER_SECONDS),
+        suppress(OSError, HTTPException, ValueError),
+        urlopen(f"{last}/sign-in", timeout=ANSWER_SECONDS) as answer,  # noqa: S310 - it is http or https
     ):
-        return last
+        given = answer.headers.get_all("Set-Cookie", [])
+        return last if any(one.startswith(f"{cookie}=") for one in given) else None
     return None
 
 

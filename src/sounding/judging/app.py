@@ -137,10 +137,10 @@ def serve(project: Project, host: str, port: int, **options: Any) -> None:
             f"nobody has a password yet, so the server listens on this machine alone and not on {host};"
             " add an organiser with: sounding judge user DIR NAME --role organiser"
         )
-    elsewhere = answering(project.folder)
+    app = create_app(project)
+    elsewhere = answering(project.folder, app.state.context.guest_cookie)
     listening = _listening(host, port)
     address = address_of(*listening.getsockname()[:2])
-    app = create_app(project)
     config = uvicorn.Config(
         app, proxy_headers=True, forwarded_allow_ips="127.0.0.1,::1", server_header=False,
         timeout_graceful_shutdown=3, log_level="warning", **options,
@@ -150,7 +150,7 @@ def serve(project: Project, host: str, port: int, **options: Any) -> None:
     if elsewhere is None:
         remember_address(project.folder, address)
     sys.stderr.write(f"{project.settings.title}: {address} (Ctrl+C stops it)\n")
-    with suppress(KeyboardInterrupt), _stopped_alike(), _ready(project):
+    with suppress(KeyboardInterrupt), stopped_alike(), _ready(project):
         _Server(config, app.state.context).run(sockets=[listening])
 
 
@@ -169,19 +169,18 @@ class _Server(uvicorn.Server):
 def _remarks(project: Project, elsewhere: str | None) -> Iterator[str]:
     """What whoever starts a server may not expect."""
     try:
-        with project.store.together():
-            pass
+        project.store.check_writable()
     except StoreError as error:
         yield f"Nobody can judge now: {error}"
     if elsewhere is not None:
         yield (
-            f"{elsewhere}, where this project was served last, answers as well; links that"
-            " `sounding judge user` makes go on leading there"
+            f"another server of this project is at {elsewhere}; links that `sounding judge user` makes go on"
+            " leading there"
         )
 
 
 @contextmanager
-def _stopped_alike() -> Iterator[None]:
+def stopped_alike() -> Iterator[None]:
     """Have SIGTERM, which services are stopped with, end everything in order, as Ctrl+C does."""
     if threading.current_thread() is not threading.main_thread():
         yield  # which signals never reach

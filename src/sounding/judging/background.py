@@ -85,6 +85,7 @@ class Prospects(Task):
         self._feed = feed
         self._child: subprocess.Popen[str] | None = None
         self._known = 0  # the last event that the prospects know of
+        self._whole = True  # whether they came to their end, and are not to be worked out again
         self._next = 0.0  # when they may be worked out again
 
     def stop(self) -> None:
@@ -101,17 +102,19 @@ class Prospects(Task):
         if resting or begun - self._feed.looked > LOOKING:
             return
         last = self._project.store.last_sequence()
-        if last == self._known:
+        if last == self._known and self._whole:
             return
         self._known = last
         command = [sys.executable, "-m", "sounding.judging.prospects", str(self._project.folder), str(last)]
         command += ["curve"] if self._feed.has_gaps() else []
+        outdated = False
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:  # noqa: S603 - this program
             self._child = child
             assert child.stdout is not None  # noqa: S101 - it is a pipe
             for line in child.stdout:
-                if not self._feed.take(json.loads(line)):
+                if outdated := not self._feed.take(json.loads(line)):
                     child.terminate()  # the rest would be of before as well
                     break
         self._child = None
+        self._whole = outdated or not child.returncode
         self._next = time.monotonic() + REST * (time.monotonic() - begun)

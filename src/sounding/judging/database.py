@@ -106,10 +106,10 @@ class SqliteDatabase:
         self._lock = threading.RLock()
         _keep_private(path)
         with self._explained(""):
-            self._connection = sqlite.connect(path, BUSY_SECONDS)
+            self._connection, self._frozen = sqlite.connect(path, BUSY_SECONDS)
             for pragma in sql.PRAGMAS:
                 self._connection.execute(pragma)
-        self._may_log = sqlite.journal_mode(path) == "WAL"
+        self._may_log = sqlite.journal_mode(path) == "WAL" and not self._frozen
         self._identity = _identity(path)
 
     @contextmanager
@@ -119,6 +119,11 @@ class SqliteDatabase:
             if self._connection.in_transaction:  # of this thread, which has the lock
                 yield _SqliteStatements(self._connection)
                 return
+            if self._frozen:
+                raise StoreError(
+                    f"{self.place}: the disk could not be written when this began, and nothing was recorded;"
+                    " start again when it can"
+                )
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 if not self._may_log:
@@ -152,6 +157,8 @@ class SqliteDatabase:
 
     def kind(self) -> str:
         """The version of SQLite, its kind of journal, and why that is not a write-ahead log."""
+        if self._frozen:
+            return f"SQLite {sqlite3.sqlite_version}, to be read only"
         with self._lock, self._explained(""):
             logs = sqlite.keeps_log(self._connection)
         why = sqlite.obstacle(self._path)

@@ -68,13 +68,13 @@ def set_statuses(
 def assign(project: Project, topic: str, people: Iterable[str]) -> int:
     """Give a topic to exactly these assessors, by name or pseudonym; returns how many came or went.
 
-    Nobody: it is closed, and what is judged of it counts on.
+    Nobody: it is closed, and what is judged of it counts on. Those who cannot judge now keep what they had.
     """
     store = project.store
     with project.engine.together():
         [topic] = named_topics(store, [topic])
         wanted = {assessor_of(store, name).pseudonym for name in people}
-        present = {assessor for one, assessor in store.assignments() if one == topic}
+        present = {person.pseudonym for one, person in assigned(store) if one == topic}
         for assessor in sorted(wanted - present):
             store.assign(topic, assessor)
         for assessor in sorted(present - wanted):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import secrets
 import shutil
 import time
@@ -21,7 +20,7 @@ from sounding.data.quoting import quoted, shortened
 from sounding.data.tables import Qrels
 from sounding.data.topics import Topics, read_topics
 from sounding.errors import DataError, FormatError
-from sounding.files import write_whole
+from sounding.files import beside, write_whole
 from sounding.judging.corpus_files import TEXTS, files_with, read_documents
 from sounding.judging.database import POSTGRESQL, readable, shown_url
 from sounding.judging.engine import Engine, first_settings, none_of_the_topics
@@ -135,10 +134,10 @@ def digest_of_corpus(folder: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def first_digest_of_corpus(folder: Path) -> str | None:
+def first_digest_of_corpus(project: Project) -> str | None:
     """The hash of the corpus as the project was made with it; None: an earlier release made it."""
-    digest: str | None = _record_of(folder).get("corpus")
-    return digest
+    digest: str | None = next(project.store.events(until=1)).detail.get(CORPUS_DIGEST)
+    return digest or _record_of(project.folder).get("corpus")
 
 
 def create_project(
@@ -166,7 +165,7 @@ def create_project(
             " or none for a SQLite file in the folder"
         )
     asked = None if topics is None else read_topics(topics)
-    part = rest = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    part = rest = beside(folder)
     try:
         part.mkdir(parents=True)
         _build_corpus(part / CORPUS, corpus, progress, search, tell)
@@ -218,10 +217,16 @@ def refuse_full(folder: Path) -> None:
 
 
 def put_in_place(part: Path, folder: Path) -> None:
-    """Give a finished folder the name it is to have, which none or an empty one has."""
-    if folder.exists():
-        folder.rmdir()
-    part.replace(folder)
+    """Give a finished folder the name it is to have.
+
+    An empty one that is there stays, since somebody may stand in it; what makes it a project comes last.
+    """
+    if not folder.exists():
+        part.replace(folder)
+        return
+    for one in sorted(part.iterdir(), key=lambda one: one.name == FILE):
+        shutil.move(one, folder / one.name)
+    part.rmdir()
 
 
 def _are_documents(topics: Topics, corpus: Corpus) -> bool:

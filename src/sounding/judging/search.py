@@ -7,7 +7,6 @@ no blanks between words are indexed by pairs of characters.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import threading
@@ -21,6 +20,7 @@ from typing import Literal
 from sounding.data.corpus import Document
 from sounding.data.quoting import quoted
 from sounding.errors import DataError
+from sounding.files import beside
 from sounding.judging import sql
 from sounding.judging.database import StoreError, readable, storable
 from sounding.judging.scripts import OPTIONAL, UNSPACED
@@ -37,7 +37,7 @@ PAGE = 500  # documents that are added at once
 AROUND = 120  # characters of a document shown before and behind the first word that was found
 
 _OPTIONAL = re.compile(f"[{OPTIONAL}]+")
-_STRAY = re.compile("[\udc80-\udcff]")  # bytes that were not UTF-8
+_STRAY = re.compile("[\udc80-\udcff\0]")  # bytes that were not UTF-8, or, if zero, not text
 _QUERY = re.compile(r'"([^"]*)"|(\S+)')
 _WORD = re.compile(r"[^\W_]+(?:[^\W_]|[\u0900-\u0dff])*")
 
@@ -82,7 +82,7 @@ def build_corpus(
     Documents without anything to read are kept, and so are those with bytes that are not UTF-8, each of which
     becomes a mark; `tell` is told of both.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = beside(path)
     index, part_index = index_folder(path), index_folder(part)
     try:
         with _words_into(part_index, search) as add:
@@ -151,8 +151,8 @@ def _fill(
     if blank.count and tell is not None:
         tell(f"without a text: {blank.told}")
     if stray.count and tell is not None:
-        mend = "assessors see a mark for each byte that is not; save as UTF-8 and make the project anew"
-        tell(f"not UTF-8: {stray.told}; {mend}")
+        mend = "assessors see a mark for each; save as UTF-8 and make the project anew"
+        tell(f"with bytes that are no text in UTF-8: {stray.told}; {mend}")
     return count
 
 

@@ -333,6 +333,8 @@ PRAGMAS = (
     "PRAGMA wal_autocheckpoint=16000",  # pages; a judgment that is to write them back waits for all of them
 )
 BACKUP = "VACUUM INTO :path"
+# Of a database that can only be read a transaction is begun and ended as of any other: this alone is refused.
+WRITE_NOTHING = "UPDATE setting SET value = value WHERE 1 = 0"
 INTEGRITY = "PRAGMA integrity_check"
 EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 WRITE_BACK = "PRAGMA wal_checkpoint(PASSIVE)"

@@ -14,7 +14,7 @@ import sqlite3 as python_sqlite
 from contextlib import closing, suppress
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 MOUNTS = Path("/proc/self/mounts")
 NETWORK = (
@@ -22,7 +22,10 @@ NETWORK = (
     "gpfs", "lustre", "ncpfs", "nfs", "ocfs2", "orangefs", "panfs", "prl_fs", "pvfs2", "smb", "vboxsf",
     "virtiofs", "vmhgfs", "wekafs",
 )  # fmt: skip  # how the names of file systems begin that other machines may write to
-LOG, INDEX = "-wal", "-shm"  # what SQLite adds to a name for the log, and for what its processes share
+# What SQLite adds to a name for the log, for what processes share of it, and for what undoes a transaction.
+LOG, INDEX, JOURNAL = "-wal", "-shm", "-journal"
+LEAST_INDEX = 32768  # bytes of what processes share; less is left where a disk was full
+UNWRITABLE = (8, 10, 13, 14)  # what SQLite answers there: read-only, input or output, full, cannot open
 
 Version = tuple[int, int, int]
 
@@ -63,31 +66,39 @@ def journal_mode(path: Path) -> str:
     return "DELETE" if obstacle(path) else "WAL"
 
 
-def connect(path: Path, seconds: float) -> sqlite3.Connection:
+class Opened(NamedTuple):
+    """A connection to a file."""
+
+    connection: sqlite3.Connection
+    frozen: bool = False  # whether it can only be read, as it is now
+
+
+def connect(path: Path, seconds: float) -> Opened:
     """A connection to a file, with the kind of journal that is right here. It waits so long for others.
 
     Where nothing can be written (a disk that is full, or read-only), a whole file can still be read.
     """
+    frozen = False
     connection = sqlite3.connect(path, timeout=seconds, isolation_level=None, check_same_thread=False)
     try:
         _choose_journal(connection, path)
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError as error:
         connection.close()
-        if not _is_at_rest(path):
+        if error.sqlite_errorcode & 0xFF not in UNWRITABLE or not _is_at_rest(path):
             raise
         # Whoever can make no index of the log reads the file alone; nobody else has it open.
-        address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+        frozen, address = True, _address(path, "mode=ro&immutable=1")
         connection = sqlite3.connect(address, isolation_level=None, check_same_thread=False, uri=True)
     except BaseException:
         connection.close()
         raise
     connection.row_factory = sqlite3.Row
-    return connection
+    return Opened(connection, frozen)
 
 
 def lacks(path: Path, table: str) -> bool:
     """Whether a file can be read as a database, and has no such table. Nothing is written to it."""
-    address = f"{path.absolute().as_uri()}?mode=ro"
+    address = _address(path, "mode=ro&immutable=1" if _is_at_rest(path) else "mode=ro")
     try:
         with closing(sqlite3.connect(address, uri=True)) as connection:
             return not connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchall()
@@ -119,11 +130,18 @@ def keeps_log(connection: sqlite3.Connection) -> bool:
 
 
 def _is_at_rest(path: Path) -> bool:
-    """Whether a file is there, and all that was written to it is in it: nobody uses a log."""
-    beside = [path.with_name(path.name + suffix) for suffix in (LOG, INDEX)]
+    """Whether a file holds all that was recorded, and nothing else: nobody uses a log, or is to roll back."""
+    return not any(_size(path, suffix) for suffix in (LOG, JOURNAL)) and _size(path, INDEX) < LEAST_INDEX
+
+
+def _size(path: Path, suffix: str) -> int:
     with suppress(OSError):
-        return path.stat().st_size > 0 and not any(one.exists() and one.stat().st_size for one in beside)
-    return False
+        return path.with_name(path.name + suffix).stat().st_size
+    return 0
+
+
+def _address(path: Path, options: str) -> str:
+    return f"{path.absolute().as_uri()}?{options}"
 
 
 def is_remote(path: Path) -> bool:

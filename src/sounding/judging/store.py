@@ -103,6 +103,11 @@ class Store(People, Topics, Log):
         with self._database.write():
             yield
 
+    def check_writable(self) -> None:
+        """Raise an error where nothing can be recorded."""
+        with self._database.write() as run:
+            run(sql.WRITE_NOTHING)
+
     def backup(self, target: Path) -> None:
         """Write a copy of the database as it stands; refuses to write over a file."""
         try:

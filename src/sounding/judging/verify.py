@@ -53,7 +53,7 @@ def verify(project: Project, progress: Progress | None = None) -> Verification:
     until = project.store.last_sequence()
     replay = Replay(project.store.run)
     choices, problems = 0, [*project.store.damage(), *_unlike_topics(project.store, until)]
-    problems += [*_unlike_runs(project.store, until), *_unlike_corpus(project.folder)]
+    problems += [*_unlike_runs(project.store, until), *_unlike_corpus(project)]
     for topic, doc, selection, found in _choices(project.store, replay, until, progress):
         choices += 1
         if not _same(selection, found):
@@ -64,7 +64,7 @@ def verify(project: Project, progress: Progress | None = None) -> Verification:
     here, there = snapshot(project.store, replay, until), _elsewhere(project.folder, until)
     problems += [f"{name}: two replays of the log differ" for name in here if here[name] != there.get(name)]
     return Verification(
-        events=until, choices=choices, corpus=first_digest_of_corpus(project.folder) is not None,
+        events=until, choices=choices, corpus=first_digest_of_corpus(project) is not None,
         problems=tuple(problems),
     )  # fmt: skip
 
@@ -100,11 +100,12 @@ def _unlike_runs(store: Store, until: int) -> Iterator[str]:
                 yield f"run {name}: not what it was when it was added"
 
 
-def _unlike_corpus(folder: Path) -> Iterator[str]:
+def _unlike_corpus(project: Project) -> Iterator[str]:
     """A corpus that is missing, or not what it was when the project was made."""
+    folder = project.folder
     try:
         Corpus(folder / CORPUS)
-        first = first_digest_of_corpus(folder)
+        first = first_digest_of_corpus(project)
         if first is not None and digest_of_corpus(folder) != first:
             yield f"{folder / CORPUS}: not the corpus that the project was made with"
     except SoundingError as error:

@@ -93,6 +93,11 @@ class Context:
         """
         return "sounding_" + hashlib.sha256(self._first.line().encode()).hexdigest()[:8]
 
+    @property
+    def guest_cookie(self) -> str:
+        """The name of the cookie of those who have not signed in."""
+        return f"{self.cookie}_guest"
+
     @cached_property
     def _first(self) -> Event:
         """The first event of the log, which no other project has."""
@@ -121,7 +126,7 @@ def visitor(request: Request) -> Visitor:
     known: Visitor | None = getattr(request.state, "visitor", None)
     if known is None:
         here, cookies = context(request), request.cookies
-        known = visitor_of(here.project.store, cookies.get(here.cookie), cookies.get(here.cookie + "_guest"))
+        known = visitor_of(here.project.store, cookies.get(here.cookie), cookies.get(here.guest_cookie))
         if known.user is not None and known.user.role == "organiser":
             here.remember_organiser(digest_of(known.secret))
         request.state.visitor = known
@@ -274,14 +279,14 @@ def keep_guest(request: Request, response: Response) -> None:
     """Give a new guest a cookie, on which the token of the page depends."""
     asking = visitor(request)
     if asking.user is None and not asking.known:
-        _set_cookie(request, response, context(request).cookie + "_guest", asking.secret)
+        _set_cookie(request, response, context(request).guest_cookie, asking.secret)
 
 
 def keep_session(request: Request, response: Response, secret: str) -> None:
     """Give a browser that has signed in its cookie."""
     name = context(request).cookie
     _set_cookie(request, response, name, secret, age=int(SIGN_IN_SECONDS))
-    response.delete_cookie(name + "_guest", path="/")
+    response.delete_cookie(context(request).guest_cookie, path="/")
 
 
 def end_session(request: Request, response: Response) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import shutil
 import tempfile
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from sounding.data.corpus import Document
 from sounding.errors import DataError
-from sounding.files import write_whole
+from sounding.files import beside, write_whole
 from sounding.judging.auth import hash_password
 from sounding.judging.demo.models import Runs, make_runs
 from sounding.judging.demo.topics import QUESTIONS
@@ -78,8 +77,9 @@ def create_demo(folder: Path, documents: Sequence[Document]) -> tuple[Project, l
     """
     refuse_full(folder)
     runs = make_runs(documents, QUESTIONS, DEPTH)
-    part = folder.with_name(f".{folder.name}.{os.getpid()}.demo")
+    part = beside(folder).with_suffix(".demo")
     try:
+        part.mkdir(parents=True)  # which says of the folder itself where nothing can be written
         with _created(part, documents, runs) as project:
             people = _add_people(project)
         put_in_place(part, folder)

@@ -448,9 +448,8 @@ def test_a_transaction_that_was_cut_off_is_not_taken_for_recorded_where_nothing_
         with closing(sqlite.sqlite3.connect(path, isolation_level=None)) as writing:
             writing.execute("PRAGMA cache_size=2")
             writing.execute("BEGIN IMMEDIATE")
-            writing.execute("CREATE TABLE filler (text TEXT)")
-            for _ in range(50):  # more than it keeps in memory
-                writing.execute("INSERT INTO filler VALUES (?)", ("y" * 3000,))
+            for number in range(50):  # more than it keeps in memory
+                writing.execute("INSERT INTO setting VALUES (?, ?)", (f"s{number}", "y" * 3000))
             for suffix in ("", sqlite.JOURNAL):
                 shutil.copy(f"{path}{suffix}", crashed / f"x.sqlite{suffix}")
             writing.execute("ROLLBACK")

@@ -381,6 +381,11 @@ def test_another_corpus_is_found_out_and_one_of_an_earlier_release_is_not_known(
     record = json.loads((project / "project.json").read_text())
     del record["corpus"]
     (project / "project.json").write_text(json.dumps(record))
+    call("judge", "verify", project, expect=1)  # the log knows it as well
+    with sqlite3.connect(project / "judging.sqlite") as database:
+        database.execute("DROP TRIGGER event_update")
+        database.execute("UPDATE event SET detail = json_remove(detail, '$.corpus') WHERE sequence = 1")
+    database.close()
     call("judge", "verify", project)
     assert "corpus not compared (what it was at first is not known): all the same" in capsys.readouterr().err
     (project / "corpus.sqlite").write_bytes(b"no database at all " * 100)

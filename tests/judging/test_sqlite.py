@@ -384,7 +384,31 @@ with open_store(sys.argv[1]) as store:
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="rights and limits of POSIX")
+def read_where(path: Path, disk: str) -> subprocess.CompletedProcess[str]:
+    """What somebody reads of a store, and is told, who can write nothing."""
+    command = [sys.executable, "-c", READER, str(path), disk]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def crashed(path: Path, beside: str) -> Path:
+    """A store as a crash leaves it now: its file, and what stands beside it."""
+    folder = path.parent / "crashed"
+    folder.mkdir()
+    for suffix in ("", beside):
+        shutil.copy(f"{path}{suffix}", folder / f"{path.name}{suffix}")
+    return folder / path.name
+
+
+def check_refused_until_it_can_be_written(path: Path) -> None:
+    """Whether nothing is read where nothing can be written, and afterwards what was recorded."""
+    done = read_where(path, "full")
+    assert "StoreError" in done.stderr
+    assert done.stdout == ""
+    with open_store(path) as store:
+        assert [event.doc for event in store.events()] == ["d1"]
+        assert store.damage() == []
+
+
 @pytest.mark.parametrize("disk", ["full", "read-only"])
 @pytest.mark.parametrize("now", JOURNALS)
 @pytest.mark.parametrize("before", JOURNALS)
@@ -402,8 +426,7 @@ def test_a_project_on_a_disk_that_cannot_be_written_can_be_read(
             path.chmod(0o444)
             folder.chmod(0o555)
         keep(monkeypatch, now)
-        command = [sys.executable, "-c", READER, str(path), disk]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = read_where(path, disk)
         folder.chmod(0o755)
         assert done.stderr == ""
         read, refused = done.stdout.splitlines()
@@ -415,51 +438,32 @@ def test_a_project_on_a_disk_that_cannot_be_written_can_be_read(
 
 
 def test_what_is_only_in_the_log_is_not_passed_over_where_nothing_can_be_written(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a crash the log holds judgments that the file lacks: reading the file alone would hide them."""
     keep(monkeypatch, "WAL")
-    with tempfile.TemporaryDirectory() as name:
-        path, crashed = Path(name) / "x.sqlite", Path(name) / "crashed"
-        crashed.mkdir()
-        with open_store(path) as store:
-            store.write_back()
-            judge(store, "d1", 1, "a")
-            for suffix in ("", sqlite.LOG):
-                shutil.copy(f"{path}{suffix}", crashed / f"x.sqlite{suffix}")
-        command = [sys.executable, "-c", READER, str(crashed / "x.sqlite"), "full"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        assert "StoreError" in done.stderr
-        assert done.stdout == ""
-        with open_store(crashed / "x.sqlite") as store:
-            assert [event.doc for event in store.events()] == ["d1"]
+    with open_store(tmp_path / "x.sqlite") as store:
+        store.write_back()
+        judge(store, "d1", 1, "a")
+        left = crashed(tmp_path / "x.sqlite", sqlite.LOG)
+    check_refused_until_it_can_be_written(left)
 
 
 def test_a_transaction_that_was_cut_off_is_not_taken_for_recorded_where_nothing_can_be_written(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file has pages of it, and the journal beside it undoes them as soon as something can be written."""
     keep(monkeypatch, "DELETE")
-    with tempfile.TemporaryDirectory() as name:
-        path, crashed = Path(name) / "x.sqlite", Path(name) / "crashed"
-        crashed.mkdir()
-        with open_store(path) as store:
-            judge(store, "d1", 1, "a")
-        with closing(sqlite.sqlite3.connect(path, isolation_level=None)) as writing:
-            writing.execute("PRAGMA cache_size=2")
-            writing.execute("BEGIN IMMEDIATE")
-            for number in range(50):  # more than it keeps in memory
-                writing.execute("INSERT INTO setting VALUES (?, ?)", (f"s{number}", "y" * 3000))
-            for suffix in ("", sqlite.JOURNAL):
-                shutil.copy(f"{path}{suffix}", crashed / f"x.sqlite{suffix}")
-            writing.execute("ROLLBACK")
-        command = [sys.executable, "-c", READER, str(crashed / "x.sqlite"), "full"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        assert "StoreError" in done.stderr
-        assert done.stdout == ""
-        with open_store(crashed / "x.sqlite") as store:
-            assert [event.doc for event in store.events()] == ["d1"]
-            assert store.damage() == []
+    with open_store(tmp_path / "x.sqlite") as store:
+        judge(store, "d1", 1, "a")
+    with closing(sqlite.sqlite3.connect(tmp_path / "x.sqlite", isolation_level=None)) as writing:
+        writing.execute("PRAGMA cache_size=2")
+        writing.execute("BEGIN IMMEDIATE")
+        for number in range(50):  # more than it keeps in memory
+            writing.execute("INSERT INTO setting VALUES (?, ?)", (f"s{number}", "y" * 3000))
+        left = crashed(tmp_path / "x.sqlite", sqlite.JOURNAL)
+        writing.execute("ROLLBACK")
+    check_refused_until_it_can_be_written(left)
 
 
 @pytest.mark.parametrize("mode", JOURNALS)

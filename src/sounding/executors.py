@@ -6,6 +6,7 @@ by the number of their item, so that neither the executor nor the order of compl
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import os
 import threading
@@ -125,13 +126,52 @@ def _elsewhere(executor: Any) -> Elsewhere:
     if hasattr(executor, "get_executor"):
         client = executor
         # As a task and not as scattered data: when the worker that holds it is lost, it is made again.
-        return Elsewhere(
-            client.get_executor(pure=False), lambda payload: client.submit(bytes, payload, pure=False)
-        )
+        return Elsewhere(_Cluster(client), lambda payload: client.submit(bytes, payload, pure=False))
     raise DataError(
         f"work cannot be sent to {executor!r}; expected the address of a Dask scheduler, a Dask client or a"
         " concurrent.futures.Executor"
     )
+
+
+class _Cluster(Executor):
+    """The workers of a Dask client.
+
+    Dask's own executor looks once more whether a task is finished after it has fetched what it gave. A worker
+    that is lost in between makes an error of what is well, and an error while fetching leaves who waits
+    waiting for ever. Here a task is what fetching it gives.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
+        """Send a task; cancelling what stands for it here cancels it there."""
+        sent = self._client.submit(fn, *args, pure=False, **kwargs)
+        future: Future[Result] = Future()
+
+        def cancel_there(done: Future[Result]) -> None:
+            if done.cancelled() and not sent.cancelled():
+                sent.cancel()
+
+        future.add_done_callback(cancel_there)
+        self._client.loop.add_callback(self._fetch, sent, future)
+        return future
+
+    async def _fetch(self, sent: Any, future: Future[Any]) -> None:
+        """Wait for a task, and hand on what comes of it."""
+        result, problem = None, None
+        try:
+            result = await self._client.gather(sent, asynchronous=True)
+        except BaseException as error:
+            problem = error
+        if isinstance(problem, CancelledError | asyncio.CancelledError) or (problem and sent.cancelled()):
+            future.cancel()  # where who waits has not done so
+        if not future.set_running_or_notify_cancel():
+            return
+        if problem is None:
+            future.set_result(result)
+        else:
+            future.set_exception(problem)
 
 
 @contextmanager
@@ -225,14 +265,15 @@ def _answer(task: Future[list[Any]], count: int) -> list[Any] | None:
     """What a task gave; None where its worker was lost again and again."""
     try:
         return task.result()
-    except CancelledError:
-        problem = "given up by the cluster: its scheduler was lost, or somebody cancelled the work"
-        return [SoundingError(problem)] * count
     except BrokenExecutor:
         return None
     except Exception as error:
-        if type(error).__name__ == "KilledWorker":  # Dask's; not to be imported where there is none
+        kind = type(error).__name__  # Dask's are not to be imported where there is none
+        if kind == "KilledWorker":
             return None
+        if isinstance(error, CancelledError) or kind == "CommClosedError":
+            problem = "given up by the cluster: its scheduler was lost, or somebody cancelled the work"
+            return [SoundingError(problem)] * count
         raise
 
 

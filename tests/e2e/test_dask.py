@@ -189,6 +189,55 @@ def test_a_task_that_kills_every_worker_is_the_failure_of_its_item_alone(two_wor
     assert "the worker that had it was lost, again and again" in str(made[3])
 
 
+@pytest.fixture
+def client(two_workers: Cluster) -> Iterator[object]:
+    with distributed.Client(two_workers.address, set_as_default=False, timeout=SECONDS) as client:
+        yield client
+
+
+def test_a_worker_that_is_lost_after_its_result_was_fetched_changes_nothing(
+    client: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch = distributed.Client._gather
+
+    async def fetch_and_lose(asked: object, futures: list[object], **given: object) -> object:
+        found = await fetch(asked, futures, **given)
+        for future in [futures] if isinstance(futures, distributed.Future) else futures:
+            future._state.lose()
+        return found
+
+    monkeypatch.setattr(distributed.Client, "_gather", fetch_and_lose)
+    with run_on(client):
+        assert map_items(lambda number: number * number, range(4)) == [0, 1, 4, 9]
+
+
+def test_a_scheduler_that_is_gone_when_results_are_fetched_ends_the_work(
+    client: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def gone(*_: object, **__: object) -> object:
+        raise distributed.comm.CommClosedError("the other side is gone")
+
+    monkeypatch.setattr(distributed.Client, "_gather", gone)
+    with run_on(client):
+        made = map_outcomes(lambda number: number, range(3))
+    assert [
+        "given up by the cluster: its scheduler was lost" in str(made[number]) for number in range(3)
+    ] == [True] * 3
+
+
+def test_work_that_somebody_cancels_there_ends_here(client: object) -> None:
+    def cancel() -> None:
+        wait_until(lambda: len(client.futures) >= 3)
+        client.cancel([distributed.Future(key, client) for key in list(client.futures)])
+
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+    with run_on(client):
+        made = map_outcomes(lambda _: time.sleep(2), range(3))
+    canceller.join()
+    assert "or somebody cancelled the work" in str(made[2])
+
+
 COMMANDS = (
     "evaluate qrels.txt runs -m AP -m nDCG@10 --per-topic",
     "evaluate qrels.txt runs -m AP --unjudged bounds",

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -196,11 +197,11 @@ def client(two_workers: Cluster) -> Iterator[object]:
 
 
 def test_a_worker_that_is_lost_after_its_result_was_fetched_changes_nothing(
-    client: object, monkeypatch: pytest.MonkeyPatch
+    client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetch = distributed.Client._gather
 
-    async def fetch_and_lose(asked: object, futures: list[object], **given: object) -> object:
+    async def fetch_and_lose(asked: object, futures: Any, **given: object) -> object:
         found = await fetch(asked, futures, **given)
         for future in [futures] if isinstance(futures, distributed.Future) else futures:
             future._state.lose()
@@ -212,7 +213,7 @@ def test_a_worker_that_is_lost_after_its_result_was_fetched_changes_nothing(
 
 
 def test_a_scheduler_that_is_gone_when_results_are_fetched_ends_the_work(
-    client: object, monkeypatch: pytest.MonkeyPatch
+    client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def gone(*_: object, **__: object) -> object:
         raise distributed.comm.CommClosedError("the other side is gone")
@@ -225,7 +226,7 @@ def test_a_scheduler_that_is_gone_when_results_are_fetched_ends_the_work(
     ] == [True] * 3
 
 
-def test_work_that_somebody_cancels_there_ends_here(client: object) -> None:
+def test_work_that_somebody_cancels_there_ends_here(client: Any) -> None:
     def cancel() -> None:
         wait_until(lambda: len(client.futures) >= 3)
         client.cancel([distributed.Future(key, client) for key in list(client.futures)])

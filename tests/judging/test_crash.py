@@ -113,11 +113,11 @@ def set_up(store: Store) -> None:
 
 
 def waits_for_the_disk(store: Store) -> bool:
-    with store._database.read() as run:
+    with store._database.write() as run:
         if store._database.dialect == "sqlite":
             return [list(dict(row).values()) for row in run("PRAGMA synchronous")] == [[2]]  # FULL
         asked = ("fsync", "synchronous_commit", "full_page_writes")
-        return all(list(run(f"SHOW {name}")[0].values()) == ["on"] for name in asked)
+        return all(list(run(f"SELECT current_setting('{name}')")[0].values()) == ["on"] for name in asked)
 
 
 def where(replay: Replay) -> dict[str, Any]:

@@ -38,8 +38,7 @@ def held(place: str) -> Iterator[None]:
         other.close()
         return
     with require("psycopg").connect(place, autocommit=True) as connection:
-        connection.execute("BEGIN")
-        connection.execute(sql.LOCK)
+        connection.execute(sql.BEGIN_IN_TURN)
         yield
         connection.execute("ROLLBACK")
 

@@ -67,10 +67,8 @@ class Judging(RuleBasedStateMachine):
             self.patch.setattr(
                 f"sounding.judging.{module}.time", SimpleNamespace(time=lambda: self.clock.now)
             )
-        for kind in ("Sqlite", "Postgres"):
-            self.patch.setattr(f"sounding.judging.database._{kind}Statements.now", lambda _: self.clock.now)
-        for kind in ("_SqliteStatements", "_PostgresStatements"):
-            self.patch.setattr(f"sounding.judging.database.{kind}.now", lambda _: self.clock.now)
+        for kind in ("database._SqliteStatements", "postgresql._Reader", "postgresql._Transaction"):
+            self.patch.setattr(f"sounding.judging.{kind}.now", lambda _: self.clock.now)
         self.signed: dict[str, tuple[str, float]] = {}  # cookie -> who is signed in, until when
         self.model: dict[tuple[str, str], dict[str, float | None]] = {}
         self.statuses: dict[str, str] = dict.fromkeys(TOPICS, "chosen")

@@ -17,8 +17,8 @@ from tests.judging.databases import USER, Server
 from tests.judging.journals import keep
 from tests.judging.small import begin, found_by, found_by_replay
 
-from sounding.judging.database import PostgresDatabase
 from sounding.judging.engine import Engine
+from sounding.judging.postgresql import PostgresDatabase
 from sounding.judging.sqlite import sqlite3
 from sounding.judging.store import Receipt, Store, StoreError, Submission, open_store
 

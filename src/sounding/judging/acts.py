@@ -13,7 +13,7 @@ from typing import Any, Literal
 from sounding.judging import sql
 from sounding.judging.database import Statements, readable, storable
 from sounding.judging.events import FREE, MOST_EVENTS, Event, Kind, Selection
-from sounding.judging.log import append
+from sounding.judging.log import append, last_sequence, record
 from sounding.judging.records import (
     ConflictError,
     Receipt,
@@ -21,7 +21,6 @@ from sounding.judging.records import (
     Submission,
     UnseenError,
     event_of,
-    row_of,
     selection_of,
     standing_of,
 )
@@ -43,8 +42,8 @@ def judge_page(
 ) -> int:
     """Record what changes a grade; `known` has the grades of (assessor, topic), and is kept up to date."""
     now = time.time()
-    rows: list[dict[str, Any]] = []
-    sequence = int(run(sql.LAST_SEQUENCE)[0]["sequence"])
+    events: list[Event] = []
+    sequence = last_sequence(run)
     for one in page:
         place = (one.assessor, one.topic)
         if place not in known:
@@ -52,14 +51,13 @@ def judge_page(
             known[place] = {row["doc"]: row["grade"] for row in found}
         if known[place].get(one.doc, NO_GRADE) != one.grade:
             known[place][one.doc] = one.grade
-            event = Event(
-                sequence=sequence + len(rows) + 1, kind="judge", time=now, topic=one.topic,
+            events.append(Event(
+                sequence=sequence + len(events) + 1, kind="judge", time=now, topic=one.topic,
                 doc=one.doc, assessor=one.assessor, grade=one.grade, comment=one.comment,
                 active=one.active, away=one.away, selection=one.selection or FREE,
-            )  # fmt: skip
-            rows.append(row_of(event))
-    run.many(sql.ADD_EVENT, rows)
-    return len(rows)
+            ))  # fmt: skip
+    record(run, events)
+    return len(events)
 
 
 def judged(run: Statements, submission: Submission) -> Receipt:

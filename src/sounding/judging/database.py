@@ -1,4 +1,4 @@
-"""The two databases behind one door: transactions, durability, and one clear error.
+"""What the store needs of a database, and SQLite: transactions, durability, and one clear error.
 
 A write transaction excludes every other one, in this process and in all others; when it ends without an
 error, what it did is on the disk. A failure leaves nothing behind.
@@ -12,24 +12,19 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from sounding.errors import DataError, MissingPartError, SoundingError
+from sounding.errors import DataError, SoundingError
 from sounding.judging import sql, sqlite
 from sounding.judging.sqlite import sqlite3
-
-if TYPE_CHECKING:
-    import psycopg
 
 Row = Mapping[str, Any]
 
 BUSY_SECONDS = 5.0  # that a writer waits for another process
 ERASING_SECONDS = 0.2  # that everybody may have to wait while a log is emptied
-MOST_SECONDS = 60.0  # that PostgreSQL may take for one statement
 POSTGRESQL = ("postgresql", "postgres")
 
 
@@ -44,6 +39,10 @@ class Statements(Protocol):
 
     def now(self) -> float:
         """Seconds since 1970, by the one clock that all who share the database have in common."""
+
+    @property
+    def known(self) -> dict[str, int]:
+        """What stays true until the transaction ends, since nobody else writes meanwhile."""
 
 
 class StoreError(SoundingError):
@@ -90,6 +89,8 @@ class Database(Protocol):
 def open_database(place: str | Path) -> Database:
     """The database at a path (SQLite), or at an address that begins with postgresql://."""
     if urlsplit(str(place)).scheme in POSTGRESQL:
+        from sounding.judging.postgresql import PostgresDatabase
+
         return PostgresDatabase(str(place))
     return SqliteDatabase(Path(place))
 
@@ -104,6 +105,7 @@ class SqliteDatabase:
         self._path = path.absolute()
         self._erased = self._path.with_name(f"{path.name}-erased")  # there: the log may hold what was erased
         self._lock = threading.RLock()
+        self._inside: _SqliteStatements | None = None  # a transaction, of the thread that has the lock
         _keep_private(path)
         with self._explained(""):
             self._connection, self._frozen = sqlite.connect(path, BUSY_SECONDS)
@@ -116,8 +118,8 @@ class SqliteDatabase:
     def write(self) -> Iterator[Statements]:
         """A transaction that may change something; no other one runs meanwhile."""
         with self._lock, self._explained("; nothing was recorded"):
-            if self._connection.in_transaction:  # of this thread, which has the lock
-                yield _SqliteStatements(self._connection)
+            if self._inside is not None:
+                yield self._inside
                 return
             if self._frozen:
                 raise StoreError(
@@ -128,13 +130,16 @@ class SqliteDatabase:
             try:
                 if not self._may_log:
                     sqlite.refuse_log(self._connection, self._path)
-                yield _SqliteStatements(self._connection)
+                self._inside = _SqliteStatements(self._connection)
+                yield self._inside
                 self._check_place()
                 self._connection.execute("COMMIT")
             except BaseException:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+            finally:
+                self._inside = None
 
     def _check_place(self) -> None:
         """Refuse to go on with a file that is no longer there: what is written to it would be lost."""
@@ -148,7 +153,7 @@ class SqliteDatabase:
     def read(self) -> Iterator[Statements]:
         """Statements that change nothing."""
         with self._lock, self._explained("; nothing was recorded"):
-            yield _SqliteStatements(self._connection)
+            yield self._inside or _SqliteStatements(self._connection)
 
     def backup(self, target: Path) -> None:
         """Write a copy of everything as it stands at one moment."""
@@ -237,6 +242,7 @@ class SqliteDatabase:
 @dataclass(frozen=True, slots=True)
 class _SqliteStatements:
     connection: sqlite3.Connection
+    known: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, statement: str, /, **parameters: Any) -> list[Row]:
         return self.connection.execute(statement, parameters).fetchall()
@@ -246,144 +252,6 @@ class _SqliteStatements:
 
     def now(self) -> float:
         return time.time()
-
-
-class PostgresDatabase:
-    """A PostgreSQL database with one connection that threads share in turn; a lost one is made anew."""
-
-    dialect = "postgresql"
-
-    def __init__(self, url: str) -> None:
-        try:
-            import psycopg
-        except ModuleNotFoundError:
-            raise MissingPartError("psycopg", "a PostgreSQL database", "postgres") from None
-        self._psycopg = psycopg
-        self._url = url
-        self.place = shown_url(url)
-        self._lock = threading.RLock()
-        self._inside = False  # a transaction
-        self._connection = self._connected()
-
-    @contextmanager
-    def write(self) -> Iterator[Statements]:
-        """A transaction that may change something; no other one runs meanwhile."""
-        with self._lock, self._explained():
-            if self._inside:  # of this thread, which has the lock
-                yield _PostgresStatements(self._connection)
-                return
-            self._begin()
-            self._inside = True
-            try:
-                run = _PostgresStatements(self._connection)
-                run(sql.LOCK)
-                yield run
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if not self._connection.closed:
-                    self._connection.execute("ROLLBACK")
-                raise
-            finally:
-                self._inside = False
-
-    @contextmanager
-    def read(self) -> Iterator[Statements]:
-        """Statements that change nothing."""
-        with self._lock, self._explained():
-            if self._connection.closed:
-                self._connection = self._connected()
-            yield _PostgresStatements(self._connection)
-
-    def backup(self, target: Path) -> None:
-        """Write a copy of everything as it stands at one moment, by pg_dump."""
-        import shutil
-        import subprocess
-
-        program = shutil.which("pg_dump")
-        if program is None:
-            raise StoreError("pg_dump was not found; install PostgreSQL's client programs to back up")
-        done = subprocess.run(  # noqa: S603 - a program that was found, without a shell
-            [program, "--format=custom", f"--file={target}", self._url], capture_output=True, text=True
-        )
-        if done.returncode:
-            raise StoreError(f"{self.place}: pg_dump failed: {' '.join(done.stderr.split())}")
-
-    def kind(self) -> str:
-        """The version of the server."""
-        with self.read() as run:
-            return f"PostgreSQL {run(sql.SERVER_VERSION)[0]['server_version']}"
-
-    def damage(self) -> list[str]:
-        """Nothing: the server looks after its files."""
-        return []
-
-    def erase(self) -> AbstractContextManager[Statements]:
-        """As `write`: the server lets go of what was erased at its next vacuum."""
-        return self.write()
-
-    def holds_erased(self) -> bool:
-        """Not that this program could tell."""
-        return False
-
-    def write_back(self) -> None:
-        """Nothing: the server does so itself."""
-
-    def close(self) -> None:
-        """Give the connection back."""
-        with self._lock:
-            self._connection.close()
-
-    def _begin(self) -> None:
-        """Begin a transaction; nothing has been sent yet that a new connection could repeat."""
-        try:
-            self._connection.execute("BEGIN")
-        except self._psycopg.OperationalError:
-            self._connection.close()
-            self._connection = self._connected()
-            self._connection.execute("BEGIN")
-
-    def _connected(self) -> psycopg.Connection[dict[str, Any]]:
-        from psycopg.rows import dict_row
-
-        try:
-            connection = self._psycopg.connect(self._url, autocommit=True, row_factory=dict_row)
-        except self._psycopg.Error as error:
-            said = " ".join(str(error).split())
-            raise StoreError(
-                f"{self.place}: the database cannot be reached ({said}); nothing was recorded"
-            ) from error
-        connection.execute("SET synchronous_commit = on")
-        connection.execute("SET client_min_messages = warning")
-        # Threads share the connection: a lock that stays, or a statement without end, would hold up them all.
-        connection.execute(f"SET lock_timeout = {round(1000 * BUSY_SECONDS)}")
-        connection.execute(f"SET statement_timeout = {round(1000 * MOST_SECONDS)}")
-        return connection
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except self._psycopg.Error as error:
-            said = " ".join(str(error).split())
-            raise StoreError(
-                f"{self.place}: the database answered {said!r}; whether it was recorded shows when the same"
-                " submission is sent again"
-            ) from error
-
-
-@dataclass(frozen=True, slots=True)
-class _PostgresStatements:
-    connection: psycopg.Connection[dict[str, Any]]
-
-    def __call__(self, statement: str, /, **parameters: Any) -> list[Row]:
-        cursor = self.connection.execute(in_psycopg(statement).encode(), parameters or None)
-        return list(cursor.fetchall()) if cursor.description else []
-
-    def many(self, statement: str, rows: Sequence[Row]) -> None:
-        self.connection.cursor().executemany(in_psycopg(statement).encode(), rows)
-
-    def now(self) -> float:
-        return float(self(sql.CLOCK)[0]["now"])
 
 
 def _keep_private(path: Path) -> None:
@@ -420,9 +288,3 @@ def readable(text: str) -> str:
 def shown_url(url: str) -> str:
     """The address of a database without its password."""
     return re.sub(r"(//[^:/@]*):[^@/]*@", r"\1@", url)
-
-
-@lru_cache(maxsize=256)
-def in_psycopg(statement: str) -> str:
-    """A statement with its parameters as psycopg spells them."""
-    return re.sub(r"(?<!:):([a-z_]+)", r"%(\1)s", statement)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sounding.judging import sql
@@ -60,14 +60,31 @@ class Log:
     def last_sequence(self) -> int:
         """The sequence number of the last event; 0: there is none."""
         with self._database.read() as run:
-            return int(run(sql.LAST_SEQUENCE)[0]["sequence"])
+            return last_sequence(run)
+
+
+def last_sequence(run: Statements) -> int:
+    """The sequence number of the last event; a transaction asks for it once."""
+    if "sequence" not in run.known:
+        run.known["sequence"] = int(run(sql.LAST_SEQUENCE)[0]["sequence"])
+    return run.known["sequence"]
+
+
+def record(run: Statements, events: Sequence[Event]) -> None:
+    """Write events that stand behind all others, in the order of their numbers."""
+    if len(events) == 1:
+        run(sql.ADD_EVENT, **row_of(events[0]))
+    else:
+        run.many(sql.ADD_EVENT, [row_of(event) for event in events])
+    if events:
+        run.known["sequence"] = events[-1].sequence
 
 
 def append(run: Statements, kind: Kind, **given: Any) -> Event:
     """Add an event behind all others; the transaction lets no other one in between."""
-    number = int(run(sql.LAST_SEQUENCE)[0]["sequence"]) + 1
+    number = last_sequence(run) + 1
     # As the database will give them back, so that a receipt and its repetition are the same.
     given |= {name: float(given[name]) for name in ("grade", "active", "away") if given.get(name) is not None}
     event = Event(sequence=number, kind=kind, time=time.time(), **given)
-    run(sql.ADD_EVENT, **row_of(event))
+    record(run, [event])
     return event

@@ -340,10 +340,10 @@ EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 WRITE_BACK = "PRAGMA wal_checkpoint(PASSIVE)"
 
 # ---- PostgreSQL alone: writers take turns, as those of SQLite do, so that no sequence number comes late
-SERVER_VERSION = "SHOW server_version"
-LOCK = "SELECT pg_advisory_xact_lock(7463002)"
+SERVER_VERSION = "SELECT current_setting('server_version') AS version"
 # Of this moment, and not of the beginning of the transaction.
 CLOCK = "SELECT extract(epoch FROM clock_timestamp()) AS now"
+BEGIN_IN_TURN = f"BEGIN; SELECT pg_advisory_xact_lock(7463002); {CLOCK}"
 
 # ---- the corpus and its index, always in a SQLite file of their own
 CORPUS = (

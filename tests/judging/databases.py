@@ -6,14 +6,22 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
 from tests.conftest import lacking, require
 
 USER = "postgres"
+CLOCKS = ("database._SqliteStatements", "postgresql._Reader", "postgresql._Transaction")
+
+
+def set_clocks(patch: pytest.MonkeyPatch, now: Callable[[], float]) -> None:
+    """Have all databases believe that it is this late."""
+    for clock in CLOCKS:
+        patch.setattr(f"sounding.judging.{clock}.now", lambda _: now())
 
 
 class Server:

@@ -376,7 +376,7 @@ def test_who_audited_a_document_is_not_to_judge_it_and_cannot_finish_its_topic(s
     assert replay.can_finish("7", {ANN, BOB})
     assert audit.drawn[0][1] not in [lease.doc for lease in engine.next(OLGA, "7", 50)]
     assert store.lease(
-        OLGA, "7", replay.offers(BOB, "7", 50), overlap=2, seconds=9, count=50
+        OLGA, "7", lambda count: replay.offers(BOB, "7", count), overlap=2, seconds=9, count=50
     )  # by a process that has not heard of the audit
     assert audit.drawn[0][1] not in [lease.doc for lease in store.leases(OLGA)]
 

@@ -160,9 +160,14 @@ def test_what_came_while_it_was_waited_for_the_lock_is_followed_without_it(
     long_work: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    acts: list[Callable[[], None]] = [lambda: act(other), other.add_run, other.write]
+    acts: list[Callable[[], None]] = []
+
+    def begin_to_act() -> None:
+        long_work.clear()
+        acts.extend([lambda: act(other), other.add_run, other.write])
+
     with just_before_the_lock(acts, monkeypatch, store):
-        judge_after(long_work.clear, engine, store)
+        judge_after(begin_to_act, engine, store)
     assert acts == []  # the lock was given back twice
     assert long_work
 
@@ -170,10 +175,10 @@ def test_what_came_while_it_was_waited_for_the_lock_is_followed_without_it(
 def test_others_who_never_stop_hold_nobody_up(
     engine: Engine, other: Other, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    acts: list[Callable[[], None]] = [other.add_run] * 2 * TRIES
+    acts: list[Callable[[], None]] = []
     with just_before_the_lock(acts, monkeypatch, store):
-        judge_after(lambda: None, engine, store)
-    assert acts
+        judge_after(lambda: acts.extend([other.add_run] * 2 * TRIES), engine, store)
+    assert len(acts) == TRIES
 
 
 def test_nobody_takes_back_what_is_being_settled(

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.judging.databases import Server
+from tests.judging.databases import Server, set_clocks
 from tests.judging.small import begin, found_by, found_by_replay
 
 from sounding.judging.events import Selection
@@ -25,7 +25,7 @@ Wait = Callable[[float], None]
 
 
 def lease(store: Store, assessor: str, count: int = 1, overlap: int = 1, seconds: float = 60) -> list[str]:
-    found = store.lease(assessor, "t", OFFERS, overlap=overlap, seconds=seconds, count=count)
+    found = store.lease(assessor, "t", lambda _: OFFERS, overlap=overlap, seconds=seconds, count=count)
     return [one.doc for one in found]
 
 
@@ -33,8 +33,7 @@ def lease(store: Store, assessor: str, count: int = 1, overlap: int = 1, seconds
 def wait(monkeypatch: pytest.MonkeyPatch) -> Wait:
     """Lets time pass, and nothing else does."""
     clock = SimpleNamespace(now=1000.0)
-    for kind in ("Sqlite", "Postgres"):
-        monkeypatch.setattr(f"sounding.judging.database._{kind}Statements.now", lambda _: clock.now)
+    set_clocks(monkeypatch, lambda: clock.now)
 
     def passed(seconds: float) -> None:
         clock.now += seconds
@@ -113,7 +112,7 @@ def test_machines_whose_clocks_differ_agree_on_what_has_expired(
 
 def test_leases_are_released_one_by_one_by_topic_and_at_sign_out(store: Store) -> None:
     lease(store, "a", 3)
-    store.lease("a", "u", OFFERS, overlap=1, seconds=60)
+    store.lease("a", "u", lambda _: OFFERS, overlap=1, seconds=60)
     store.release("a", "t", "d1")
     assert [one.doc for one in store.leases("a", "t")] == ["d0", "d2"]
     store.release("a", "t")
@@ -133,7 +132,7 @@ def test_fifty_threads_at_once_share_documents_only_up_to_the_overlap(store: Sto
 
     def ask(number: int) -> None:
         start.wait()
-        found.extend(store.lease(f"a{number}", "t", OFFERS, overlap=overlap, seconds=60))
+        found.extend(store.lease(f"a{number}", "t", lambda _: OFFERS, overlap=overlap, seconds=60))
 
     threads = [threading.Thread(target=ask, args=(number,)) for number in range(PEOPLE)]
     for thread in threads:

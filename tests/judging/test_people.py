@@ -32,7 +32,7 @@ def test_erasing_a_person_keeps_the_pseudonym_and_the_log(store: Store) -> None:
     store.save_topic("MB001", title="x")
     store.assign("MB001", user.pseudonym)
     judge(store, "d1", 1, "a", assessor=user.pseudonym)
-    store.lease(user.pseudonym, "MB001", [Offer(doc="d2", selection=DESIGN)], overlap=1, seconds=60)
+    store.lease(user.pseudonym, "MB001", lambda _: [Offer(doc="d2", selection=DESIGN)], overlap=1, seconds=60)
     store.add_sign_in(user.id, "cookie", time.time() + 60, "browser of Jane Doe")
     before = list(store.events())
     gone = store.erase_user(user.id)

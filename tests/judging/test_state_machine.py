@@ -21,7 +21,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from tests.judging.databases import Server
+from tests.judging.databases import Server, set_clocks
 from tests.judging.small import TOPICS, begin, draw_runs, found_by, found_by_replay
 
 from sounding.judging.audit import audit_of, draw_audit, record_audit
@@ -67,8 +67,7 @@ class Judging(RuleBasedStateMachine):
             self.patch.setattr(
                 f"sounding.judging.{module}.time", SimpleNamespace(time=lambda: self.clock.now)
             )
-        for kind in ("database._SqliteStatements", "postgresql._Reader", "postgresql._Transaction"):
-            self.patch.setattr(f"sounding.judging.{kind}.now", lambda _: self.clock.now)
+        set_clocks(self.patch, lambda: self.clock.now)
         self.signed: dict[str, tuple[str, float]] = {}  # cookie -> who is signed in, until when
         self.model: dict[tuple[str, str], dict[str, float | None]] = {}
         self.statuses: dict[str, str] = dict.fromkeys(TOPICS, "chosen")

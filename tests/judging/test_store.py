@@ -118,7 +118,7 @@ def test_a_comment_with_zero_bytes_is_kept_with_a_mark_for_each(store: Store) ->
 
 
 def test_the_selection_of_a_judgment_is_that_of_the_lease_and_stays_with_changes(store: Store) -> None:
-    store.lease("assessor-1", "MB001", [Offer(doc="d1", selection=DESIGN)], overlap=1, seconds=60)
+    store.lease("assessor-1", "MB001", lambda _: [Offer(doc="d1", selection=DESIGN)], overlap=1, seconds=60)
     judge(store, "d1", 0, "a")
     judge(store, "d1", 1, "b")
     judge(store, "found", 1, "c")

@@ -64,7 +64,7 @@ def test_a_change_that_is_taken_back_goes_back_to_the_judgment_before(store: Sto
 
 def test_a_skip_is_taken_back_and_the_document_is_at_hand_again(store: Store) -> None:
     offers = [Offer(doc=doc, selection=DESIGN) for doc in ("d1", "d2")]
-    [first] = store.lease("assessor-1", "MB001", offers, overlap=1, seconds=60)
+    [first] = store.lease("assessor-1", "MB001", lambda _: offers, overlap=1, seconds=60)
     store.skip("assessor-1", "MB001", first.doc, key="s", active=7.5, away=1)
     assert [(event.active, event.away) for event in store.events()] == [(7.5, 1.0)]
     assert store.leases() == []

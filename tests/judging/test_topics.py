@@ -62,7 +62,7 @@ def test_topics_are_assigned_and_taken_away_with_their_leases(store: Store) -> N
     store.assign("t1", user.pseudonym)
     assert store.assignments() == [("t1", user.pseudonym)]
     assert [topic.id for topic in store.topics_of(user.pseudonym)] == ["t1"]
-    store.lease(user.pseudonym, "t1", [Offer(doc="d", selection=DESIGN)], overlap=1, seconds=60)
+    store.lease(user.pseudonym, "t1", lambda _: [Offer(doc="d", selection=DESIGN)], overlap=1, seconds=60)
     store.unassign("t1", user.pseudonym)
     assert (store.topics_of(user.pseudonym), store.leases()) == ([], [])
 

@@ -63,6 +63,7 @@ def judge_page(
 def judged(run: Statements, submission: Submission) -> Receipt:
     """Record a judgment, unless it was there before."""
     assessor, topic, doc = submission.assessor, submission.topic, submission.doc
+    _expect_what_judging_asks(run, assessor, topic, doc, submission.key)
     found = repeated(run, "judge", assessor, topic, doc, submission.key, submission.grade)
     if found is not None:
         return found
@@ -81,6 +82,14 @@ def judged(run: Statements, submission: Submission) -> Receipt:
         selection=selection,
     )  # fmt: skip
     return Receipt(event=event, repeated=False)
+
+
+def _expect_what_judging_asks(run: Statements, assessor: str, topic: str, doc: str, key: str) -> None:
+    """The questions of `judged` for a new judgment, as they will be asked."""
+    run.expect(sql.EVENT_OF_KEY, assessor=assessor, key=key)
+    run.expect(sql.VOID_KEY, assessor=assessor, key=key)
+    run.expect(sql.ACTS["doc"], assessor=assessor, topic=topic, before=MOST_EVENTS, count=FEW, doc=doc)
+    run.expect(sql.LEASE_OF_PAIR, assessor=assessor, topic=topic, doc=doc)
 
 
 def _says_the_same(last: Event, submission: Submission) -> bool:

@@ -183,11 +183,13 @@ def next_documents(
 ) -> Work:
     """The documents of a topic that you are to judge, the first one first."""
     asked = own_topic(here.project.store, who, topic)
-    leases = here.project.engine.next(who.pseudonym, topic, count)
+    with here.project.engine.together(topic):
+        leases = here.project.engine.next(who.pseudonym, topic, count)
+        still = coming(here, who, asked)
     return Work(
         topic=topic,
         documents=_texts(here, asked, leases, have),
-        coming=coming(here, who, asked),
+        coming=still,
         judged=here.project.store.judged_by(who.pseudonym, topic),
         guide=guide_of(here.project, asked),
     )
@@ -373,11 +375,13 @@ def _recorded(
         return receipt
 
     doing, count = (act_and_let_go, 0) if own is None else (act, given.count)
-    receipt, leases = engine.and_next(doing, who.pseudonym, topic.id, count)
+    with engine.together(topic.id):  # or what is to come would wait behind the judgments of others once more
+        receipt, leases = engine.and_next(doing, who.pseudonym, topic.id, count)
+        still = NO_MORE if own is None else coming(here, who, topic)
     return Recorded(
         topic=topic.id,
         documents=_texts(here, topic, leases, given.have),
-        coming=NO_MORE if own is None else coming(here, who, topic),
+        coming=still,
         judged=store.judged_by(who.pseudonym, topic.id),
         sequence=0 if receipt is None else receipt.event.sequence,
         repeated=receipt is not None and receipt.repeated,

@@ -34,6 +34,9 @@ class Statements(Protocol):
     def __call__(self, statement: str, /, **parameters: Any) -> list[Row]:
         """Run one statement with its parameters by name; returns its rows."""
 
+    def expect(self, statement: str, /, **parameters: Any) -> None:
+        """Say that rows will be asked for before anything is changed: several can then come together."""
+
     def many(self, statement: str, rows: Sequence[Row]) -> None:
         """Run one statement for every row of parameters."""
 
@@ -246,6 +249,9 @@ class _SqliteStatements:
 
     def __call__(self, statement: str, /, **parameters: Any) -> list[Row]:
         return self.connection.execute(statement, parameters).fetchall()
+
+    def expect(self, statement: str, /, **parameters: Any) -> None:
+        """Nothing: a file answers at once."""
 
     def many(self, statement: str, rows: Sequence[Row]) -> None:
         self.connection.executemany(statement, rows)

@@ -103,36 +103,29 @@ class Engine:
 
         One is to be judged now; a second one can be loaded meanwhile.
         """
-        with self._lock:
+        with self.together(topic):
             self.catch_up()
-            settings = self.settings
-            held = self._store.leases(topic=topic)
-            asked = count + len(held)
-            while True:
-                own = sum(lease.assessor == assessor for lease in held)
-                offers = self._replay.offers(assessor, topic, asked) if own < count else []
-                leases = self._store.lease(
-                    assessor, topic, offers, overlap=settings.overlap, seconds=settings.lease_seconds,
-                    count=count,
-                )  # fmt: skip
-                if len(leases) == count or len(offers) < asked:
-                    return leases
-                asked *= 2  # others have taken all of these since
+            return self._store.lease(
+                assessor, topic, lambda asked: self._replay.offers(assessor, topic, asked), count=count,
+                overlap=self.settings.overlap, seconds=self.settings.lease_seconds,
+            )  # fmt: skip
 
     @contextmanager
     def together(self, topic: str | None = None) -> Iterator[None]:
         """One transaction for all that is done inside: it is recorded when this ends, or nothing of it is.
 
         Other processes cannot write meanwhile: what takes long, as after a run that another process has
-        added, is done before, also what the order of `topic` needs. Where others keep adding such things,
-        it is done inside after all: nobody waits for them to stop. One inside another is part of it.
+        added, is done before it begins anew, also what the order of `topic` needs. Where others keep adding
+        such things, it is done inside after all: nobody waits for them to stop. One inside another is part
+        of it.
         """
         with self._lock:
             if self._inside:
                 yield
                 return
             for left in reversed(range(TRIES)):
-                self.catch_up()
+                if self._doubtful or left < TRIES - 1:
+                    self.catch_up()
                 self._replay.prepare(topic)
                 before = self._replay.sequence
                 try:
@@ -182,8 +175,16 @@ class Engine:
                 active=active, away=away, seen=seen,
             )
         )  # fmt: skip
-        self.catch_up()
+        self._take_in(receipt)
         return receipt
+
+    def _take_in(self, receipt: Receipt) -> None:
+        """Follow the log to what was recorded, which need not be read back where it is the next event."""
+        with self._lock:
+            if receipt.event.sequence == self._replay.sequence + 1 and not self._doubtful:
+                self._replay.follow([receipt.event])
+            else:
+                self.catch_up()
 
     def withdraw(self, assessor: str, topic: str, doc: str | None = None, *, key: str) -> Receipt | None:
         """Take back the last act of an assessor on a document (None: in the topic); None: there is none.

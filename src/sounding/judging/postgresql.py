@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import psycopg
 
     Connection = psycopg.Connection[dict[str, Any]]
+    Cursor = psycopg.Cursor[dict[str, Any]]
 
 MOST_SECONDS = 60.0  # that one statement may take
 
@@ -153,7 +154,7 @@ class PostgresDatabase:
             pass  # the last answer is the clock's
         (clock,) = answers.fetchall()
         return _Transaction(
-            self._writing, threading.get_ident(), float(clock["now"]), time.monotonic(), known={}
+            self._writing, threading.get_ident(), float(clock["now"]), time.monotonic(), known={}, expected={}
         )
 
     def _sending_together(self) -> AbstractContextManager[object]:
@@ -196,6 +197,9 @@ class _Reader(NamedTuple):
     def __call__(self, statement: str, /, **parameters: Any) -> list[Row]:
         return self.rows(statement, parameters)
 
+    def expect(self, statement: str, /, **parameters: Any) -> None:
+        """Nothing: outside a transaction each statement goes alone."""
+
     def many(self, statement: str, rows: Sequence[Row]) -> None:
         raise NotImplementedError("what is only read changes nothing")
 
@@ -209,11 +213,20 @@ class _Transaction(NamedTuple):
     clock: float  # of the server, when the transaction had its turn
     begun: float  # the same moment by the steady clock of this machine
     known: dict[str, int]
+    expected: dict[tuple[Any, ...], Cursor]  # questions whose answers nobody has asked for yet
 
     def __call__(self, statement: str, /, **parameters: Any) -> list[Row]:
-        return _rows(self.connection, statement, parameters)
+        if not _gives_rows(statement):
+            self.expected.clear()  # they were of before
+        early = self.expected.pop(_question(statement, parameters), None)
+        return _fetched(early) if early else _rows(self.connection, statement, parameters)
+
+    def expect(self, statement: str, /, **parameters: Any) -> None:
+        sent = self.connection.execute(in_psycopg(statement), parameters)
+        self.expected[_question(statement, parameters)] = sent
 
     def many(self, statement: str, rows: Sequence[Row]) -> None:
+        self.expected.clear()
         self.connection.cursor().executemany(in_psycopg(statement), rows)
 
     def now(self) -> float:
@@ -222,8 +235,20 @@ class _Transaction(NamedTuple):
 
 def _rows(connection: Connection, statement: str, parameters: Row) -> list[Row]:
     cursor = connection.execute(in_psycopg(statement), parameters or None)
-    # To ask for rows is to wait for them.
-    return list(cursor.fetchall()) if statement.startswith("SELECT") else []
+    return _fetched(cursor) if _gives_rows(statement) else []
+
+
+def _fetched(cursor: Cursor) -> list[Row]:
+    """The rows of a statement; to ask for them is to wait for all that was sent."""
+    return list(cursor.fetchall())
+
+
+def _gives_rows(statement: str) -> bool:
+    return statement.startswith("SELECT")
+
+
+def _question(statement: str, parameters: Row) -> tuple[Any, ...]:
+    return statement, *sorted(parameters.items())
 
 
 @lru_cache(maxsize=256)

@@ -10,7 +10,7 @@ import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -28,7 +28,7 @@ from sounding.judging.acts import (
     selection_of_pair,
     take_back,
 )
-from sounding.judging.database import Statements, StoreError, open_database, readable, storable
+from sounding.judging.database import Row, Statements, StoreError, open_database, readable, storable
 from sounding.judging.events import AUDIT, FREE, Event, Kind, plain
 from sounding.judging.log import PAGE, Log, append
 from sounding.judging.migrations import migrate
@@ -137,7 +137,7 @@ class Store(People, Topics, Log):
         self,
         assessor: str,
         topic: str,
-        offers: Sequence[Offer],
+        offers: Callable[[int], Sequence[Offer]],
         *,
         overlap: int,
         seconds: float,
@@ -145,29 +145,29 @@ class Store(People, Topics, Log):
     ) -> list[Lease]:
         """Up to `count` documents for an assessor: those at hand first, then the first offers that are free.
 
-        A document is free while fewer than `overlap` others hold it or have judged it; an expert's audit is
-        beside that. What has expired is given back, and what the assessor holds is renewed.
+        `offers` gives so many documents, the best first, or all that there are. One is free while fewer than
+        `overlap` others hold it or have judged it; an expert's audit is beside that. What has expired is
+        given back, and what the assessor holds is renewed.
         """
         with self._database.write() as run:
             now = run.now()
             run(sql.DROP_EXPIRED, now=now)
             run(sql.RENEW_TOPIC, assessor=assessor, topic=topic, expires=now + seconds)
-            held = run(sql.OWN_LEASES, assessor=assessor, topic=topic)
-            leases = [lease_of(row) for row in held]
-            position = max((row["position"] for row in held), default=0)
-            for offer in offers:
-                if len(leases) >= count:
-                    break
-                holders = run(sql.HOLDERS, topic=topic, doc=offer.doc, now=now)
-                if not _is_free(holders, assessor, overlap):
-                    continue
-                position += 1
-                lease = Lease(
-                    topic=topic, doc=offer.doc, assessor=assessor, expires=now + seconds,
-                    selection=offer.selection,
-                )  # fmt: skip
-                _add_lease(run, lease, position)
-                leases.append(lease)
+            held = run(sql.LEASES["topic"], topic=topic, now=now)
+            own = [row for row in held if row["assessor"] == assessor]
+            leases = [lease_of(row) for row in own]
+            position = max((row["position"] for row in own), default=0)
+            if len(leases) < count:
+                for offer in _free_offers(run, offers, assessor, topic, held, overlap, count, now):
+                    position += 1
+                    lease = Lease(
+                        topic=topic, doc=offer.doc, assessor=assessor, expires=now + seconds,
+                        selection=offer.selection,
+                    )  # fmt: skip
+                    _add_lease(run, lease, position)
+                    leases.append(lease)
+                    if len(leases) == count:
+                        break
         return leases[:count]
 
     def leases(self, assessor: str | None = None, topic: str | None = None) -> list[Lease]:
@@ -416,7 +416,39 @@ class Store(People, Topics, Log):
             )  # fmt: skip
 
 
-def _is_free(holders: Sequence[Mapping[str, Any]], assessor: str, overlap: int) -> bool:
+def _free_offers(
+    run: Statements,
+    offers: Callable[[int], Sequence[Offer]],
+    assessor: str,
+    topic: str,
+    held: Sequence[Row],
+    overlap: int,
+    count: int,
+    now: float,
+) -> Iterator[Offer]:
+    """The offers of a topic that an assessor may have, where `held` are the leases of the topic."""
+    holders: dict[str, list[Row]] = {}
+    for row in held:
+        holders.setdefault(row["doc"], []).append(row)
+    asked = count + len(held)
+    tried: set[str] = set()
+    while True:
+        found = offers(asked)
+        for offer in found:
+            if offer.doc in tried:
+                continue
+            tried.add(offer.doc)
+            # Most that are not free are held by somebody, which is known already.
+            if _is_free(holders.get(offer.doc, ()), assessor, overlap) and _is_free(
+                run(sql.HOLDERS, topic=topic, doc=offer.doc, now=now), assessor, overlap
+            ):
+                yield offer
+        if len(found) < asked:
+            return
+        asked *= 2
+
+
+def _is_free(holders: Sequence[Row], assessor: str, overlap: int) -> bool:
     """Whether an assessor may have a document that those have who are given."""
     sharing = {row["assessor"] for row in holders if row["policy"] != AUDIT}
     return len(sharing) < overlap and all(row["assessor"] != assessor for row in holders)

@@ -1,0 +1,218 @@
+"""What PostgreSQL is asked, on which line, in how many journeys; and what a lost line costs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from tests.conftest import require
+from tests.judging.databases import Server
+from tests.judging.small import begin
+
+from sounding.judging import postgresql, sql
+from sounding.judging.postgresql import PostgresDatabase
+from sounding.judging.store import Store, StoreError, Submission, open_store
+
+psycopg = require("psycopg")
+
+
+@pytest.fixture
+def url(postgresql: Server) -> Iterator[str]:
+    address = postgresql.fresh()
+    yield address
+    postgresql.drop(address)
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    with open_store(url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def opened(store: Store) -> PostgresDatabase:
+    database = store._database
+    assert isinstance(database, PostgresDatabase)
+    return database
+
+
+def judgment(doc: str, key: str) -> Submission:
+    return Submission(assessor="ann", topic="7", doc=doc, grade=1, key=key)
+
+
+@contextmanager
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The journeys to the server: the beginning, every answer that is waited for, and the end."""
+    journeys: list[str] = []
+    begun, fetched = PostgresDatabase._having_turn, postgresql._fetched
+
+    def turn(database: PostgresDatabase) -> Any:
+        journeys.append("begin")
+        return begun(database)
+
+    def fetch(cursor: Any) -> Any:
+        if cursor.pgresult is None:  # it has not come with an earlier answer
+            journeys.append("answer")
+        return fetched(cursor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PostgresDatabase, "_having_turn", turn)
+        patch.setattr(postgresql, "_fetched", fetch)
+        yield journeys
+
+
+def test_judge_and_next_is_five_journeys_and_the_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = begin(store)
+    leases = engine.next("ann", "MB001", 2)
+    with counted(monkeypatch) as journeys:
+        receipt, following = engine.and_next(
+            lambda: engine.judge("ann", "MB001", leases[0].doc, 1, key="key-one"), "ann", "MB001", 2
+        )
+    assert receipt is not None
+    assert len(following) == 2
+    assert following[0].doc == leases[1].doc
+    # How far the log is; what judging asks, all at once; who has what; whether the next one is free.
+    assert journeys == ["begin", *["answer"] * 4]
+
+
+def test_answers_that_were_expected_are_those_of_before_any_change(opened: PostgresDatabase) -> None:
+    ask = "SELECT count(*) AS count FROM setting WHERE name = :name"
+    with opened.write() as run:
+        run.expect(ask, name="a")
+        assert run(ask, name="a")[0]["count"] == 0
+        run.expect(ask, name="a")
+        run.expect(ask, name="b")
+        run(sql.SET_SETTING, name="a", value="1")
+        assert (run(ask, name="a")[0]["count"], run(ask, name="b")[0]["count"]) == (1, 0)
+        run.expect(ask, name="b")
+        run.many(sql.SET_SETTING, [{"name": "b", "value": "2"}, {"name": "c", "value": "3"}])
+        assert run(ask, name="b")[0]["count"] == 1
+
+
+def test_readers_do_not_wait_for_a_writer_and_see_what_was_committed(
+    store: Store, opened: PostgresDatabase
+) -> None:
+    store.set_setting("title", "before")
+    seen: list[str | None] = []
+    with opened.write() as run:
+        run(sql.SET_SETTING, name="title", value="after")
+        reader = threading.Thread(target=lambda: seen.append(store.setting("title")))
+        reader.start()
+        reader.join(30)
+        assert seen == ["before"]
+        assert store.setting("title") == "after", "the thread of the transaction sees what it did"
+    assert store.setting("title") == "after"
+
+
+def test_an_error_of_a_statement_that_was_sent_late_ends_the_transaction(
+    store: Store, opened: PostgresDatabase
+) -> None:
+    def change_the_past() -> None:
+        with opened.write() as run:
+            run(sql.SET_SETTING, name="title", value="never")
+            run("DELETE FROM event")
+
+    with pytest.raises(StoreError, match="append-only"):
+        change_the_past()
+    assert store.setting("title") is None
+    assert store.judge(judgment("d1", "key-one")).event.sequence == 1
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_transaction_that_failed_is_no_commit_even_if_somebody_hides_the_error(
+    together: bool, store: Store, opened: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(psycopg.Pipeline, "is_supported", lambda: together)
+
+    def hide() -> None:
+        with opened.write() as run:
+            run(sql.SET_SETTING, name="title", value="never")
+            with pytest.raises(psycopg.Error):
+                run("SELECT 1 / 0")
+
+    with pytest.raises(StoreError, match="pipeline aborted" if together else "nothing was recorded"):
+        hide()
+    assert store.setting("title") is None
+
+
+def test_where_statements_cannot_be_sent_together_all_is_the_same(
+    store: Store, opened: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(psycopg.Pipeline, "is_supported", lambda: False)  # a library of before version 14
+    engine = begin(store)
+    [lease] = engine.next("ann", "MB001")
+    receipt, following = engine.and_next(
+        lambda: engine.judge("ann", "MB001", lease.doc, 1, key="key-one"), "ann", "MB001", 2
+    )
+    assert receipt is not None
+    assert len(following) == 2
+    assert [one.doc for one in store.standing()] == [lease.doc]
+    test_answers_that_were_expected_are_those_of_before_any_change(opened)
+
+
+@pytest.mark.parametrize("line", ["_reading", "_writing"])
+def test_a_line_that_was_lost_meanwhile_is_not_noticed(
+    line: str, url: str, store: Store, opened: PostgresDatabase
+) -> None:
+    store.judge(judgment("d1", "key-one"))
+    process = getattr(opened, line).info.backend_pid
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 10000)", [process])
+    assert store.judge(judgment("d2", "key-two")).event.sequence == 2
+    assert [event.doc for event in store.events()] == ["d1", "d2"]
+    assert getattr(opened, line).info.backend_pid != process
+
+
+def test_a_line_that_is_lost_within_a_transaction_records_nothing(
+    url: str, store: Store, opened: PostgresDatabase, caplog: pytest.LogCaptureFixture
+) -> None:
+    def lose() -> None:
+        with opened.write() as run:
+            run(sql.SET_SETTING, name="title", value="never")
+            with psycopg.connect(url, autocommit=True) as other:
+                other.execute("SELECT pg_terminate_backend(%s, 10000)", [opened._writing.info.backend_pid])
+
+    with pytest.raises(StoreError, match="whether it was recorded shows when the same submission is sent"):
+        lose()
+    assert store.setting("title") is None
+    assert store.judge(judgment("d1", "key-one")).event.sequence == 1
+
+
+def test_the_clock_of_a_transaction_goes_on_from_the_servers(opened: PostgresDatabase) -> None:
+    with opened.read() as run:
+        before = run.now()
+    with opened.write() as run:
+        first = run.now()
+        time.sleep(0.05)
+        second = run.now()
+    with opened.read() as run:
+        after = run.now()
+    assert before < first < second < after
+    assert second - first >= 0.05
+
+
+def test_what_only_reads_cannot_write_many(opened: PostgresDatabase) -> None:
+    with opened.read() as run, pytest.raises(NotImplementedError):
+        run.many(sql.SET_SETTING, [])
+
+
+def test_the_last_number_of_the_log_is_asked_once_a_transaction(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    rows = postgresql._rows
+
+    def noting(connection: Any, statement: str, parameters: Any) -> Any:
+        asked.append(statement)
+        return rows(connection, statement, parameters)
+
+    monkeypatch.setattr(postgresql, "_rows", noting)
+    with store.together():
+        for number in range(3):
+            assert store.judge(judgment(f"d{number}", f"key-{number}")).event.sequence == number + 1
+        assert store.last_sequence() == 3
+    assert asked.count(sql.LAST_SEQUENCE) == 1

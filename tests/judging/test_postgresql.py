@@ -196,7 +196,7 @@ def test_the_clock_of_a_transaction_goes_on_from_the_servers(opened: PostgresDat
 
 
 def test_what_only_reads_cannot_write_many(opened: PostgresDatabase) -> None:
-    with opened.read() as run, pytest.raises(NotImplementedError):
+    with opened.read() as run, pytest.raises(TypeError, match="changes nothing"):
         run.many(sql.SET_SETTING, [])
 
 

@@ -201,7 +201,7 @@ class _Reader(NamedTuple):
         """Nothing: outside a transaction each statement goes alone."""
 
     def many(self, statement: str, rows: Sequence[Row]) -> None:
-        raise NotImplementedError("what is only read changes nothing")
+        raise TypeError("what is only read changes nothing")
 
     def now(self) -> float:
         return float(self(sql.CLOCK)[0]["now"])

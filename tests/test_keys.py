@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sounding.data.keys import PairTable, distinct_keys, pair_keys, repeated_rows
+from sounding.data.keys import PairTable, _suspects, distinct_keys, pair_keys, repeated_rows
 from sounding.data.tables import Run, group_by_topic
 from sounding.data.tokens import Tokens, digests, same_words, words_at
 
@@ -180,6 +180,22 @@ def test_a_key_that_looks_like_an_empty_slot_is_found_where_it_is_held_and_only_
 def test_distinct_keys_are_counted_whatever_slots_they_share(numbers: list[int], shift: int) -> None:
     keys = np.array([number << shift & MASK for number in numbers], np.uint64)
     assert distinct_keys(keys) == len(set(keys.tolist()))
+
+
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1, 20_000), st.sampled_from([0.0, 0.001, 0.1, 1.0]),
+    st.sampled_from([0, 20, 50, 58]),
+)  # fmt: skip
+@settings(deadline=None)
+def test_rows_of_keys_that_repeat_are_found_among_many_whatever_slots_they_share(
+    seed: int, count: int, repeats: float, shift: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    keys = rng.integers(0, 2**64, count, np.uint64, endpoint=False) >> np.uint64(shift)  # high bits alike
+    again = rng.random(count) < repeats
+    keys[again] = rng.choice(keys, np.count_nonzero(again))
+    _, place, often = np.unique(keys, return_inverse=True, return_counts=True)
+    assert _suspects(keys).tolist() == (often[place] > 1).nonzero()[0].tolist()
 
 
 def test_a_topic_and_a_doc_of_one_name_do_not_cancel() -> None:

@@ -14,6 +14,7 @@ from sounding.arrays import NDArray
 from sounding.data.tokens import Places, Tokens, Words, digests, same_words
 
 _U64 = np.uint64
+_FEW = 200  # keys that are sorted in no time
 _SLOTS_A_KEY = 4  # most look-ups end at the first slot, and a topic's slots fit the cache
 
 
@@ -39,14 +40,22 @@ def repeated_rows(keys: Words, docs: Tokens) -> tuple[Places, Places]:
 
 
 def _suspects(keys: Words) -> Places:
-    """All rows whose key occurs more than once, ascending: only those that lost their slot are compared."""
+    """All rows whose key occurs more than once, ascending."""
+    twins = _twins(keys)
+    return np.isin(keys, twins).nonzero()[0] if len(twins) else np.empty(0, np.int64)
+
+
+def _twins(keys: Words) -> Words:
+    """The keys that occur more than once: only those of rows that lost their slot are looked at again."""
     row, winner = _rows_in_slots(keys, 4)
     losers = (winner != row).nonzero()[0]
     lost = keys.take(losers)
-    ordered = np.sort(lost)
     same = keys.take(winner.take(losers)) == lost
-    twins = np.concatenate([lost[same], ordered[1:][ordered[1:] == ordered[:-1]]])
-    return np.isin(keys, twins).nonzero()[0] if len(twins) else np.empty(0, np.int64)
+    found, others = (lost[same], lost[~same]) if same.any() else (lost[:0], lost)
+    if _FEW < len(others) < len(keys) >> 1:  # slots are quicker than sorting while they still tell keys apart
+        return np.concatenate([found, _twins(others)])
+    ordered = np.sort(others)
+    return np.concatenate([found, ordered[1:][ordered[1:] == ordered[:-1]]])
 
 
 def distinct_keys(keys: Words) -> int:

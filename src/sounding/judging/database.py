@@ -45,7 +45,7 @@ class Statements(Protocol):
 
     @property
     def known(self) -> dict[str, int]:
-        """What stays true until the transaction ends, since nobody else writes meanwhile."""
+        """What was found in this transaction, and stays true in it, since nobody else writes meanwhile."""
 
 
 class StoreError(SoundingError):
@@ -72,6 +72,9 @@ class Database(Protocol):
 
     def kind(self) -> str:
         """Which database it is, and how it keeps what is being written."""
+
+    def tables(self) -> list[str]:
+        """The names of all tables there are, whoever made them."""
 
     def damage(self) -> list[str]:
         """What is wrong with the files of the database, a sentence each."""
@@ -172,6 +175,11 @@ class SqliteDatabase:
         why = sqlite.obstacle(self._path)
         journal = "write-ahead log" if logs else "rollback journal" + (f" ({why})" if why else "")
         return f"SQLite {sqlite3.sqlite_version}, {journal}"
+
+    def tables(self) -> list[str]:
+        """The names of all tables."""
+        with self.read() as run:
+            return [row["name"] for row in run(sql.TABLES["sqlite"])]
 
     def damage(self) -> list[str]:
         """What is wrong with the file, a sentence each."""
@@ -293,4 +301,4 @@ def readable(text: str) -> str:
 
 def shown_url(url: str) -> str:
     """The address of a database without its password."""
-    return re.sub(r"(//[^:/@]*):[^@/]*@", r"\1@", url)
+    return re.sub(r"(//[^:/@]*):[^/]*@", r"\1@", url)

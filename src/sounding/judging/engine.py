@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from itertools import islice
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -28,7 +27,7 @@ from sounding.judging.records import Ahead, Seen
 from sounding.judging.replay import Replay
 from sounding.judging.search import Corpus
 from sounding.judging.settings import CORPUS, Order, Settings
-from sounding.judging.store import Lease, Receipt, Store, Submission, Topic, TopicStatus
+from sounding.judging.store import Lease, Receipt, Store, StoreError, Submission, Topic, TopicStatus
 from sounding.judging.verdicts import Verdict
 from sounding.mtc import Session
 from sounding.mtc.fits import FIRST_REFIT
@@ -88,9 +87,19 @@ class Engine:
         """Follow what other processes have added to the log; returns the last event's number."""
         with self._lock:
             replay = Replay(self._store.run) if self._doubtful else self._replay
-            replay.follow(self._store.events(replay.sequence))
+            last = self._store.last_sequence()
+            self._refuse_the_past(replay.sequence, last)
+            replay.follow(self._store.events(replay.sequence, last))
             self._replay, self._doubtful = replay, False
             return replay.sequence
+
+    def _refuse_the_past(self, known: int, last: int) -> None:
+        """Refuse a log that has less than was read of it: numbers would be given out a second time."""
+        if last < known:
+            raise StoreError(
+                f"{self._store.place}: the log ends with event {last}, and event {known} was read before: it"
+                " has gone back to an earlier state; nothing was recorded; stop the server and start it again"
+            )
 
     def get_ready(self) -> None:
         """Read the runs and make what the next documents need, for which the first to ask would wait."""
@@ -127,17 +136,19 @@ class Engine:
                 if self._doubtful or left < TRIES - 1:
                     self.catch_up()
                 self._replay.prepare(topic)
-                before = self._replay.sequence
+                known = recorded = self._replay.sequence
                 try:
                     with self._store.together():
-                        if left and self._much_since(before):
+                        recorded = self._store.last_sequence()
+                        self._refuse_the_past(known, recorded)
+                        if left and self._much_between(known, recorded):
                             continue
                         self._inside = True
                         yield
                         return
                 except BaseException:
-                    # What was followed may not have been recorded.
-                    self._doubtful = self._doubtful or self._replay.sequence != before
+                    # What was followed and not there when it began is not recorded.
+                    self._doubtful = self._doubtful or self._replay.sequence > recorded
                     raise
                 finally:
                     self._inside = False
@@ -149,10 +160,9 @@ class Engine:
         with self.together(topic):
             return act(), self.next(assessor, topic, count) if count else []
 
-    def _much_since(self, sequence: int) -> bool:
+    def _much_between(self, known: int, last: int) -> bool:
         """Whether others have added to the log what takes long to follow."""
-        late = list(islice(self._store.events(sequence), FEW + 1))
-        return len(late) > FEW or any(event.kind in LONG for event in late)
+        return last > known + FEW or any(event.kind in LONG for event in self._store.events(known, last))
 
     def judge(
         self,

@@ -84,7 +84,9 @@ def append(run: Statements, kind: Kind, **given: Any) -> Event:
     """Add an event behind all others; the transaction lets no other one in between."""
     number = last_sequence(run) + 1
     # As the database will give them back, so that a receipt and its repetition are the same.
-    given |= {name: float(given[name]) for name in ("grade", "active", "away") if given.get(name) is not None}
+    given |= {
+        name: float(given[name]) + 0.0 for name in ("grade", "active", "away") if given.get(name) is not None
+    }
     event = Event(sequence=number, kind=kind, time=time.time(), **given)
     record(run, [event])
     return event

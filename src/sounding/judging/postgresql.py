@@ -6,11 +6,12 @@ statement that gives no rows is therefore sent with the next one that gives some
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     Cursor = psycopg.Cursor[dict[str, Any]]
 
 MOST_SECONDS = 60.0  # that one statement may take
+CONNECT_SECONDS = 10  # that a server has to answer
+SILENT_SECONDS = 30  # after which a line over a network that nobody answers on is given up
+NOT_RECORDED = "nothing was recorded"
+NOT_KNOWN = "whether it was recorded shows when the same submission is sent again"
 
 
 class PostgresDatabase:
@@ -42,13 +47,20 @@ class PostgresDatabase:
         except ModuleNotFoundError:
             raise MissingPartError("psycopg", "a PostgreSQL database", "postgres") from None
         self._psycopg = psycopg
+        logging.getLogger("psycopg").addFilter(_is_news)
         self._url = url
         self.place = shown_url(url)
         self._writers = threading.RLock()
         self._readers = threading.RLock()
         self._inside: _Transaction | None = None
+        self._outcome = NOT_RECORDED  # if the transaction fails now
+        self._identity: int | None = None  # of the database, by which another one of its name is known
         self._writing = self._connected()
-        self._reading = self._connected()
+        try:
+            self._reading = self._connected()
+        except BaseException:
+            self._writing.close()
+            raise
 
     @contextmanager
     def write(self) -> Iterator[Statements]:
@@ -57,16 +69,17 @@ class PostgresDatabase:
             if self._inside is not None:  # of this thread, which has the lock
                 yield self._inside
                 return
-            self._inside = self._begun()
+            self._outcome = NOT_RECORDED
             try:
+                self._inside = self._begun()
                 with self._sending_together():
                     yield self._inside
+                    self._outcome = NOT_KNOWN
                     ended = self._writing.execute("COMMIT")
                 if ended.statusmessage != "COMMIT":  # the server says so, and not that anything is wrong
-                    raise StoreError(f"{self.place}: the transaction had failed; nothing was recorded")
+                    raise StoreError(f"{self.place}: the transaction had failed; {NOT_RECORDED}")
             except BaseException:
-                if not self._writing.closed:
-                    self._writing.execute("ROLLBACK")
+                self._take_back()
                 raise
             finally:
                 self._inside = None
@@ -79,18 +92,19 @@ class PostgresDatabase:
             with self._explained():
                 yield inside
             return
-        with self._readers, self._explained():
+        with self._readers, self._explained(reading=True):
             yield _Reader(self._read, {})
 
     def _read(self, statement: str, parameters: Row) -> list[Row]:
         """The rows of a statement that changes nothing: where the line was lost, it is asked anew."""
         try:
             return _rows(self._reading, statement, parameters)
-        except self._psycopg.OperationalError:
-            if not self._reading.closed:
+        except BaseException as error:
+            self._give_up_unless_at_rest(self._reading)
+            if not self._reading.closed or not isinstance(error, self._psycopg.OperationalError):
                 raise
-            self._reading = self._connected()
-            return _rows(self._reading, statement, parameters)
+        self._reading = self._connected()
+        return _rows(self._reading, statement, parameters)
 
     def backup(self, target: Path) -> None:
         """Write a copy of everything as it stands at one moment, by pg_dump."""
@@ -110,6 +124,11 @@ class PostgresDatabase:
         """The version of the server."""
         with self.read() as run:
             return f"PostgreSQL {run(sql.SERVER_VERSION)[0]['version']}"
+
+    def tables(self) -> list[str]:
+        """The names of all tables where ours would be made."""
+        with self.read() as run:
+            return [row["name"] for row in run(sql.TABLES["postgresql"])]
 
     def damage(self) -> list[str]:
         """Nothing: the server looks after its files."""
@@ -137,19 +156,15 @@ class PostgresDatabase:
         try:
             return self._having_turn()
         except self._psycopg.OperationalError:
+            self._take_back()
             if not self._writing.closed:
                 raise
             self._writing = self._connected()  # nothing was sent that could have been recorded
             return self._having_turn()
 
     def _having_turn(self) -> _Transaction:
-        try:
-            # One text for all of it: one journey. Each part sees what was committed before it.
-            answers = self._writing.execute(sql.BEGIN_IN_TURN, prepare=False)
-        except BaseException:
-            if not self._writing.closed:
-                self._writing.execute("ROLLBACK")
-            raise
+        # One text for all of it: one journey. Each part sees what was committed before it.
+        answers = self._writing.execute(sql.BEGIN_IN_TURN, prepare=False)
         while answers.nextset():
             pass  # the last answer is the clock's
         (clock,) = answers.fetchall()
@@ -157,37 +172,78 @@ class PostgresDatabase:
             self._writing, threading.get_ident(), float(clock["now"]), time.monotonic(), known={}, expected={}
         )
 
+    def _take_back(self) -> None:
+        """Undo what the transaction has done so far, if need be by hanging up."""
+        try:
+            with suppress(self._psycopg.Error):  # the first error is the one to tell
+                if not self._writing.closed:
+                    # Not prepared: such a one would be queued, and waited for, where the line is broken.
+                    self._writing.execute("ROLLBACK", prepare=False)
+        finally:
+            self._give_up_unless_at_rest(self._writing)
+
+    def _give_up_unless_at_rest(self, line: Connection) -> None:
+        """Hang up where something is still under way on a line; the server undoes it then.
+
+        One that broke off in the middle refuses everything from then on, though it looks open.
+        """
+        if line.info.transaction_status != self._psycopg.pq.TransactionStatus.IDLE:
+            line.close()
+
     def _sending_together(self) -> AbstractContextManager[object]:
         """Within it, statements wait to be sent until an answer is needed, or it ends."""
         return self._writing.pipeline() if self._psycopg.Pipeline.is_supported() else nullcontext()
 
     def _connected(self) -> Connection:
+        """A new line, to the database that the first one led to."""
+        from psycopg.conninfo import conninfo_to_dict
         from psycopg.rows import dict_row
 
         try:
-            connection = self._psycopg.connect(self._url, autocommit=True, row_factory=dict_row)
+            limits = {"connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": 1000 * SILENT_SECONDS}
+            asked: dict[str, Any] = {**limits, **conninfo_to_dict(self._url)}
+            connection = self._psycopg.connect(**asked, autocommit=True, row_factory=dict_row)
         except self._psycopg.Error as error:
-            said = " ".join(str(error).split())
+            said = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
             raise StoreError(
-                f"{self.place}: the database cannot be reached ({said}); nothing was recorded"
+                f"{self.place}: the database cannot be reached ({said}); {NOT_RECORDED}"
             ) from error
+        try:
+            self._set_up(connection)
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, self._psycopg.Error):
+                raise StoreError(f"{self.place}: {_said(error)}; {NOT_RECORDED}") from error
+            raise
+        return connection
+
+    def _set_up(self, connection: Connection) -> None:
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise StoreError(
+                f"{self.place}: the encoding of the database is {encoding}; expected UTF8, as made by:"
+                " createdb --encoding=UTF8 --template=template0 NAME"
+            )
         connection.execute("SET synchronous_commit = on")
         connection.execute("SET client_min_messages = warning")
         # Threads share the connection: a lock that stays, or a statement without end, would hold up them all.
         connection.execute(f"SET lock_timeout = {round(1000 * database.BUSY_SECONDS)}")
         connection.execute(f"SET statement_timeout = {round(1000 * MOST_SECONDS)}")
-        return connection
+        identity = int(_rows(connection, sql.IDENTITY, {})[0]["identity"])
+        if self._identity not in (None, identity):
+            raise StoreError(
+                f"{self.place}: another database has taken its place; {NOT_RECORDED}; stop the server and"
+                " start it again"
+            )
+        self._identity = identity
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explained(self, *, reading: bool = False) -> Iterator[None]:
         try:
             yield
         except self._psycopg.Error as error:
-            said = " ".join(str(error).split())
-            raise StoreError(
-                f"{self.place}: the database answered {said!r}; whether it was recorded shows when the same"
-                " submission is sent again"
-            ) from error
+            outcome = NOT_RECORDED if reading else self._outcome
+            raise StoreError(f"{self.place}: the database answered {_said(error)!r}; {outcome}") from error
 
 
 class _Reader(NamedTuple):
@@ -218,8 +274,8 @@ class _Transaction(NamedTuple):
     def __call__(self, statement: str, /, **parameters: Any) -> list[Row]:
         if not _gives_rows(statement):
             self.expected.clear()  # they were of before
-        early = self.expected.pop(_question(statement, parameters), None)
-        return _fetched(early) if early else _rows(self.connection, statement, parameters)
+        early = self.expected.pop(_question(statement, parameters), None) if self.expected else None
+        return _rows(self.connection, statement, parameters) if early is None else _fetched(early)
 
     def expect(self, statement: str, /, **parameters: Any) -> None:
         sent = self.connection.execute(in_psycopg(statement), parameters)
@@ -245,6 +301,15 @@ def _fetched(cursor: Cursor) -> list[Row]:
 
 def _gives_rows(statement: str) -> bool:
     return statement.startswith("SELECT")
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether a remark of psycopg is more than the error that is raised as well."""
+    return not str(record.msg).startswith("error ignored")
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def _question(statement: str, parameters: Row) -> tuple[Any, ...]:

@@ -31,7 +31,7 @@ from sounding.judging.search import Corpus, Search, Tell, TwiceError, build_corp
 from sounding.judging.settings import CORPUS as CORPUS_DIGEST
 from sounding.judging.settings import Settings
 from sounding.judging.sqlite import lacks
-from sounding.judging.store import Store, Submission, TokenKind, User, open_store
+from sounding.judging.store import STRANGE, Store, Submission, TokenKind, User, new_store, open_store
 from sounding.wording import plural
 from sounding.workers import Progress
 
@@ -39,7 +39,6 @@ FILE = "project.json"
 DATABASE = "judging.sqlite"
 CORPUS = "corpus.sqlite"
 VERSION = 1
-STRANGE = "not the database of a judging project; restore a backup"
 BROKEN = (
     f"damaged; restore a copy of the file, or, if the database is {DATABASE} beside it, write into it:"
     f' {{"version": {VERSION}}}'
@@ -87,7 +86,7 @@ def open_project(folder: str | Path) -> Project:
         raise DataError(f"{folder / place}: the database of the project is missing; restore a backup")
     if local and lacks(folder / place, "event"):  # which is not to be written to
         raise DataError(f"{folder / place}: {STRANGE}")
-    project = Project(folder, open_store(folder / place if local else place))
+    project = Project(folder, open_store(folder / place if local else place, made=True))
     try:
         _check_first(project.store, record.get("corpus"))
     except BaseException:
@@ -174,22 +173,20 @@ def create_project(
                 f"{topics}: the ids of the topics are those of documents, such as {asked.ids[0]!r};"
                 " is it a file of the corpus?"
             )
-        with open_store(database or part / DATABASE) as store:
-            place = DATABASE if database is None else database
+        with new_store(database or part / DATABASE) as store:
             digest = digest_of_corpus(part)
-            with store.together():  # a database that is not in the folder must not keep the half of a project
-                first_settings(store, settings, digest)
-                if asked is not None:
-                    add_topics(store, asked)
-                if runs:
-                    Engine(store).add_runs(runs, run_format=run_format)
-                record = {"version": VERSION, "database": place, "corpus": digest}
-                write_whole(part / FILE, json.dumps(record, indent=1).encode() + b"\n")
-                (part / FILE).chmod(0o600)  # an address may hold a password
-                if database is not None:  # which keeps nothing of a project that is not in its place
-                    put_in_place(part, folder)
-                    rest = folder
-            rest = part
+            first_settings(store, settings, digest)
+            if asked is not None:
+                add_topics(store, asked)
+            if runs:
+                Engine(store).add_runs(runs, run_format=run_format)
+            record = {"version": VERSION, "database": database or DATABASE, "corpus": digest}
+            write_whole(part / FILE, json.dumps(record, indent=1).encode() + b"\n")
+            (part / FILE).chmod(0o600)  # an address may hold a password
+            if database is not None:  # which keeps nothing of a project that is not in its place
+                put_in_place(part, folder)
+                rest = folder
+        rest = part
         if database is None:  # a file of SQLite is not moved while it is open
             put_in_place(part, folder)
     except OSError as error:

@@ -149,6 +149,12 @@ SPELLING = {
     },
 }
 
+TABLES = {
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
+    "postgresql": (
+        "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename"
+    ),
+}
 CREATE_SCHEMA = (
     "CREATE TABLE IF NOT EXISTS migration (version INTEGER PRIMARY KEY, time DOUBLE PRECISION NOT NULL)"
 )
@@ -343,7 +349,10 @@ WRITE_BACK = "PRAGMA wal_checkpoint(PASSIVE)"
 SERVER_VERSION = "SELECT current_setting('server_version') AS version"
 # Of this moment, and not of the beginning of the transaction.
 CLOCK = "SELECT extract(epoch FROM clock_timestamp()) AS now"
-BEGIN_IN_TURN = f"BEGIN; SELECT pg_advisory_xact_lock(7463002); {CLOCK}"
+# Each statement is to see what was committed before it, whatever the server's own habit is: one that saw
+# what there was when it began to wait for its turn would give documents away twice.
+BEGIN_IN_TURN = f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(7463002); {CLOCK}"
+IDENTITY = "SELECT oid AS identity FROM pg_database WHERE datname = current_database()"
 
 # ---- the corpus and its index, always in a SQLite file of their own
 CORPUS = (

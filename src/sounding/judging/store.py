@@ -31,7 +31,7 @@ from sounding.judging.acts import (
 from sounding.judging.database import Row, Statements, StoreError, open_database, readable, storable
 from sounding.judging.events import AUDIT, FREE, Event, Kind, plain
 from sounding.judging.log import PAGE, Log, append
-from sounding.judging.migrations import migrate
+from sounding.judging.migrations import bring_up, migrate
 from sounding.judging.people import People
 from sounding.judging.records import (
     ConflictError,
@@ -64,15 +64,42 @@ __all__ = [
 ]  # fmt: skip
 
 
-def open_store(place: str | Path) -> Store:
-    """The store in a SQLite file or at a postgresql:// address, made or brought up to date where needed."""
+STRANGE = "not the database of a judging project; restore a backup"
+
+
+def open_store(place: str | Path, *, made: bool = False) -> Store:
+    """The store in a SQLite file or at a postgresql:// address, made or brought up to date where needed.
+
+    `made`: it must be there already; in a database without one nothing is made then.
+    """
     database = open_database(place)
     try:
+        if made and "event" not in database.tables():
+            raise DamagedError(f"{database.place}: {STRANGE}")
         migrate(database)
     except BaseException:
         database.close()
         raise
     return Store(database)
+
+
+@contextmanager
+def new_store(place: str | Path) -> Iterator[Store]:
+    """A store in an empty database, in one transaction with all that is done inside: or nothing is made."""
+    database = open_database(place)
+    try:
+        with database.write() as run:
+            tables = database.tables()
+            if "event" in tables:
+                raise DataError(f"{database.place}: the database has a project already; give another one")
+            if tables:
+                raise DataError(
+                    f"{database.place}: the database has the table {tables[0]!r} already; give an empty one"
+                )
+            bring_up(database, run)
+            yield Store(database)
+    finally:
+        database.close()
 
 
 class Store(People, Topics, Log):

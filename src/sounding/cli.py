@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import click
 
 from sounding import __version__
-from sounding.errors import SoundingError
+from sounding.errors import MissingPartError, SoundingError
 
 # Command -> what it gives. A command's module is imported only when the command is used.
 COMMANDS = {
@@ -31,6 +31,7 @@ COMMANDS = {
     "sample": "A simulated collection with complete truth.",
     "demo": "A complete example on a small simulated collection.",
 }
+JUDGING = ("argon2", "fastapi", "jinja2", "multipart", "nh3", "python_multipart", "uvicorn")  # of an extra
 COMPLETING = "_SOUNDING_COMPLETE"  # set by a shell that wants to know what may come next
 
 
@@ -108,6 +109,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
             _leave(_not_utf8(error), 1)
+        if isinstance(error, ModuleNotFoundError) and error.name in JUDGING:
+            _leave(f"Error: {MissingPartError(error.name, 'the judging server', 'judge')}", 1)
         _leave(
             f"Error: unexpected {type(error).__name__}: {error}; this is a fault of sounding, please report"
             " it (SOUNDING_DEBUG=1 shows where)",

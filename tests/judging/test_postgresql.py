@@ -14,8 +14,10 @@ from tests.judging.databases import Server
 from tests.judging.small import begin
 
 from sounding.judging import postgresql, sql
+from sounding.judging.database import shown_url
+from sounding.judging.events import FREE
 from sounding.judging.postgresql import PostgresDatabase
-from sounding.judging.store import Store, StoreError, Submission, open_store
+from sounding.judging.store import Offer, Store, StoreError, Submission, open_store
 
 psycopg = require("psycopg")
 
@@ -109,15 +111,16 @@ def test_readers_do_not_wait_for_a_writer_and_see_what_was_committed(
 
 
 def test_an_error_of_a_statement_that_was_sent_late_ends_the_transaction(
-    store: Store, opened: PostgresDatabase
+    store: Store, opened: PostgresDatabase, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def change_the_past() -> None:
         with opened.write() as run:
             run(sql.SET_SETTING, name="title", value="never")
             run("DELETE FROM event")
 
-    with pytest.raises(StoreError, match="append-only"):
+    with pytest.raises(StoreError, match=r"append-only.*; nothing was recorded$"):
         change_the_past()
+    assert capfd.readouterr().err == ""
     assert store.setting("title") is None
     assert store.judge(judgment("d1", "key-one")).event.sequence == 1
 
@@ -168,7 +171,7 @@ def test_a_line_that_was_lost_meanwhile_is_not_noticed(
 
 
 def test_a_line_that_is_lost_within_a_transaction_records_nothing(
-    url: str, store: Store, opened: PostgresDatabase, caplog: pytest.LogCaptureFixture
+    url: str, store: Store, opened: PostgresDatabase, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def lose() -> None:
         with opened.write() as run:
@@ -178,6 +181,7 @@ def test_a_line_that_is_lost_within_a_transaction_records_nothing(
 
     with pytest.raises(StoreError, match="whether it was recorded shows when the same submission is sent"):
         lose()
+    assert capfd.readouterr().err == ""
     assert store.setting("title") is None
     assert store.judge(judgment("d1", "key-one")).event.sequence == 1
 
@@ -216,3 +220,102 @@ def test_the_last_number_of_the_log_is_asked_once_a_transaction(
             assert store.judge(judgment(f"d{number}", f"key-{number}")).event.sequence == number + 1
         assert store.last_sequence() == 3
     assert asked.count(sql.LAST_SEQUENCE) == 1
+
+
+def test_a_line_that_broke_off_in_the_middle_holds_up_nobody(
+    url: str, store: Store, opened: PostgresDatabase
+) -> None:
+    def break_off() -> None:
+        with opened.write() as run:
+            run(sql.SET_SETTING, name="title", value="never")
+            run(sql.SETTING, name="title")
+            # An answer that nobody collects, as when the server's last word comes before the end of the line.
+            opened._writing.pgconn.send_query_params(b"SELECT 1", None)
+            raise KeyError("the first error")
+
+    for number in range(3):
+        with pytest.raises(KeyError, match="the first error"):
+            break_off()
+        with open_store(url) as other:
+            other.set_setting("other", f"is not locked out {number}")
+        assert store.judge(judgment(f"d{number}", f"key-{number}")).event.kind == "judge"
+    assert store.setting("title") is None
+
+
+def test_a_reader_that_broke_off_in_the_middle_is_replaced(store: Store, opened: PostgresDatabase) -> None:
+    opened._reading.pgconn.send_query_params(b"SELECT pg_sleep(9)", None)
+    assert store.setting("title") is None
+
+
+def test_documents_are_given_once_whatever_isolation_the_server_is_used_to(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as other:
+        asked = "SET default_transaction_isolation = 'repeatable read'"
+        other.execute(f"ALTER DATABASE {other.info.dbname} {asked}")
+    offers = [Offer(doc=f"d{number}", selection=FREE) for number in range(30)]
+    stores = [open_store(url) for _ in range(4)]
+    given: list[str] = []
+    together = threading.Barrier(len(stores))
+
+    def ask(number: int) -> None:
+        together.wait()
+        for turn in range(5):
+            leases = stores[number].lease(f"{number}-{turn}", "7", lambda _: offers, overlap=1, seconds=60)
+            given.extend(lease.doc for lease in leases)
+
+    asking = [threading.Thread(target=ask, args=(number,)) for number in range(len(stores))]
+    for thread in asking:
+        thread.start()
+    for thread in asking:
+        thread.join()
+    for store in stores:
+        store.close()
+    assert sorted(given) == sorted(offer.doc for offer in offers[: len(given)])
+    assert len(given) == 20
+
+
+def test_another_database_of_the_same_name_is_refused(postgresql: Server, url: str, store: Store) -> None:
+    store.judge(judgment("d1", "key-one"))
+    postgresql.drop(url)
+    name = url.removeprefix("postgresql:///").partition("?")[0]
+    with psycopg.connect(postgresql.url("postgres"), autocommit=True) as other:
+        other.execute(f"CREATE DATABASE {name} TEMPLATE template0")
+    for act in (lambda: store.judge(judgment("d2", "key-two")), store.last_sequence):
+        with pytest.raises(StoreError, match="another database has taken its place; nothing was recorded"):
+            act()
+    with psycopg.connect(url) as other:
+        assert other.execute(sql.TABLES["postgresql"]).fetchall() == []
+
+
+def test_a_database_in_another_encoding_is_refused(postgresql: Server) -> None:
+    with psycopg.connect(postgresql.url("postgres"), autocommit=True) as other:
+        other.execute("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
+        with pytest.raises(StoreError, match="the encoding of the database is LATIN1; expected UTF8"):
+            open_store(postgresql.url("latin"))
+        other.execute("DROP DATABASE latin")
+
+
+def test_where_only_one_line_is_to_be_had_it_is_given_back(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    connected = PostgresDatabase._connected
+
+    def once(database: PostgresDatabase) -> Any:
+        if made:
+            raise StoreError("too many clients")
+        made.append(connected(database))
+        return made[0]
+
+    monkeypatch.setattr(PostgresDatabase, "_connected", once)
+    with pytest.raises(StoreError, match="too many clients"):
+        open_store(url)
+    assert made[0].closed
+
+
+def test_a_password_is_never_shown() -> None:
+    assert shown_url("postgresql://u:p@ss@host/name") == "postgresql://u@host/name"
+    assert shown_url("postgresql://u@host/name?x=a:b@c") == "postgresql://u@host/name?x=a:b@c"
+
+
+def test_only_statements_that_begin_with_select_give_rows() -> None:
+    every = [text for name, text in vars(sql).items() if isinstance(text, str) and name.isupper()]
+    assert len(every) > 50
+    assert not [text for text in every if text.startswith("WITH") or "RETURNING" in text]

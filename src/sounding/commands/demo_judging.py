@@ -23,13 +23,8 @@ LOOPBACK, PORT = "127.0.0.1", 8000  # of the judging server
 
 def judging_demo(folder: Path, port: int | None) -> None:
     """Make a judging project, or open the one an earlier demo left, say who can sign in, and serve it."""
-    from sounding.errors import MissingPartError
-
-    try:
-        from sounding.judging.app import can_listen, serve, stopped_alike
-        from sounding.judging.demo.project import create_demo, is_demo, open_demo
-    except ModuleNotFoundError as error:
-        raise MissingPartError(str(error.name), "the judging server", "judge") from None
+    from sounding.judging.app import can_listen, serve, stopped_alike
+    from sounding.judging.demo.project import create_demo, is_demo, open_demo
 
     if is_demo(folder):
         project, people = open_demo(folder)

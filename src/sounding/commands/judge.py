@@ -14,7 +14,7 @@ from sounding.commands.judge_organise import order, settings, topics
 from sounding.commands.judge_review import audit, differences
 from sounding.commands.judge_user import LOOPBACK, PORT, project_argument, quieted, user
 from sounding.commands.options import output_options, progress_bar, remark, write_tables, write_text
-from sounding.errors import DataError, MissingPartError
+from sounding.errors import DataError
 from sounding.files import written_whole
 from sounding.judging.export_kinds import EXPORT_KINDS
 from sounding.workers import Progress
@@ -185,17 +185,14 @@ def init(folder: Path, **options: Any) -> None:
     "--host",
     default=LOOPBACK,
     show_default=True,
-    help="Address to listen on; beyond this machine only once there are users.",
+    help="Address to listen on; beyond this machine only once somebody has a password.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True)
 def serve(folder: Path, host: str, port: int) -> None:
     """Serve the project in DIR until it is stopped."""
+    from sounding.judging.app import serve as serve_project
     from sounding.judging.project import open_project
 
-    try:
-        from sounding.judging.app import serve as serve_project
-    except ModuleNotFoundError as error:
-        raise MissingPartError(str(error.name), "the judging server", "judge") from None
     with open_project(folder) as project:
         _ = project.corpus  # where it is missing, that is said here, and not to assessors
         click.echo(f"{project.store.place}: {project.store.kind()}", err=True)

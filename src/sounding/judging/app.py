@@ -135,7 +135,8 @@ def serve(project: Project, host: str, port: int, **options: Any) -> None:
     if not is_loopback(host) and not ready:
         raise DataError(
             f"nobody has a password yet, so the server listens on this machine alone and not on {host};"
-            " add an organiser with: sounding judge user DIR NAME --role organiser"
+            " begin without --host, open the link that `sounding judge user DIR NAME --role organiser` prints"
+            " on this machine, set a password there, and start again with --host"
         )
     app = create_app(project)
     elsewhere = answering(project.folder, app.state.context.guest_cookie)

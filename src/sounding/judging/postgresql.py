@@ -242,8 +242,14 @@ class PostgresDatabase:
         try:
             yield
         except self._psycopg.Error as error:
-            outcome = NOT_RECORDED if reading else self._outcome
+            outcome = NOT_RECORDED if reading or self._has_refused(error) else self._outcome
             raise StoreError(f"{self.place}: the database answered {_said(error)!r}; {outcome}") from error
+
+    def _has_refused(self, error: psycopg.Error) -> bool:
+        """Whether the server itself has said no, and not merely fallen silent or been stopped."""
+        code = error.sqlstate or ""
+        silent = not code or code.startswith(("08", "57"))
+        return not silent or isinstance(error, self._psycopg.errors.PipelineAborted)
 
 
 class _Reader(NamedTuple):

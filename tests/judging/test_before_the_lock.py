@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.judging.small import TOPICS, begin, draw_runs, found_by, found_by_replay
 
+from sounding.errors import DataError
 from sounding.judging import database
 from sounding.judging.database import StoreError
 from sounding.judging.engine import FEW, TRIES, Engine
@@ -240,3 +241,73 @@ def test_a_transaction_in_another_does_no_long_work_of_its_own(
             store.set_setting("instructions", "read it")
         assert long_work == []
     assert found_by(engine, store) == found_by_replay(store)
+
+
+def test_what_was_refused_makes_no_replay_anew(
+    engine: Engine, other: Other, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other.store.judge(Submission(assessor="c", topic="7", doc="elsewhere", grade=1, key="key-of-c"))
+    replays: list[object] = []
+    monkeypatch.setattr("sounding.judging.engine.Replay", lambda *_: replays.append(1))
+    with pytest.raises(DataError, match="nobody has judged document"):
+        engine.adjudicate("olga", "7", "nobody judged this", 1, key="key-of-olga")
+    assert engine.catch_up() == store.last_sequence()
+    assert replays == []
+
+
+def test_what_was_done_and_not_recorded_is_forgotten_before_anything_else_is_done(
+    engine: Engine, store: Store
+) -> None:
+    def break_off(doc: str) -> None:
+        with engine.together():
+            engine.judge("b", "7", doc, 1, key="key-of-b")
+            raise ZeroDivisionError
+
+    [lease] = engine.next("b", "7")
+    before = store.last_sequence()
+    with pytest.raises(ZeroDivisionError):
+        break_off(lease.doc)
+    assert store.last_sequence() == before
+    receipt, _ = engine.and_next(lambda: engine.judge("b", "7", lease.doc, 0, key="key-two"), "b", "7", 2)
+    assert receipt is not None
+    assert receipt.event.sequence == before + 1
+    assert found_by(engine, store) == found_by_replay(store)
+
+
+def test_a_judgment_outside_a_transaction_after_one_that_broke_off_is_taken_in_anew(
+    engine: Engine, store: Store
+) -> None:
+    def break_off() -> None:
+        with engine.together():
+            engine.judge("b", "7", lease.doc, 1, key="key-of-b")
+            engine.judge("b", "7", lease.doc, 2, key="key-of-c")
+            raise ZeroDivisionError
+
+    [lease] = engine.next("b", "7")
+    with pytest.raises(ZeroDivisionError):
+        break_off()
+    other = Engine(store)
+    other.judge("c", "7", "d01", 1, key="key-1")
+    other.judge("c", "7", "d02", 1, key="key-2")
+    engine.judge("b", "7", lease.doc, 0, key="key-3")  # the next number of what was not recorded
+    assert found_by(engine, store) == found_by_replay(store)
+
+
+@pytest.mark.parametrize("lost", [1, 3])
+def test_a_log_that_has_gone_back_is_refused(
+    lost: int, engine: Engine, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a backup that was restored under a running server, or a spare one that lacks the last events."""
+    [lease] = engine.next("b", "7")
+    last = store.last_sequence()
+    monkeypatch.setattr(store, "last_sequence", lambda: last - lost)
+    told = f"the log ends with event {last - lost}, and event {last} was read before: .*nothing was recorded"
+    for act in (
+        lambda: engine.and_next(lambda: engine.judge("b", "7", lease.doc, 1, key="k"), "b", "7", 1),
+        lambda: engine.next("b", "7"),
+        engine.counts,
+    ):
+        with pytest.raises(StoreError, match=told):
+            act()
+    monkeypatch.undo()
+    assert store.last_sequence() == last

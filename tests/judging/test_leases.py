@@ -16,7 +16,7 @@ import pytest
 from tests.judging.databases import Server, set_clocks
 from tests.judging.small import begin, found_by, found_by_replay
 
-from sounding.judging.events import Selection
+from sounding.judging.events import FREE, Selection
 from sounding.judging.store import Lease, Offer, Receipt, Store, StoreError, Submission, open_store
 
 OFFERS = [Offer(doc=f"d{n}", selection=Selection(policy="depth", step=n + 1)) for n in range(60)]
@@ -51,6 +51,23 @@ def test_the_owner_gets_the_open_documents_first(store: Store) -> None:
 def test_a_lease_keeps_how_the_document_was_selected(store: Store) -> None:
     lease(store, "a")
     assert store.leases("a")[0].selection == OFFERS[0].selection
+
+
+def test_more_offers_are_asked_for_while_none_is_free(store: Store) -> None:
+    every = [Offer(doc=f"d{number}", selection=FREE) for number in range(20)]
+    for number in range(11):  # judged, and no longer held by anybody
+        store.judge(Submission(assessor="a", topic="t", doc=f"d{number}", grade=1, key=f"key-{number}"))
+    asked: list[int] = []
+
+    def offers(count: int) -> list[Offer]:
+        asked.append(count)
+        return every[:count]
+
+    [found] = store.lease("b", "t", offers, overlap=1, seconds=60)
+    assert found.doc == "d11"
+    assert asked == [1, 2, 4, 8, 16]
+    assert len(store.lease("c", "t", offers, overlap=1, seconds=60, count=50)) == 8
+    assert store.lease("d", "t", offers, overlap=1, seconds=60) == []
 
 
 def test_no_document_has_more_holders_than_the_overlap(store: Store) -> None:

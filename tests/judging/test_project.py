@@ -11,11 +11,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from tests.conftest import require
 from tests.docs_examples import run_page
 from tests.judging.databases import Server
 from tests.judging.small import SCALE, TOPICS, Runs, draw_runs
 
 from sounding.errors import DataError, FormatError
+from sounding.judging import sql
 from sounding.judging.database import StoreError
 from sounding.judging.project import (
     Project,
@@ -29,7 +31,7 @@ from sounding.judging.project import (
 )
 from sounding.judging.settings import Order, Settings
 from sounding.judging.sqlite import sqlite3
-from sounding.judging.store import Store, open_store
+from sounding.judging.store import Store, new_store, open_store
 from sounding.judging.verify import verify
 
 DEPTH = 8
@@ -149,16 +151,15 @@ def test_a_project_that_a_database_did_not_keep_is_not_left_in_its_place(
     tmp_path: Path, files: Path, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = place if place.startswith("postgresql:") else None
-    whole = Store.together
 
     @contextmanager
-    def cut(store: Store) -> Iterator[None]:
-        with whole(store):
-            yield
+    def cut(place: str | Path) -> Iterator[Store]:
+        with new_store(place) as store:
+            yield store
             raise StoreError("the line was cut")
 
     with monkeypatch.context() as broken:
-        broken.setattr(Store, "together", cut)
+        broken.setattr("sounding.judging.project.new_store", cut)
         with pytest.raises(StoreError, match="the line was cut"):
             create(tmp_path / "p", files, database=database)
     assert [path.name for path in tmp_path.iterdir()] == ["files"]
@@ -246,6 +247,55 @@ def test_a_file_that_is_no_database_of_a_project_is_refused_and_left_as_it_is(
         "judging.sqlite",
         "project.json",
     ]
+
+
+@pytest.mark.parametrize("strange", ["empty", "another program's"])
+def test_a_server_s_database_of_no_project_is_refused_and_left_as_it_is(
+    strange: str, tmp_path: Path, files: Path, postgresql: Server
+) -> None:
+    first, second = postgresql.fresh(), postgresql.fresh()
+    create(tmp_path / "p", files, first).store.close()
+    record = tmp_path / "p" / "project.json"
+    record.write_text(record.read_text().replace(first, second))
+    if strange != "empty":
+        change_tables(second, "CREATE TABLE foo (a TEXT)")
+    with pytest.raises(DataError, match="not the database of a judging project; restore a backup"):
+        open_project(tmp_path / "p")
+    assert tables_of(second) == ([] if strange == "empty" else ["foo"])
+    for url in (first, second):
+        postgresql.drop(url)
+
+
+def test_a_project_that_cannot_be_made_leaves_no_table_behind(
+    tmp_path: Path, files: Path, postgresql: Server
+) -> None:
+    url = postgresql.fresh()
+    (files / "runs" / "bad.txt").write_text("7 Q0 d01 1 high x\n")
+    with pytest.raises(FormatError, match="score 'high' is not a number"):
+        create(tmp_path / "p", files, url)
+    assert tables_of(url) == []
+    (files / "runs" / "bad.txt").unlink()
+    change_tables(url, "CREATE TABLE foo (a TEXT)")
+    with pytest.raises(DataError, match="the database has the table 'foo' already; give an empty one"):
+        create(tmp_path / "p", files, url)
+    change_tables(url, "DROP TABLE foo")
+    create(tmp_path / "p", files, url).store.close()
+    with pytest.raises(DataError, match="the database has a project already; give another one"):
+        create(tmp_path / "other", files, url)
+    assert not (tmp_path / "other").exists()
+    with open_project(tmp_path / "p") as project:
+        assert verify(project).problems == ()
+    postgresql.drop(url)
+
+
+def change_tables(url: str, statement: str) -> None:
+    with require("psycopg").connect(url) as connection:
+        connection.execute(statement)
+
+
+def tables_of(url: str) -> list[str]:
+    with require("psycopg").connect(url) as connection:
+        return [name for (name,) in connection.execute(sql.TABLES["postgresql"]).fetchall()]
 
 
 def test_the_backup_of_a_project_with_another_corpus_is_refused(tmp_path: Path, files: Path) -> None:

@@ -218,3 +218,10 @@ def test_several_processes_write_without_a_lost_or_doubled_event(place: str) -> 
         assert len({(event.assessor, event.key) for event in events}) == 100
         standing = store.standing()
         assert len({(one.topic, one.doc, one.assessor) for one in standing}) == len(standing) == 20
+
+
+def test_zero_is_the_same_in_a_receipt_and_in_the_log(store: Store) -> None:
+    asked = Submission(assessor="a", topic="t", doc="d", grade=-0.0, key="key-zero", active=-0.0)
+    receipt = store.judge(asked)
+    [found] = store.events()
+    assert repr(receipt.event) == repr(found)

@@ -139,8 +139,9 @@ class Engine:
                 known = recorded = self._replay.sequence
                 try:
                     with self._store.together():
-                        recorded = self._store.last_sequence()
-                        self._refuse_the_past(known, recorded)
+                        last = self._store.last_sequence()
+                        self._refuse_the_past(known, last)
+                        recorded = last
                         if left and self._much_between(known, recorded):
                             continue
                         self._inside = True

@@ -219,7 +219,7 @@ def test_the_last_number_of_the_log_is_asked_once_a_transaction(
         for number in range(3):
             assert store.judge(judgment(f"d{number}", f"key-{number}")).event.sequence == number + 1
         assert store.last_sequence() == 3
-    assert asked.count(sql.LAST_SEQUENCE) == 1
+    assert asked.count(sql.LAST_EVENT) == 1
 
 
 def test_a_line_that_broke_off_in_the_middle_holds_up_nobody(
@@ -280,7 +280,7 @@ def test_another_database_of_the_same_name_is_refused(postgresql: Server, url: s
     with psycopg.connect(postgresql.url("postgres"), autocommit=True) as other:
         other.execute(f"CREATE DATABASE {name} TEMPLATE template0")
     for act in (lambda: store.judge(judgment("d2", "key-two")), store.last_sequence):
-        with pytest.raises(StoreError, match="another database has taken its place; nothing was recorded"):
+        with pytest.raises(StoreError, match="another database has taken its place; nothing"):
             act()
     with psycopg.connect(url) as other:
         assert other.execute(sql.TABLES["postgresql"]).fetchall() == []
@@ -298,7 +298,7 @@ def test_where_only_one_line_is_to_be_had_it_is_given_back(url: str, monkeypatch
     made: list[Any] = []
     connected = PostgresDatabase._connected
 
-    def once(database: PostgresDatabase) -> Any:
+    def once(database: PostgresDatabase, *_: str) -> Any:
         if made:
             raise StoreError("too many clients")
         made.append(connected(database))
@@ -313,9 +313,70 @@ def test_where_only_one_line_is_to_be_had_it_is_given_back(url: str, monkeypatch
 def test_a_password_is_never_shown() -> None:
     assert shown_url("postgresql://u:p@ss@host/name") == "postgresql://u@host/name"
     assert shown_url("postgresql://u@host/name?x=a:b@c") == "postgresql://u@host/name?x=a:b@c"
+    assert shown_url("postgresql:///n?password=sekret&user=u") == "postgresql:///n?password=...&user=u"
 
 
 def test_only_statements_that_begin_with_select_give_rows() -> None:
     every = [text for name, text in vars(sql).items() if isinstance(text, str) and name.isupper()]
     assert len(every) > 50
     assert not [text for text in every if text.startswith("WITH") or "RETURNING" in text]
+
+
+def test_a_database_of_the_same_number_on_another_server_is_told_apart(
+    store: Store, opened: PostgresDatabase
+) -> None:
+    assert opened._identity is not None
+    assert set(opened._identity) == {"server", "number"}
+    opened._identity = {**opened._identity, "server": 1}
+    opened._writing.close()
+    with pytest.raises(StoreError, match="another database has taken its place"):
+        store.judge(judgment("d1", "key-one"))
+
+
+def test_who_may_not_ask_for_the_identity_can_judge_all_the_same(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql, "IDENTITY", "SELECT 1 FROM a_table_that_may_not_be_read")
+    with open_store(url) as store:
+        assert store.judge(judgment("d1", "key-one")).event.sequence == 1
+
+
+def test_tables_are_found_wherever_statements_find_them(url: str, store: Store) -> None:
+    store.judge(judgment("d1", "key-one"))
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute(f"CREATE SCHEMA {other.info.user}")  # which comes first from now on
+    with open_store(url, made=True) as again:
+        assert again.last_sequence() == 1
+
+
+def test_the_encoding_of_the_program_s_surroundings_does_not_matter(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    with open_store(url) as store:
+        store.set_setting("title", "鯨")
+        assert store.setting("title") == "鯨"
+
+
+def test_what_takes_no_changes_now_is_asked_anew_on_another_line(
+    url: str, store: Store, opened: PostgresDatabase
+) -> None:
+    first = opened._writing
+    first.execute("SET default_transaction_read_only = on")  # as on a spare server
+    with pytest.raises(StoreError, match=r"read-only transaction.*; nothing was recorded"):
+        store.judge(judgment("d1", "key-one"))
+    assert store.judge(judgment("d1", "key-one")).event.sequence == 1
+    assert opened._writing is not first
+
+
+def test_a_store_that_was_closed_stays_closed(url: str) -> None:
+    store = open_store(url)
+    store.close()
+    for act in (lambda: store.judge(judgment("d1", "key-one")), store.last_sequence):
+        with pytest.raises(StoreError, match="closed"):
+            act()
+
+
+def test_reading_says_nothing_about_recording(store: Store, opened: PostgresDatabase) -> None:
+    with pytest.raises(StoreError, match="division by zero'; nothing could be read"), opened.read() as run:
+        run("SELECT 1 / 0")

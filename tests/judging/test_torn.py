@@ -236,8 +236,8 @@ def test_a_line_that_is_cut_in_or_at_the_end_of_a_transaction_leaves_one_judgmen
 ) -> None:
     connected = PostgresDatabase._connected
 
-    def spelt_out(own: PostgresDatabase) -> psycopg.Connection[dict[str, Any]]:
-        connection = connected(own)
+    def spelt_out(own: PostgresDatabase, *given: str) -> psycopg.Connection[dict[str, Any]]:
+        connection = connected(own, *given)
         connection.prepare_threshold = None  # so that the proxy can read every statement
         return connection
 

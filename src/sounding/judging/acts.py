@@ -13,7 +13,7 @@ from typing import Any, Literal
 from sounding.judging import sql
 from sounding.judging.database import Statements, readable, storable
 from sounding.judging.events import FREE, MOST_EVENTS, Event, Kind, Selection
-from sounding.judging.log import append, last_sequence, record
+from sounding.judging.log import append, last_event, record
 from sounding.judging.records import (
     ConflictError,
     Receipt,
@@ -43,7 +43,7 @@ def judge_page(
     """Record what changes a grade; `known` has the grades of (assessor, topic), and is kept up to date."""
     now = time.time()
     events: list[Event] = []
-    sequence = last_sequence(run)
+    sequence = last_event(run).sequence
     for one in page:
         place = (one.assessor, one.topic)
         if place not in known:

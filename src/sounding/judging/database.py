@@ -44,7 +44,7 @@ class Statements(Protocol):
         """Seconds since 1970, by the one clock that all who share the database have in common."""
 
     @property
-    def known(self) -> dict[str, int]:
+    def known(self) -> dict[str, float]:
         """What was found in this transaction, and stays true in it, since nobody else writes meanwhile."""
 
 
@@ -75,6 +75,9 @@ class Database(Protocol):
 
     def tables(self) -> list[str]:
         """The names of all tables there are, whoever made them."""
+
+    def refuse(self, why: str) -> StoreError:
+        """Record nothing from now on, and give this reason; returns the error to raise."""
 
     def damage(self) -> list[str]:
         """What is wrong with the files of the database, a sentence each."""
@@ -112,6 +115,7 @@ class SqliteDatabase:
         self._erased = self._path.with_name(f"{path.name}-erased")  # there: the log may hold what was erased
         self._lock = threading.RLock()
         self._inside: _SqliteStatements | None = None  # a transaction, of the thread that has the lock
+        self._refused: str | None = None  # why nothing is recorded any more
         _keep_private(path)
         with self._explained(""):
             self._connection, self._frozen = sqlite.connect(path, BUSY_SECONDS)
@@ -127,6 +131,8 @@ class SqliteDatabase:
             if self._inside is not None:
                 yield self._inside
                 return
+            if self._refused is not None:
+                raise self.refuse(self._refused)
             if self._frozen:
                 raise StoreError(
                     f"{self.place}: the disk could not be written when this began, and nothing was recorded;"
@@ -175,6 +181,11 @@ class SqliteDatabase:
         why = sqlite.obstacle(self._path)
         journal = "write-ahead log" if logs else "rollback journal" + (f" ({why})" if why else "")
         return f"SQLite {sqlite3.sqlite_version}, {journal}"
+
+    def refuse(self, why: str) -> StoreError:
+        """Record nothing from now on."""
+        self._refused = why
+        return StoreError(f"{self.place}: {why}")
 
     def tables(self) -> list[str]:
         """The names of all tables."""
@@ -253,7 +264,7 @@ class SqliteDatabase:
 @dataclass(frozen=True, slots=True)
 class _SqliteStatements:
     connection: sqlite3.Connection
-    known: dict[str, int] = field(default_factory=dict)
+    known: dict[str, float] = field(default_factory=dict)
 
     def __call__(self, statement: str, /, **parameters: Any) -> list[Row]:
         return self.connection.execute(statement, parameters).fetchall()
@@ -301,4 +312,4 @@ def readable(text: str) -> str:
 
 def shown_url(url: str) -> str:
     """The address of a database without its password."""
-    return re.sub(r"(//[^:/@]*):[^/]*@", r"\1@", url)
+    return re.sub(r"([?&]password=)[^&]*", r"\1...", re.sub(r"(//[^:/@]*):[^/]*@", r"\1@", url))

@@ -21,13 +21,15 @@ from sounding.errors import DataError
 from sounding.judging.assignments import assigned
 from sounding.judging.certainty import Live, live_work
 from sounding.judging.counts import Counts, counts_of
+from sounding.judging.events import Event
 from sounding.judging.ids import check_table
+from sounding.judging.log import Last
 from sounding.judging.plan import run_content
 from sounding.judging.records import Ahead, Seen
 from sounding.judging.replay import Replay
 from sounding.judging.search import Corpus
 from sounding.judging.settings import CORPUS, Order, Settings
-from sounding.judging.store import Lease, Receipt, Store, StoreError, Submission, Topic, TopicStatus
+from sounding.judging.store import Lease, Receipt, Store, Submission, Topic, TopicStatus
 from sounding.judging.verdicts import Verdict
 from sounding.mtc import Session
 from sounding.mtc.fits import FIRST_REFIT
@@ -87,19 +89,27 @@ class Engine:
         """Follow what other processes have added to the log; returns the last event's number."""
         with self._lock:
             replay = Replay(self._store.run) if self._doubtful else self._replay
-            last = self._store.last_sequence()
-            self._refuse_the_past(replay.sequence, last)
-            replay.follow(self._store.events(replay.sequence, last))
+            replay.follow(self._events_after(replay, self._store.last_event()))
             self._replay, self._doubtful = replay, False
             return replay.sequence
 
-    def _refuse_the_past(self, known: int, last: int) -> None:
-        """Refuse a log that has less than was read of it: numbers would be given out a second time."""
-        if last < known:
-            raise StoreError(
-                f"{self._store.place}: the log ends with event {last}, and event {known} was read before: it"
-                " has gone back to an earlier state; nothing was recorded; stop the server and start it again"
+    def _events_after(self, replay: Replay, last: Last) -> Iterator[Event]:
+        """The events that a replay has yet to follow; none of a log that lacks what it followed.
+
+        Such a one was replaced, or has gone back to an earlier state: numbers would be given out a second
+        time. Nothing is recorded from then on.
+        """
+        known = Last(replay.sequence, replay.time)
+        if last == known:
+            return iter(())
+        events = self._store.events(max(0, known.sequence - 1), last.sequence)
+        found = next(events, None) if known.sequence else None
+        if known.sequence and (found is None or Last(found.sequence, found.time) != known):
+            raise self._store.refuse(
+                f"the log lacks event {known.sequence} as it was read before: it has gone back to an earlier"
+                " state, or is another one; stop the server and start it again"
             )
+        return events
 
     def get_ready(self) -> None:
         """Read the runs and make what the next documents need, for which the first to ask would wait."""
@@ -139,10 +149,10 @@ class Engine:
                 known = recorded = self._replay.sequence
                 try:
                     with self._store.together():
-                        last = self._store.last_sequence()
-                        self._refuse_the_past(known, last)
-                        recorded = last
-                        if left and self._much_between(known, recorded):
+                        last = self._store.last_event()
+                        late = self._events_after(self._replay, last)
+                        recorded = last.sequence
+                        if left and (recorded > known + FEW or any(event.kind in LONG for event in late)):
                             continue
                         self._inside = True
                         yield
@@ -160,10 +170,6 @@ class Engine:
         """What an act of this engine gives, and the documents at hand after it, all in one transaction."""
         with self.together(topic):
             return act(), self.next(assessor, topic, count) if count else []
-
-    def _much_between(self, known: int, last: int) -> bool:
-        """Whether others have added to the log what takes long to follow."""
-        return last > known + FEW or any(event.kind in LONG for event in self._store.events(known, last))
 
     def judge(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sounding.judging import sql
 from sounding.judging.database import Database, Statements
@@ -59,15 +59,27 @@ class Log:
 
     def last_sequence(self) -> int:
         """The sequence number of the last event; 0: there is none."""
+        return self.last_event().sequence
+
+    def last_event(self) -> Last:
+        """Which event is the last."""
         with self._database.read() as run:
-            return last_sequence(run)
+            return last_event(run)
 
 
-def last_sequence(run: Statements) -> int:
-    """The sequence number of the last event; a transaction asks for it once."""
+class Last(NamedTuple):
+    """The last event of a log; number 0: there is none."""
+
+    sequence: int
+    time: float
+
+
+def last_event(run: Statements) -> Last:
+    """Which event is the last; a transaction asks for it once."""
     if "sequence" not in run.known:
-        run.known["sequence"] = int(run(sql.LAST_SEQUENCE)[0]["sequence"])
-    return run.known["sequence"]
+        rows = run(sql.LAST_EVENT)
+        run.known["sequence"], run.known["time"] = (rows[0]["sequence"], rows[0]["time"]) if rows else (0, 0)
+    return Last(int(run.known["sequence"]), float(run.known["time"]))
 
 
 def record(run: Statements, events: Sequence[Event]) -> None:
@@ -77,12 +89,12 @@ def record(run: Statements, events: Sequence[Event]) -> None:
     else:
         run.many(sql.ADD_EVENT, [row_of(event) for event in events])
     if events:
-        run.known["sequence"] = events[-1].sequence
+        run.known["sequence"], run.known["time"] = events[-1].sequence, events[-1].time
 
 
 def append(run: Statements, kind: Kind, **given: Any) -> Event:
     """Add an event behind all others; the transaction lets no other one in between."""
-    number = last_sequence(run) + 1
+    number = last_event(run).sequence + 1
     # As the database will give them back, so that a receipt and its repetition are the same.
     given |= {
         name: float(given[name]) + 0.0 for name in ("grade", "active", "away") if given.get(name) is not None

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[dict[str, Any]]
     Cursor = psycopg.Cursor[dict[str, Any]]
 
+READ_ONLY = "25006"  # as the server says that it takes no changes
 MOST_SECONDS = 60.0  # that one statement may take
 CONNECT_SECONDS = 10  # that a server has to answer
 SILENT_SECONDS = 30  # after which a line over a network that nobody answers on is given up
 NOT_RECORDED = "nothing was recorded"
+NOT_READ = "nothing could be read"
 NOT_KNOWN = "whether it was recorded shows when the same submission is sent again"
 
 
@@ -54,7 +56,9 @@ class PostgresDatabase:
         self._readers = threading.RLock()
         self._inside: _Transaction | None = None
         self._outcome = NOT_RECORDED  # if the transaction fails now
-        self._identity: int | None = None  # of the database, by which another one of its name is known
+        self._identity: Row | None = None  # of the database, by which another one of its name is known
+        self._refused: str | None = None  # why nothing is recorded any more
+        self._closed = False
         self._writing = self._connected()
         try:
             self._reading = self._connected()
@@ -70,6 +74,8 @@ class PostgresDatabase:
                 yield self._inside
                 return
             self._outcome = NOT_RECORDED
+            if self._refused is not None:
+                raise self.refuse(self._refused)
             try:
                 self._inside = self._begun()
                 with self._sending_together():
@@ -78,8 +84,12 @@ class PostgresDatabase:
                     ended = self._writing.execute("COMMIT")
                 if ended.statusmessage != "COMMIT":  # the server says so, and not that anything is wrong
                     raise StoreError(f"{self.place}: the transaction had failed; {NOT_RECORDED}")
-            except BaseException:
+            except BaseException as error:
                 self._take_back()
+                if (
+                    getattr(error, "sqlstate", None) == READ_ONLY
+                ):  # perhaps a spare: the next line may lead on
+                    self._writing.close()
                 raise
             finally:
                 self._inside = None
@@ -103,7 +113,7 @@ class PostgresDatabase:
             self._give_up_unless_at_rest(self._reading)
             if not self._reading.closed or not isinstance(error, self._psycopg.OperationalError):
                 raise
-        self._reading = self._connected()
+        self._reading = self._connected(NOT_READ)
         return _rows(self._reading, statement, parameters)
 
     def backup(self, target: Path) -> None:
@@ -124,6 +134,11 @@ class PostgresDatabase:
         """The version of the server."""
         with self.read() as run:
             return f"PostgreSQL {run(sql.SERVER_VERSION)[0]['version']}"
+
+    def refuse(self, why: str) -> StoreError:
+        """Record nothing from now on."""
+        self._refused = why
+        return StoreError(f"{self.place}: {why}")
 
     def tables(self) -> list[str]:
         """The names of all tables where ours would be made."""
@@ -148,11 +163,13 @@ class PostgresDatabase:
     def close(self) -> None:
         """Give the connections back."""
         with self._writers, self._readers:
+            self._closed = True
             self._writing.close()
             self._reading.close()
 
     def _begun(self) -> _Transaction:
         """A transaction that has its turn; where the line was lost since the last one, on a new line."""
+        self._give_up_unless_at_rest(self._writing)
         try:
             return self._having_turn()
         except self._psycopg.OperationalError:
@@ -194,30 +211,34 @@ class PostgresDatabase:
         """Within it, statements wait to be sent until an answer is needed, or it ends."""
         return self._writing.pipeline() if self._psycopg.Pipeline.is_supported() else nullcontext()
 
-    def _connected(self) -> Connection:
-        """A new line, to the database that the first one led to."""
+    def _connected(self, outcome: str = NOT_RECORDED) -> Connection:
+        """A new line, to the database that the first one led to; `outcome` is told where there is none."""
         from psycopg.conninfo import conninfo_to_dict
         from psycopg.rows import dict_row
 
+        if self._closed:
+            raise StoreError(f"{self.place}: closed; {outcome}")
         try:
-            limits = {"connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": 1000 * SILENT_SECONDS}
-            asked: dict[str, Any] = {**limits, **conninfo_to_dict(self._url)}
+            asked: dict[str, Any] = {
+                "connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": 1000 * SILENT_SECONDS,
+                **conninfo_to_dict(self._url), "client_encoding": "UTF8",
+            }  # fmt: skip
+            if "," in asked.get("host", ""):  # of several servers, the one that takes changes
+                asked.setdefault("target_session_attrs", "read-write")
             connection = self._psycopg.connect(**asked, autocommit=True, row_factory=dict_row)
         except self._psycopg.Error as error:
             said = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
-            raise StoreError(
-                f"{self.place}: the database cannot be reached ({said}); {NOT_RECORDED}"
-            ) from error
+            raise StoreError(f"{self.place}: the database cannot be reached ({said}); {outcome}") from error
         try:
-            self._set_up(connection)
+            self._set_up(connection, outcome)
         except BaseException as error:
             connection.close()
             if isinstance(error, self._psycopg.Error):
-                raise StoreError(f"{self.place}: {_said(error)}; {NOT_RECORDED}") from error
+                raise StoreError(f"{self.place}: {_said(error)}; {outcome}") from error
             raise
         return connection
 
-    def _set_up(self, connection: Connection) -> None:
+    def _set_up(self, connection: Connection, outcome: str) -> None:
         encoding = connection.info.parameter_status("server_encoding")
         if encoding != "UTF8":
             raise StoreError(
@@ -229,32 +250,40 @@ class PostgresDatabase:
         # Threads share the connection: a lock that stays, or a statement without end, would hold up them all.
         connection.execute(f"SET lock_timeout = {round(1000 * database.BUSY_SECONDS)}")
         connection.execute(f"SET statement_timeout = {round(1000 * MOST_SECONDS)}")
-        identity = int(_rows(connection, sql.IDENTITY, {})[0]["identity"])
-        if self._identity not in (None, identity):
+        identity = self._identity_by(connection)
+        if None not in (identity, self._identity) and identity != self._identity:
             raise StoreError(
-                f"{self.place}: another database has taken its place; {NOT_RECORDED}; stop the server and"
+                f"{self.place}: another database has taken its place; {outcome}; stop the server and"
                 " start it again"
             )
-        self._identity = identity
+        self._identity = identity or self._identity
+
+    def _identity_by(self, connection: Connection) -> Row | None:
+        """What tells the database apart from others of its name; None: this user may not know."""
+        with suppress(self._psycopg.Error):
+            return _rows(connection, sql.IDENTITY, {})[0]
+        return None
 
     @contextmanager
     def _explained(self, *, reading: bool = False) -> Iterator[None]:
         try:
             yield
         except self._psycopg.Error as error:
-            outcome = NOT_RECORDED if reading or self._has_refused(error) else self._outcome
+            outcome = NOT_RECORDED if self._has_refused(error) else self._outcome
+            outcome = NOT_READ if reading else outcome
             raise StoreError(f"{self.place}: the database answered {_said(error)!r}; {outcome}") from error
 
     def _has_refused(self, error: psycopg.Error) -> bool:
         """Whether the server itself has said no, and not merely fallen silent or been stopped."""
         code = error.sqlstate or ""
-        silent = not code or code.startswith(("08", "57"))
+        ended = error.diag.severity_nonlocalized in ("FATAL", "PANIC")
+        silent = ended or not code or code.startswith(("08", "57"))
         return not silent or isinstance(error, self._psycopg.errors.PipelineAborted)
 
 
 class _Reader(NamedTuple):
     rows: Callable[[str, Row], list[Row]]
-    known: dict[str, int]
+    known: dict[str, float]
 
     def __call__(self, statement: str, /, **parameters: Any) -> list[Row]:
         return self.rows(statement, parameters)
@@ -274,7 +303,7 @@ class _Transaction(NamedTuple):
     thread: int  # that has begun it
     clock: float  # of the server, when the transaction had its turn
     begun: float  # the same moment by the steady clock of this machine
-    known: dict[str, int]
+    known: dict[str, float]
     expected: dict[tuple[Any, ...], Cursor]  # questions whose answers nobody has asked for yet
 
     def __call__(self, statement: str, /, **parameters: Any) -> list[Row]:

@@ -57,6 +57,7 @@ class Replay(Plan):
         """`read_run` gives the content of a run that an event names."""
         super().__init__(read_run)
         self.sequence = 0
+        self.time = 0.0  # of the last event
         self.opinions: dict[Pair, Opinions] = {}
         self.verdicts: dict[
             Pair, Verdict
@@ -97,7 +98,7 @@ class Replay(Plan):
             if event.kind not in _NO_MATTER:
                 self._changed = event.sequence
             self._take(event)
-            self.sequence = event.sequence
+            self.sequence, self.time = event.sequence, event.time
 
     def prepare(self, topic: str | None = None) -> None:
         """Read the runs and make what the next documents (of a topic) need, where nobody has asked yet."""

@@ -155,6 +155,10 @@ TABLES = {
         "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename"
     ),
 }
+HAS_LOG = {  # wherever statements would find it
+    "sqlite": "SELECT count(*) AS found FROM sqlite_master WHERE name = 'event'",
+    "postgresql": "SELECT to_regclass('event') IS NOT NULL AS found",
+}
 CREATE_SCHEMA = (
     "CREATE TABLE IF NOT EXISTS migration (version INTEGER PRIMARY KEY, time DOUBLE PRECISION NOT NULL)"
 )
@@ -184,7 +188,7 @@ _TOPICS = f"SELECT {_columns(TOPIC)} FROM topic"
 _NEWEST = f"{_TOPICS} AS t WHERE version = (SELECT max(version) FROM topic AS n WHERE n.id = t.id)"
 
 # ---- the log
-LAST_SEQUENCE = "SELECT coalesce(max(sequence), 0) AS sequence FROM event"
+LAST_EVENT = "SELECT sequence, time FROM event ORDER BY sequence DESC LIMIT 1"
 ADD_EVENT = _insert("event", EVENT)
 EVENT_OF_KEY = f"{_EVENTS} WHERE assessor = :assessor AND key = :key"
 VOID_KEY = "SELECT topic, doc, stood FROM void_key WHERE assessor = :assessor AND key = :key"
@@ -352,7 +356,11 @@ CLOCK = "SELECT extract(epoch FROM clock_timestamp()) AS now"
 # Each statement is to see what was committed before it, whatever the server's own habit is: one that saw
 # what there was when it began to wait for its turn would give documents away twice.
 BEGIN_IN_TURN = f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(7463002); {CLOCK}"
-IDENTITY = "SELECT oid AS identity FROM pg_database WHERE datname = current_database()"
+# Numbers of databases begin anew with every server.
+IDENTITY = (
+    "SELECT system_identifier AS server, (SELECT oid FROM pg_database WHERE datname = current_database())"
+    " AS number FROM pg_control_system()"
+)
 
 # ---- the corpus and its index, always in a SQLite file of their own
 CORPUS = (

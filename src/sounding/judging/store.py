@@ -30,7 +30,7 @@ from sounding.judging.acts import (
 )
 from sounding.judging.database import Row, Statements, StoreError, open_database, readable, storable
 from sounding.judging.events import AUDIT, FREE, Event, Kind, plain
-from sounding.judging.log import PAGE, Log, append
+from sounding.judging.log import PAGE, Log, append, last_event
 from sounding.judging.migrations import bring_up, migrate
 from sounding.judging.people import People
 from sounding.judging.records import (
@@ -74,8 +74,10 @@ def open_store(place: str | Path, *, made: bool = False) -> Store:
     """
     database = open_database(place)
     try:
-        if made and "event" not in database.tables():
-            raise DamagedError(f"{database.place}: {STRANGE}")
+        if made:
+            with database.read() as run:
+                if not run(sql.HAS_LOG[database.dialect])[0]["found"]:
+                    raise DamagedError(f"{database.place}: {STRANGE}")
         migrate(database)
     except BaseException:
         database.close()
@@ -90,9 +92,10 @@ def new_store(place: str | Path) -> Iterator[Store]:
     try:
         with database.write() as run:
             tables = database.tables()
-            if "event" in tables:
+            begun = {"event", "migration"} <= {*tables}  # of nothing yet: by an earlier release's failed try
+            if begun and last_event(run).sequence:
                 raise DataError(f"{database.place}: the database has a project already; give another one")
-            if tables:
+            if tables and not begun:
                 raise DataError(
                     f"{database.place}: the database has the table {tables[0]!r} already; give an empty one"
                 )
@@ -129,6 +132,10 @@ class Store(People, Topics, Log):
         """One transaction for all that is done inside: it is recorded when this ends, or nothing of it is."""
         with self._database.write():
             yield
+
+    def refuse(self, why: str) -> StoreError:
+        """Record nothing from now on, and give this reason; returns the error to raise."""
+        return self._database.refuse(why)
 
     def check_writable(self) -> None:
         """Raise an error where nothing can be recorded."""

@@ -380,3 +380,16 @@ def test_a_store_that_was_closed_stays_closed(url: str) -> None:
 def test_reading_says_nothing_about_recording(store: Store, opened: PostgresDatabase) -> None:
     with pytest.raises(StoreError, match="division by zero'; nothing could be read"), opened.read() as run:
         run("SELECT 1 / 0")
+
+
+def test_times_come_back_as_they_were_written_whatever_the_server_is_used_to(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute(
+            f"ALTER DATABASE {other.info.dbname} SET extra_float_digits = 0"
+        )  # as before version 12
+    with open_store(url) as store:
+        engine = begin(store)
+        [lease] = engine.next("ann", "MB001")
+        receipt = engine.judge("ann", "MB001", lease.doc, 1, key="key-one")
+        assert list(store.events())[-1] == receipt.event
+        assert engine.catch_up() == receipt.event.sequence

@@ -86,10 +86,8 @@ class PostgresDatabase:
                     raise StoreError(f"{self.place}: the transaction had failed; {NOT_RECORDED}")
             except BaseException as error:
                 self._take_back()
-                if (
-                    getattr(error, "sqlstate", None) == READ_ONLY
-                ):  # perhaps a spare: the next line may lead on
-                    self._writing.close()
+                if getattr(error, "sqlstate", None) == READ_ONLY:
+                    self._writing.close()  # perhaps it leads to a spare: the next one may lead on
                 raise
             finally:
                 self._inside = None
@@ -247,6 +245,7 @@ class PostgresDatabase:
             )
         connection.execute("SET synchronous_commit = on")
         connection.execute("SET client_min_messages = warning")
+        connection.execute("SET extra_float_digits = 3")  # or times come back other than they were written
         # Threads share the connection: a lock that stays, or a statement without end, would hold up them all.
         connection.execute(f"SET lock_timeout = {round(1000 * database.BUSY_SECONDS)}")
         connection.execute(f"SET statement_timeout = {round(1000 * MOST_SECONDS)}")

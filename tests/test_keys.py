@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -167,13 +168,30 @@ def test_repeated_pairs_are_found_with_their_first_row(listed: list[tuple[str, s
 def test_a_key_that_looks_like_an_empty_slot_is_found_where_it_is_held_and_only_there() -> None:
     docs = Tokens.from_strings(["a", "b", "c", "d"])
     numbers = np.arange(4, dtype=np.uint64)
-    held = numbers[:3]  # 0 to 2: so 3 is what empty slots hold
-    table = PairTable.build(("1",), np.array([3]), held, docs[:3].words())
-    assert table.empty == 3
+    held = numbers[1:]  # so 0, which stands for what empty slots hold, is no key
+    table = PairTable.build(("1",), np.array([3]), held, docs[1:].words())
     rows, places = table.find(np.zeros(4, np.int64), numbers, docs)
-    assert rows.tolist() == places.tolist() == [0, 1, 2]
+    assert rows.tolist() == [1, 2, 3]
+    assert places.tolist() == [0, 1, 2]
     of_unknown_topics, _ = table.find(np.full(4, -1), numbers, docs)
     assert not len(of_unknown_topics)
+    table = PairTable.build(("1",), np.array([4]), numbers, docs.words())
+    rows, places = table.find(np.zeros(4, np.int64), numbers, docs)
+    assert rows.tolist() == places.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("count", [3, 30, 40, 700])  # some beyond the spare slots, some far beyond
+def test_keys_of_one_slot_stay_within_their_topic(count: int) -> None:
+    names = [f"d{number}" for number in range(count)]
+    top = np.uint64(MASK) - np.arange(count, dtype=np.uint64)  # all of them name the last slot there is
+    docs = Tokens.from_strings([*names, names[0], "other"])
+    keys = np.concatenate([top, top[:1], [np.uint64(0)]])
+    table = PairTable.build(("1", "2"), np.array([count, 2]), keys, docs.words())
+    asked = Tokens.from_strings(names)
+    for topic, expected in ((0, list(range(count))), (1, [count])):
+        rows, places = table.find(np.full(count, topic), top, asked)
+        assert rows.tolist() == list(range(len(expected)))
+        assert places.tolist() == expected
 
 
 @given(st.lists(st.one_of(st.integers(0, 9), st.integers(0, 2**64 - 1)), max_size=300), st.integers(0, 63))

@@ -112,10 +112,7 @@ def _by_topic_and_grade(topic: Places, grades: NDArray[np.float64]) -> Places:
 def matches(run: Run, judged: Judged) -> tuple[Places, Places]:
     """Rows of a run that the qrels list, ascending, and the row of the qrels for each."""
     topics = topic_rows(run, judged)
-    here, there = judged.table.find(topics, run.pair_keys(), run.docs, run.sizes, run.words)
-    # The doc ids were compared; that the topics agree as well makes a false match impossible.
-    sure = topics.take(_topic_of(run, here)) == judged.topic.take(there)
-    return (here, there) if sure.all() else (here[sure], there[sure])
+    return judged.table.find(topics, run.pair_keys(), run.docs, run.sizes, run.words)
 
 
 def topic_rows(run: Run, judged: Judged) -> Places:
@@ -147,7 +144,7 @@ def align(
     rank = positions - above
     if blocks is not None:
         blocks = TieBlocks(blocks.first - above, blocks.size)
-    topic, grade = judged.topic.take(there), judged.grades.take(there)
+    topic, grade = row_of_topic.take(run_topic), judged.grades.take(there)
     order = _by_topic_and_position(topic, positions, len(run.docs))
     if order is not None:
         topic, rank, grade = topic.take(order), rank.take(order), grade.take(order)
@@ -266,25 +263,26 @@ def _order_ties(
     docs: Tokens, rows: Places, order: Places, positions: Places, tied: NDArray[np.bool_]
 ) -> Places:
     """Positions with tied documents by id, descending, as trec_eval orders them."""
-    if not tied.any():
-        return positions.take(rows)
+    found = positions.take(rows)
     in_block = tied.copy()
     in_block[:-1] |= tied[1:]
-    places = in_block.nonzero()[0]  # of all documents that share their score
+    among = in_block.take(found).nonzero()[0]  # of what was asked for: documents that share their score
+    if not len(among):
+        return found
+    asked = np.zeros(len(tied), np.bool_)
+    asked[found.take(among)] = True
+    places = in_block.nonzero()[0]
     head = (~tied[places]).nonzero()[0]
     size = np.diff(head, append=len(places))
-    asked = np.zeros(len(tied), np.bool_)
-    asked[positions.take(rows)] = True
     wanted = np.logical_or.reduceat(asked[places], head)  # blocks that hold a document that was asked for
-    if not wanted.any():
-        return positions.take(rows)
     places = places[np.repeat(wanted, size)]
     block = np.repeat(np.arange(np.count_nonzero(wanted)), size[wanted])
     lines = order[places]
     keys = [~word for word in reversed(docs[lines].order_keys())]
-    positions = positions.copy()
-    positions[lines[np.lexsort([*keys, block])]] = places
-    return positions.take(rows)
+    settled = np.empty(len(order), np.int64)  # filled for these blocks only
+    settled[lines[np.lexsort([*keys, block])]] = places
+    found[among] = settled.take(rows.take(among))
+    return found
 
 
 def _average_blocks(rows: Places, positions: Places, tied: NDArray[np.bool_]) -> tuple[Places, TieBlocks]:

@@ -141,7 +141,7 @@ def evaluate(
         )  # fmt: skip
         folder = None
         if results is not None:
-            dropped = b"" if earlier is None else earlier.held.tobytes()
+            dropped = b"" if earlier is None else earlier.keys.tobytes()
             choices = (str(groups), run_format or "", dropped)
             folder = results_folder(results, judgments, wanted, policies, *choices)
         outcomes = evaluate_each(sources, asked, folder=folder, jobs=jobs, progress=progress)

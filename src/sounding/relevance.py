@@ -448,9 +448,6 @@ class _Listed:
         rows = documents.rows()
         number_of = self.table.numbers(documents.ranking.topics)
         here, there = self.table.find(number_of[documents.topic], run.pair_keys()[rows], run.docs[rows])
-        # The ids were compared; that the topics agree as well makes a false match impossible.
-        sure = self.topic[there] == documents.topic[here]
-        here, there = here[sure], there[sure]
         probability = self.otherwise[documents.topic]
         probability[here] = self.listed.grades[there]
         self._refuse_gaps(documents, rows, probability)

@@ -16,6 +16,7 @@ from sounding.data.tokens import Places, Tokens, Words, digests, same_words
 _U64 = np.uint64
 _FEW = 200  # keys that are sorted in no time
 _SLOTS_A_KEY = 4  # most look-ups end at the first slot, and a topic's slots fit the cache
+_SPARE = 32  # slots behind those that a topic's keys name, for keys that find theirs taken
 
 
 def pair_keys(topics: tuple[str, ...], sizes: Places, doc_words: Words) -> Words:
@@ -47,7 +48,7 @@ def _suspects(keys: Words) -> Places:
 
 def _twins(keys: Words) -> Words:
     """The keys that occur more than once: only those of rows that lost their slot are looked at again."""
-    row, winner = _rows_in_slots(keys, 4)
+    row, winner = _rows_in_slots(keys)
     losers = (winner != row).nonzero()[0]
     lost = keys.take(losers)
     same = keys.take(winner.take(losers)) == lost
@@ -64,19 +65,19 @@ def distinct_keys(keys: Words) -> int:
     The key of the row that stays in a slot counts once; so does each of the few other keys that belong
     there, and only these are sorted.
     """
-    row, winner = _rows_in_slots(keys, 2)
+    row, winner = _rows_in_slots(keys)
     others = np.sort(keys.compress(keys.take(winner) != keys))
     used = int(np.count_nonzero(winner == row))
     return used + int(np.count_nonzero(others[1:] != others[:-1])) + (len(others) > 0)
 
 
-def _rows_in_slots(keys: Words, slots_a_key: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _rows_in_slots(keys: Words) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """All rows, and for each the row that stays in its slot.
 
     Every row writes its number into a slot of a small table that its key names, one over the other. Equal
     keys share a slot, and few others do.
     """
-    bits = max(4, (slots_a_key * len(keys)).bit_length())
+    bits = max(4, (2 * len(keys)).bit_length())
     slot = (keys >> _U64(64 - bits)).view(np.int64)
     row = np.arange(len(keys), dtype=np.int32)
     table = np.empty(1 << bits, np.int32)
@@ -84,23 +85,35 @@ def _rows_in_slots(keys: Words, slots_a_key: int) -> tuple[NDArray[np.int32], ND
     return row, table.take(slot)
 
 
-def _unused(keys: Words) -> np.uint64:
-    """A number that is no key."""
-    return next(number for number in map(_U64, range(len(keys) + 1)) if not (keys == number).any())
+def _filled(slot: Places, last: Places) -> NDArray[np.int32] | None:
+    """Every row in its slot, or in the next that is free; None: one came upon the end of its stretch.
+
+    `last` are the last slots of all stretches, which stay empty.
+    """
+    count = len(slot)
+    slots = np.full(int(last.max(initial=-1)) + 1, count, np.int32)
+    row = np.arange(count, dtype=np.int32)
+    while len(row):
+        if slot.max() >= len(slots):
+            return None
+        free = slots[slot] == count
+        slots[slot[free]] = row[free]  # of several rows for one slot, one stays
+        left = slots[slot] != row
+        row, slot = row[left], slot[left] + 1
+    return slots if (slots[last] == count).all() else None
 
 
 class PairTable(NamedTuple):
     """Looks up thousands of pairs at once: open addressing with linear probing.
 
-    Every topic has a stretch of slots of its own. Rows come topic by topic, so that look-ups stay within
-    a stretch that fits the cache.
+    Every topic has a stretch of slots of its own, which ends in an empty one: a look-up never leaves it, so
+    what it finds is of its topic. Rows come topic by topic, so that look-ups stay within what fits the cache.
     """
 
     topics: dict[str, int]  # topic id -> number
     words: Words  # of the docs, to make sure
-    held: Words  # the key that stands in a slot
-    empty: np.uint64  # or this, which is none of the keys
-    slots: NDArray[np.int32]  # the row that stands there; -1: none
+    keys: Words  # of the rows, and one more for the row that stands in empty slots
+    slots: NDArray[np.int32]  # the row that stands in a slot; one more than there are: none
     first: Places  # (topic,) where its stretch begins
     shift: Words  # (topic,) the upper bits of a key are its slot within the stretch
 
@@ -108,25 +121,17 @@ class PairTable(NamedTuple):
     def build(topics: tuple[str, ...], sizes: Places, keys: Words, doc_words: Words) -> PairTable:
         """A table over distinct pairs that are grouped by topic."""
         bits = [max(1, (_SLOTS_A_KEY * size).bit_length()) for size in sizes.tolist()]
-        widths = np.array([1 << count for count in bits], np.int64)
-        first = np.cumsum(widths) - widths
         shift = np.array([64 - count for count in bits], _U64)
-        slots = np.full(int(widths.sum()) + 64, -1, np.int32)
-        row = np.arange(len(keys))
-        slot = np.repeat(first, sizes) + (keys >> np.repeat(shift, sizes)).view(np.int64)
-        while len(row):
-            if slot.max() + 1 >= len(slots):  # the last slot stays empty: every look-up ends
-                slots = np.concatenate([slots, np.full(len(row) + 64, -1, np.int32)])
-            free = slots[slot] < 0
-            slots[slot[free]] = row[free]  # of several rows for one slot, one stays
-            left = slots[slot] != row
-            row, slot = row[left], slot[left] + 1
+        slot = (keys >> np.repeat(shift, sizes)).view(np.int64)
+        slots = None
+        spare = _SPARE
+        while slots is None:
+            widths = np.array([(1 << count) + spare for count in bits], np.int64)
+            first = np.cumsum(widths) - widths
+            slots = _filled(slot + np.repeat(first, sizes), first + widths - 1)
+            spare *= 16  # for keys that share their upper bits
         places = {text: number for number, text in enumerate(topics)}
-        empty = _unused(keys)
-        held = np.full(len(slots), empty)
-        used = (slots >= 0).nonzero()[0]
-        held[used] = keys[slots[used]]
-        return PairTable(places, doc_words, held, empty, slots, first, shift)
+        return PairTable(places, doc_words, np.append(keys, _U64(0)), slots, first, shift)
 
     def numbers(self, topics: tuple[str, ...]) -> Places:
         """The number of each topic in this table; -1: it has none."""
@@ -152,9 +157,10 @@ class PairTable(NamedTuple):
             first, shift = np.repeat(first, sizes), np.repeat(shift, sizes)
         slot = (keys >> shift).view(np.int64)
         slot += first
-        found = self.held.take(slot)
-        same = found == keys
-        goes_on = ~same & (found != self.empty)
+        nobody = len(self.keys) - 1
+        row = self.slots.take(slot)
+        same = self.keys.take(row) == keys
+        goes_on = ~same & (row != nobody)
         if strange.any():
             strange = strange if sizes is None else np.repeat(strange, sizes)
             same &= ~strange
@@ -163,17 +169,17 @@ class PairTable(NamedTuple):
         place, wanted = slot.take(live), keys.take(live)
         while len(live):
             place += 1
-            found = self.held.take(place)
-            hit = found == wanted
-            rows = live.compress(hit)
-            same[rows] = True
-            slot[rows] = place.compress(hit)
-            rest = (~hit & (found != self.empty)).nonzero()[0]
+            found = self.slots.take(place)
+            hit = self.keys.take(found) == wanted
+            hits = live.compress(hit)
+            same[hits] = True
+            row[hits] = found.compress(hit)
+            rest = (~hit & (found != nobody)).nonzero()[0]
             live, place, wanted = live.take(rest), place.take(rest), wanted.take(rest)
         here = same.nonzero()[0]
-        there = self.slots.take(slot.take(here)).astype(np.int64)
-        if (there < 0).any():  # a key that looks like what stands in an empty slot
-            here, there = here[there >= 0], there[there >= 0]
+        there = row.take(here).astype(np.int64)
+        if (there == nobody).any():  # a key that looks like what stands in an empty slot
+            here, there = here[there != nobody], there[there != nobody]
         certain = self._same_texts(docs, words, here, there)
         return (here, there) if certain.all() else (here[certain], there[certain])
 

@@ -87,10 +87,12 @@ def _last_words(tokens: Tokens, count: int) -> Words:
         end += width
     words = words_at(buffer, end - width, count)
     words ^= _U64(_ZEROS)
+    shortest, lengths = tokens.shared_length()
     for number, word in enumerate(words):
-        foreign = foreign_bits(tokens.length, 8 * (count - number))
-        word >>= foreign
-        word <<= foreign
+        if shortest < 8 * (count - number):
+            foreign = foreign_bits(lengths, 8 * (count - number))
+            word >>= foreign
+            word <<= foreign
     return words
 
 

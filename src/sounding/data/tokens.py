@@ -77,6 +77,11 @@ class Tokens:
         """How many words the longest text takes, at least 1."""
         return max(1, (int(self.length.max(initial=0)) + 7) >> 3)
 
+    def shared_length(self) -> tuple[int, Places]:
+        """The shortest length, and all of them; only one where texts share it, as topic ids often do."""
+        shortest, longest = int(self.length.min()), int(self.length.max())
+        return shortest, self.length if shortest < longest else self.length[:1]
+
     def words(self, most: int | None = None) -> Words:
         """Every text as 64-bit words, first byte lowest, zeros behind the end: equal iff the texts are.
 
@@ -86,9 +91,7 @@ class Tokens:
         if not len(self.start) or not count:
             return np.zeros((count, len(self.start)), _U64)
         words = words_at(self.buffer, self.start, count)
-        # Texts that are all of one length, as topic ids often are, can share one shift.
-        shortest, longest = int(self.length.min()), int(self.length.max())
-        lengths = self.length if shortest < longest else self.length[:1]
+        shortest, lengths = self.shared_length()
         for number, word in enumerate(words):
             if shortest < 8 * (number + 1):
                 # Shifting left and back by the foreign bits clears them; shifts from 64 on give 0 in NumPy.

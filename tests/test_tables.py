@@ -10,9 +10,12 @@ import math
 import numpy as np
 import polars
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sounding.errors import DataError, UnknownNameError
 from sounding.report.tables import (
+    Cell,
     Column,
     Table,
     decimal,
@@ -203,6 +206,23 @@ def test_csv_leaves_out_what_is_not_known_whatever_else_a_column_holds() -> None
     assert render([Table(columns)], "csv") == (
         "text,known,gaps,mixed,numpy\na,0.5,0.5,1,\nb,1.0,,,0.25\nc,2.0,,,1.0\n"
     )
+
+
+cells = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.floats().map(np.float64),
+    st.text(max_size=3), st.text('a ,"\r\n\ud800', max_size=3),
+)  # fmt: skip
+
+
+@given(st.integers(1, 3).flatmap(lambda width: st.lists(st.tuples(*[cells] * width), max_size=4)))
+def test_csv_is_what_the_csv_module_writes(rows: list[tuple[Cell, ...]]) -> None:
+    width = len(rows[0]) if rows else 2
+    table = Table([Column(f"c{place}", [row[place] for row in rows]) for place in range(width)])
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(f"c{place}" for place in range(width))
+    writer.writerows([None if isinstance(c, float) and not math.isfinite(c) else c for c in r] for r in rows)
+    assert render([table], "csv") == stream.getvalue()
 
 
 def test_markdown_takes_a_tag_for_text_and_leaves_a_small_p_alone() -> None:

@@ -104,9 +104,7 @@ class Retrieved:
         """Documents that the qrels list, ascending, and the row of the qrels for each."""
         topic = np.repeat(judged.table.numbers(self.topics), self.sizes)
         keys = pair_keys(self.topics, self.sizes, self.docs.words())
-        here, there = judged.table.find(topic, keys, self.docs)
-        sure = topic[here] == judged.topic[there]
-        return here[sure], there[sure]
+        return judged.table.find(topic, keys, self.docs)
 
     def grades(self, qrels: Qrels, policies: Policies = DEFAULT_POLICIES) -> Values:
         """(document,): its grade; NaN where it was not judged."""

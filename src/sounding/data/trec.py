@@ -15,7 +15,7 @@ from sounding.data.quoting import quoted, shortened
 from sounding.data.sources import Content
 from sounding.data.tables import Qrels, Run, byte_order
 from sounding.data.text import Fields, line_at, split_fields
-from sounding.data.tokens import Places, Tokens, digests
+from sounding.data.tokens import Places, Tokens
 from sounding.policies import Duplicates, Fractional
 
 RUN_SHAPE = "topic Q0 doc rank score tag"
@@ -60,11 +60,11 @@ def read_trec_qrels(
     groups: bool = False,
 ) -> Qrels:
     """Qrels: one judgment a line; with `groups` the second column says who judged, or in which group."""
-    fields = _exactly(content, (0, 1, 2, 3), 4, QRELS_SHAPE, problems)
-    topic, group, doc, grade = fields.columns
+    fields = _exactly(content, (0, 1, 2, 3) if groups else (0, 2, 3), 4, QRELS_SHAPE, problems)
+    topic, *group, doc, grade = fields.columns
     return group_qrels(
         topic, doc, checked_grades(grade, fields.lines, fractional, problems),
-        lines=fields.lines, groups=group if groups else None,
+        lines=fields.lines, groups=group[0] if groups else None,
         source=content.source, duplicates=duplicates, problems=problems,
     )  # fmt: skip
 
@@ -271,9 +271,7 @@ def group_qrels(
         strata=None if strata is None else strata[rows],
         lines=lines if order is None else numbered(lines, order),
     )  # fmt: skip
-    keys = pair_keys(names, np.diff(starts), qrels.docs.words())
-    if qrels.groups is not None:  # a document may be judged once in each group
-        keys = keys ^ digests(qrels.groups.words()) * np.uint64(0xD6E8FEB86659FD93)
+    keys = qrels.keys_of_judgments()
     keep = _without_repeats(keys, qrels.docs, qrels.grades, names, starts, qrels.lines, duplicates, problems)
     return qrels if keep is None else qrels.keep(keep)
 

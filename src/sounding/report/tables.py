@@ -315,7 +315,7 @@ def _csv_texts(cells: Sequence[Cell]) -> Sequence[str]:
 
 
 def _needs_quotes(texts: Sequence[str]) -> bool:
-    """Whether the csv module may put some of these in quotes: most tables hold none, and are quicker joined."""
+    """Whether the csv module may put some of these in quotes; tables without such are quicker joined."""
     joined = " ".join(texts)
     return any(sign in joined for sign in ',"\r\n')
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sounding.data.corpus import Document, read_corpus
+from sounding.data.sources import compress_zstd
 from sounding.errors import FormatError
 
 SGML = """<DOC>
@@ -38,6 +39,25 @@ def test_markup_is_taken_away_and_entities_are_read(tmp_path: Path, pack: Callab
     assert found[0].text.split() == ["Fish", "&", "chips", "Cod", "and", "haddock."]
     assert found[1].text == "one line"
     assert [document.title for document in found] == ["Fish & chips", ""]
+
+
+@pytest.mark.parametrize(
+    ("pack", "kind"),
+    [(gzip.compress, "gzip"), (bz2.compress, "bzip2"), (lzma.compress, "xz"), (compress_zstd, "zstd")],
+)
+def test_an_archive_that_is_cut_off_or_damaged_is_refused_and_a_whole_one_read(
+    tmp_path: Path, pack: Callable[[bytes], bytes], kind: str
+) -> None:
+    text = "".join(f'{{"id": "d{number}", "text": "{number**9}"}}\n' for number in range(9000))
+    path = write(tmp_path / "corpus", text, pack)
+    assert [document.doc for document in read_corpus([path])] == [f"d{number}" for number in range(9000)]
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FormatError, match=f"corpus: the {kind} archive ends too early; expected a complete"):
+        list(read_corpus([path]))
+    path.write_bytes(whole[:2000] + bytes(byte ^ 0xFF for byte in whole[2000:2100]) + whole[2100:])
+    with pytest.raises(FormatError, match=f"corpus: damaged {kind} archive .*; expected one|no JSON"):
+        list(read_corpus([path]))
 
 
 def test_json_lines_give_all_their_text_but_ids_and_metadata(tmp_path: Path) -> None:

@@ -80,7 +80,9 @@ def test_init_says_what_there_is_and_what_is_missing(
         assert project.settings.order.parameters == {"strata": "3:1,100:0.5"}
         assert int(drawn[1]) == project.engine.counts().left
     call("judge", "init", tmp_path / "q", "--corpus", files / "docs.jsonl", "--runs", files / "runs")
-    assert " to judge: the documents that the runs have for each topic\n" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "0 topics, 3 runs; 0 to judge: the documents that the runs have for each topic\n" in said
+    assert "the runs have 2 topics, such as 301: without a text nobody can judge for them" in said
 
 
 @pytest.mark.parametrize(
@@ -101,6 +103,18 @@ def test_init_says_what_there_is_and_what_is_missing(
             "database mysql://me@host/x: expected an address such as postgresql://",
         ),
         (["--database", "other.sqlite"], "database other.sqlite: expected an address such as postgresql://"),
+        (["--database", "password='my secret' host=h"], "database password=... host=h: expected an address"),
+        (
+            ["--database", "postgresql://me:my secret@h/x"],
+            "database postgresql://me@h/x: blanks in an address",
+        ),
+        (["--overlap", "21"], "overlap 21; expected 1 to 20 assessors a document"),
+        (["--depth", str(10**20)], "expected at least 1 each, and a depth of at most 100,000"),
+        (["--lease", "nan"], "a lease of nan minutes; expected more than 0 and at most 1,440"),
+        (["--lease", "inf"], "a lease of inf minutes; expected more than 0 and at most 1,440"),
+        (["--title", " "], "title ' '; expected one line of at most 200 characters, not blank"),
+        (["--title", "a\nb"], "expected one line of at most 200 characters, not blank"),
+        (["--title", "x" * 201], "(201 characters); expected one line of at most 200 characters"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_nothing_is_left(
@@ -123,7 +137,27 @@ def test_what_is_wrong_is_one_line_and_nothing_is_left(
     said = capsys.readouterr().err.strip().splitlines()[-1]
     assert said.startswith("Error: ")
     assert message in said
+    assert "secret" not in said
     assert not (tmp_path / "p").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--overlap", "21", "overlap 21; expected 1 to 20"),
+        ("--lease", "nan", "a lease of nan minutes; expected more than 0"),
+        ("--title", "x" * 201, "expected one line of at most 200 characters"),
+    ],
+)
+def test_no_setting_is_changed_beyond_its_limits(
+    project: Path, capsys: pytest.CaptureFixture[str], option: str, value: str, message: str
+) -> None:
+    with open_project(project) as opened:
+        before = opened.store.last_sequence()
+    call("judge", "settings", project, option, value, expect=1)
+    assert message in capsys.readouterr().err
+    with open_project(project) as opened:
+        assert opened.store.last_sequence() == before
 
 
 def test_users_are_added_listed_changed_and_forgotten(
@@ -376,6 +410,8 @@ def test_another_corpus_is_found_out_and_one_of_an_earlier_release_is_not_known(
     with sqlite3.connect(project / "corpus.sqlite") as corpus:
         corpus.execute("UPDATE document SET text = 'another text' WHERE doc = 'd01'")
     corpus.close()
+    call("judge", "serve", project, "--port", 0, expect=1)
+    assert "corpus.sqlite: not the corpus that the project was made with; put that" in capsys.readouterr().err
     call("judge", "verify", project, expect=1)
     assert "corpus.sqlite: not the corpus that the project was made with" in capsys.readouterr().out
     record = json.loads((project / "project.json").read_text())

@@ -155,7 +155,15 @@ def test_who_has_no_account_can_be_audited(olga: Browser, project: Project) -> N
     assert page.status_code == 303
 
 
-@pytest.mark.parametrize("who", ["nobody", OLGA, "import-x"])
+def test_a_judge_is_named_by_name_or_pseudonym(olga: Browser, project: Project) -> None:
+    judge(project, ["d10", "d11"])
+    assert draw(olga, 1, "ann") == draw(olga, 1, ANN)
+    assert olga.send("/api/audit/draw", {"assessor": "anne", "size": 9}).json()["detail"] == (
+        "unknown assessor 'anne'; did you mean ann?"
+    )
+
+
+@pytest.mark.parametrize("who", ["nobody", "olga", OLGA, "import-x"])
 def test_nothing_is_drawn_from_nobody_or_oneself(olga: Browser, project: Project, who: str) -> None:
     project.engine.judge(OLGA, "MB001", "d10", 1, key="key-of-olga")
     before = project.store.last_sequence()

@@ -191,10 +191,10 @@ def init(folder: Path, **options: Any) -> None:
 def serve(folder: Path, host: str, port: int) -> None:
     """Serve the project in DIR until it is stopped."""
     from sounding.judging.app import serve as serve_project
-    from sounding.judging.project import open_project
+    from sounding.judging.project import open_project, refuse_other_corpus
 
     with open_project(folder) as project:
-        _ = project.corpus  # where it is missing, that is said here, and not to assessors
+        refuse_other_corpus(project)  # here, lest assessors judge other texts
         click.echo(f"{project.store.place}: {project.store.kind()}", err=True)
         serve_project(project, host, port)
 
@@ -403,7 +403,9 @@ def _say_what_there_is(project: Project, quiet: bool) -> None:
 
     runs, engine = project.engine.run_names(), project.engine
     topics = [topic.id for topic in project.store.topics()]
-    left, sampled = engine.counts().left, engine.general_order().is_sample
+    counted = engine.counts().topics
+    left = sum(counted[topic].left for topic in topics if topic in counted)  # without a text nobody judges
+    sampled = engine.general_order().is_sample
     which = "drawn from the documents" if sampled else "the documents"
     remark(
         f"{plural(project.corpus.count, 'document')}, {plural(len(topics), 'topic')},"
@@ -411,10 +413,11 @@ def _say_what_there_is(project: Project, quiet: bool) -> None:
         quiet=quiet,
     )
     strangers = [topic for topic in engine.topics() if topic not in topics]
-    if strangers and topics:
+    if strangers:
         remark(
-            f"the runs have {plural(len(strangers), 'topic')} more, such as {strangers[0]}: without a text"
-            " nobody can judge for them, and they count in every run's value",
+            f"the runs have {plural(len(strangers), 'topic')}{' more' if topics else ''},"
+            f" such as {strangers[0]}: without a text nobody can judge for them, and they count in every"
+            " run's value",
             quiet=quiet,
         )
     lost = engine.lost(project.corpus)

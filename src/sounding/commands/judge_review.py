@@ -9,12 +9,12 @@ import click
 
 from sounding.commands.judge_user import project_argument, quieted
 from sounding.commands.options import PEOPLE, output_options, remark, write_tables
-from sounding.errors import DataError, UnknownNameError
+from sounding.errors import DataError
 
 if TYPE_CHECKING:
     from sounding.judging.project import Project
     from sounding.judging.settling import DifferingDocument
-    from sounding.judging.store import Store, User
+    from sounding.judging.store import User
     from sounding.report.tables import Table
 
 COMMENT = 60  # characters of the comments on a document
@@ -135,7 +135,7 @@ def audit(folder: Path, assessor: str | None, **options: Any) -> None:
     sounding judge audit DIR ann --expert jane --size 20
     sounding judge audit DIR
     """  # noqa: D301 - click wants the control character
-    from sounding.judging.organising import organiser_of
+    from sounding.judging.organising import judge_of, organiser_of
     from sounding.judging.project import open_project
 
     if assessor is not None and options["expert"] is None:
@@ -149,19 +149,8 @@ def audit(folder: Path, assessor: str | None, **options: Any) -> None:
             table = _audit_table(project, project.store.users() if expert is None else [expert])
         else:
             size = options["size"] or SAMPLED
-            table = _drawn(project, _judge(project.store, assessor), expert, size, options["quiet"])
+            table = _drawn(project, judge_of(project.store, assessor), expert, size, options["quiet"])
         write_tables([quieted(table, options["quiet"])], options["format_name"], options["output"])
-
-
-def _judge(store: Store, name: str) -> str:
-    """The pseudonym of somebody with an account, or of whose judgments there are without one."""
-    from sounding.judging.organising import person_of
-
-    found, judges = person_of(store, name), store.judgments_given()
-    if found is None and name not in judges:
-        names = store.names()
-        raise UnknownNameError("assessor", name, [names.get(who, who) for who in judges])
-    return name if found is None else found.pseudonym
 
 
 def _drawn(project: Project, assessor: str, expert: User, size: int, quiet: bool) -> Table:

@@ -6,18 +6,17 @@ somebody asked for are handed on.
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import html
+import io
 import json
-import lzma
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, BinaryIO, NamedTuple
 
 from sounding.data.finding import find_files
 from sounding.data.quoting import quoted
+from sounding.data.sources import Content, unpacked_pieces
 from sounding.errors import FormatError
 
 IDS = ("_id", "id", "docno", "doc_id", "docid")  # members of a JSON line that may hold the doc id
@@ -32,7 +31,8 @@ _HEAD = re.compile(r"<(head)>(?=[^<>]*</head)", re.IGNORECASE)  # a headline; th
 _TAG = re.compile(r"<[^<>]*>")
 Wrong = Callable[[str], str]  # what is wrong with a doc id; empty: nothing
 
-_OPENERS = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ", lzma.open))
+_HEAD_BYTES = 16  # by which an archive is known
+_PIECE = 1 << 16  # bytes that are read at once
 
 
 class Document(NamedTuple):
@@ -80,14 +80,41 @@ def has_documents(markup: str) -> bool:
 def _opened(source: str) -> IO[str]:
     """A text stream, unpacked where the first bytes say so; bytes that are not UTF-8 stay what they are."""
     try:
-        with Path(source).open("rb") as file:
-            beginning = file.read(6)
-        for magic, opener in _OPENERS:
-            if beginning.startswith(magic):
-                return opener(source, "rt", encoding="utf-8", errors="surrogateescape")
-        return Path(source).open(encoding="utf-8-sig", errors="surrogateescape")
+        file = Path(source).open("rb")  # noqa: SIM115 - whoever gets the stream closes it
+        head = Content.from_bytes(source, file.read(_HEAD_BYTES))
+        file.seek(0)
     except OSError as error:
         raise FormatError(source, None, f"cannot be opened ({error.strerror or error})") from error
+    unpack = unpacked_pieces(head)
+    stream = file if unpack is None else io.BufferedReader(_Unpacked(file, unpack))
+    return io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape")
+
+
+class _Unpacked(io.RawIOBase):
+    """What an archive holds, as a file to read from."""
+
+    def __init__(self, file: BinaryIO, unpack: Callable[[Iterable[bytes]], Iterator[bytes]]) -> None:
+        self._file = file
+        self._parts = unpack(iter(lambda: file.read(_PIECE), b""))
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while not self._rest:
+            part = next(self._parts, None)
+            if part is None:
+                return 0
+            self._rest = memoryview(part)
+        count = min(len(buffer), len(self._rest))
+        buffer[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def _first_line(stream: IO[str]) -> tuple[int, str] | None:

@@ -108,7 +108,7 @@ def token(request: Request, response: Response, here: Here, asking: Asking) -> I
     )
 
 
-@signing.post("/sign-in", dependencies=[Depends(from_our_page)])
+@signing.post("/sign-in", dependencies=[Depends(from_our_page)], status_code=204)
 def sign_in(given: Credentials, request: Request, response: Response, here: Here) -> Response:
     """Sign in; the answer sets the cookie. Ask for the token anew afterwards."""
     browser = request.headers.get("user-agent", "")

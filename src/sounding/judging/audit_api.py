@@ -23,7 +23,7 @@ from sounding.judging.messages import (
     ShownDocument,
     Work,
 )
-from sounding.judging.organising import guide_of
+from sounding.judging.organising import guide_of, judge_of
 from sounding.judging.store import Receipt, Topic, User
 from sounding.judging.web import Context, Here, from_our_page, organiser
 
@@ -110,10 +110,10 @@ def undo(given: AuditWithdrawal, here: Here, expert: Expert) -> Recorded:
 def drawn(here: Context, expert: User, assessor: str, size: int) -> int | None:
     """The number of a new audit of somebody else's judgments; None: there are none for topics in use."""
     project = here.project
-    known = {one.pseudonym for one in project.store.users()} | {*project.store.judgments_given()}
-    if assessor == expert.pseudonym or assessor not in known:
-        raise RefusedError(400, "there is no such person, or it is you; draw from another one's judgments")
-    number = draw_audit(project.store, expert.pseudonym, assessor, size, project.settings.seed)
+    judge = judge_of(project.store, assessor)
+    if judge == expert.pseudonym:
+        raise RefusedError(400, "these are your own judgments; draw from another one's")
+    number = draw_audit(project.store, expert.pseudonym, judge, size, project.settings.seed)
     project.engine.catch_up()
     return number
 

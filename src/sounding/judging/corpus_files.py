@@ -6,9 +6,11 @@ import csv
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 from sounding.data.corpus import IDS, TITLES, Document, has_documents, one_line, read_corpus
 from sounding.data.finding import find_files_below
+from sounding.data.sources import Content, unpacked_pieces
 from sounding.errors import FormatError
 from sounding.judging.ids import wrong_doc
 from sounding.judging.titles import is_html
@@ -72,7 +74,7 @@ def _holds_many(source: str) -> bool:
             first = file.read(BEGINNING)
     except OSError as error:
         raise FormatError(source, None, f"cannot be opened ({error.strerror or error})") from error
-    if first.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ")):  # packed
+    if unpacked_pieces(Content.from_bytes(source, first)) is not None:
         return True
     text = first.decode("utf-8-sig", "replace").lstrip()
     return text.startswith("{") or (text.startswith("<") and has_documents(text))
@@ -92,22 +94,34 @@ def _rows(source: str, delimiter: str) -> Iterator[Document]:
     csv.field_size_limit(sys.maxsize)
     try:
         with Path(source).open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
-            yield from _documents(source, csv.reader(stream, delimiter=delimiter))
+            yield from _documents(source, _placed_rows(source, stream, delimiter))
     except OSError as error:
         raise FormatError(source, None, f"cannot be opened ({error.strerror or error})") from error
+
+
+def _placed_rows(source: str, stream: IO[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a table, each with the line on which it begins."""
+    rows = csv.reader(stream, delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        for row in rows:
+            yield line, row
+            line = rows.line_num + 1
     except csv.Error as error:
-        raise FormatError(source, None, f"no table ({error}); expected one document a row") from error
+        problem = f"no row of a table ({error}); expected one document, with quotes at both ends of a field"
+        raise FormatError(source, line, problem) from error
 
 
-def _documents(source: str, rows: Iterator[list[str]]) -> Iterator[Document]:
-    header = [name.strip().lower() for name in next(rows, [])]
+def _documents(source: str, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Document]:
+    _, header_row = next(rows, (1, []))
+    header = [name.strip().lower() for name in header_row]
     place = next((header.index(name) for name in NAMES if name in header), None)
     if place is None:
         seen = f"the columns {', '.join(header)} hold" if any(header) else "the first line has"
         problem = f"{seen} no doc id; expected a column {', '.join(NAMES)}"
         raise FormatError(source, 1, problem)
     titled = next((header.index(name) for name in TITLES if name in header and name != header[place]), None)
-    for number, row in enumerate(rows, 2):
+    for number, row in rows:
         if not any(row):
             continue
         if len(row) != len(header):

@@ -311,5 +311,6 @@ def readable(text: str) -> str:
 
 
 def shown_url(url: str) -> str:
-    """The address of a database without its password."""
-    return re.sub(r"([?&]password=)[^&]*", r"\1...", re.sub(r"(//[^:/@]*):[^/]*@", r"\1@", url))
+    """The address of a database without its password, also of one that is spelled another way."""
+    without = re.sub(r"(//[^:/@]*):[^/]*@", r"\1@", url)
+    return re.sub(r"(?i)(password\s*=\s*)('(?:\\.|[^'\\])*'?|[^&\s]*)", r"\1...", without)

@@ -10,7 +10,7 @@ from sounding.judging.agreement import FEWEST
 from sounding.judging.events import MOST_EVENTS, Undone
 from sounding.judging.ids import MOST_DOC, MOST_TOPIC
 from sounding.judging.records import TopicStatus
-from sounding.judging.settings import Feed
+from sounding.judging.settings import MOST_ASSESSORS, MOST_LEASE, MOST_TITLE, Feed
 
 NO_ZERO = r"^[^\x00]*$"  # PostgreSQL cannot even look for a text with a zero byte
 Id = Annotated[str, Field(min_length=1, max_length=MOST_TOPIC, pattern=NO_ZERO)]
@@ -22,11 +22,8 @@ Seconds = Annotated[
 Loaded = Annotated[list[DocId], Field(max_length=10)]
 Later = Annotated[list[DocId], Field(max_length=100)]
 MOST_SAMPLED = 1000  # judgments of an audit
-MOST_ASSESSORS = 20  # who judge a document
 MOST_NOTED = 86400.0  # seconds; who stayed away for longer has their grade recorded all the same
 MOST_BATCH = 1000  # documents of a batch, or to warm up
-MOST_LEASE = 1440  # minutes
-MOST_TITLE = 200  # characters of the project's title
 MOST_INSTRUCTIONS = 100_000  # characters
 
 

@@ -24,19 +24,19 @@ from sounding.judging.events import AUDIT, MOST_EVENTS
 from sounding.judging.export_kinds import EXPORT_KINDS
 from sounding.judging.exports import left_out, omitted_from_samples
 from sounding.judging.ids import MOST_DOC, MOST_TOPIC
-from sounding.judging.messages import (
-    MOST_ASSESSORS,
-    MOST_BATCH,
-    MOST_INSTRUCTIONS,
-    MOST_LEASE,
-    MOST_SAMPLED,
-    MOST_TITLE,
-)
+from sounding.judging.messages import MOST_BATCH, MOST_INSTRUCTIONS, MOST_SAMPLED
 from sounding.judging.omissions import omission_note, omitted_from_qrels
 from sounding.judging.people import MOST_NAME
 from sounding.judging.project import add_runs, invite
 from sounding.judging.search import shortened
-from sounding.judging.settings import MTC, Order, parse_parameters
+from sounding.judging.settings import (
+    MOST_ASSESSORS,
+    MOST_LEASE,
+    MOST_TITLE,
+    MTC,
+    Order,
+    parse_parameters,
+)
 from sounding.judging.settling import differing_documents
 from sounding.judging.staffing import notes_of, staffing_note
 from sounding.judging.status import topics_given

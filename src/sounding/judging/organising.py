@@ -173,6 +173,7 @@ def change_settings(project: Project, *, by: str | None = None, **given: Any) ->
         }
         wanted = replace(present, **{name: value for name, value in known.items() if value != ""})
         if wanted != present:
+            wanted.refuse_beyond_limits()
             engine.change_settings(wanted, by=by)
     return wanted
 
@@ -208,6 +209,15 @@ def named_topics(store: Store, topics: Iterable[str] | None) -> list[str]:
 def person_of(store: Store, name: str) -> User | None:
     """The user of a name or a pseudonym, which nobody else's name can be; None: there is none."""
     return next((one for one in store.users() if one.pseudonym == name), None) or store.user_by_name(name)
+
+
+def judge_of(store: Store, name: str) -> str:
+    """The pseudonym of somebody with an account, or of whose judgments there are without one."""
+    found, judges = person_of(store, name), store.judgments_given()
+    if found is None and name not in judges:
+        names = store.names()
+        raise UnknownNameError("assessor", name, [names.get(who, who) for who in judges])
+    return name if found is None else found.pseudonym
 
 
 def organiser_of(store: Store, name: str) -> User:

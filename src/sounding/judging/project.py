@@ -139,6 +139,16 @@ def first_digest_of_corpus(project: Project) -> str | None:
     return digest or _record_of(project.folder).get("corpus")
 
 
+def refuse_other_corpus(project: Project) -> None:
+    """Refuse a corpus that is missing, or not the one that the project was made with; reads all of it."""
+    _ = project.corpus  # where it is missing, or no corpus
+    first = first_digest_of_corpus(project)
+    if first is not None and digest_of_corpus(project.folder) != first:
+        raise DataError(
+            f"{project.folder / CORPUS}: not the corpus that the project was made with; put that one there"
+        )
+
+
 def create_project(
     folder: Path,
     *,
@@ -158,11 +168,14 @@ def create_project(
     told what is odd about the documents and no reason to refuse them.
     """
     refuse_full(folder)
+    settings.refuse_beyond_limits()
     if database is not None and urlsplit(database).scheme not in POSTGRESQL:
         raise DataError(
             f"database {shown_url(database)}: expected an address such as postgresql://user@host/name,"
             " or none for a SQLite file in the folder"
         )
+    if database is not None and database.split() != [database]:  # what PostgreSQL says tells the password
+        raise DataError(f"database {shown_url(database)}: blanks in an address; write %20 for each")
     asked = None if topics is None else read_topics(topics)
     part = rest = beside(folder)
     try:

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from sounding.collection.strategies import find_strategy, make_strategy
 from sounding.collection.strategies.samples import parse_strata
+from sounding.data.quoting import quoted
 from sounding.errors import DataError, UnknownNameError
 from sounding.mtc.forms import form_of
 from sounding.retrieved import read_retrieved
@@ -17,6 +18,10 @@ from sounding.wording import plural
 
 Feed = Literal["first", "majority", "adjudicated"]
 MTC = "mtc"
+MOST_ASSESSORS = 20  # who judge a document
+MOST_DEPTH = 100_000  # documents of a run that count
+MOST_LEASE = 1440  # minutes
+MOST_TITLE = 200  # characters of the project's title
 CORPUS = "corpus"  # under which the first record of a project has the hash of its corpus
 DEFAULT_SCALE = "0=not relevant,1=relevant"
 
@@ -133,10 +138,10 @@ class Settings:
             raise DataError(
                 f"level {self.level:g} is no grade of the scale; expected one of {self._grades()}"
             )
-        if self.overlap < 1 or self.depth < 1 or self.lease_seconds <= 0:
+        if self.overlap < 1 or not 1 <= self.depth <= MOST_DEPTH or self.lease_seconds <= 0:
             raise DataError(
                 f"overlap {self.overlap}, depth {self.depth} and leases of {self.lease_seconds:g} seconds:"
-                " expected at least 1 each"
+                f" expected at least 1 each, and a depth of at most {MOST_DEPTH:,}"
             )
         if self.level == min(grade.value for grade in self.scale):
             raise DataError(
@@ -144,6 +149,20 @@ class Settings:
                 " expected a higher one"
             )
         form_of(self.graded_measure, self.depth)  # refuses what cannot be made certain
+
+    def refuse_beyond_limits(self) -> None:
+        """Refuse what nobody can mean; a log of earlier releases may hold it."""
+        if self.overlap > MOST_ASSESSORS:
+            raise DataError(f"overlap {self.overlap}; expected 1 to {MOST_ASSESSORS} assessors a document")
+        if not 0 < self.lease_seconds <= 60 * MOST_LEASE:  # which refuses NaN as well
+            raise DataError(
+                f"a lease of {self.lease_seconds / 60:g} minutes;"
+                f" expected more than 0 and at most {MOST_LEASE:,}"
+            )
+        if not self.title.strip() or len(self.title.splitlines()) > 1 or len(self.title) > MOST_TITLE:
+            raise DataError(
+                f"title {quoted(self.title)}; expected one line of at most {MOST_TITLE} characters, not blank"
+            )
 
     @property
     def graded_measure(self) -> str:

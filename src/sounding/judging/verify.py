@@ -21,14 +21,12 @@ from sounding.judging.events import Selection
 from sounding.judging.export_kinds import EXPORT_KINDS
 from sounding.judging.exports import EXPORTS
 from sounding.judging.project import (
-    CORPUS,
     Project,
-    digest_of_corpus,
     first_digest_of_corpus,
     open_project,
+    refuse_other_corpus,
 )
 from sounding.judging.replay import Replay
-from sounding.judging.search import Corpus
 from sounding.judging.store import Store
 from sounding.workers import Progress
 
@@ -102,12 +100,8 @@ def _unlike_runs(store: Store, until: int) -> Iterator[str]:
 
 def _unlike_corpus(project: Project) -> Iterator[str]:
     """A corpus that is missing, or not what it was when the project was made."""
-    folder = project.folder
     try:
-        Corpus(folder / CORPUS)
-        first = first_digest_of_corpus(project)
-        if first is not None and digest_of_corpus(folder) != first:
-            yield f"{folder / CORPUS}: not the corpus that the project was made with"
+        refuse_other_corpus(project)
     except SoundingError as error:
         yield str(error)
 

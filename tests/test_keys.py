@@ -187,6 +187,7 @@ def test_keys_of_one_slot_stay_within_their_topic(count: int) -> None:
     docs = Tokens.from_strings([*names, names[0], "other"])
     keys = np.concatenate([top, top[:1], [np.uint64(0)]])
     table = PairTable.build(("1", "2"), np.array([count, 2]), keys, docs.words())
+    assert len(table.slots) <= 9 * (count + 2)  # room for the keys, and for all of them behind the last slot
     asked = Tokens.from_strings(names)
     for topic, expected in ((0, list(range(count))), (1, [count])):
         rows, places = table.find(np.full(count, topic), top, asked)

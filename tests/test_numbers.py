@@ -90,6 +90,15 @@ def test_values_at_the_edge_of_the_quick_form_are_exact(text: str) -> None:
     assert values[1] == float(text)
 
 
+@pytest.mark.parametrize("length", range(2, 19))
+@pytest.mark.parametrize("dot", [False, True])
+def test_texts_of_one_length_that_stand_side_by_side_are_read_apart(length: int, dot: bool) -> None:
+    digits = "9" * length
+    text = f"{digits[: length // 2]}.{digits[length // 2 :]}"[:length] if dot else digits
+    values, _ = parse_numbers(Tokens.from_strings(["1" * length, text, text]))
+    assert values.tolist() == [reference(one) for one in ("1" * length, text, text)]
+
+
 def test_no_texts_give_no_numbers() -> None:
     values, bad = parse_numbers(Tokens.from_strings([]))
     assert len(values) == len(bad) == 0

@@ -164,6 +164,15 @@ def test_a_run_of_the_same_size_and_an_earlier_round_that_only_runs_feel_are_not
             evaluate(residual=early)
 
 
+def test_the_order_of_an_earlier_round_makes_no_difference(folder: Path) -> None:
+    lines = (folder / "qrels.txt").read_text().splitlines(keepends=True)[:5]
+    early = folder / "early.txt"
+    early.write_text("".join(lines))
+    kept = evaluate(residual=early)
+    early.write_text("".join(reversed(lines)))
+    same(evaluate(residual=early), kept)
+
+
 def test_a_file_that_is_not_ours_or_was_cut_is_written_anew(folder: Path) -> None:
     plain = evaluate()
     first, second = sorted((folder / "kept").iterdir())[:2]

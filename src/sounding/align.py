@@ -279,7 +279,7 @@ def _order_ties(
     block = np.repeat(np.arange(np.count_nonzero(wanted)), size[wanted])
     lines = order[places]
     keys = [~word for word in reversed(docs[lines].order_keys())]
-    settled = np.empty(len(order), np.int64)  # filled for these blocks only
+    settled = np.empty(len(order), np.int64)  # others are never asked for
     settled[lines[np.lexsort([*keys, block])]] = places
     found[among] = settled.take(rows.take(among))
     return found

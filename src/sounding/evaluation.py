@@ -141,7 +141,7 @@ def evaluate(
         )  # fmt: skip
         folder = None
         if results is not None:
-            dropped = b"" if earlier is None else earlier.keys.tobytes()
+            dropped = b"" if earlier is None else np.sort(earlier.keys[:-1]).tobytes()
             choices = (str(groups), run_format or "", dropped)
             folder = results_folder(results, judgments, wanted, policies, *choices)
         outcomes = evaluate_each(sources, asked, folder=folder, jobs=jobs, progress=progress)

@@ -16,7 +16,6 @@ from sounding.data.tokens import Places, Tokens, Words, digests, same_words
 _U64 = np.uint64
 _FEW = 200  # keys that are sorted in no time
 _SLOTS_A_KEY = 4  # most look-ups end at the first slot, and a topic's slots fit the cache
-_SPARE = 32  # slots behind those that a topic's keys name, for keys that find theirs taken
 
 
 def pair_keys(topics: tuple[str, ...], sizes: Places, doc_words: Words) -> Words:
@@ -85,22 +84,17 @@ def _rows_in_slots(keys: Words) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return row, table.take(slot)
 
 
-def _filled(slot: Places, last: Places) -> NDArray[np.int32] | None:
-    """Every row in its slot, or in the next that is free; None: one came upon the end of its stretch.
-
-    `last` are the last slots of all stretches, which stay empty.
-    """
-    count = len(slot)
-    slots = np.full(int(last.max(initial=-1)) + 1, count, np.int32)
-    row = np.arange(count, dtype=np.int32)
+def _filled(slot: Places, count: int) -> NDArray[np.int32]:
+    """So many slots, with every row in its own or the next that is free; the number of rows: empty."""
+    rows = len(slot)
+    slots = np.full(count, rows, np.int32)
+    row = np.arange(rows, dtype=np.int32)
     while len(row):
-        if slot.max() >= len(slots):
-            return None
-        free = slots[slot] == count
+        free = slots[slot] == rows
         slots[slot[free]] = row[free]  # of several rows for one slot, one stays
         left = slots[slot] != row
         row, slot = row[left], slot[left] + 1
-    return slots if (slots[last] == count).all() else None
+    return slots
 
 
 class PairTable(NamedTuple):
@@ -112,8 +106,8 @@ class PairTable(NamedTuple):
 
     topics: dict[str, int]  # topic id -> number
     words: Words  # of the docs, to make sure
-    keys: Words  # of the rows, and one more for the row that stands in empty slots
-    slots: NDArray[np.int32]  # the row that stands in a slot; one more than there are: none
+    keys: Words  # (row + 1,) the last is no key: it stands for empty slots
+    slots: NDArray[np.int32]  # the row that stands in a slot; the number of rows: empty
     first: Places  # (topic,) where its stretch begins
     shift: Words  # (topic,) the upper bits of a key are its slot within the stretch
 
@@ -121,16 +115,13 @@ class PairTable(NamedTuple):
     def build(topics: tuple[str, ...], sizes: Places, keys: Words, doc_words: Words) -> PairTable:
         """A table over distinct pairs that are grouped by topic."""
         bits = [max(1, (_SLOTS_A_KEY * size).bit_length()) for size in sizes.tolist()]
+        # So many keys, should they all name one slot, pass those that keys name by one less than they are.
+        widths = np.array([1 << count for count in bits], np.int64) + sizes
+        first = np.cumsum(widths) - widths
         shift = np.array([64 - count for count in bits], _U64)
-        slot = (keys >> np.repeat(shift, sizes)).view(np.int64)
-        slots = None
-        spare = _SPARE
-        while slots is None:
-            widths = np.array([(1 << count) + spare for count in bits], np.int64)
-            first = np.cumsum(widths) - widths
-            slots = _filled(slot + np.repeat(first, sizes), first + widths - 1)
-            spare *= 16  # for keys that share their upper bits
+        slot = np.repeat(first, sizes) + (keys >> np.repeat(shift, sizes)).view(np.int64)
         places = {text: number for number, text in enumerate(topics)}
+        slots = _filled(slot, int(widths.sum()))
         return PairTable(places, doc_words, np.append(keys, _U64(0)), slots, first, shift)
 
     def numbers(self, topics: tuple[str, ...]) -> Places:

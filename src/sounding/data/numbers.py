@@ -35,7 +35,9 @@ def parse_numbers(tokens: Tokens) -> tuple[NDArray[np.float64], NDArray[np.bool_
         todo = todo[np.isnan(values[todo])]
     if len(todo):
         values[todo] = _any_numbers(tokens[todo])
-    return values, ~np.isfinite(values)
+    bad = ~np.isfinite(values)
+    values[bad] = np.nan  # also what is too large
+    return values, bad
 
 
 def is_too_large(text: str) -> bool:
@@ -87,7 +89,7 @@ def _last_words(tokens: Tokens, count: int) -> Words:
         end += width
     words = words_at(buffer, end - width, count)
     words ^= _U64(_ZEROS)
-    shortest, lengths = tokens.shared_length()
+    shortest, lengths = tokens.lengths_to_clear()
     for number, word in enumerate(words):
         if shortest < 8 * (count - number):
             foreign = foreign_bits(lengths, 8 * (count - number))

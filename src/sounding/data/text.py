@@ -87,13 +87,11 @@ def _quick_fields(
     if places is None:
         return None
     start, end = places
-    first = begin + start[0]
-    if (buffer.take(first) == COMMENT).any():
+    if (buffer.take(begin + start[0]) == COMMENT).any():
         return None
     columns = []
     for field in wanted:
-        from_here = begin + start[field] if field else first
-        columns.append(Tokens(buffer, from_here, (end[field] - start[field]).astype(np.int64)))
+        columns.append(Tokens(buffer, begin + start[field], (end[field] - start[field]).astype(np.int64)))
     # One byte of white space behind each of the fields asked for, and no more: no line is longer.
     longer = int(np.bitwise_count(white).sum()) > least * len(begin)
     return Fields(tuple(columns), None, longer)

@@ -77,8 +77,8 @@ class Tokens:
         """How many words the longest text takes, at least 1."""
         return max(1, (int(self.length.max(initial=0)) + 7) >> 3)
 
-    def shared_length(self) -> tuple[int, Places]:
-        """The shortest length, and all of them; only one where texts share it, as topic ids often do."""
+    def lengths_to_clear(self) -> tuple[int, Places]:
+        """The shortest length, and all of them; one for all where texts share it, as topic ids do."""
         shortest, longest = int(self.length.min()), int(self.length.max())
         return shortest, self.length if shortest < longest else self.length[:1]
 
@@ -91,7 +91,7 @@ class Tokens:
         if not len(self.start) or not count:
             return np.zeros((count, len(self.start)), _U64)
         words = words_at(self.buffer, self.start, count)
-        shortest, lengths = self.shared_length()
+        shortest, lengths = self.lengths_to_clear()
         for number, word in enumerate(words):
             if shortest < 8 * (number + 1):
                 # Shifting left and back by the foreign bits clears them; shifts from 64 on give 0 in NumPy.

@@ -64,7 +64,7 @@ def read_trec_qrels(
     topic, *group, doc, grade = fields.columns
     return group_qrels(
         topic, doc, checked_grades(grade, fields.lines, fractional, problems),
-        lines=fields.lines, groups=group[0] if groups else None,
+        lines=fields.lines, groups=group[0] if group else None,
         source=content.source, duplicates=duplicates, problems=problems,
     )  # fmt: skip
 

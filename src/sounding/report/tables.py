@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -296,28 +296,33 @@ def _csv(tables: Sequence[Table]) -> str:
     writer.writerow(column.name for column in tables[0].columns)
     for table in tables:
         columns = [_known_cells(column.cells) for column in table.columns]
-        texts = [_csv_texts(cells) for cells in columns]
-        if table.height and len(texts) > 1 and not any(map(_needs_quotes, texts)):
-            stream.write("\n".join(map(",".join, zip(*texts, strict=True))) + "\n")
-        else:
+        plain = _plain_csv(columns) if table.height and len(columns) > 1 else None
+        if plain is None:
             writer.writerows(zip(*columns, strict=True))
+        else:
+            stream.write(plain)
     return stream.getvalue()
 
 
-def _csv_texts(cells: Sequence[Cell]) -> Sequence[str]:
-    """Cells as the csv module spells them: None as nothing, floats so that they read back the same."""
-    kinds = set(map(type, cells))
-    if kinds == {str}:
-        return cast("Sequence[str]", cells)
-    if type(None) not in kinds:
-        return list(map(str, cells))
-    return ["" if cell is None else str(cell) for cell in cells]
+def _plain_csv(columns: Sequence[Sequence[Cell]]) -> str | None:
+    """The rows as the csv module writes them, sooner; None: it may put some cells in quotes.
 
-
-def _needs_quotes(texts: Sequence[str]) -> bool:
-    """Whether the csv module may put some of these in quotes; tables without such are quicker joined."""
-    joined = " ".join(texts)
-    return any(sign in joined for sign in ',"\r\n')
+    It writes None as nothing, and floats so that they read back the same.
+    """
+    spelled: list[Iterable[str]] = []
+    for cells in columns:
+        kinds = set(map(type, cells))
+        if kinds <= {float, int}:
+            spelled.append(map(str, cells))
+            continue
+        texts = cells
+        if kinds != {str}:
+            texts = ["" if cell is None else cell if isinstance(cell, str) else str(cell) for cell in cells]
+        joined = " ".join(cast("Sequence[str]", texts))
+        if any(sign in joined for sign in ',"\r\n'):
+            return None
+        spelled.append(cast("Sequence[str]", texts))
+    return "\n".join(map(",".join, zip(*spelled, strict=True))) + "\n"
 
 
 def _json(tables: Sequence[Table]) -> str:

@@ -279,6 +279,12 @@ def test_a_port_without_a_server_is_refused() -> None:
     assert "give --judge as well" in done.output
 
 
+def test_a_seed_for_a_server_is_refused() -> None:
+    done = CliRunner().invoke(cli, ["demo", "--judge", "--seed", "3"])
+    assert done.exit_code == 2
+    assert "--seed is for the simulated collection" in done.output
+
+
 def test_one_command_starts_a_server_where_people_judge(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sounding", "demo", "--judge", "mine", "--port", "0"]
     first = judged_in_a_demo(command, tmp_path)

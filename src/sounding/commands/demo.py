@@ -28,12 +28,12 @@ LOOKS = (64, 128, 256, 512)  # judgments after which the demo looks at what is k
 
 @click.command("demo", short_help="A complete example on a small simulated collection.")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
-@click.option("--seed", type=click.IntRange(0), default=DEFAULT_SEED, show_default=True,
-              help="Another seed gives another collection.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0),
+              help=f"Another seed gives another collection.  [default: {DEFAULT_SEED}]")  # fmt: skip
 @click.option("--judge", is_flag=True, help="A judging server with documents, topics, runs and people.")
 @click.option("--port", type=click.IntRange(0, 65535),
               help="Where the judging server listens.  [default: 8000, or a free one]")  # fmt: skip
-def command(folder: Path | None, seed: int, judge: bool, port: int | None) -> None:
+def command(folder: Path | None, seed: int | None, judge: bool, port: int | None) -> None:
     """Write a small simulated collection into DIR (default: demo), and a report on it: DIR/report.html.
 
     The truth about the collection is known: the end says which conclusions it confirms. A collection that
@@ -42,12 +42,14 @@ def command(folder: Path | None, seed: int, judge: bool, port: int | None) -> No
     With --judge: a judging project in DIR (default: demo-judging) over the documentation of Python's standard
     library, which is served until it is stopped. Nothing is downloaded; what was judged there before stays.
     """
+    if judge and seed is not None:
+        raise click.UsageError("--seed is for the simulated collection; leave it out, or leave out --judge")
     if judge:
         judging_demo(folder or Path("demo-judging"), port)
     elif port is not None:
         raise click.UsageError("--port is for the judging server; give --judge as well")
     else:
-        report_demo(folder or Path("demo"), seed)
+        report_demo(folder or Path("demo"), DEFAULT_SEED if seed is None else seed)
 
 
 def report_demo(folder: Path, seed: int) -> None:

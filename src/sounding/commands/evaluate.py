@@ -83,13 +83,16 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     from sounding.evaluation import DEFAULT_MEASURES
     from sounding.measures import parse_measures
     from sounding.report import score_tables
-    from sounding.standardisation import read_references, standardised
 
     policies = taken_policies(options)
     _refuse_together(options, policies.unjudged)
     default = ("official",) if options["format_name"] == "trec" else DEFAULT_MEASURES
     measures = parse_measures(options["measures"] or default, level=options["level"])
-    references = None if options["z_scores"] is None else read_references(options["z_scores"])
+    references = None
+    if options["z_scores"] is not None:
+        from sounding.standardisation import read_references, standardised
+
+        references = read_references(options["z_scores"])
     scores, failures = _evaluated(qrels, runs, measures, policies, options)
     if references is not None:
         # A sampling error is one of the value, not of its z-score.

@@ -179,7 +179,7 @@ def _has_lone_returns(buffer: Bytes, begin: int, length: int) -> bool:
 
 def _set_bits(bitmap: NDArray[np.uint64], begin: Places, keep: set[int]) -> Starts:
     """The places of the set bits number `keep` in the 64 bits from each line's start; 63: there, or none."""
-    rest = bits_at(bitmap, begin)[0]
+    rest = bits_at(bitmap, begin)
     places: dict[int, NDArray[np.uint8]] = {}
     for number in range(max(keep) + 1):
         below = rest - _ONE  # clears the lowest set bit and sets all bits below it

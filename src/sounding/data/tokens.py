@@ -124,21 +124,27 @@ def words_at(buffer: Bytes, start: Places, count: int) -> Words:
     lacking = int(start.max()) + 8 * (count + 2) - len(buffer)  # the next word as well, and a part of a word
     if lacking > 0:
         buffer = np.concatenate([buffer, np.zeros(lacking, np.uint8)])
-    return bits_at(buffer[: len(buffer) & -8].view("<u8"), start << 3, count)
+    shift = start & 7
+    shift <<= 3
+    return _shifted(buffer[: len(buffer) & -8].view("<u8"), start >> 3, shift.view(_U64), count)
 
 
-def bits_at(bitmap: Words, place: Places, count: int = 1) -> Words:
-    """The bits from each of these places on, as so many words. One more must follow in the bitmap."""
-    word, shift = place >> 6, (place & 63).view(_U64)
+def bits_at(bitmap: Words, place: Places) -> NDArray[np.uint64]:
+    """The 64 bits from each of these places on. One more word must follow in the bitmap."""
+    return _shifted(bitmap, place >> 6, (place & 63).view(_U64), 1)[0]
+
+
+def _shifted(words: Words, first: Places, shift: Words, count: int) -> Words:
+    """So many words from each of the `first` on, shifted down by some bits; `first` is used up."""
     rest = _U64(64) - shift  # NumPy shifts by 64 give 0, which is what a place at a word's start needs
-    found = np.empty((count, len(place)), _U64)
+    found = np.empty((count, len(first)), _U64)
     # Two looks at whole words, put together, are quicker than one at eight bytes of any place.
-    here = bitmap.take(word)
-    for each in found:
-        word += 1
-        after = bitmap.take(word)
+    here = words.take(first)
+    for number, each in enumerate(found, 1):
+        first += 1
+        after = words.take(first)
         np.right_shift(here, shift, out=each)
-        each |= after << rest
+        each |= np.left_shift(after, rest, out=after if number == count else None)
         here = after
     return found
 

@@ -288,19 +288,20 @@ def _latex(tables: Sequence[Table]) -> str:
 
 
 def _csv(tables: Sequence[Table]) -> str:
+    header: list[Sequence[Cell]] = [[column.name] for column in tables[0].columns]
+    bodies = ([_known_cells(column.cells) for column in table.columns] for table in tables)
+    return "".join(map(_csv_rows, [header, *bodies]))
+
+
+def _csv_rows(columns: Sequence[Sequence[Cell]]) -> str:
+    plain = _plain_csv(columns)
+    if plain is not None:
+        return plain
     import csv
     import io
 
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(column.name for column in tables[0].columns)
-    for table in tables:
-        columns = [_known_cells(column.cells) for column in table.columns]
-        plain = _plain_csv(columns) if table.height and len(columns) > 1 else None
-        if plain is None:
-            writer.writerows(zip(*columns, strict=True))
-        else:
-            stream.write(plain)
+    csv.writer(stream, lineterminator="\n").writerows(zip(*columns, strict=True))
     return stream.getvalue()
 
 
@@ -309,6 +310,8 @@ def _plain_csv(columns: Sequence[Sequence[Cell]]) -> str | None:
 
     It writes None as nothing, and floats so that they read back the same.
     """
+    if len(columns) < 2 or len(columns[0]) == 0:  # a cell that stands alone is in quotes where it is empty
+        return None
     spelled: list[Iterable[str]] = []
     for cells in columns:
         kinds = set(map(type, cells))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from sounding import workers
 from sounding.errors import DataError, SoundingError
 from sounding.workers import WORTH_FORKING, map_items, map_outcomes, processes_for
 
@@ -77,6 +79,33 @@ def test_what_a_lost_child_had_is_done_again(tmp_path: Path) -> None:
 
 
 @linux
+def test_an_answer_that_breaks_off_counts_for_nothing() -> None:
+    answer = pickle.dumps({0: "made"})
+    length = len(answer).to_bytes(8, "little")
+    for written, expected in ((length + answer, {0: "made"}), (length + answer[:-1], {}), (length[:5], {})):
+        ours, theirs = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.write(theirs, written)
+            os._exit(0)
+        os.close(theirs)
+        assert workers._collect(child, ours) == expected
+
+
+def test_children_that_are_gone_are_let_go_by_the_next_who_has_some() -> None:
+    map_items(abs, [-1, -2], processes=2)
+    (child,) = workers._leaving[-1:]
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)  # until it is gone, and still known
+    map_items(abs, [-1, -2], processes=2)
+    assert child not in workers._leaving
+    with pytest.raises(ChildProcessError):
+        os.waitpid(child, 0)
+    (other,) = workers._leaving[-1:]
+    os.waitpid(other, 0)  # somebody else asked: no error
+    assert map_items(abs, [-1, -2], processes=2) == [1, 2]
+    assert other not in workers._leaving
+
+
 def test_a_child_that_is_lost_twice_is_an_error_and_not_a_lost_result() -> None:
     parent = os.getpid()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
@@ -24,10 +25,12 @@ Result = TypeVar("Result")
 Progress = Callable[[int], None]  # called with how many more items are done
 Bars = Callable[[int, str], "AbstractContextManager[Progress | None]"]  # items and label -> who hears of them
 
+_LENGTH = 8  # bytes that say how long a child's answer is
 WORTH_FORKING = 20_000_000  # bytes of input below which a second process costs more than it brings
 
 _child = False  # whether this process was forked by us
 _hindered = False  # and whether the one that forked it had used Polars
+_leaving: list[int] = []  # children that have answered, and may not be gone yet
 
 in_force: ContextVar[Elsewhere | None] = ContextVar("in_force", default=None)  # see sounding.executors
 
@@ -213,6 +216,7 @@ def _taken_from(queue: int, count: int) -> Iterator[int]:
 
 def _start(task: _Task, numbers: Iterable[int]) -> tuple[int, int]:
     """A forked child at work on the items: its process id and the pipe that will hold its outcomes."""
+    _let_go()
     sys.stdout.flush()
     sys.stderr.flush()
     ours, theirs = os.pipe()
@@ -237,6 +241,7 @@ def _work_and_leave(made: Callable[[], dict[int, Any]], pipe: int) -> NoReturn:
         # Written at the end and in one go: a full pipe would stall the work.
         answer = pickle.dumps(outcomes)
         with os.fdopen(pipe, "wb") as stream:
+            stream.write(len(answer).to_bytes(_LENGTH, "little"))
             stream.write(answer)
         status = 0
     finally:
@@ -244,10 +249,25 @@ def _work_and_leave(made: Callable[[], dict[int, Any]], pipe: int) -> NoReturn:
 
 
 def _collect(child: int, pipe: int) -> dict[int, Any]:
-    """What a child made; nothing where it is gone."""
+    """What a child made; nothing where it was gone before it had said all.
+
+    Once it has, its end is not waited for: giving back its memory takes longer than what is left to do here.
+    """
     import pickle
 
     with os.fdopen(pipe, "rb") as stream:
+        length = stream.read(_LENGTH)
         answer = stream.read()
-    _, status = os.waitpid(child, 0)
-    return {} if status else pickle.loads(answer)  # noqa: S301 - written by our own child
+    _leaving.append(child)
+    whole = len(length) == _LENGTH and len(answer) == int.from_bytes(length, "little")
+    return pickle.loads(answer) if whole else {}  # noqa: S301 - written by our own child
+
+
+def _let_go() -> None:
+    """Forget the children that are gone by now: until somebody asks, the system keeps their names."""
+    for child in list(_leaving):
+        gone = child
+        with suppress(ChildProcessError):  # one of the process that forked this one, or asked for elsewhere
+            gone, _ = os.waitpid(child, os.WNOHANG)
+        if gone:
+            _leaving.remove(child)

@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 from tests.conftest import require
-from tests.judging.web import TOPICS, Browser, add_person, signed_in
+from tests.judging.web import PASSWORD, TOPICS, Browser, add_person, signed_in
 
 from sounding.judging import api, audit_api, organiser_api
 from sounding.judging.limits import RateLimit
@@ -144,3 +144,12 @@ def test_the_description_says_what_there_is(project: Project) -> None:
     for path, acts in described["paths"].items():
         for act in acts.values():
             assert act["description"].endswith("."), path
+
+
+def test_what_signing_in_is_said_to_answer_is_what_it_answers(project: Project) -> None:
+    add_person(project, "ann")
+    browser = Browser(project)
+    described = browser.get("/openapi.json").json()["paths"]["/api/sign-in"]["post"]["responses"]
+    assert {status for status in described if status.startswith("2")} == {"204"}
+    browser.get("/sign-in")
+    assert browser.send("/api/sign-in", {"name": "ann", "password": PASSWORD}).status_code == 204

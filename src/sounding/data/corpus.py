@@ -80,12 +80,12 @@ def has_documents(markup: str) -> bool:
 def _opened(source: str) -> IO[str]:
     """A text stream, unpacked where the first bytes say so; bytes that are not UTF-8 stay what they are."""
     try:
+        with Path(source).open("rb") as file:
+            head = Content.from_bytes(source, file.read(_HEAD_BYTES))
+        unpack = unpacked_pieces(head)
         file = Path(source).open("rb")  # noqa: SIM115 - whoever gets the stream closes it
-        head = Content.from_bytes(source, file.read(_HEAD_BYTES))
-        file.seek(0)
     except OSError as error:
         raise FormatError(source, None, f"cannot be opened ({error.strerror or error})") from error
-    unpack = unpacked_pieces(head)
     stream = file if unpack is None else io.BufferedReader(_Unpacked(file, unpack))
     return io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape")
 

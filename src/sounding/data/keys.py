@@ -115,7 +115,7 @@ class PairTable(NamedTuple):
     def build(topics: tuple[str, ...], sizes: Places, keys: Words, doc_words: Words) -> PairTable:
         """A table over distinct pairs that are grouped by topic."""
         bits = [max(1, (_SLOTS_A_KEY * size).bit_length()) for size in sizes.tolist()]
-        # So many keys, should they all name one slot, pass those that keys name by one less than they are.
+        # n keys that all name a topic's last slot take n - 1 more behind it; one behind these stays empty.
         widths = np.array([1 << count for count in bits], np.int64) + sizes
         first = np.cumsum(widths) - widths
         shift = np.array([64 - count for count in bits], _U64)

@@ -13,6 +13,10 @@ from collections.abc import Iterable
 from typing import Any
 
 
+MOST_NAMES = 80  # names that a message lists
+LONGEST_NAME = 60  # characters of a mistyped name that a message repeats
+
+
 class SoundingError(Exception):
     """Whatever a user can put right; shown as one line, never as a traceback."""
 
@@ -58,8 +62,10 @@ class UnknownNameError(SoundingError):
         self.name = name
         self.suggestions = (meant,) if meant is not None else tuple(folded[other] for other in near)
         hint = " or ".join(self.suggestions)
-        text = f"did you mean {hint}?" if hint else f"known: {', '.join(names)}"
-        super().__init__(f"unknown {kind} {name!r}; {text}")
+        seen = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
+        more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+        text = f"did you mean {hint}?" if hint else f"known: {', '.join(names[:MOST_NAMES])}{more}"
+        super().__init__(f"unknown {kind} {seen!r}; {text}")
 
 
 class MissingPartError(SoundingError):

@@ -1,0 +1,107 @@
+"""Coverage-guided fuzzing of the readers and the measure grammar: a result or one line, never anything else.
+
+`python -m tests.fuzzing INPUTS` feeds that number of inputs to each reader and to the grammar in turn. An
+uncaught error, a hang or more than MEMORY stops it with an exit status that is not 0; the input that did it
+is left in the folder where it runs. `make test-long` runs a million inputs.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import atheris  # type: ignore[import-not-found, unused-ignore]  # built for CPython on Linux alone
+
+with atheris.instrument_imports(include=["sounding.data", "sounding.measures.grammar"]):
+    from sounding.data.checking import check_file
+    from sounding.data.formats import read_qrels, read_run
+    from sounding.data.run_info import read_run_info
+    from sounding.data.topics import read_topics
+    from sounding.measures.grammar import parse_measures
+
+from sounding.errors import SoundingError
+
+MEMORY = 1024  # megabytes that one input may take, the interpreter included
+PATIENCE = 60  # seconds after which an input counts as a hang; inputs have 2 kB at most
+LONGEST_INPUT = 2048  # bytes
+LONGEST_MESSAGE = 900  # characters; the names of all measures take 650
+
+SEEDS = [
+    b"401 Q0 FT932-15086 0 11723.63 CL99SD\n401 Q0 FT932-15087 1 -3.07e-05 CL99SD\n402\tQ0\tNA\t2\t7\tt\n",
+    b"401 0 FT932-15086 1\n401 0 FT932-15087 0\r\n402 0 NA -1\n# note\n402 0 x 0.5\n",
+    b'topic,doc,score,tag\n401,FT932-15086,3.5,t\n402,"N,A",1,t\n',
+    b'{"401": {"FT932-15086": 3.5, "FT932-15087": 2}, "402": {"NA": 1}}',
+    b'{"topic": "401", "doc": "FT932-15086", "score": 3.5}\n{"topic": "402", "doc": "x", "score": 1e-7}\n',
+    b"<top>\n<num> Number: 401\n<title> foreign minorities\n<desc> Description:\nWhat?\n</top>\n",
+    b"run\tgroup\tkind\tpriority\tpooled\nbm25\tacme\tautomatic\t1\tyes\n",
+    b"AP(rel=2)@100", b"nDCG@10", b"RBP(p=0.8)", b"P.5,10", b"ndcg_cut.10", b"Rndcg.1=1,2=7", b"map",
+]  # fmt: skip
+WORDS = ["Q0", "1e400", "nan", "inf", "-0", "\\xef\\xbb\\xbf", "\\x00", "\\x0d\\x0a", "rel=", "judged_only=True", "@10", "(p=0.8)"]  # fmt: skip
+
+
+def _reader(read: Callable[[Path], object], suffix: str) -> Callable[[bytes], None]:
+    """Return a target that writes its input to a file in memory and reads it."""
+    shared = Path("/dev/shm")
+    folder = tempfile.mkdtemp(dir=shared if shared.is_dir() else None)
+    path = Path(folder) / f"input{suffix}"
+
+    def target(data: bytes) -> None:
+        path.write_bytes(data)
+        _expect_result_or_line(lambda: read(path))
+
+    return target
+
+
+def _expect_result_or_line(act: Callable[[], object]) -> None:
+    try:
+        act()
+    except SoundingError as error:
+        message = str(error)
+        if "\n" in message or len(message) > LONGEST_MESSAGE:
+            raise RuntimeError(f"not one readable line: {message!r}") from error
+
+
+def _grammar(data: bytes) -> None:
+    text = data.decode("utf-8", "replace")
+    _expect_result_or_line(lambda: parse_measures([text]))
+
+
+TARGETS: tuple[Callable[[bytes], None], ...] = (
+    *(_reader(read_run, suffix) for suffix in ("", ".csv", ".json", ".jsonl")),
+    *(_reader(read_qrels, suffix) for suffix in ("", ".csv", ".json")),
+    *(_reader(check_file, suffix) for suffix in ("", ".tsv")),
+    _reader(read_topics, ""),
+    _reader(read_run_info, ".tsv"),
+    _grammar,
+    _grammar,
+)
+
+
+def one_input(data: bytes) -> None:
+    """Give the input to the reader that its first byte names."""
+    if data:
+        TARGETS[data[0] % len(TARGETS)](data[1:])
+
+
+def main() -> None:
+    """Fuzz with the given number of inputs, from a fixed seed."""
+    inputs = int(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        corpus, words = Path(folder) / "corpus", Path(folder) / "words"
+        corpus.mkdir()
+        for number, seed in enumerate(SEEDS):
+            for target in range(len(TARGETS)):
+                (corpus / f"{number}-{target}").write_bytes(bytes([target]) + seed)
+        words.write_text("".join(f'"{word}"\n' for word in WORDS))
+        options = [
+            f"-runs={inputs}", f"-max_len={LONGEST_INPUT}", f"-rss_limit_mb={MEMORY}", f"-timeout={PATIENCE}",
+            f"-dict={words}", "-seed=20261118", "-print_final_stats=1", str(corpus),
+        ]  # fmt: skip
+        atheris.Setup([sys.argv[0], *options], one_input)
+        atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,8 +1,8 @@
 """Coverage-guided fuzzing of the readers and the measure grammar: a result or one line, never anything else.
 
-`python -m tests.fuzzing INPUTS` feeds that number of inputs to each reader and to the grammar in turn. An
-uncaught error, a hang or more than MEMORY stops it with an exit status that is not 0; the input that did it
-is left in the folder where it runs. `make test-long` runs a million inputs.
+`python -m tests.fuzzing INPUTS SEED` feeds that number of inputs to the readers and the grammar; the first
+byte of an input says to which. An uncaught error, a hang or more than MEMORY ends it with a status other than
+0, and the input that did it is left in the current folder. `make test-long` runs a million inputs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import atheris  # type: ignore[import-not-found, unused-ignore]  # built for CPython on Linux alone
+import atheris
 
 with atheris.instrument_imports(include=["sounding.data", "sounding.measures.grammar"]):
     from sounding.data.checking import check_file
@@ -28,7 +28,7 @@ PATIENCE = 60  # seconds after which an input counts as a hang; inputs have 2 kB
 LONGEST_INPUT = 2048  # bytes
 LONGEST_MESSAGE = 900  # characters; the names of all measures take 650
 
-SEEDS = [
+EXAMPLES = [
     b"401 Q0 FT932-15086 0 11723.63 CL99SD\n401 Q0 FT932-15087 1 -3.07e-05 CL99SD\n402\tQ0\tNA\t2\t7\tt\n",
     b"401 0 FT932-15086 1\n401 0 FT932-15087 0\r\n402 0 NA -1\n# note\n402 0 x 0.5\n",
     b'topic,doc,score,tag\n401,FT932-15086,3.5,t\n402,"N,A",1,t\n',
@@ -86,18 +86,18 @@ def one_input(data: bytes) -> None:
 
 
 def main() -> None:
-    """Fuzz with the given number of inputs, from a fixed seed."""
-    inputs = int(sys.argv[1])
+    """Fuzz with the number of inputs and the seed of the command line."""
+    inputs, seed = int(sys.argv[1]), int(sys.argv[2])
     with tempfile.TemporaryDirectory() as folder:
         corpus, words = Path(folder) / "corpus", Path(folder) / "words"
         corpus.mkdir()
-        for number, seed in enumerate(SEEDS):
+        for number, example in enumerate(EXAMPLES):
             for target in range(len(TARGETS)):
-                (corpus / f"{number}-{target}").write_bytes(bytes([target]) + seed)
+                (corpus / f"{number}-{target}").write_bytes(bytes([target]) + example)
         words.write_text("".join(f'"{word}"\n' for word in WORDS))
         options = [
             f"-runs={inputs}", f"-max_len={LONGEST_INPUT}", f"-rss_limit_mb={MEMORY}", f"-timeout={PATIENCE}",
-            f"-dict={words}", "-seed=20261118", "-print_final_stats=1", str(corpus),
+            f"-dict={words}", f"-seed={seed}", "-print_final_stats=1", str(corpus),
         ]  # fmt: skip
         atheris.Setup([sys.argv[0], *options], one_input)
         atheris.Fuzz()

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-
 MOST_NAMES = 80  # names that a message lists
 LONGEST_NAME = 60  # characters of a mistyped name that a message repeats
 

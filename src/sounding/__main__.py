@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import os
+import signal
 import sys
 
 
@@ -11,7 +12,12 @@ def run() -> None:
     # Looking for cycles among what is just being imported finds none and takes a twentieth of a start.
     gc.set_threshold(100_000)
     from sounding.cli import main
+    from sounding.workers import STOPPING, unwind
 
+    for number in STOPPING:
+        # Ctrl+C is an exception already, and a hangup that nohup has the process ignore stays ignored.
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, unwind)
     status: object = 1
     try:
         main()

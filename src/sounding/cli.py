@@ -11,6 +11,7 @@ import click
 
 from sounding import __version__
 from sounding.errors import MissingPartError, SoundingError
+from sounding.workers import Stopped
 
 # Command -> what it gives. A command's module is imported only when the command is used.
 COMMANDS = {
@@ -93,6 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _leave("stopped", 130)
+    except Stopped as signal:
+        _leave("stopped", int(str(signal.code)))
     except SoundingError as error:
         _leave(f"Error: {error}", 1)
     except BrokenPipeError:

@@ -233,3 +233,22 @@ writing.write_qrels = lambda *_, **__: time.sleep(3600)
         eventually(lambda: any(tmp_path.glob(".*/runs/*")), "nothing is begun")
         told_to_end(child, number)
     assert files(tmp_path) == set()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_large_table_is_not_finished_first(number: signal.Signals, runs: Path, tmp_path: Path) -> None:
+    endless = """
+import contextlib, itertools, time
+import sounding.data.converting as converting
+
+@contextlib.contextmanager
+def blocks(source, *_):
+    run = converting.read_run(source, with_ranks=True)
+    yield run.tag, (time.sleep(0.02) or run for _ in itertools.count())
+
+converting._sorted_blocks = blocks
+"""
+    with started(endless, "convert", str(runs / "r1.txt"), "-o", str(tmp_path / "r1.parquet")) as child:
+        eventually(lambda: bool(half_written(tmp_path)), "nothing is begun")
+        told_to_end(child, number)
+    assert files(tmp_path) == set()

@@ -7,6 +7,7 @@ import gzip
 import lzma
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -266,17 +267,26 @@ def _write_table(blocks: Iterator[Run], tag: str, path: Path, *, with_ranks: boo
     schema = {"topic": polars.String, "doc": polars.String, "score": polars.Float64}
     schema |= {"rank": polars.Int64} if with_ranks else {}
     schema |= {"tag": polars.String}
-    failure: list[SoundingError] = []
+    failure: list[BaseException] = []
 
     def frames(*_: Any) -> Iterator[polars.DataFrame]:
         try:
             for block in blocks:
+                if failure:
+                    return
                 yield _frame(block, tag, with_ranks=with_ranks)
-        except SoundingError as error:  # Polars would make another error of it
+        except (SoundingError, MemoryError) as error:  # Polars would make another error of it
             failure.append(error)
 
-    with written_whole(path) as part:
-        register_io_source(frames, schema=schema).sink_parquet(part, row_group_size=GROUP, statistics=True)
+    # Polars works on a thread of its own, because Python hears of a signal only on this one.
+    with written_whole(path) as part, ThreadPoolExecutor(1) as thread:
+        table = register_io_source(frames, schema=schema)
+        writing = thread.submit(table.sink_parquet, part, row_group_size=GROUP, statistics=True)
+        try:
+            writing.result()
+        except BaseException as error:
+            failure.append(error)
+            raise
         if failure:
             raise failure[0]
 

@@ -1,10 +1,13 @@
-"""Values that no option or argument of any command takes."""
+"""Values that no option or argument of any command takes: empty names, nan, numbers beyond all limits."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
+
+from sounding.limits import most
 
 _EMPTY = "it is empty; is a shell variable unset?"
 
@@ -36,4 +39,25 @@ def guarded(command: click.Command) -> click.Command:
             file = File()
             file.__dict__.update(parameter.type.__dict__)
             parameter.type = file
+        elif isinstance(parameter.type, click.types.IntParamType | click.types.FloatParamType):
+            _limit(parameter)
     return command
+
+
+def _limit(parameter: click.Parameter) -> None:
+    """Have a parameter refuse what is not finite, or larger than the limit of its name, before all else."""
+    callback = parameter.callback
+    if getattr(callback, "limited", False):
+        return
+    name = max(parameter.opts, key=len).lstrip("-").replace("-", "_")
+
+    def checked(context: click.Context, own: click.Parameter, value: Any) -> Any:
+        for number in value if isinstance(value, tuple) else (value,):
+            if isinstance(number, float) and not math.isfinite(number):
+                raise click.BadParameter(f"{number} is not a number", context, own)
+            if number is not None and number > most(name):
+                raise click.BadParameter(f"{number} is too large; give at most {most(name):,}", context, own)
+        return value if callback is None else callback(context, own, value)
+
+    checked.limited = True  # type: ignore[attr-defined]
+    parameter.callback = checked

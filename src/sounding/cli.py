@@ -12,7 +12,7 @@ import click
 
 from sounding import __version__
 from sounding.errors import MissingPartError, SoundingError
-from sounding.workers import Stopped
+from sounding.workers import Stopped, out_of_memory
 
 # Command -> what it gives. A command's module is imported only when the command is used.
 COMMANDS = {
@@ -106,8 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # Whoever reads our output has seen enough; keep the interpreter from complaining as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except MemoryError:
-        _leave("Error: not enough memory for this input", 1)
+    except MemoryError as error:
+        _leave(f"Error: {out_of_memory(error)}", 1)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         if not place and error.errno in NO_ROOM:

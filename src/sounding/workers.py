@@ -7,6 +7,7 @@ in force, otherwise on forked processes, otherwise in this one.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
@@ -112,8 +113,17 @@ def map_outcomes(
     return [outcomes[number] for number in range(len(items))]
 
 
+def out_of_memory(error: MemoryError) -> SoundingError:
+    """What to do where memory does not suffice, with how much was asked for where that is known."""
+    found = re.search(r"allocate (\S+ \S+) for", str(error))  # as NumPy says it
+    wanted = "" if found is None else f" ({found[1]} more did not fit)"
+    return SoundingError(f"out of memory{wanted}; use --jobs 1, or give fewer or smaller files")
+
+
 def unexpected(error: Exception) -> SoundingError:
-    """A fault of ours as the outcome of one item."""
+    """The outcome of one item that failed by a fault of ours, or for want of memory."""
+    if isinstance(error, MemoryError):
+        return out_of_memory(error)
     return SoundingError(
         f"unexpected {type(error).__name__}: {error}; this is a fault of sounding, please report it"
     )
@@ -209,7 +219,7 @@ def _forked(task: _Task, processes: int, progress: Progress | None) -> dict[int,
             if again := _lacking(outcomes, count, stop=task.stop):
                 raise SoundingError(
                     f"a worker process was lost twice at item {again[0] + 1} of {count} (out of memory?);"
-                    " try again with --jobs 1"
+                    " use --jobs 1, or give fewer or smaller files"
                 )
     return outcomes
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -37,7 +39,7 @@ from sounding.data.sources import STDIN, open_zstd
 from sounding.data.tables import Places, Qrels, Run, byte_order
 from sounding.data.tokens import Tokens
 from sounding.data.writing import run_lines, write_qrels
-from sounding.errors import DataError, SoundingError, UnknownNameError
+from sounding.errors import DataError, UnknownNameError
 from sounding.files import located, write_whole, written_whole
 from sounding.policies import Duplicates, Fractional
 from sounding.workers import Progress, apart
@@ -275,7 +277,7 @@ def _write_table(blocks: Iterator[Run], tag: str, path: Path, *, with_ranks: boo
                 if failure:
                     return
                 yield _frame(block, tag, with_ranks=with_ranks)
-        except (SoundingError, MemoryError) as error:  # Polars would make another error of it
+        except Exception as error:  # Polars would make another error of it
             failure.append(error)
 
     # Polars works on a thread of its own, because Python hears of a signal only on this one.
@@ -284,11 +286,20 @@ def _write_table(blocks: Iterator[Run], tag: str, path: Path, *, with_ranks: boo
         writing = thread.submit(table.sink_parquet, part, row_group_size=GROUP, statistics=True)
         try:
             writing.result()
+        except polars.exceptions.PolarsError as error:
+            if not failure:
+                raise _of_the_system(error) from error
         except BaseException as error:
             failure.append(error)
             raise
         if failure:
             raise failure[0]
+
+
+def _of_the_system(error: Exception) -> Exception:
+    """What the system said where Polars could not write; otherwise the same error."""
+    found = re.search(r"\(os error (\d+)\)", str(error))
+    return error if found is None else OSError(int(found[1]), os.strerror(int(found[1])))
 
 
 def _frame(run: Run, tag: str, *, with_ranks: bool) -> polars.DataFrame:

@@ -9,7 +9,7 @@ import sounding
 
 SOURCE = Path(sounding.__file__).parent
 LAYERS = (
-    {"arrays", "display", "errors", "wording"},
+    {"arrays", "display", "errors", "limits", "wording"},
     {"agreement"},
     {"executors", "files", "policies", "workers"},
     {"data"},

@@ -89,7 +89,7 @@ def test_an_answer_that_breaks_off_counts_for_nothing() -> None:
             os.write(theirs, written)
             os._exit(0)
         os.close(theirs)
-        assert workers._collect(child, ours) == expected
+        assert workers._collect([workers._Child(child, ours)]) == expected
 
 
 def test_children_that_are_gone_are_let_go_by_the_next_who_has_some() -> None:

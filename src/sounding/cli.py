@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -11,6 +12,7 @@ import click
 
 from sounding import __version__
 from sounding.errors import MissingPartError, SoundingError
+from sounding.workers import Stopped, out_of_memory
 
 # Command -> what it gives. A command's module is imported only when the command is used.
 COMMANDS = {
@@ -32,6 +34,7 @@ COMMANDS = {
     "demo": "A complete example on a small simulated collection.",
 }
 JUDGING = ("argon2", "fastapi", "jinja2", "multipart", "nh3", "python_multipart", "uvicorn")  # of an extra
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # what only writing gives
 COMPLETING = "_SOUNDING_COMPLETE"  # set by a shell that wants to know what may come next
 
 
@@ -52,7 +55,9 @@ class Commands(click.Group):
             from sounding.commands.completion import completing
 
             return completing(command)
-        return command
+        from sounding.commands.values import guarded
+
+        return guarded(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from the table above, without loading them."""
@@ -93,16 +98,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _leave("stopped", 130)
+    except Stopped as signal:
+        _leave("stopped", int(str(signal.code)))
     except SoundingError as error:
         _leave(f"Error: {error}", 1)
     except BrokenPipeError:
         # Whoever reads our output has seen enough; keep the interpreter from complaining as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except MemoryError:
-        _leave("Error: not enough memory for this input", 1)
+    except MemoryError as error:
+        _leave(f"Error: {out_of_memory(error)}", 1)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
+        if not place and error.errno in NO_ROOM:
+            place = "standard output cannot be written: "
         _leave(f"Error: {place}{error.strerror or error}", 1)
     except Exception as error:
         if os.environ.get("SOUNDING_DEBUG"):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields
-from numbers import Integral
 from typing import Literal, get_args
 
 from sounding.errors import DataError, UnknownNameError
+from sounding.limits import check_count
 
 Ties = Literal["trec", "file", "rank", "average"]
 Unjudged = Literal["nonrelevant", "condensed", "bounds", "expected"]
@@ -49,12 +49,10 @@ class Policies:
             value = getattr(self, field.name)
             if choices and value not in choices:
                 raise UnknownNameError(f"value of the policy {field.name}:", str(value), choices)
-        if self.depth is not None and not _is_whole(self.depth, 1):
-            raise DataError(f"depth is {self.depth!r}; give a whole number from 1")
-        if not _is_whole(self.draws, 2):
-            raise DataError(f"draws is {self.draws!r}; give a whole number from 2")
-        if not _is_whole(self.seed, 0):
-            raise DataError(f"seed is {self.seed!r}; give a whole number from 0")
+        if self.depth is not None:
+            check_count("depth", self.depth, 1)
+        check_count("draws", self.draws, 2)
+        check_count("seed", self.seed, 0)
         if self.ties == "average" and self.depth is not None:
             raise DataError("ties average needs the whole ranking: use a measure's @k in place of depth")
         if self.ties == "average" and self.unjudged in ("bounds", "expected"):
@@ -95,10 +93,6 @@ class Policies:
         if self.at_most is None:
             idle |= {"at_most"}
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in idle}
-
-
-def _is_whole(value: object, least: int) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
 def _is_text(value: object, pattern: str) -> bool:

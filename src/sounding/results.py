@@ -147,6 +147,8 @@ def results_folder(
             f"results of unjudged {policies.unjudged} are not kept, for they depend on the other runs;"
             " leave one of the two out"
         )
+    if not str(folder):
+        raise DataError("the folder of results is named by an empty text; give its name")
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)

@@ -7,9 +7,12 @@ in force, otherwise on forked processes, otherwise in this one.
 from __future__ import annotations
 
 import os
+import re
+import signal
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
@@ -26,13 +29,32 @@ Progress = Callable[[int], None]  # called with how many more items are done
 Bars = Callable[[int, str], "AbstractContextManager[Progress | None]"]  # items and label -> who hears of them
 
 _LENGTH = 8  # bytes that say how long a child's answer is
+STOPPING = [  # the signals that ask a process to end; not every system has all of them
+    signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+TIME_TO_LEAVE = 5.0  # seconds that a child has to remove what it had begun, before it is killed
 WORTH_FORKING = 20_000_000  # bytes of input below which a second process costs more than it brings
+_PR_SET_PDEATHSIG = 1  # of Linux's prctl: the signal that a process gets when its parent dies
 
 _child = False  # whether this process was forked by us
 _hindered = False  # and whether the one that forked it had used Polars
 _leaving: list[int] = []  # children that have answered, and may not be gone yet
 
 in_force: ContextVar[Elsewhere | None] = ContextVar("in_force", default=None)  # see sounding.executors
+
+
+class Stopped(SystemExit):
+    """A signal asked this process to end; the code is what a shell gives for the signal."""
+
+
+def unwind(number: int, _: object) -> NoReturn:
+    """Handle a signal: leave by an exception, so that whatever is half-written is removed.
+
+    Only the first one counts; a second would interrupt the cleaning up.
+    """
+    for other in STOPPING:
+        signal.signal(other, signal.SIG_IGN)
+    raise Stopped(128 + number)
 
 
 def settle_memory() -> None:
@@ -91,8 +113,17 @@ def map_outcomes(
     return [outcomes[number] for number in range(len(items))]
 
 
+def out_of_memory(error: MemoryError) -> SoundingError:
+    """What to do where memory does not suffice, with how much was asked for where that is known."""
+    found = re.search(r"allocate (\S+ \S+) for", str(error))  # as NumPy says it
+    wanted = "" if found is None else f" ({found[1]} more did not fit)"
+    return SoundingError(f"out of memory{wanted}; use --jobs 1, or give fewer or smaller files")
+
+
 def unexpected(error: Exception) -> SoundingError:
-    """A fault of ours as the outcome of one item."""
+    """The outcome of one item that failed by a fault of ours, or for want of memory."""
+    if isinstance(error, MemoryError):
+        return out_of_memory(error)
     return SoundingError(
         f"unexpected {type(error).__name__}: {error}; this is a fault of sounding, please report it"
     )
@@ -107,7 +138,9 @@ def apart(work: Callable[[], Result]) -> Result:
 
     if sys.platform != "linux" or _child or "polars" in sys.modules or threading.active_count() > 1:
         return work()
-    outcome = _collect(*_start(_Task(lambda _: work(), [None], stop=True), [0]))
+    with _children() as children:
+        _start(children, _Task(lambda _: work(), [None], stop=True), [0])
+        outcome = _collect(children)
     if not outcome:
         return work()
     if isinstance(outcome[0], Exception):
@@ -170,19 +203,24 @@ def _forked(task: _Task, processes: int, progress: Progress | None) -> dict[int,
     """
     count = len(task.items)
     queue = _queue_of(count)
-    children = [_start(task, _taken_from(queue, count)) for _ in range(1, processes)]
-    outcomes = _made(task, _taken_from(queue, count), progress)
-    os.close(queue)
-    for child in children:
-        outcomes |= _collect(*child)
-    lost = _lacking(outcomes, count, stop=task.stop)
-    if lost:
-        outcomes |= _collect(*_start(task, lost))
-        if again := _lacking(outcomes, count, stop=task.stop):
-            raise SoundingError(
-                f"a worker process was lost twice at item {again[0] + 1} of {count} (out of memory?);"
-                " try again with --jobs 1"
-            )
+    with _children() as children:
+        try:
+            for _ in range(1, processes):
+                _start(children, task, _taken_from(queue, count))
+            outcomes = _made(task, _taken_from(queue, count), progress)
+        finally:
+            os.close(queue)
+        while children:
+            outcomes |= _collect(children)
+        lost = _lacking(outcomes, count, stop=task.stop)
+        if lost:
+            _start(children, task, lost)
+            outcomes |= _collect(children)
+            if again := _lacking(outcomes, count, stop=task.stop):
+                raise SoundingError(
+                    f"a worker process was lost twice at item {again[0] + 1} of {count} (out of memory?);"
+                    " use --jobs 1, or give fewer or smaller files"
+                )
     return outcomes
 
 
@@ -214,26 +252,66 @@ def _taken_from(queue: int, count: int) -> Iterator[int]:
         yield from range(first, min(first + _stretch(count), count))
 
 
-def _start(task: _Task, numbers: Iterable[int]) -> tuple[int, int]:
-    """A forked child at work on the items: its process id and the pipe that will hold its outcomes."""
+class _Child(NamedTuple):
+    """A forked process at work, and the pipe that will hold its outcomes."""
+
+    process: int
+    pipe: int
+
+
+@contextmanager
+def _children() -> Iterator[list[_Child]]:
+    """The children whose answers are still to come; none of them outlives an error or a signal."""
+    children: list[_Child] = []
+    try:
+        yield children
+    except BaseException:
+        _end(children)
+        raise
+
+
+def _start(children: list[_Child], task: _Task, numbers: Iterable[int]) -> None:
+    """Fork a child that works on the items."""
     _let_go()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # closed by whoever started this process
+            stream.flush()
     ours, theirs = os.pipe()
-    child = os.fork()
-    if child == 0:
-        _work_and_leave(lambda: _made(task, numbers), theirs)
-    os.close(theirs)
-    return child, ours
+    parent = os.getpid()
+    # A signal that arrives now waits: the child must not unwind what its parent is doing, and the
+    # parent must know of the child.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+    try:
+        child = os.fork()
+        if child == 0:
+            for pipe in (ours, *(other.pipe for other in children)):
+                os.close(pipe)  # with a reader left, whoever writes would wait for it when the parent is gone
+            _work_and_leave(lambda: _made(task, _while_wanted(numbers, parent)), theirs, parent, before)
+        children.append(_Child(child, ours))
+    finally:
+        os.close(theirs)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _work_and_leave(made: Callable[[], dict[int, Any]], pipe: int) -> NoReturn:
+def _while_wanted(numbers: Iterable[int], parent: int) -> Iterator[int]:
+    """Yield the items until the process that wants them is gone."""
+    for number in numbers:
+        if os.getppid() != parent:
+            sys.exit(1)
+        yield number
+
+
+def _work_and_leave(
+    made: Callable[[], dict[int, Any]], pipe: int, parent: int, mask: set[signal.Signals | int]
+) -> NoReturn:
     import pickle
 
     global _child, _hindered
     _child, _hindered = True, "polars" in sys.modules
     status = 1
     try:
+        _end_with(parent)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         try:
             outcomes = made()
         except Exception as error:  # a fault of ours: raised where somebody sees it
@@ -248,17 +326,48 @@ def _work_and_leave(made: Callable[[], dict[int, Any]], pipe: int) -> NoReturn:
         os._exit(status)
 
 
-def _collect(child: int, pipe: int) -> dict[int, Any]:
-    """What a child made; nothing where it was gone before it had said all.
+def _end_with(parent: int) -> None:
+    """Have this child unwind, and so remove half-written files, when it is told to or its parent dies."""
+    for number in STOPPING:
+        signal.signal(number, unwind)
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # which was gone before the system knew that this matters
+        sys.exit(1)
+
+
+def _end(children: list[_Child]) -> None:
+    """End children whose answers nobody waits for any more; those that do not clean up in time are killed."""
+    for child in children:
+        os.close(child.pipe)
+        with suppress(ProcessLookupError):
+            os.kill(child.process, signal.SIGTERM)
+    until = time.monotonic() + TIME_TO_LEAVE
+    for child in children:
+        with suppress(ChildProcessError):  # asked for elsewhere
+            while os.waitpid(child.process, os.WNOHANG)[0] == 0:
+                if time.monotonic() > until:
+                    os.kill(child.process, signal.SIGKILL)
+                    os.waitpid(child.process, 0)
+                    break
+                time.sleep(0.005)
+
+
+def _collect(children: list[_Child]) -> dict[int, Any]:
+    """What the first of the children made; nothing where it was gone before it had said all.
 
     Once it has, its end is not waited for: giving back its memory takes longer than what is left to do here.
     """
     import pickle
 
-    with os.fdopen(pipe, "rb") as stream:
+    with os.fdopen(children[0].pipe, "rb", closefd=False) as stream:
         length = stream.read(_LENGTH)
         answer = stream.read()
-    _leaving.append(child)
+    child = children.pop(0)
+    os.close(child.pipe)
+    _leaving.append(child.process)
     whole = len(length) == _LENGTH and len(answer) == int.from_bytes(length, "little")
     return pickle.loads(answer) if whole else {}  # noqa: S301 - written by our own child
 

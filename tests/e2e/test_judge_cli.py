@@ -616,7 +616,9 @@ def test_files_in_the_wrong_place_are_named_in_one_line(
 
 
 def test_no_topics_at_all_are_not_taken_for_none(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    call("judge", "user", project, "bob", "--topics", "", expect=1)
+    call("judge", "user", project, "bob", "--topics", "", expect=2)
+    assert "'--topics'" in capsys.readouterr().err
+    call("judge", "user", project, "bob", "--topics", ",", expect=1)
     assert "--topics names no topic; give ids with commas" in capsys.readouterr().err
 
 

@@ -47,7 +47,7 @@ def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
         server.communicate()
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 @pytest.mark.parametrize("watched", [False, True])
 def test_a_server_that_is_stopped_leaves_one_file_and_calls_nothing_an_error(
     how: signal.Signals, watched: bool, folder: Path

@@ -17,6 +17,7 @@ from sounding.agreement.orders import on_a_grid
 from sounding.arrays import NDArray
 from sounding.assessors.values import AssessorValues
 from sounding.errors import DataError
+from sounding.limits import check_count
 from sounding.measures import Measure
 from sounding.workers import Progress
 
@@ -133,6 +134,7 @@ def resample(
     once. `coefficient` is any of `sounding.agreement`.
     """
     find_coefficient(coefficient)
+    check_count("samples", samples, 1)
     count = len(found.assessors)
     kept, dropped = _topics(found, number)
     values = found.values[:, number][:, :, kept]  # (assessor and combined, system, topic)

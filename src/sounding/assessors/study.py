@@ -12,6 +12,8 @@ from sounding.assessors.intervals import RESAMPLES, Bootstrap
 from sounding.assessors.panel import Outside, Panel, fill_outside
 from sounding.assessors.resampling import SAMPLES, Effect, resample
 from sounding.assessors.values import evaluate_assessors
+from sounding.errors import DataError
+from sounding.limits import check_count, check_finite
 from sounding.measures import Measure
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.workers import Progress
@@ -60,6 +62,12 @@ def study_assessors(
 ) -> Study:
     """How far assessors agree, how each is biased, and how the ranking of runs depends on them."""
     how = Choices() if choices is None else choices
+    check_count("resamples", how.resamples, 2)
+    check_count("samples", how.samples, 1)
+    check_count("seed", how.seed, 0)
+    check_finite("level", how.level)
+    if not 0 < how.alpha < 1:
+        raise DataError(f"alpha is {how.alpha}; give a number between 0 and 1, such as 0.05")
     filled = fill_outside(panel, how.outside, primary=how.primary, level=how.level)
     bootstrap = Bootstrap(how.resamples, how.alpha, how.seed)
     agreements = agree(filled, level=how.level, bootstrap=bootstrap)

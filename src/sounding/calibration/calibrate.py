@@ -30,6 +30,7 @@ from sounding.compare.requests import check_choices
 from sounding.data.simulation import RunInfo
 from sounding.display import Displayed
 from sounding.errors import DataError
+from sounding.limits import check_count
 from sounding.measures import Measure, parse_measures
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.regrading import JUDGED, Regrading, read_regrading
@@ -198,8 +199,7 @@ def calibrate(
 
 def _check_numbers(repeats: int, draws: int, resamples: int) -> None:
     for name, number, least in (("repeats", repeats, 1), ("draws", draws, 2), ("resamples", resamples, 0)):
-        if number < least:
-            raise DataError(f"{name} is {number}; give a whole number from {least}")
+        check_count(name, number, least)
 
 
 class _Asked(NamedTuple):

@@ -272,7 +272,7 @@ def _mtc(seen: Situation, name: str, prior: str) -> Iterator[Forecasts]:
     deeper = seen.measure.k is None or seen.measure.k > depth
     measure = seen.measure.replace(k=depth) if deeper and seen.measure.definition.takes("k") else seen.measure
     try:
-        form = form_of(measure, depth)
+        form = form_of(measure, depth, seen.regrading.retrieved.lists.shape[2])
     except DataError:
         return  # no such sum
     retrieved = seen.regrading.retrieved.cut(depth)

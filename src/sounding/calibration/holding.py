@@ -24,7 +24,7 @@ from sounding.compare.pairs import Pairs, all_pairs, blocks, differences, grid_d
 from sounding.compare.requests import check_choices
 from sounding.compare.student import critical, ratio
 from sounding.data.simulation import RunInfo
-from sounding.errors import DataError
+from sounding.limits import check_count
 from sounding.measures import Measure, parse_measures
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.ranking import Values
@@ -165,8 +165,7 @@ def holds(
     wanted = parse_measures(measures)
     check_choices(wanted, policies)
     whole = parse_until(until)
-    if draws < 2:
-        raise DataError(f"draws is {draws}; give a whole number from 2")
+    check_count("draws", draws, 2)
     if policies.unjudged in ("bounds", "expected"):  # what stands beside a value does not change it
         policies = replace(policies, unjudged="nonrelevant")
     regrading = read_regrading(

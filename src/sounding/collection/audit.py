@@ -21,6 +21,7 @@ from sounding.collection.unique import By, UniqueDocuments, unique_documents
 from sounding.data.simulation import RunInfo
 from sounding.display import Displayed
 from sounding.errors import DataError
+from sounding.limits import check_count
 from sounding.measures import Measure, parse_measures
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.ranking import Values
@@ -172,6 +173,7 @@ def audit(
     says what leaving out a run or group takes away: relevant documents that nobody else found, or all
     judgments of what nobody else found.
     """
+    check_count("draws", draws, 1)
     wanted = parse_measures(measures, level=level)
     refuse_measures(wanted)
     reading: dict[str, Any] = {"run_format": run_format, "jobs": jobs}

@@ -74,15 +74,15 @@ def command(files: tuple[str, ...], **options: Any) -> None:
             progress=None if alone else progress,
         )  # fmt: skip
     failed = [
-        (source, outcome)
-        for source, outcome in zip(sources, outcomes, strict=True)
+        (source, target, outcome)
+        for source, target, outcome in zip(sources, targets, outcomes, strict=True)
         if isinstance(outcome, SoundingError)
     ]
-    for source, error in failed[: len(failed) - (len(failed) == len(sources))]:
+    for source, target, error in failed[: len(failed) - (len(failed) == len(sources))]:
         text = " ".join(str(error).splitlines())
-        click.echo(f"Error: {text if text.startswith(source) else f'{source}: {text}'}", err=True)
+        click.echo(f"Error: {text if text.startswith((source, target)) else f'{source}: {text}'}", err=True)
     if len(failed) == len(sources):
-        raise failed[-1][1]
+        raise failed[-1][2]
     _remark_sizes(sources, targets, outcomes, quiet=options["quiet"])
     if failed:
         click.get_current_context().exit(1)

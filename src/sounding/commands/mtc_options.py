@@ -111,7 +111,7 @@ def taken_parameters(options: Options, **more: Any) -> Parameters:
     if not 0.5 < options["sure"] <= 1:
         raise click.UsageError(f"--sure {options['sure']:g}: expected a confidence above 0.5, at most 1")
     with options_refused():
-        form_of(options["measure"], options["depth"])
+        form_of(options["measure"], options["depth"], 1)
         return Parameters(
             measure=options["measure"], depth=options["depth"], prior=prior, selection=options["selection"],
             confidence=way, draws=options["draws"], **more,

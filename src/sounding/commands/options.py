@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from sounding import policies as names
 from sounding.errors import DataError, FormatError, UnknownNameError
-from sounding.files import write_whole
+from sounding.files import refuse_unwritable, write_whole
 from sounding.report.tables import FORMATS, Table, parquet, render
 from sounding.workers import Progress
 
@@ -228,14 +228,13 @@ def by_suffix(
 
 
 def writable(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
-    """The file to write, refused before the work where its folder is missing.
+    """The file to write, refused before the work where its folder is missing or it is write-protected.
 
     None: standard output, which a dash means as well.
     """
     if value is None or value == Path("-"):
         return None
-    if not value.parent.is_dir():
-        raise DataError(f"{value} cannot be written: there is no folder {str(value.parent)!r}")
+    refuse_unwritable(value)
     return value
 
 
@@ -366,9 +365,13 @@ def write_text(text: str, output: Path | None) -> None:
 def write_bytes(content: bytes, output: Path | None) -> None:
     """Print bytes, or write them to a file that appears whole or not at all."""
     if output is None:
-        stream = sys.stdout.buffer
-        stream.write(content)
-        stream.flush()
+        try:
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise DataError(f"standard output cannot be written: {error.strerror or error}") from error
         return
     write_whole(output, content)
 

@@ -25,6 +25,7 @@ from sounding.commands.options import (
     write_tables,
 )
 from sounding.errors import DataError, UnknownNameError
+from sounding.limits import most
 
 if TYPE_CHECKING:
     from sounding.arrays import NDArray
@@ -142,7 +143,7 @@ def _session(retrieved: Retrieved, judgments: Any, parameters: Parameters, seed:
     given: Any = ()
     elsewhere = None
     if judgments is not None:
-        level = form_of(parameters.measure, parameters.depth).level
+        level = form_of(parameters.measure, parameters.depth, 1).level
         given, elsewhere = known_judgments(retrieved, judgments, level)
         if not given:
             raise DataError(
@@ -199,7 +200,7 @@ def _held(session: Session, judgments: Any, runs: tuple[str, ...], options: Opti
             raise DataError("the runs are read once more for it, and standard input comes once; give files")
         with progress_bar(len(files), quiet=options["quiet"], label="drawing judgments") as progress:
             return holds(
-                judgments, files, [parameters.measure], until=f"runs:{parameters.depth}",
+                judgments, files, [parameters.measure], until=f"runs:{min(parameters.depth, most('k'))}",
                 pairs=session.pairs(), policies=policies, run_format=options["run_format"],
                 jobs=options["jobs"], progress=progress,
             )  # fmt: skip

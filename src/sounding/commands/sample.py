@@ -137,6 +137,10 @@ def write_collection(
             (folder / "runs").rmdir()
         for entry in sorted(partial.iterdir()):
             entry.rename(folder / entry.name)
+    except DataError as error:  # of a file that nobody knows yet
+        raise DataError(str(error).replace(str(partial), str(folder))) from error
+    except OSError as error:
+        raise DataError(f"{folder} cannot be written: {error.strerror or error}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 

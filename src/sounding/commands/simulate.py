@@ -170,7 +170,9 @@ def _truth(retrieved: Retrieved, judgments: Any, parameters: Parameters) -> Trut
     from sounding.mtc.forms import form_of
     from sounding.mtc.simulate import Truth
 
-    truth = Truth.of(retrieved, judgments, form_of(parameters.measure, parameters.depth))
+    truth = Truth.of(
+        retrieved, judgments, form_of(parameters.measure, parameters.depth, retrieved.lists.shape[2])
+    )
     if not len(truth.pool):
         raise DataError("the runs have no documents for the topics of the qrels: there is nothing to judge")
     if not truth.relevant.any():
@@ -425,7 +427,7 @@ def _sets(found: _Found) -> Sequence[Any]:
 def _level(parameters: Parameters) -> float:
     from sounding.mtc.forms import form_of
 
-    return form_of(parameters.measure, parameters.depth).level
+    return form_of(parameters.measure, parameters.depth, 1).level
 
 
 def _draw(found: _Found) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from sounding.compare.multiplicity import CORRECTIONS, MAX_T, find_correction
 from sounding.compare.pairs import Pairs, grid_decimals
 from sounding.compare.registry import Floats, Omnibus, Outcome, PairTest, Request, find_test
 from sounding.errors import DataError
+from sounding.limits import check_count
 from sounding.wording import plural
 
 Kind = TypeVar("Kind", bound=np.generic)
@@ -162,8 +163,8 @@ def check_choices(
     used = _correction(find_test(test), correction)
     if not _is_number(alpha) or not 0 < alpha < 1:
         raise DataError(f"alpha {alpha}: expected a number between 0 and 1, such as 0.05")
-    if permutations is not None and not (isinstance(permutations, Integral) and permutations >= 1):
-        raise DataError(f"{permutations} permutations: expected at least 1, better 10,000")
+    if permutations is not None:
+        check_count("permutations", permutations, 1)
     if margin is not None and (not _is_number(margin) or not 0 < margin < np.inf):
         raise DataError(f"margin {margin}: expected a difference above 0 that would not matter, such as 0.01")
     return used

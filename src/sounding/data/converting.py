@@ -5,8 +5,11 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -36,7 +39,7 @@ from sounding.data.sources import STDIN, open_zstd
 from sounding.data.tables import Places, Qrels, Run, byte_order
 from sounding.data.tokens import Tokens
 from sounding.data.writing import run_lines, write_qrels
-from sounding.errors import DataError, SoundingError, UnknownNameError
+from sounding.errors import DataError, UnknownNameError
 from sounding.files import located, write_whole, written_whole
 from sounding.policies import Duplicates, Fractional
 from sounding.workers import Progress, apart
@@ -266,19 +269,37 @@ def _write_table(blocks: Iterator[Run], tag: str, path: Path, *, with_ranks: boo
     schema = {"topic": polars.String, "doc": polars.String, "score": polars.Float64}
     schema |= {"rank": polars.Int64} if with_ranks else {}
     schema |= {"tag": polars.String}
-    failure: list[SoundingError] = []
+    failure: list[BaseException] = []
 
     def frames(*_: Any) -> Iterator[polars.DataFrame]:
         try:
             for block in blocks:
+                if failure:
+                    return
                 yield _frame(block, tag, with_ranks=with_ranks)
-        except SoundingError as error:  # Polars would make another error of it
+        except Exception as error:  # Polars would make another error of it
             failure.append(error)
 
-    with written_whole(path) as part:
-        register_io_source(frames, schema=schema).sink_parquet(part, row_group_size=GROUP, statistics=True)
+    # Polars works on a thread of its own, because Python hears of a signal only on this one.
+    with written_whole(path) as part, ThreadPoolExecutor(1) as thread:
+        table = register_io_source(frames, schema=schema)
+        writing = thread.submit(table.sink_parquet, part, row_group_size=GROUP, statistics=True)
+        try:
+            writing.result()
+        except polars.exceptions.PolarsError as error:
+            if not failure:
+                raise _of_the_system(error) from error
+        except BaseException as error:
+            failure.append(error)
+            raise
         if failure:
             raise failure[0]
+
+
+def _of_the_system(error: Exception) -> Exception:
+    """What the system said where Polars could not write; otherwise the same error."""
+    found = re.search(r"\(os error (\d+)\)", str(error))
+    return error if found is None else OSError(int(found[1]), os.strerror(int(found[1])))
 
 
 def _frame(run: Run, tag: str, *, with_ranks: bool) -> polars.DataFrame:

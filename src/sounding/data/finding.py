@@ -113,6 +113,8 @@ def _is_missing(source: str) -> bool:
 
 
 def _expand(source: str, skipped: tuple[str, ...] = _NOT_RUNS, what: str = "runs") -> list[str]:
+    if not source:
+        raise DataError(f"one of the {what} is named by an empty text; expected files, folders or globs")
     if is_remote(source):
         from sounding.data.remote import expand_remote
 

@@ -36,7 +36,7 @@ from sounding.data.tables import Run, byte_order
 from sounding.data.text import split_fields
 from sounding.data.tokens import MARGIN, Places, Tokens
 from sounding.data.trec import RUN_SHAPE, read_trec_run
-from sounding.errors import FormatError
+from sounding.errors import DataError, FormatError
 from sounding.files import located
 from sounding.policies import Duplicates
 from sounding.workers import Progress, apart
@@ -124,15 +124,34 @@ def unpacked(source: str | Path, form: str | None = None) -> Iterator[Large]:
     if is_plain(source):
         yield Large(name, name, known)
         return
-    folder = tempfile.mkdtemp(prefix="sounding-")
-    try:
-        target = Path(folder, "unpacked")
-        with target.open("wb") as out:
+    with _temporary_folder() as folder:
+        target = folder / "unpacked"
+        with _temporary_files(folder), target.open("wb") as out:
             for piece in _pieces(source):
                 out.write(piece)
         yield Large(name, str(target), known)
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    with _temporary_files(Path(tempfile.gettempdir())):
+        folder = Path(tempfile.mkdtemp(prefix="sounding-"))
+    try:
+        yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _temporary_files(folder: Path) -> Iterator[None]:
+    """Say of temporary files that they cannot be written: the input has no part in it."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"temporary files in {folder} cannot be written: {error.strerror or error};"
+            " set TMPDIR to a folder with more room"
+        ) from error
 
 
 def _form(source: str | Path, head: Content, form: str | None) -> str | None:
@@ -324,12 +343,11 @@ def brought_together(parts: Sequence[Part], rows: Mapping[str, int]) -> Iterator
     if parts[0].form == "parquet":
         yield [replace(parts[0], topics=topics) for topics in _grouped(rows, ROWS)]
         return
-    folder = Path(tempfile.mkdtemp(prefix="sounding-"))
-    try:
+    with _temporary_folder() as folder:
         size = sum(part.end - part.begin for part in parts)
-        yield _sorted_into(folder, parts, _grouped(rows, sum(rows.values()) * PART // size))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        with _temporary_files(folder):
+            again = _sorted_into(folder, parts, _grouped(rows, sum(rows.values()) * PART // size))
+        yield again
 
 
 def _grouped(rows: Mapping[str, int], most: int) -> list[tuple[str, ...]]:

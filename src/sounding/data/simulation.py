@@ -33,6 +33,7 @@ from sounding.arrays import NDArray
 from sounding.data.tables import Qrels, Run, byte_order
 from sounding.data.tokens import Tokens
 from sounding.errors import DataError, UnknownNameError
+from sounding.limits import ROWS, check_count, is_count
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.int64]
@@ -130,10 +131,8 @@ class Parameters:
             "pool_depth",
             "pooled_runs",
         ):
-            if not _is_whole(getattr(self, name), 1):
-                raise DataError(f"{name} is {getattr(self, name)!r}; give a whole number from 1")
-        if not _is_whole(self.seed, 0):
-            raise DataError(f"seed is {self.seed!r}; give a whole number from 0")
+            check_count(name, getattr(self, name), 1)
+        check_count("seed", self.seed, 0)
         for name in ("short", "ties", "manual"):
             share = getattr(self, name)
             if not _is_number(share) or not 0 <= share <= 1:
@@ -145,7 +144,13 @@ class Parameters:
                 f"length is {self.length} and a topic has {self.documents} documents;"
                 f" give a length up to {self.documents}, or more documents"
             )
-        whole = self.contributors is None or _is_whole(self.contributors, 1)
+        rows = self.topics * self.groups * self.systems * self.length
+        if rows > ROWS or self.topics * self.documents > ROWS:
+            raise DataError(
+                f"{rows:,} documents in all runs, from {self.topics * self.documents:,} of all topics;"
+                f" give sizes that make at most {ROWS:,}"
+            )
+        whole = self.contributors is None or is_count("contributors", self.contributors, 1)
         if not whole or self.pooled_groups > self.groups:
             raise DataError(
                 f"contributors is {self.contributors!r}; give a whole number from 1 to {self.groups},"
@@ -156,10 +161,6 @@ class Parameters:
     def pooled_groups(self) -> int:
         """How many groups contribute to the pool."""
         return max(1, self.groups * 4 // 5) if self.contributors is None else self.contributors
-
-
-def _is_whole(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def _is_number(value: object) -> bool:

@@ -103,6 +103,8 @@ def _read(source: str | Path) -> Content:
 def _read_stdin() -> Content:
     if sent_from.get() is not None:
         raise FormatError(STDIN_NAME, None, "the workers of a cluster cannot read it; expected a file")
+    if sys.stdin is None:
+        raise FormatError(STDIN_NAME, None, "it is closed; expected a file, or something to read")
     stream = sys.stdin.buffer
     if stream in _already_read and not stream.isatty():
         raise FormatError(STDIN_NAME, None, _READ_ONCE)

@@ -16,6 +16,7 @@ from sounding.data.reading import read_one
 from sounding.data.sources import STDIN
 from sounding.depth.curves import measures_over_depth
 from sounding.errors import DataError
+from sounding.limits import is_count, most
 from sounding.measures import Measure, parse
 from sounding.policies import Policies
 
@@ -59,7 +60,7 @@ def parsed_reference(asked: str | int | None) -> Measure | int | None:
         if target.definition.at != "k" or "@" not in asked:
             raise DataError(f"reference {asked}: {wanted}")
         return target
-    if asked is not None and int(asked) < 1:
+    if asked is not None and not is_count("depths", int(asked), 1):
         raise DataError(f"reference {asked}: {wanted}")
     return None if asked is None else int(asked)
 
@@ -69,8 +70,9 @@ def chosen_depths(asked: Sequence[int] | None, deepest: int) -> tuple[int, ...]:
     if asked is None:
         shown = [k for k in DEFAULT_DEPTHS if k <= deepest]
         return tuple(shown or [deepest])
-    if not asked or min(asked) < 1:
-        raise DataError(f"depths {', '.join(map(str, asked)) or 'none'}: expected whole numbers from 1")
+    if not asked or not all(is_count("depths", depth, 1) for depth in asked):
+        listed = ", ".join(map(str, asked)) or "none"
+        raise DataError(f"depths {listed}: expected whole numbers from 1 to {most('depths'):,}")
     return tuple(sorted(set(asked)))
 
 

@@ -17,6 +17,7 @@ from sounding.agreement import agreement_matrix, find_coefficient
 from sounding.arrays import NDArray
 from sounding.depth.pools import check_judgments
 from sounding.errors import DataError
+from sounding.limits import check_count
 from sounding.measures import Measure, parse, parse_measures
 from sounding.policies import Policies
 from sounding.regrading import JUDGED, POOLED, Regrading, States
@@ -190,8 +191,7 @@ def _checked(measures: Sequence[Measure], shares: Sequence[float], draws: int) -
     wrong = [share for share in shares if not 0 < share <= 1]
     if wrong or not len(shares):
         raise DataError(f"shares {list(shares)}; expected numbers above 0 and at most 1, such as 0.1")
-    if draws < 1:
-        raise DataError(f"draws: {draws}; expected at least 1")
+    check_count("draws", draws, 1)
     return tuple(sorted(set(shares), reverse=True))
 
 

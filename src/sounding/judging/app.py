@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
@@ -182,15 +182,22 @@ def _remarks(project: Project, elsewhere: str | None) -> Iterator[str]:
 
 @contextmanager
 def stopped_alike() -> Iterator[None]:
-    """Have SIGTERM, which services are stopped with, end everything in order, as Ctrl+C does."""
+    """Have SIGTERM, which services are stopped with, end everything in order, as Ctrl+C does.
+
+    A terminal that is closed (SIGHUP) counts as SIGTERM, whoever handles that, unless nohup has it ignored.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # which signals never reach
         return
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    handlers: dict[signal.Signals, Callable[..., object]] = {signal.SIGTERM: _interrupt}
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        handlers[signal.SIGHUP] = lambda *_: signal.raise_signal(signal.SIGTERM)
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _interrupt(*_: object) -> NoReturn:

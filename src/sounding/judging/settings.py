@@ -148,7 +148,7 @@ class Settings:
                 f"level {self.level:g} is the lowest grade, so that every document would be relevant;"
                 " expected a higher one"
             )
-        form_of(self.graded_measure, self.depth)  # refuses what cannot be made certain
+        form_of(self.graded_measure, self.depth, 1)  # refuses what cannot be made certain
 
     def refuse_beyond_limits(self) -> None:
         """Refuse what nobody can mean; a log of earlier releases may hold it."""

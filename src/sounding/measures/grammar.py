@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from sounding.errors import DataError, SoundingError, UnknownNameError
+from sounding.limits import check_finite
 from sounding.measures import trec
 from sounding.measures.registry import Measure, definition, definitions
 from sounding.ranking import Judgments, Ranking, Sampling, Strata
@@ -101,6 +102,7 @@ def parse_measures(texts: Iterable[str | Measure], *, level: float = 1) -> tuple
     A trec_eval name with parameters replaces the same name within a nickname, as in trec_eval:
     all_trec and relstring.20 give one relstring.
     """
+    check_finite("level", level)
     if not isinstance(texts, Iterable):
         raise DataError(_no_measure(texts))
     given = [texts] if isinstance(texts, str) else list(texts)

@@ -10,13 +10,14 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from sounding.errors import DataError
+from sounding.limits import MOST
 
 LARGEST = 2**53  # beyond this not every whole number is a float
 
 # Parameters of one name mean one thing in every measure, so their range is said once. Upper ends are far
 # beyond what is ever used: they keep weights of k ranks in memory and powers of 2 finite.
 _RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
-    "k": (lambda value: 1 <= value <= 10_000_000, "from 1 to 10,000,000"),
+    "k": (lambda value: 1 <= value <= MOST["k"], f"from 1 to {MOST['k']:,}"),
     "rel": (lambda value: value >= 0, "from 0"),
     "p": (lambda value: 0 <= value < 1, "from 0 to below 1"),
     "recall": (lambda value: 0 <= value <= 1, "from 0 to 1"),

@@ -6,7 +6,7 @@ for AP, one for every pair of them; N is 1, the number R of relevant documents, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -40,10 +40,6 @@ class Form:
         """The most that a value can be."""
         return max(1.0, float(self.weights.sum())) if self.divided_by == "nothing" else 1.0
 
-    def cut(self, ranks: int) -> Form:
-        """The same measure where no list is longer than this."""
-        return replace(self, weights=self.weights[:ranks])
-
     def divisor(self, relevant: float) -> tuple[float, float]:
         """N for so many relevant documents, on a straight line between whole numbers, and its slope."""
         if self.divided_by == "nothing":
@@ -65,22 +61,26 @@ class Form:
         return self.best[np.minimum(relevant, len(self.best) - 1).astype(np.int64)]
 
 
-def form_of(measure: str | Measure, depth: int) -> Form:
-    """The form of a measure for lists of this depth."""
+def form_of(measure: str | Measure, depth: int, longest: int | None = None) -> Form:
+    """The form of a measure for lists of this depth, none of which has more documents than the longest.
+
+    A depth beyond the longest list costs nothing.
+    """
     asked = parse(measure) if isinstance(measure, str) else measure
     if asked.k is not None and asked.k > depth:
         raise DataError(f"{asked} looks deeper than the {depth} documents of a list that count; raise depth")
-    rank = np.arange(1, depth + 1)
+    rank = np.arange(1, min(depth, longest or depth) + 1)
     near = rank <= (asked.k or depth)
     none = np.zeros(2)
     if asked.name == "AP" and asked.get("norm") == "a":
         return Form(str(asked), level_of(asked), np.where(near, 1 / rank, 0), "relevant", none)
     if asked.name == "nDCG" and asked.get("norm") == "a" and asked.k is not None:
-        weights = np.where(near, DcgForm(asked.get("dcg")).discount(rank), 0)
-        best = np.concatenate([[0], np.cumsum(weights[: asked.k])])
+        discount = DcgForm(asked.get("dcg")).discount
+        weights = np.where(near, discount(rank), 0)
+        best = np.concatenate([[0], np.cumsum(discount(np.arange(1, asked.k + 1)))])
         return Form(str(asked), level_of(asked), weights, "best", best)
     if asked.additive and asked.definition.basis == "utility":
-        return Form(str(asked), level_of(asked), _lone_documents(asked, depth), "nothing", none)
+        return Form(str(asked), level_of(asked), _lone_documents(asked, len(rank)), "nothing", none)
     raise DataError(f"{asked} is no sum over documents or pairs of them; expected {KNOWN}")
 
 

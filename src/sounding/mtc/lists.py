@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from sounding.arrays import NDArray
-from sounding.errors import DataError
+from sounding.limits import check_count
 from sounding.ranking import Counts, Values
 from sounding.retrieved import NONE, Retrieved
 
@@ -101,8 +101,7 @@ class TopicLists:
 
 def topic_lists(retrieved: Retrieved, depth: int) -> list[TopicLists]:
     """The first `depth` documents of every run, one table a topic."""
-    if depth < 1:
-        raise DataError(f"depth is {depth}; give a whole number from 1")
+    check_count("depth", depth, 1)
     lists = retrieved.cut(depth).lists
     return [_lists_of(lists[:, topic]) for topic in range(len(retrieved.topics))]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from sounding.errors import DataError, UnknownNameError
+from sounding.limits import check_count
 from sounding.mtc.priors import DEFAULT
 from sounding.mtc.weights import WEIGHINGS
 
@@ -37,8 +38,7 @@ class Parameters:
         ):  # fmt: skip
             if getattr(self, name) not in known:
                 raise UnknownNameError(name, str(getattr(self, name)), known)
-        if self.draws < 2:
-            raise DataError(f"draws is {self.draws}; give a whole number from 2")
+        check_count("draws", self.draws, 2)
         if self.top is not None and self.top < 2:
             raise DataError(f"the first {self.top} run makes no pair; give top a whole number from 2")
         if self.open_below is not None and not 0.5 < self.open_below <= 1:

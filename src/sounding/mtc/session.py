@@ -61,7 +61,7 @@ class Session:
         lists = topic_lists(retrieved, self.parameters.depth)
         if not any(topic.size for topic in lists):
             raise DataError("the runs have no documents for these topics: there is nothing to judge")
-        self.form = form_of(self.parameters.measure, self.parameters.depth).cut(lists[0].places.shape[1])
+        self.form = form_of(self.parameters.measure, self.parameters.depth, lists[0].places.shape[1])
         self._given = [[int(document), float(grade)] for document, grade in given]
         self._elsewhere = [0.0] * len(lists) if elsewhere is None else [float(count) for count in elsewhere]
         self._prior = document_prior(self.parameters.prior, retrieved, lists)

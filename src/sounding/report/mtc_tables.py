@@ -59,7 +59,7 @@ def how_note(parameters: Parameters) -> str:
     )
     if parameters.confidence == "draws":
         return f"{text} ({parameters.draws:,}); a draw in which two runs are equal counts half for either."
-    divided = form_of(parameters.measure, parameters.depth).divided_by != "nothing"
+    divided = form_of(parameters.measure, parameters.depth, 1).divided_by != "nothing"
     if divided and parameters.confidence != "exact":
         return f"{text}: an approximation, rough where few documents of a topic are relevant."
     return f"{text}."

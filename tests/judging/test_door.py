@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 import threading
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import httpx2
@@ -20,6 +22,7 @@ from tests.judging.web import PASSWORD, Browser, add_person, awaited
 from sounding.cli import main
 from sounding.judging import auth
 from sounding.judging.app import create_app
+from sounding.judging.limits import RateLimit
 from sounding.judging.project import Project, invite
 from sounding.judging.web import TOKEN
 
@@ -43,7 +46,8 @@ class Stuck:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hashes that cost next to nothing, of unknown names as well."""
+    """Hashes that cost next to nothing, of unknown names as well; and no time passes for the limits."""
+    monkeypatch.setattr(auth, "RateLimit", partial(RateLimit, clock=lambda: 0.0))
     monkeypatch.setattr(auth, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
     nobody = auth.hash_password(PASSWORD[::-1])
     monkeypatch.setattr(auth, "_nobodys_hash", lambda: nobody)
@@ -282,7 +286,8 @@ def test_what_a_server_writes(
     add_person(project, "ann")
     link = invite(project.store, project.store.add_user("new", "assessor"), "invitation")
 
-    def run(server: uvicorn.Server, sockets: list[object]) -> None:
+    def run(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        sockets[0].close()
         app = server.config.app
         assert isinstance(app, FastAPI)
         codes_of(app, [("192.0.2.1", "ann", "wrong")])

@@ -268,7 +268,7 @@ def device_of(user: User | None, given: str | None) -> str | None:
 
 def _device_mark(user: User, nonce: str) -> str:
     key = (user.password_hash or "").encode()
-    return hmac.new(key, f"sounding device {nonce}".encode(), hashlib.sha256).hexdigest()
+    return hmac.new(key, f"sounding device {user.id} {nonce}".encode(), hashlib.sha256).hexdigest()
 
 
 def begin_session(store: Store, user: User, address: str, browser: str) -> str:

@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 
 THREADS = 2 if (os.cpu_count() or 1) >= 4 else 1  # each takes a core and 64 MiB while it hashes
 MOST_WAITING = 100  # the last of them waits for about 15 s with one thread
-NICENESS = 10  # added to that of the process: other threads of the machine come first
+NICENESS = 5  # added to that of the process: other threads of the machine come first
 
 
 class BusyError(SoundingError):

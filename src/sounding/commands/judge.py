@@ -188,7 +188,8 @@ def init(folder: Path, **options: Any) -> None:
     help="Address to listen on; beyond this machine only once somebody has a password.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True)
-def serve(folder: Path, host: str, port: int) -> None:
+@click.option("--access-log", is_flag=True, help="Write a line for every request to standard output.")
+def serve(folder: Path, host: str, port: int, access_log: bool) -> None:
     """Serve the project in DIR until it is stopped."""
     from sounding.judging.app import serve as serve_project
     from sounding.judging.project import open_project, refuse_other_corpus
@@ -196,7 +197,7 @@ def serve(folder: Path, host: str, port: int) -> None:
     with open_project(folder) as project:
         refuse_other_corpus(project)  # here, lest assessors judge other texts
         click.echo(f"{project.store.place}: {project.store.kind()}", err=True)
-        serve_project(project, host, port)
+        serve_project(project, host, port, access_log=access_log)
 
 
 for more in (user, topics, order, settings, differences, audit):

@@ -45,9 +45,9 @@ from sounding.judging.web import (
     Asking,
     Context,
     Here,
-    address_of,
     assessor,
     end_session,
+    enter,
     from_our_page,
     keep_guest,
     keep_session,
@@ -109,12 +109,11 @@ def token(request: Request, response: Response, here: Here, asking: Asking) -> I
 
 
 @signing.post("/sign-in", dependencies=[Depends(from_our_page)], status_code=204)
-def sign_in(given: Credentials, request: Request, response: Response, here: Here) -> Response:
+async def sign_in(given: Credentials, request: Request, here: Here) -> Response:
     """Sign in; the answer sets the cookie. Ask for the token anew afterwards."""
-    browser = request.headers.get("user-agent", "")
-    _, secret = here.door.sign_in(given.name, given.password, address_of(request), browser)
+    user, secret = await enter(request, here, given.name, given.password)
     answer = Response(status_code=204)
-    keep_session(request, answer, secret)
+    keep_session(request, answer, secret, user)
     return answer
 
 

@@ -29,6 +29,7 @@ from sounding.judging.background import Prospects, Refits, Task
 from sounding.judging.live import LiveFeed
 from sounding.judging.project import Project
 from sounding.judging.records import DamagedError
+from sounding.judging.server_log import written_log
 from sounding.judging.store import ConflictError, StoreError, UnseenError
 from sounding.judging.web import FOLDER, HEADERS, NOTHING_HERE, Context, Shell, is_organiser, refusal
 
@@ -75,11 +76,9 @@ def create_app(project: Project) -> FastAPI:
 
 def _refused(request: Request, error: Exception) -> Response:
     """One line for whatever went wrong; what the store could not do is never called done."""
-    headers = {}
+    headers: dict[str, str] = {}
     if isinstance(error, RefusedError):
-        status = error.status
-        if error.retry_after is not None:
-            headers["Retry-After"] = f"{max(1, round(error.retry_after))}"
+        status, headers = error.status, error.headers
     elif isinstance(error, ConflictError):
         status = 412 if isinstance(error, UnseenError) else 409
     elif isinstance(error, StoreError):
@@ -126,10 +125,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def serve(project: Project, host: str, port: int, **options: Any) -> None:
+def serve(project: Project, host: str, port: int, *, access_log: bool = False, **options: Any) -> None:
     """Serve a project until it is stopped; beyond this machine only once somebody can sign in.
 
-    `options` go to uvicorn. Behind a proxy on this machine, its word on addresses and HTTPS is taken.
+    `access_log` writes a line for every answer to standard output. `options` go to uvicorn. Behind a proxy on
+    this machine, its word on addresses and HTTPS is taken.
     """
     ready = [user for user in project.store.users() if user.active and user.password_hash is not None]
     if not is_loopback(host) and not ready:
@@ -151,7 +151,9 @@ def serve(project: Project, host: str, port: int, **options: Any) -> None:
     if elsewhere is None:
         remember_address(project.folder, address)
     sys.stderr.write(f"{project.settings.title}: {address} (Ctrl+C stops it)\n")
-    with suppress(KeyboardInterrupt), stopped_alike(), _ready(project):
+    with (
+        suppress(KeyboardInterrupt), stopped_alike(), written_log(access_log=access_log), _ready(project),
+    ):  # fmt: skip
         _Server(config, app.state.context).run(sockets=[listening])
 
 

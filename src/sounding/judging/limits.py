@@ -20,6 +20,12 @@ class RateLimit:
         self._lock = threading.Lock()
         self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()  # key -> acts left, when
 
+    def delay(self, key: Hashable) -> float:
+        """Return the seconds until a key may act, 0 where it may now; nothing is counted."""
+        with self._lock:
+            left = self._now(key, self._clock())
+        return 0.0 if left >= 1 else (1 - left) / self._rate
+
     def wait(self, key: Hashable) -> float:
         """Count one act of a key; 0 where it may be done, else the seconds until it may."""
         now = self._clock()

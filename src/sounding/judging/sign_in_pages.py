@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
 from sounding.judging.api import leave
@@ -12,7 +14,7 @@ from sounding.judging.auth import (
     LEAST_PASSWORD,
     RefusedError,
     begin_session,
-    hash_password,
+    possible_password,
     too_soon,
 )
 from sounding.judging.project import digest_of
@@ -24,6 +26,7 @@ from sounding.judging.web import (
     Here,
     address_of,
     end_session,
+    enter,
     from_our_page,
     keep_session,
     local_path,
@@ -60,23 +63,25 @@ def sign_in_page(
 
 
 @router.post("/sign-in")
-def sign_in(request: Request, here: Here, given: Given) -> Response:
+async def sign_in(request: Request, here: Here, given: Given) -> Response:
     """Sign in and go on to where one wanted to be."""
     name, then = given.text("name", most=200), local_path(given.text("then", most=2000))
-    password, browser = given.text("password", most=1000), request.headers.get("user-agent", "")
     try:
-        _, secret = here.door.sign_in(name, password, address_of(request), browser)
+        who, secret = await enter(request, here, name, given.text("password", most=1000))
     except RefusedError as refused:
-        answer = page(
-            request, "sign_in.html", status=refused.status, then=then, name=name, wrong=str(refused),
-            nobody=False,
-        )  # fmt: skip
-        if refused.retry_after is not None:
-            answer.headers["Retry-After"] = f"{refused.retry_after:.0f}"
-        return answer
+        return await _wrong(request, "sign_in.html", refused, then=then, name=name, nobody=False)
     response = went_to(then)
-    keep_session(request, response, secret)
+    keep_session(request, response, secret, who)
     return response
+
+
+async def _wrong(request: Request, template: str, refused: RefusedError, **values: Any) -> Response:
+    """A form again, with why it was refused."""
+    answer = await run_in_threadpool(
+        page, request, template, status=refused.status, wrong=str(refused), **values
+    )
+    answer.headers.update(refused.headers)
+    return answer
 
 
 @router.get("/welcome/{secret}")
@@ -87,22 +92,25 @@ def welcome_page(request: Request, here: Here, secret: str) -> Response:
 
 
 @router.post("/welcome/{secret}")
-def welcome(request: Request, here: Here, given: Given, secret: str) -> Response:
+async def welcome(request: Request, here: Here, given: Given, secret: str) -> Response:
     """Set the password, use the link up and sign in."""
-    kind, who = _welcomed(request, here, secret)
+    kind, who = await run_in_threadpool(_welcomed, request, here, secret)
     try:
-        password_hash = _new_password(given)
+        password_hash = await here.door.hash(who, _new_password(given))
     except RefusedError as refused:
-        return page(
-            request, "welcome.html", status=refused.status, kind=kind, who=who, wrong=str(refused),
-            least=LEAST_PASSWORD,
-        )  # fmt: skip
-    taken = here.project.store.take_token(digest_of(secret), password_hash)
+        return await _wrong(request, "welcome.html", refused, kind=kind, who=who, least=LEAST_PASSWORD)
+    taken = await run_in_threadpool(here.project.store.take_token, digest_of(secret), password_hash)
     if taken is None:
         raise RefusedError(404, VOID)
+    return await _signed_in(request, here, taken, "/")
+
+
+async def _signed_in(request: Request, here: Here, who: User, path: str) -> Response:
+    """Sign in a user whose password was set just now, and go on to a page."""
     browser = request.headers.get("user-agent", "")
-    response = went_to("/")
-    keep_session(request, response, begin_session(here.project.store, taken, address_of(request), browser))
+    secret = await run_in_threadpool(begin_session, here.project.store, who, address_of(request), browser)
+    response = went_to(path)
+    keep_session(request, response, secret, who)
     return response
 
 
@@ -123,7 +131,7 @@ def _new_password(given: Fields) -> str:
     password = given.text("password", most=1000)
     if password != given.text("again", most=1000):
         raise RefusedError(400, "the two passwords are not the same")
-    return hash_password(password)
+    return possible_password(password)
 
 
 @own.get("/account")
@@ -133,13 +141,15 @@ def account_page(request: Request, here: Here, who: Self, asking: Asking) -> Res
 
 
 def _account(
-    request: Request, here: Here, who: User, asking: Asking, wrong: str = "", status: int = 200
+    request: Request, here: Here, who: User, asking: Asking, refused: RefusedError | None = None
 ) -> Response:
-    return page(
-        request, "account.html", status=status, digest=digest_of(asking.secret), wrong=wrong,
-        least=LEAST_PASSWORD,
+    answer = page(
+        request, "account.html", status=200 if refused is None else refused.status,
+        digest=digest_of(asking.secret), wrong="" if refused is None else str(refused), least=LEAST_PASSWORD,
         sign_ins=[(one, browser_of(one.note)) for one in here.project.store.sign_ins(who.id)],
     )  # fmt: skip
+    answer.headers.update({} if refused is None else refused.headers)
+    return answer
 
 
 def browser_of(note: str) -> str:
@@ -151,18 +161,18 @@ def browser_of(note: str) -> str:
 
 
 @own.post("/account/password")
-def change_password(request: Request, here: Here, who: Self, asking: Asking, given: Given) -> Response:
+async def change_password(request: Request, here: Here, who: Self, asking: Asking, given: Given) -> Response:
     """Change the own password; every other browser is signed out."""
+    present = given.text("present", most=1000)
     try:
-        here.door.confirm(who, given.text("present", most=1000), address_of(request))
-        password_hash = _new_password(given)
+        await here.door.confirm(who, present, digest_of(asking.secret), address_of(request))
+        password_hash = await here.door.hash(who, _new_password(given))
     except RefusedError as refused:
-        return _account(request, here, who, asking, str(refused), refused.status)
-    here.project.store.set_password(who.id, password_hash)
-    browser = request.headers.get("user-agent", "")
-    response = went_to("/account?said=password")
-    keep_session(request, response, begin_session(here.project.store, who, address_of(request), browser))
-    return response
+        return await run_in_threadpool(_account, request, here, who, asking, refused)
+    await run_in_threadpool(here.project.store.set_password, who.id, password_hash)
+    return await _signed_in(
+        request, here, replace(who, password_hash=password_hash), "/account?said=password"
+    )
 
 
 @own.post("/account/end")

@@ -20,11 +20,20 @@ from starlette.datastructures import FormData, Headers, MutableHeaders, UploadFi
 from starlette.formparsers import MultiPartException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sounding.judging.auth import SIGN_IN_SECONDS, Door, RefusedError, Visitor, visitor_of
+from sounding.judging.auth import (
+    DEVICE_SECONDS,
+    SIGN_IN_SECONDS,
+    Door,
+    RefusedError,
+    Visitor,
+    new_device,
+    visitor_of,
+)
 from sounding.judging.events import Event
 from sounding.judging.limits import RateLimit
 from sounding.judging.live import LiveFeed
 from sounding.judging.project import Project, digest_of
+from sounding.judging.server_log import log_access
 from sounding.judging.store import StoreError, User
 from sounding.wording import percent, plural
 
@@ -97,6 +106,11 @@ class Context:
     def guest_cookie(self) -> str:
         """The name of the cookie of those who have not signed in."""
         return f"{self.cookie}_guest"
+
+    @property
+    def device_cookie(self) -> str:
+        """The name of the cookie by which a browser is known that has signed in before."""
+        return f"{self.cookie}_device"
 
     @cached_property
     def _first(self) -> Event:
@@ -282,11 +296,18 @@ def keep_guest(request: Request, response: Response) -> None:
         _set_cookie(request, response, context(request).guest_cookie, asking.secret)
 
 
-def keep_session(request: Request, response: Response, secret: str) -> None:
-    """Give a browser that has signed in its cookie."""
-    name = context(request).cookie
-    _set_cookie(request, response, name, secret, age=int(SIGN_IN_SECONDS))
-    response.delete_cookie(context(request).guest_cookie, path="/")
+async def enter(request: Request, here: Context, name: str, password: str) -> tuple[User, str]:
+    """Return the user with a name and a password, and the secret of a new cookie."""
+    browser, device = request.headers.get("user-agent", ""), request.cookies.get(here.device_cookie)
+    return await here.door.sign_in(name, password, address_of(request), browser, device)
+
+
+def keep_session(request: Request, response: Response, secret: str, user: User) -> None:
+    """Give a browser in which a user has signed in its cookies."""
+    here = context(request)
+    _set_cookie(request, response, here.cookie, secret, age=int(SIGN_IN_SECONDS))
+    _set_cookie(request, response, here.device_cookie, new_device(user), age=int(DEVICE_SECONDS))
+    response.delete_cookie(here.guest_cookie, path="/")
 
 
 def end_session(request: Request, response: Response) -> None:
@@ -366,7 +387,7 @@ def too_large(most: int) -> str:
 
 
 class Shell:
-    """Headers on every answer, and a limit on what a request may bring."""
+    """Headers on every answer, a limit on what a request may bring, and the access log."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -378,7 +399,8 @@ class Shell:
             return
         begun = time.perf_counter()
         most = MOST_UPLOAD if scope["path"] == UPLOADS else MOST_BYTES
-        taken = 0
+        taken, sent = 0, 0
+        status = 500  # where the answer is made outside of here
 
         async def counted() -> Message:
             nonlocal taken
@@ -389,7 +411,10 @@ class Shell:
             return message
 
         async def headed(message: Message) -> None:
+            nonlocal sent, status
+            sent += len(message.get("body", b""))
             if message["type"] == "http.response.start":
+                status = message["status"]
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
@@ -398,8 +423,11 @@ class Shell:
             await send(message)
 
         length = Headers(scope=scope).get("content-length", "0")
-        if length.isdigit() and int(length) > most:
-            answer = await run_in_threadpool(refusal, Request(scope), 413, too_large(most))
-            await answer(scope, receive, headed)
-            return
-        await self._app(scope, counted, headed)
+        try:
+            if length.isdigit() and int(length) > most:
+                answer = await run_in_threadpool(refusal, Request(scope), 413, too_large(most))
+                await answer(scope, receive, headed)
+            else:
+                await self._app(scope, counted, headed)
+        finally:
+            log_access(scope, status, sent)

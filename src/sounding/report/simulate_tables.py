@@ -10,7 +10,7 @@ import numpy as np
 
 from sounding.arrays import NDArray
 from sounding.mtc.reuse import Reuse
-from sounding.report.mtc_tables import EQUAL, NORMAL_95, OPEN, SHOWN
+from sounding.report.mtc_tables import EQUAL, OPEN, SHOWN
 from sounding.report.tables import UNKNOWN, Column, Table, decimal
 from sounding.wording import plural
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sounding.mtc.normality import Normality
     from sounding.mtc.simulate import Row, Truth
     from sounding.retrieved import Retrieved
+
+NORMAL_95 = 1.959964  # deviations on either side that hold 95% of a normal distribution
 
 
 def replayed_truth_note(parameters: Parameters, retrieved: Retrieved, truth: Truth) -> str:

@@ -127,9 +127,9 @@ def test_compare_shows_dashes_and_one_note(files: Path, sounding: Call) -> None:
     status, out, _ = sounding("compare", "qrels.txt", "runs", "-m", "AP", "--holds", "--notes")
     assert status == 0
     assert " ".join(out.split()).count("Holds is not stated") == 1
-    rows = json.loads(
-        sounding("compare", "qrels.txt", "runs", "-m", "AP", "--holds", "--format", "json")[1]
-    )["rows"]
+    rows = json.loads(sounding("compare", "qrels.txt", "runs", "-m", "AP", "--holds", "--format", "json")[1])[
+        "rows"
+    ]
     assert all(row["holds"] is None and row["sign_holds"] is None for row in rows)
 
 

@@ -341,7 +341,9 @@ class LiveState(Message):
     not_stated: str = Field(description="why no confidence is stated; empty: it is")
     measure: str
     sure: float
-    ranking: float | None = Field(None, description="mean confidence over all pairs of runs; null: not stated")
+    ranking: float | None = Field(
+        None, description="mean confidence over all pairs of runs; null: not stated"
+    )
     pairs: int = 0
     open_pairs: int = Field(0, description="pairs whose order is not known to be as sure as `sure`")
     depths: list[int] = Field([], description="at which coverage is told")

@@ -149,7 +149,10 @@ def pairs_table(
     pairs.sort(key=lambda pair: (least_sure[pair], place[pair[0]], place[pair[1]]))
     words = _words(session, confidence, proven, pairs, sure)
     unstated = unstated_notes(confidence)[-1:]
-    notes = [_stopping(words, None if confidence.reason else sure), *(unstated or [_mean_sure(session, confidence)])]
+    notes = [
+        _stopping(words, None if confidence.reason else sure),
+        *(unstated or [_mean_sure(session, confidence)]),
+    ]
     shown = pairs[:SHOWN] if brief else pairs
     columns = [] if held is None else _held_columns(held, session.pairs(), shown, brief=brief)
     if held is not None:

@@ -78,9 +78,8 @@ class Holds:
         if self.reason:
             return f"Holds is not stated: {self.reason}."
         beyond = (
-            f" {plural(self.beyond, 'document')} of these runs outside that set {'is' if self.beyond == 1 else 'are'}"
-            " judged already, so judging may go further than this chance assumes: give all runs, or a larger"
-            " --until."
+            f" Judgments already reach further, to {plural(self.beyond, 'other document')} of these runs:"
+            " give all runs, or a larger --until."
             if self.beyond
             else ""
         )

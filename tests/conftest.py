@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from sounding import basis
+
 DATA = "SOUNDING_DATA"  # the folder with real collections
 REQUIRE_ALL = "SOUNDING_REQUIRE_ALL"  # set: a missing part fails instead of being skipped
 
@@ -43,3 +45,11 @@ def collections() -> Path:
             f"no folder {folder}: set {DATA} to the folder that holds trec8, trec_eval-test and the others"
         )
     return folder
+
+
+@pytest.fixture
+def any_basis(monkeypatch: pytest.MonkeyPatch) -> None:
+    """State chances however few runs and judgments there are: for tests of how they are found and shown."""
+    for name in ("LEAST_RUNS", "LEAST_JUDGMENTS", "LEAST_OF_EACH"):
+        monkeypatch.setattr(basis, name, 0)
+    monkeypatch.setattr(basis, "SURPRISE", 1e9)

@@ -15,7 +15,7 @@ LAYERS = (
     {"data"},
     {"ranking"},
     {"align", "measures", "packing"},
-    {"beside", "growth", "relevance", "scores"},
+    {"basis", "beside", "growth", "relevance", "scores"},
     {"bounds", "expectation", "regrading", "retrieved", "universe"},
     {"uncertainty"},
     {"evaluation", "large_runs", "results", "standardisation"},

@@ -152,6 +152,7 @@ def test_a_run_that_did_not_contribute_is_less_sure() -> None:
     assert without < whole - 0.01
 
 
+@pytest.mark.usefixtures("any_basis")
 def test_one_topic_has_a_sign_and_no_conclusion() -> None:
     runs = [Run.from_dict({"1": {f"d{n}": 9.0 - (n + shift) % 7 for n in range(7)}}, name=f"r{shift}")
             for shift in (0, 3)]  # fmt: skip
@@ -160,6 +161,7 @@ def test_one_topic_has_a_sign_and_no_conclusion() -> None:
     assert ((found.sign > 0) & (found.sign < 1)).all()
 
 
+@pytest.mark.usefixtures("any_basis")
 def test_it_stands_data_that_hurt() -> None:
     for policies in (Policies(), Policies(missing="skip"), Policies(unjudged="bounds")):
         found = holds(

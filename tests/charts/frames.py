@@ -220,7 +220,7 @@ EXAMPLES: dict[str, tuple[polars.DataFrame, set[str], dict[str, Any]]] = {  # fr
         polars.DataFrame(
             {"run": ["b", "a", "c"], "expected": [0.4, 0.3, 0.1], "lower": [0.3, 0.2, 0.05],
              "upper": [0.5, 0.35, 0.15], "true": [0.35, 0.36, 0.08]}
-        ), {"true"}, {"measure": "AP"},
+        ), {"true", "lower", "upper"}, {"measure": "AP"},
     ),
     "agreement_by_judgments": (
         polars.DataFrame({"strategy": ["MTC"] * 3, "judgments": [0, 1, 10], "agreement": [0.1, 0.6, 0.9]}), set(), {},

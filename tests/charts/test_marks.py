@@ -498,11 +498,9 @@ def test_expected_values_stand_in_the_order_of_the_frame_beside_the_true_ones() 
         ("b", "expected", 0.4), ("b", "true", 0.35),
     ]  # fmt: skip
     assert layer_of(pane, "rule")["encoding"]["y"]["sort"] == ["b", "a", "c"]
-    many = polars.DataFrame(
-        {"run": [f"r{n}" for n in range(61)], "expected": 0.2, "lower": 0.1, "upper": 0.3}
-    )
+    many = polars.DataFrame({"run": [f"r{n}" for n in range(61)], "expected": 0.2})
     (pane,) = panes(drawn("expected_values", many))
-    assert layer_of(pane, "rule")["encoding"]["y"]["title"] == "place in the order"
+    assert layer_of(pane, "point")["encoding"]["y"]["title"] == "place in the order"
 
 
 def test_a_point_for_each_pair_of_lists_told_apart() -> None:

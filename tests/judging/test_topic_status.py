@@ -272,6 +272,7 @@ def test_a_run_that_came_late_is_said_to_have_come_after_what_counts_now(store: 
     assert engine.live().joined == (0, 0, 0, 0, sum(topic != "7" for topic, _, _ in done))
 
 
+@pytest.mark.usefixtures("any_basis")
 def test_the_live_page_follows_what_is_in_use(project: Project) -> None:
     engine, feed = project.engine, LiveFeed(project)
     for number, topic in enumerate(["MB001", "303", "303"]):

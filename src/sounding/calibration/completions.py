@@ -160,7 +160,7 @@ def completed(
 
     All other documents stay unjudged. A document is relevant if its grade is above 0.
     """
-    _refuse_samples(regrading)
+    refuse_samples(regrading)
     held = regrading.retrieved.holders() > 0
     judged = np.isfinite(view.grades)
     lists = list(_lists_of(regrading.retrieved, held & (judged | considered)))
@@ -186,7 +186,8 @@ def completed(
     )  # fmt: skip
 
 
-def _refuse_samples(regrading: Regrading) -> None:
+def refuse_samples(regrading: Regrading) -> None:
+    """Refuse judgments that are a sample with known chances."""
     qrels = regrading.qrels
     if qrels.strata is not None or qrels.probabilities is not None:
         raise DataError(

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from sounding.arrays import NDArray
-from sounding.calibration.completions import DRAWS, Completions, completed
+from sounding.basis import Basis
+from sounding.calibration.completions import DRAWS, completed, refuse_samples
 from sounding.calibration.until import Flags, Until, parse_until
 from sounding.collection.contributors import contributing_runs
 from sounding.compare.holds import Holds
@@ -37,6 +38,7 @@ ALPHA = 0.05
 DEFAULT_UNTIL = "runs:100"
 WIDENING = 1.5  # times the deviation over draws
 FARTHEST = 50.0  # a t beyond it is as far from any border as it can be
+MOST_BEYOND = 0.05  # share of the judged documents that may lie outside those that would be judged
 _LEAST_SPREAD = 1e-9  # of a t, or of a difference in units of its size: what is below is rounding
 
 
@@ -127,17 +129,43 @@ def holding(
     """
     seen = regrading.view() if view is None else view
     among = all_pairs(len(regrading.runs)) if pairs is None else pairs
-    completions: Completions = completed(regrading, seen, considered, draws=draws, seed=seed)
-    drawn = completions.values(measures, processes=processes, progress=progress)
+    refuse_samples(regrading)
     present = regrading.values(measures, seen)
-    found = [
-        pair_chances(present[:, number], drawn[:, number], among, alpha) for number in range(len(measures))
-    ]
-    concluded, conclusion, sign = (np.array(part) for part in zip(*found, strict=True))
+    basis = basis_of(regrading, seen, considered)
+    reason = basis.shortfall()
+    if reason:
+        concluded = np.array([Statistics(own, among).concluded(alpha) for own in present.swapaxes(0, 1)])
+        conclusion = sign = np.full(concluded.shape, np.nan)
+    else:
+        completions = completed(regrading, seen, considered, draws=draws, seed=seed)
+        drawn = completions.values(measures, processes=processes, progress=progress)
+        found = [
+            pair_chances(present[:, number], drawn[:, number], among, alpha)
+            for number in range(len(measures))
+        ]
+        concluded, conclusion, sign = (np.array(part) for part in zip(*found, strict=True))
     return Holds(
-        until=str(until), until_in_words=until.describe(), open_documents=completions.open_documents,
-        alpha=alpha, draws=draws, seed=seed, concluded=concluded, conclusion=conclusion, sign=sign,
+        until=str(until), until_in_words=until.describe(), open_documents=basis.unjudged, alpha=alpha,
+        draws=draws, seed=seed, concluded=concluded, conclusion=conclusion, sign=sign, reason=reason,
+        beyond=judged_beyond(regrading, seen, considered),
     )  # fmt: skip
+
+
+def basis_of(regrading: Regrading, view: View, considered: Flags) -> Basis:
+    """What a chance would rest on where `considered` documents would be judged."""
+    ranks, judged = regrading.retrieved.best_ranks(), np.isfinite(view.grades)
+    seen = judged & (ranks > 0)
+    return Basis.of(
+        len(regrading.runs), ranks[seen], view.grades[seen] > 0,
+        int(np.count_nonzero(considered & (ranks > 0) & ~judged)),
+    )  # fmt: skip
+
+
+def judged_beyond(regrading: Regrading, view: View, considered: Flags) -> int:
+    """How many documents of the runs are judged that would not be; 0 where they are few."""
+    judged = np.isfinite(view.grades) & (regrading.retrieved.best_ranks() > 0)
+    beyond = int(np.count_nonzero(judged & ~considered))
+    return beyond if beyond > MOST_BEYOND * np.count_nonzero(judged) else 0
 
 
 def holds(
@@ -160,7 +188,8 @@ def holds(
 
     `until` says which documents full judging means: `runs:100`, the first 100 of every run, or `pool:100`,
     those of the runs that contribute to the pool (as `info` lists them, or guessed from what is judged).
-    `pairs` None: all. Draws are made from the seed of the policies. `progress` counts runs.
+    `pairs` None: all. Draws are made from the seed of the policies. `progress` counts runs. Chances are NaN,
+    and `reason` says why, where runs and judgments are too few to state any.
     """
     wanted = parse_measures(measures)
     check_choices(wanted, policies)

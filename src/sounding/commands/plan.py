@@ -76,8 +76,9 @@ VIEWS = ("documents", "ranking", "pairs", "forecast")
 def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     """Say which documents of RUNs to judge next, and how sure their order is by the judgments in QRELS.
 
-    Expected values with intervals, the pairs of runs that are proven, probable or open, and the documents
-    that tell most about the open ones. QRELS may be the word none: nothing is judged yet.
+    Expected values, the pairs of runs that are proven, probable or open, and the documents that tell most
+    about the open ones. QRELS may be the word none: nothing is judged yet. No confidence is stated with
+    fewer than 5 runs or 100 judgments of their documents.
 
     \b
     sounding plan qrels.txt runs/
@@ -89,10 +90,12 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     retrieved = read_lists(runs, None, options)
     session = _session(retrieved, judgments, parameters, options["seed"])
     picks = _next(session, options)
-    confidence = session.confidence()
-    proven = _proven(session, confidence, options)
-    outlook = _outlook(session, picks, options) if "documents" in _shown(options) else None
-    courses = None if options["wanted"] is None else _courses(session, options)
+    believed = session.confidence()
+    proven = _proven(session, believed, options)
+    confidence = believed.stated(session.basis())
+    stated = not confidence.reason
+    outlook = _outlook(session, picks, options) if stated and "documents" in _shown(options) else None
+    courses = _courses(session, options) if stated and options["wanted"] is not None else None
     held = _held(session, judgments, runs, options) if "pairs" in _shown(options) else None
     tables = _tables(session, confidence, proven, picks, outlook, courses, cut, held, options)
     write_tables(tables, options["format_name"], options["output"])
@@ -100,9 +103,9 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
         _draw(session, confidence, courses, options)
         remark(f"chart: {options['chart']}", quiet=options["quiet"])
     if options["format_name"] not in PEOPLE:
-        from sounding.report.mtc_tables import truth_note
+        from sounding.report.mtc_tables import truth_note, unstated_notes
 
-        for note in (truth_note(session), *([] if cut is None else [cut])):
+        for note in (*unstated_notes(confidence), truth_note(session), *([] if cut is None else [cut])):
             remark(note, quiet=options["quiet"])
 
 
@@ -263,9 +266,11 @@ def _tables(
         "pairs": lambda: made.pairs_table(
             session, confidence, proven, options["sure"], brief=brief, held=held
         ),
-        "documents": lambda: made.documents_table(session, picks, outlook, options["seconds"], brief=brief),
+        "documents": lambda: made.documents_table(
+            session, picks, outlook, options["seconds"], brief=brief, reason=confidence.reason
+        ),
         "forecast": lambda: made.forecast_table(
-            session, courses or [], options["wanted"], options["seconds"], options["most"]
+            courses, options["wanted"], options["seconds"], options["most"], confidence.reason
         ),
     }
     tables = [replace(every[name](), facts=facts) for name in _shown(options)]
@@ -282,7 +287,7 @@ def _draw(session: Session, confidence: Confidence, courses: list[Course] | None
     from sounding.report import charts
     from sounding.report.mtc_tables import course_rows, ranking_rows
 
-    frame = polars.DataFrame(ranking_rows(session, confidence))
+    frame = polars.DataFrame(ranking_rows(confidence))
     drawn: list[Any] = [charts.expected_values(frame, measure=session.form.name)]
     if courses is not None:
         rows = course_rows(courses)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sounding.arrays import NDArray
+from sounding.wording import plural
 
 CONCLUSIONS = {1: "better", -1: "worse", 0: "not distinguished"}  # run_a of the pair is ...
 FOUND = {1: "finds {run} better", -1: "finds {run} worse", 0: "finds no difference"}
@@ -25,7 +26,8 @@ def shown_chance(chance: float) -> str:
 class Holds:
     """The chance that what is concluded of each pair, and its sign, is what full judging would give.
 
-    A conclusion is that of a paired t test of the pair by itself.
+    A conclusion is that of a paired t test of the pair by itself. Where runs or judgments are too few to
+    state a chance, `reason` says so and all chances are NaN.
     """
 
     until: str  # which documents would be judged: pool:100, runs:100
@@ -37,6 +39,8 @@ class Holds:
     concluded: NDArray[np.int8]  # (measure, pair) 1: run_a is better, -1: worse, 0: not distinguished
     conclusion: NDArray[np.float64]  # (measure, pair) the chance; NaN: the pair could not be tested
     sign: NDArray[np.float64]  # (measure, pair) that of the run that is ahead; NaN: no common topic
+    reason: str = ""  # why no chance is stated, as a sentence goes on; empty: they are
+    beyond: int = 0  # documents that are judged already, and are not among those that would be
 
     def in_words(self, measure: int, pair: int) -> str:
         """What is concluded of run_a: `better`, `worse` or `not distinguished`."""
@@ -47,6 +51,8 @@ class Holds:
 
         `runs` are run_a and run_b, `difference` that of their means.
         """
+        if self.reason:
+            return f"not stated: {self.reason}"
         if math.isnan(self.conclusion[measure, pair]):
             return "not known: the pair could not be tested"
         concluded = int(self.concluded[measure, pair])
@@ -68,9 +74,17 @@ class Holds:
         return f"{ahead} would probably be ahead then as now ({shown_chance(chance)})"
 
     def describe(self) -> str:
-        """What the chances are of, in a sentence."""
+        """What the chances are of, in a sentence or two; or why there are none."""
+        if self.reason:
+            return f"Holds is not stated: {self.reason}."
+        beyond = (
+            f" Judgments already reach further, to {plural(self.beyond, 'other document')} of these runs:"
+            " give all runs, or a larger --until."
+            if self.beyond
+            else ""
+        )
         return (
             f"Holds: the chance that a paired t test of the pair alone ({self.alpha:g}) concludes the same"
             f" once {self.until_in_words} are judged ({self.open_documents:,} are not yet); sign: that the"
-            f" same run is ahead. {self.draws} draws, seed {self.seed}."
+            f" same run is ahead. {self.draws} draws, seed {self.seed}.{beyond}"
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sounding.arrays import NDArray
+from sounding.basis import Basis
 from sounding.judging.counts import Counts, counts_of
 from sounding.judging.replay import Replay
 from sounding.mtc import Confidence
@@ -31,10 +32,15 @@ class Live(Counts):
     sequence: int
     fitted: int  # judgments that the model of relevance was fitted to
     fittable: int  # judgments that it could be fitted to by now
-    confidence: Confidence
+    confidence: Confidence  # the model's, however little it has seen
+    basis: Basis  # what it rests on
     coverage: Coverage
-    most: float  # that a value can be
     joined: tuple[int, ...]  # (run,) documents judged, and settled, when it came, of topics in use now
+
+    @property
+    def stated(self) -> Confidence:
+        """What people are told of the confidence: no chances where the basis is too thin."""
+        return self.confidence.stated(self.basis)
 
 
 def live_work(replay: Replay) -> Callable[[], Live]:
@@ -46,11 +52,10 @@ def live_work(replay: Replay) -> Callable[[], Live]:
         for run in replay.retrieved.runs
     )
     confidence, session = replay.session.drawing(), replay.session
-    fitted, fittable = session.version, session.judgments
+    fitted, fittable, basis = session.version, session.judgments, session.basis()
     return lambda: Live(
         sequence=sequence, topics=counts.topics, unused=counts.unused, fitted=fitted, fittable=fittable,
-        confidence=confidence(), coverage=coverage_of(lists, graded), joined=joined,
-        most=session.form.most,
+        confidence=confidence(), basis=basis, coverage=coverage_of(lists, graded), joined=joined,
     )  # fmt: skip
 
 

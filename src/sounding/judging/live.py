@@ -23,9 +23,7 @@ from sounding.judging.store import Store
 from sounding.wording import plural
 
 HOUR = 3600.0
-NORMAL = 1.959964  # deviations to either side that hold 95% of a normal distribution
 SURE = 0.95  # the chance from which on the order of two runs counts as settled
-LEAST = 8  # judgments that the model of relevance needs before it can be said what it would take
 POINTS = 40  # of the curve of confidence that are worked out anew for when nobody looked
 FINE = 20  # steps of a curve that has no gap
 BETWEEN = 1.0  # seconds between two workings-out at least
@@ -266,11 +264,11 @@ class LiveFeed:
             "again": counts.again,
             "fitted": 0 if live is None else live.fitted,
             "fittable": 0 if live is None else live.fittable,
-            "least": LEAST,
             "measure": self._project.settings.measure,
             "sure": SURE,
             "reason": reason,
-            "nothing_left": "" if live is None else nothing_left(live, live.confidence.of_ranking()),
+            "not_stated": "" if live is None else live.stated.reason,
+            "nothing_left": "" if live is None else nothing_left(live, live.stated.of_ranking()),
             **({} if live is None else _confidence_record(live)),
             "agreement": agreements(
                 self._tally.opinions(counts.topics), [grade.value for grade in engine.settings.scale], {}
@@ -295,11 +293,11 @@ class LiveFeed:
 
 
 def _confidence_record(live: Live) -> dict[str, Any]:
-    confidence, coverage = live.confidence, live.coverage
+    confidence, coverage = live.stated, live.coverage
     order = confidence.order.tolist()
     above = [*confidence.adjacent().tolist(), math.nan]
     pairs = confidence.of_pairs()
-    values, deviations = confidence.values.tolist(), confidence.deviations.tolist()
+    values = confidence.values.tolist()
     count = len(order) * (len(order) - 1) // 2
     return {
         "ranking": number(confidence.of_ranking()),
@@ -309,8 +307,6 @@ def _confidence_record(live: Live) -> dict[str, Any]:
         "runs": [
             {
                 "name": confidence.runs[run], "value": number(values[run]),
-                "low": number(max(values[run] - NORMAL * deviations[run], 0.0)),
-                "high": number(min(values[run] + NORMAL * deviations[run], live.most)),
                 "above_next": number(sure),
                 "coverage": [number(share) for share in coverage.shares[run].tolist()],
                 "ungraded": int(coverage.ungraded[run]), "joined": live.joined[run],
@@ -379,7 +375,7 @@ def _as_now(store: Store, last: int) -> Callable[[Event], Event]:
 
 def extend(curve: Curve, live: Live) -> None:
     """Add where judging stands to a curve; what was judged and then taken back is no longer part of it."""
-    sure = live.confidence.of_ranking()
+    sure = live.stated.of_ranking()
     while curve and curve[-1][0] >= live.judged:
         curve.pop()
     if math.isfinite(sure):

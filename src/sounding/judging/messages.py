@@ -237,8 +237,6 @@ class RunStanding(Message):
 
     name: str
     value: float | None
-    low: float | None
-    high: float | None
     above_next: float | None = Field(description="how sure it is to be above the next run")
     coverage: list[float | None] = Field(
         description="share of its documents down to each of `depths` that have a grade"
@@ -340,16 +338,19 @@ class LiveState(Message):
     again: int = Field(description="documents that are judged, by fewer people than are to judge each")
     fitted: int = Field(description="judgments that the model of relevance was fitted to")
     fittable: int = Field(description="judgments that it could be fitted to by now")
-    least: int = Field(description="such judgments from which on it can be said what it would take")
+    not_stated: str = Field(description="why no confidence is stated; empty: it is")
     measure: str
     sure: float
-    ranking: float | None = Field(None, description="mean confidence over all pairs of runs")
+    ranking: float | None = Field(
+        None, description="mean confidence over all pairs of runs; null: not stated"
+    )
     pairs: int = 0
-    open_pairs: int = Field(0, description="pairs whose order is less sure than `sure`")
+    open_pairs: int = Field(0, description="pairs whose order is not known to be as sure as `sure`")
     depths: list[int] = Field([], description="at which coverage is told")
     runs: list[RunStanding] = []
     chances: list[list[float | None]] = Field(
-        [], description="how sure the order of each pair of runs is; null where a run meets itself"
+        [],
+        description="how sure the order of each pair of runs is; null: a run meets itself, or not stated",
     )
     curve: list[tuple[int, float | None]]
     assessors: list[AssessorWork]

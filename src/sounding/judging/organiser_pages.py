@@ -56,7 +56,6 @@ from sounding.judging.web import (
     too_large,
     went_to,
 )
-from sounding.report.mtc_tables import SPREAD
 
 MOST_SHOWN = 100  # differences on one page
 MOST_TEXT = 4000  # characters of a document beside its grades
@@ -80,7 +79,7 @@ router = APIRouter(
 @router.get("")
 def live_page(request: Request, here: Here) -> Response:
     """How sure the ranking is, kept up to date by server-sent events."""
-    return page(request, "live.html", spread=SPREAD, depth=here.project.settings.depth, fewest=FEWEST)
+    return page(request, "live.html", depth=here.project.settings.depth, fewest=FEWEST)
 
 
 # ---- topics

@@ -25,7 +25,7 @@ from sounding.compare.runs import compare_runs
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
 from sounding.judging.counts import counts_of
-from sounding.judging.live import LEAST, POINTS, SURE, Tally, curve_of, nothing_left
+from sounding.judging.live import POINTS, SURE, Tally, curve_of, nothing_left
 from sounding.judging.plan import run_of
 from sounding.judging.project import open_project
 from sounding.judging.replay import Replay
@@ -93,6 +93,8 @@ def held(store: Store, replay: Replay) -> list[tuple[str, str, str, str]]:
         )  # fmt: skip
     except DataError:
         return []
+    if found.reason:
+        return []
     return [
         (
             replay.runs[first], replay.runs[second], found.in_words(0, pair),
@@ -140,12 +142,13 @@ def too_early(found: Comparison, shares: NDArray[np.float64]) -> str:
 def forecasts(store: Store, replay: Replay) -> Iterator[dict[str, Any]]:
     """How many more judgments it would take until the order of the runs is sure, completion by completion."""
     session, counts = replay.session, counts_of(replay)
-    left, ranking = counts.left, session.confidence().of_ranking()
+    left, confidence = counts.left, session.confidence().stated(session.basis())
+    ranking = confidence.of_ranking()
     if reason := nothing_left(counts, ranking):
         yield {"reason": reason, "needed": []}
         return
-    if session.judgments < LEAST:
-        yield {"reason": f"After {LEAST} judgments it can be said what it would take.", "needed": []}
+    if confidence.reason:
+        yield {"reason": f"There is no forecast: {confidence.reason}.", "needed": []}
         return
     if not ranking < SURE:
         yield {"reason": "", "needed": [0] * WORLDS, "note": f"The order is as sure as {SURE:.0%} already."}

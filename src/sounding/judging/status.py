@@ -15,6 +15,7 @@ from sounding.judging.search import shortened
 from sounding.judging.settings import Settings
 from sounding.judging.staffing import notes_of
 from sounding.judging.store import Store, User
+from sounding.report.mtc_tables import NOTHING_JUDGED
 from sounding.report.tables import Column, Table, shown_confidence
 from sounding.wording import plural
 
@@ -114,33 +115,32 @@ def _topics(project: Project, live: Live) -> Table:
 
 
 def _runs(live: Live) -> Table:
-    confidence, sequence = live.confidence, live.sequence
+    confidence, sequence = live.stated, live.sequence
     order = confidence.order.tolist()
     adjacent = [*confidence.adjacent().tolist(), math.nan]
     sure = confidence.of_ranking()
-    told = (
-        "One run makes no order"
-        if math.isnan(sure)
-        else f"Mean confidence of a pair of runs: {shown_confidence(sure)}"
-    )
+    if len(order) < 2:
+        told = "One run makes no order"
+    elif confidence.reason:
+        nothing = "" if live.judged else f"{NOTHING_JUDGED} "
+        told = f"{nothing}No confidence is stated: {confidence.reason}"
+    else:
+        told = f"Mean confidence of a pair of runs: {shown_confidence(sure)}"
     model = f"model fitted at {live.fitted:,} of {plural(live.fittable, 'judgment')}"
     return Table(
         [
             Column("run", [confidence.runs[run] for run in order]),
             Column("expected", [float(confidence.values[run]) for run in order], digits=4),
-            Column("deviation", [float(confidence.deviations[run]) for run in order], digits=4),
             Column("above the next", adjacent, chance=True),
         ],
         title="Runs by expected value",
-        notes=[
-            f"{told}; as of event {sequence:,}, {model}.",
-            "deviation: one standard deviation of the expected value.",
-        ],
+        notes=[f"{told}; as of event {sequence:,}, {model}."],
         facts={
             "sequence": sequence,
             "fitted": live.fitted,
             "fittable": live.fittable,
             "confidence": None if math.isnan(sure) else sure,
+            "not_stated": confidence.reason or None,
         },
     )
 

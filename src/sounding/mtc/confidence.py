@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sounding.arrays import NDArray
+from sounding.basis import Basis
 from sounding.ranking import Counts, Values
 
 Matrix = NDArray[np.float64]  # (run, run)
@@ -28,8 +29,16 @@ class Confidence:
     version: int  # how many of them the prior was fitted to
     values: Values  # (run,) expected
     deviations: Values  # (run,)
-    not_above: Matrix  # (run, other) chance that the run's value is at most the other's
+    not_above: Matrix  # (run, other) chance that the run's value is at most the other's; NaN: not stated
     method: str
+    reason: str = ""  # why no chance is stated, as a sentence goes on; empty: they are
+
+    def stated(self, basis: Basis) -> Confidence:
+        """The same without chances and deviations where runs and judgments are too few to state any."""
+        if not (reason := basis.shortfall()):
+            return self
+        unknown = np.full_like(self.not_above, np.nan), np.full_like(self.deviations, np.nan)
+        return replace(self, not_above=unknown[0], deviations=unknown[1], reason=reason)
 
     @property
     def order(self) -> Counts:
@@ -57,9 +66,9 @@ class Confidence:
         return float(self.of_pairs()[pairs[:, 0], pairs[:, 1]].mean()) if len(pairs) else float("nan")
 
     def open_pairs(self, wanted: float) -> Counts:
-        """(pair, 2) the pairs of runs whose order is less sure than wanted, first by number."""
+        """(pair, 2) the pairs of runs whose order is not known to be as sure as wanted, first by number."""
         first, second = np.triu_indices(len(self.runs), 1)
-        still = self.of_pairs()[first, second] < wanted
+        still = ~(self.of_pairs()[first, second] >= wanted)
         return np.stack([first[still], second[still]], axis=1)
 
 

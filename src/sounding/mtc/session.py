@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sounding.arrays import NDArray
+from sounding.basis import Basis
 from sounding.collection.strategy import Pick, State, fingerprint
 from sounding.errors import DataError, UnknownNameError
 from sounding.mtc.completions import drawn_relevance
@@ -254,8 +255,18 @@ class Session:
         scope = self._scope if self.parameters.open_below is None else EVERY_PAIR
         return scope.listed(len(self.retrieved.runs))
 
+    def basis(self) -> Basis:
+        """What the confidence rests on; `confidence().stated(basis())` is what may be told to people."""
+        documents = np.array([document for document, _ in self._judged], np.int64)
+        relevant = np.array([relevant for _, relevant in self._judged], np.bool_)
+        unjudged = sum(topic.lists.size for topic in self._topics) - len(documents)
+        return Basis.of(len(self.retrieved.runs), self._best_rank[documents], relevant, unjudged)
+
     def confidence(self, method: Method | None = None) -> Confidence:
-        """How sure the order of the runs is; by another method than the session's own if one is named."""
+        """How sure the model is of the order of the runs, however little it has seen.
+
+        By another method than the session's own if one is named.
+        """
         way = self.parameters.confidence if method is None else method
         if way == "draws":
             return self.drawing()()

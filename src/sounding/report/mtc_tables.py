@@ -25,17 +25,16 @@ if TYPE_CHECKING:
     from sounding.mtc.planning import Course, Outlook
     from sounding.retrieved import Retrieved
 
-NORMAL_95 = 1.959964  # deviations on either side that hold 95% of a normal distribution
 HOUR = 3600  # seconds
 SHOWN = 20  # rows of a long table that people see
 SAME = 1e-12  # values that differ by less differ by rounding
 
 Flags = NDArray[np.bool_]
-SPREAD = (
-    "Low and high: the middle 95% by the model. This is no confidence interval: the level of all"
-    " runs moves together, and the truth is often outside. The order is what can be trusted."
+NOTHING_JUDGED = "Nothing judged yet: this order is only what the runs agree on."
+NEIGHBOURS = (
+    "Do not rely on 0.95 among nearly equal runs: on TREC-8, of such claims about sets of 5 to 10 neighbors,"
+    " 46% to 90% were right."
 )
-NEIGHBOURS = "Among nearly equal runs, claims of 0.95 were right 0.86 to 0.89 of the time on TREC-8."
 AGAINST = (
     "Conclusion worse: by what is judged so far, the rest not relevant, the run is behind; with what the rest"
     " is expected to be it is ahead."
@@ -65,10 +64,17 @@ def how_note(parameters: Parameters) -> str:
     return f"{text}."
 
 
+def unstated_notes(confidence: Confidence) -> list[str]:
+    """Why no confidence is stated, and what the order rests on where nothing is judged."""
+    if not confidence.reason:
+        return []
+    nothing = [] if confidence.judgments else [NOTHING_JUDGED]
+    return [*nothing, f"No confidence is stated: {confidence.reason}."]
+
+
 def ranking_table(session: Session, confidence: Confidence, proven: Flags, sure: float) -> Table:
-    """One row a run, best first: expected value, interval, and how sure it is to be above the next."""
+    """One row a run, best first: expected value, and how sure it is to be above the next."""
     order = confidence.order
-    value, half = confidence.values[order], NORMAL_95 * confidence.deviations[order]
     above = confidence.adjacent().tolist()
     matter = {frozenset(pair) for pair in session.pairs().tolist()}
     adjacent = list(pairwise(order.tolist()))
@@ -79,16 +85,14 @@ def ranking_table(session: Session, confidence: Confidence, proven: Flags, sure:
     return Table(
         [
             Column("run", [confidence.runs[run] for run in order]),
-            Column(f"expected {session.form.name}", value.tolist(), digits=4),
-            Column("low", np.maximum(value - half, 0).tolist(), digits=4),
-            Column("high", np.minimum(value + half, session.form.most).tolist(), digits=4),
+            Column(f"expected {session.form.name}", confidence.values[order].tolist(), digits=4),
             Column("above next", [*above, None], digits=3),
             Column("order", [*words, None]),
         ],
         title="Ranking by expected value",
         notes=[
-            truth_note(session), *missing_notes(session.retrieved), how_note(session.parameters),
-            SPREAD, *_neighbour_notes(session, words),
+            *unstated_notes(confidence), truth_note(session), *missing_notes(session.retrieved),
+            how_note(session.parameters), *_neighbour_notes(session, words),
         ],
     )  # fmt: skip
 
@@ -99,14 +103,10 @@ def _neighbour_notes(session: Session, words: Sequence[str | None]) -> list[str]
     return [NEIGHBOURS] if told else []
 
 
-def ranking_rows(session: Session, confidence: Confidence) -> list[dict[str, Any]]:
-    """For a chart: one row a run, best first, with its expected value and interval."""
-    order = confidence.order
-    value, half = confidence.values[order], NORMAL_95 * confidence.deviations[order]
-    ends = np.maximum(value - half, 0), np.minimum(value + half, session.form.most)
+def ranking_rows(confidence: Confidence) -> list[dict[str, Any]]:
+    """For a chart: one row a run, best first, with its expected value."""
     return [
-        {"run": confidence.runs[run], "expected": one, "lower": low, "upper": high}
-        for run, one, low, high in zip(order, value.tolist(), *(end.tolist() for end in ends), strict=True)
+        {"run": confidence.runs[run], "expected": float(confidence.values[run])} for run in confidence.order
     ]
 
 
@@ -147,9 +147,15 @@ def pairs_table(
         (run, other) if place[run] < place[other] else (other, run) for run, other in session.pairs().tolist()
     ]
     chance = confidence.of_pairs()
-    pairs.sort(key=lambda pair: (chance[pair], place[pair[0]], place[pair[1]]))
+    gap = confidence.values[:, np.newaxis] - confidence.values
+    least_sure = gap if confidence.reason else chance
+    pairs.sort(key=lambda pair: (least_sure[pair], place[pair[0]], place[pair[1]]))
     words = _words(session, confidence, proven, pairs, sure)
-    notes = [_stopping(words, sure), _mean_sure(session, confidence)]
+    unstated = unstated_notes(confidence)[-1:]
+    notes = [
+        _stopping(words, None if confidence.reason else sure),
+        *(unstated or [_mean_sure(session, confidence)]),
+    ]
     shown = pairs[:SHOWN] if brief else pairs
     columns = [] if held is None else _held_columns(held, session.pairs(), shown, brief=brief)
     if held is not None:
@@ -178,6 +184,11 @@ def pairs_table(
 
 def held_note(held: Holds) -> str:
     """What is concluded, and what it would hold after."""
+    if held.reason:
+        return (
+            f"Conclusion: of a paired t test ({held.alpha:g}) of the two runs alone by what is judged so far."
+            f" {held.describe()}"
+        )
     return (
         f"Conclusion: of a paired t test ({held.alpha:g}) of the two runs alone by what is judged so far;"
         f" holds: the chance that it is the same once {held.until_in_words} are judged"
@@ -204,20 +215,34 @@ def _held_columns(
 
 
 def documents_table(
-    session: Session, picks: Sequence[Pick], outlook: Outlook | None, seconds: float, *, brief: bool
+    session: Session,
+    picks: Sequence[Pick],
+    outlook: Outlook | None,
+    seconds: float,
+    *,
+    brief: bool,
+    reason: str = "",
 ) -> Table:
-    """One row a document to judge, what tells most first."""
+    """One row a document to judge, what tells most first.
+
+    `reason` says why no chance is stated; the outlook is then unknown.
+    """
     shown = picks[:SHOWN] if brief else picks
     notes = []
     if len(shown) < len(picks):
         notes.append(f"The first {len(shown)} of {plural(len(picks), 'document')}; -o FILE.csv has all.")
-    if outlook is None:
+    work = (
+        f"Judging {plural(len(picks), 'document')} ({hours(len(picks), seconds):,.1f} hours at"
+        f" {seconds:g} s each)"
+    )
+    if not picks:
         notes.append("Nothing is left to judge." if not session.next() else "No document was asked for.")
+    elif outlook is None:
+        notes.append(f"{work}: what it would bring is not stated, nor the chance of each; {reason}.")
     else:
         after = outlook.after
         notes.append(
-            f"Judging {plural(len(picks), 'document')} ({hours(len(picks), seconds):,.1f} hours at"
-            f" {seconds:g} s each) is expected to bring the confidence from {outlook.before:.3f} to"
+            f"{work} is expected to bring the confidence from {outlook.before:.3f} to"
             f" {after.mean():.3f}{_error(after)}; {after.min():.3f} to {after.max():.3f} in"
             f" {plural(len(after), 'completion')} drawn."
         )
@@ -226,7 +251,7 @@ def documents_table(
         [
             Column("topic", [retrieved.topics[pick.topic] for pick in shown]),
             Column("doc", [retrieved.docs.text(pick.document) for pick in shown]),
-            Column("chance", [session.chance(pick.document) for pick in shown], digits=3),
+            Column("chance", [None if reason else session.chance(pick.document) for pick in shown], digits=3),
             Column("pool_rank", [pick.pool_rank for pick in shown]),
             _weights([pick.weight or 0.0 for pick in shown], brief=brief),
         ],
@@ -250,9 +275,15 @@ def _weights(weights: Sequence[float], *, brief: bool) -> Column:
 
 
 def forecast_table(
-    session: Session, courses: Sequence[Course], wanted: float, seconds: float, most: int
+    courses: Sequence[Course] | None, wanted: float, seconds: float, most: int, reason: str = ""
 ) -> Table:
-    """One row for each completion in which judging was tried out."""
+    """One row for each completion in which judging was tried out; None: there is no forecast."""
+    if courses is None:
+        return Table(
+            [Column(name, []) for name in ("completion", "judgments", "hours", "first", "last")],
+            title=f"Judgments to a confidence of {wanted:g}",
+            notes=[f"There is no forecast: {reason}."],
+        )
     notes = [forecast_note(courses, wanted, seconds)]
     if any(course.all_judged and not course.reached for course in courses):
         notes.append("Runs that stay equal, or nearly so, when all is judged keep a confidence below that.")
@@ -347,13 +378,16 @@ def plan_facts(
         "truth": truth_note(session),
         "parameters": asdict(session.parameters),
         "judgments": session.judgments,
-        "confidence": confidence.of_these(session.pairs()),
+        "confidence": None if confidence.reason else confidence.of_these(session.pairs()),
+        "not_stated": confidence.reason or None,
         "sure": sure,
         "seconds": seconds,
     }
     if outlook is not None:
         facts["outlook"] = {"before": outlook.before, "after": outlook.after.tolist()}
-    if courses is not None:
+    if confidence.reason:
+        facts["forecast"] = None
+    elif courses is not None:
         facts["forecast"] = [
             {
                 "reached": course.reached,
@@ -381,12 +415,13 @@ def _words(
     return words
 
 
-def _stopping(words: Sequence[str], sure: float) -> str:
-    """How far both stopping rules have come."""
+def _stopping(words: Sequence[str], sure: float | None) -> str:
+    """How far both stopping rules have come; None: no confidence is stated, and the bound alone counts."""
     proven, probable, equal, still = (words.count(word) for word in (PROVEN, PROBABLE, EQUAL, OPEN))
+    likely = "" if sure is None else f" {probable:,} probable at {sure:g},"
     text = (
-        f"Of {plural(len(words), 'pair')}, {proven:,} proven by a bound, whatever the rest is,"
-        f" {probable:,} probable at {sure:g}, {still:,} open"
+        f"Of {plural(len(words), 'pair')}, {proven:,} proven by a bound, whatever the rest is,{likely}"
+        f" {still:,} open"
     )
     if equal:
         text += f", {equal:,} equal whatever is judged"

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sounding.arrays import NDArray
+from sounding.basis import LEAST_JUDGMENTS, LEAST_RUNS
 from sounding.mtc.reuse import Reuse
-from sounding.report.mtc_tables import EQUAL, NORMAL_95, OPEN, SHOWN
+from sounding.report.mtc_tables import EQUAL, OPEN, SHOWN
 from sounding.report.tables import UNKNOWN, Column, Table, decimal
 from sounding.wording import plural
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from sounding.mtc.normality import Normality
     from sounding.mtc.simulate import Row, Truth
     from sounding.retrieved import Retrieved
+
+NORMAL_95 = 1.959964  # deviations on either side that hold 95% of a normal distribution
 
 
 def replayed_truth_note(parameters: Parameters, retrieved: Retrieved, truth: Truth) -> str:
@@ -116,6 +119,10 @@ def curve_notes(seeds: int, sure: float, truth: Truth) -> list[str]:
         f" Claimed: pairs said to be {sure:g} sure. In bin: runs in their bin of the truth. As pool:"
         " share of the judged documents that a pool of as many documents has, deepened rank by rank.",
     ]
+    notes.append(
+        f"Confidence: the model's own. sounding plan states it from {LEAST_RUNS} runs and {LEAST_JUDGMENTS}"
+        " judgments on."
+    )
     if truth.bins is None:
         notes.append("One topic tells no runs apart, so there are no bins.")
     if seeds > 1:

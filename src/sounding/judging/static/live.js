@@ -37,28 +37,16 @@ function table(names, rows) {
 
 // ---- the ranking
 
-function interval(run, most) {
-  const x = (value) => (4 + (192 * value) / most).toFixed(1);
-  const line = make("line", { x1: x(run.low), x2: x(run.high), y1: 8, y2: 8 });
-  const point = make("circle", { cx: x(run.value), cy: 8, r: 4 });
-  return make(
-    "div", { class: "spread" },
-    make("svg", { viewBox: "0 0 200 16", class: "interval", "aria-hidden": "true" }, line, point),
-    make("span", { class: "faint" }, `${shown(run.low)} to ${shown(run.high)}`),
-  );
-}
-
 function ranking({ runs }) {
-  const most = Math.max(...runs.map((run) => run.high ?? 0), 1e-9);
   const rows = runs.map((run, place) => [
-    place + 1, run.name, number(shown(run.value)),
-    run.value === null ? number("–") : interval(run, most), number(chance(run.above_next)),
+    place + 1, run.name, number(shown(run.value)), number(chance(run.above_next)),
   ]);
-  return table(["Place", "Run", "Value", "Low to high", "Above the next"], rows);
+  return table(["Place", "Run", "Value", "Above the next"], rows);
 }
 
-function curve({ curve: points, sure, runs, judged: all }) {
+function curve({ curve: points, sure, runs, judged: all, not_stated: reason }) {
   const known = points.filter(([, value]) => value !== null);
+  if (reason && !known.length) return faint("The curve begins when confidence can be stated.");
   if (known.length < 2) {
     return faint(all < 2 ? "Two judgments make a curve." : "The curve so far is being worked out …");
   }
@@ -105,6 +93,7 @@ function conclusions(state) {
 
 function chances(state) {
   const names = state.runs.map((run) => run.name);
+  if (state.not_stated) return faint(unstated(state));
   if (names.length > MOST_PAIRED) {
     return faint(`${names.length} runs are too many for a table of pairs; see the ranking and the exports.`);
   }
@@ -139,7 +128,7 @@ function below(values) {
     + " the two cannot be told apart yet.";
 }
 
-const framed = (state, goal) => "Per cent of the draws in which the run with the higher expected value is above;"
+const framed = (state, goal) => state.not_stated ? "" : "Per cent of the draws in which the run with the higher expected value is above;"
   + ` ties count half. Framed: ${goal} or more. ${below(state.chances.flat())}`;
 
 // What stands behind the cells of the table of pairs, for those who cannot point at them.
@@ -179,15 +168,16 @@ function late(state) {
   const words = (run, place) => {
     const others = state.chances[place].filter((value) => value !== null);
     const open = others.filter((value) => value < state.sure).length;
+    const sure = open
+      ? `Against ${open} of the ${plural(others.length, "other run")} that is not sure yet.`
+      : "That is sure against every other run.";
     return [
       ` came after ${plural(run.joined, "judged document")}. Of its first `,
       `${plural(state.depths[depth], "document")} ${percent(run.coverage[depth], "none")} are judged`,
       `${compared}, and ${run.ungraded} of all that it retrieved `,
-      `${run.ungraded === 1 ? "is" : "are"} not. Its expected value is ${shown(run.value)}, low `,
-      `${shown(run.low)} and high ${shown(run.high)}: place ${place + 1} of ${state.runs.length}. `,
-      open
-        ? `Against ${open} of the ${plural(others.length, "other run")} that is not sure yet.`
-        : "That is sure against every other run.",
+      `${run.ungraded === 1 ? "is" : "are"} not. Its expected value is ${shown(run.value)}: `,
+      `place ${place + 1} of ${state.runs.length}. `,
+      state.not_stated ? "" : sure,
     ];
   };
   return state.runs.flatMap((run, place) => {
@@ -201,7 +191,7 @@ function forecast(state) {
   const found = state.prospects?.forecast;
   if (!state.runs.length || (state.pairs && !state.open_pairs)) return "";
   if (state.nothing_left) return state.nothing_left;
-  if (state.fittable < state.least) return `After ${state.least} judgments it can be said what it would take.`;
+  if (state.not_stated) return "";
   if (!found || found.reason) {
     return state.prospects ? "What it would take is being worked out …" : "";
   }
@@ -244,9 +234,12 @@ function matrix(state) {
   ];
 }
 
+const unstated = (state) => `No confidence is stated: ${state.not_stated}.`;
+
 function verdict(state, goal) {
   if (state.reason) return state.reason;
   if (!state.pairs) return "One run makes no order: add another on the page Project.";
+  if (state.not_stated) return unstated(state);
   if (!state.open_pairs) return `Every pair of runs is settled at ${goal}: judging can stop.`;
   if (state.ranking < state.sure) return `Not sure enough yet: the ranking as a whole should reach ${goal}.`;
   const themselves = state.open_pairs === 1 ? "itself" : "themselves";
@@ -313,13 +306,13 @@ function model({ fitted, fittable }) {
 
 function draw(state) {
   const goal = `${Math.round(100 * state.sure)}%`;
-  const alone = "Nothing is judged yet: what stands here is the model alone. ";
+  const alone = "Nothing judged yet: this order is only what the runs agree on. ";
   const words = {
     judged: state.judged.toLocaleString("en"),
     unclear: unclear(state),
     relevant: state.relevant.toLocaleString("en"),
     ranking: chance(state.ranking),
-    open: state.pairs ? `${state.open_pairs} of ${state.pairs}` : "–",
+    open: state.pairs && !state.not_stated ? `${state.open_pairs} of ${state.pairs}` : "–",
     measure: state.measure,
     updated: `As of ${new Date().toLocaleTimeString("en-GB")}; ${model(state)}.`,
     verdict: (state.runs.length && !state.judged ? alone : "") + verdict(state, goal),

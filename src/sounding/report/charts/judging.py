@@ -25,8 +25,8 @@ NAMED_RUNS = 60  # more names than this run into each other: runs are numbered
 ROOM = 0.03  # beyond the outermost points
 FEW = 5  # judgments up to which the axis of a forecast is nearly straight: it begins with none
 BAR = [
-    "Bar: the middle 95% of what the model draws, no confidence interval.",
-    "The level of all runs moves together; the order is what can be trusted.",
+    "Bar: the middle 95% of what the model draws, no confidence interval:",
+    "the level of all runs moves together.",
 ]
 
 
@@ -75,12 +75,12 @@ def confidence_forecast(frame: polars.DataFrame, *, wanted: float = 0.95, comple
     return titled(pane, "Confidence that more judgments are expected to bring", notes)
 
 
-@needs("run", "expected", "lower", "upper")
+@needs("run", "expected")
 def expected_values(frame: polars.DataFrame, *, measure: str = "AP") -> Chart:
-    """Every run's expected value with its interval, runs in the order of the frame, the first on top.
+    """Every run's expected value, runs in the order of the frame, the first on top.
 
-    Columns: `run`, `expected`, `lower`, `upper`; optional `true`, what all judgments give. (Carterette et
-    al., Table 1.) Up to 60 runs are named, more are numbered.
+    Columns: `run`, `expected`; optional `true`, what all judgments give, and `lower` and `upper`, drawn as a
+    bar. (Carterette et al., Table 1.) Up to 60 runs are named, more are numbered.
     """
     import altair as alt
     import polars
@@ -88,24 +88,26 @@ def expected_values(frame: polars.DataFrame, *, measure: str = "AP") -> Chart:
     runs = names(frame, "run")
     drawn = frame.with_columns(place=polars.int_range(1, polars.len() + 1))
     kinds = [name for name in ("expected", "true") if name in frame.columns]
-    ends = polars.concat([frame[name].cast(polars.Float64).rename("") for name in (*kinds, "lower", "upper")])
+    bar = [name for name in ("lower", "upper") if {"lower", "upper"} <= set(frame.columns)]
+    ends = polars.concat([frame[name].cast(polars.Float64).rename("") for name in (*kinds, *bar)])
     scale = alt.Scale(domain=value_domain(ends, room=ROOM), nice=False)
     y = _places_of_runs(runs)
     title = f"{measure}, mean over topics"
     bars = alt.Chart(data(drawn)).mark_rule(color=FAINT, strokeWidth=4, opacity=0.75)
     tooltip = [
         alt.Tooltip("run:N"),
-        *(alt.Tooltip(f"{name}:Q", format=".4f") for name in (*kinds, "lower", "upper")),
+        *(alt.Tooltip(f"{name}:Q", format=".4f") for name in (*kinds, *bar)),
     ]
     long = drawn.unpivot(kinds, index=["run", "place"], variable_name="value", value_name="height")
     signs = series_signs("value", kinds, points=True, title=None, top=True)
     points = alt.Chart(data(long)).mark_point(filled=True, size=45, opacity=1)
+    between = bars.encode(alt.X("lower:Q", scale=scale, title=title), alt.X2("upper:Q"), y, tooltip=tooltip)
     layers = [
-        bars.encode(alt.X("lower:Q", scale=scale, title=title), alt.X2("upper:Q"), y, tooltip=tooltip),
+        *([between] if bar else []),
         points.encode(alt.X("height:Q", scale=scale, title=title), y, signs.colour, signs.shape),
     ]
     pane = alt.LayerChart(layer=layers).properties(width=460, height=max(60, 17 * min(len(runs), NAMED_RUNS)))
-    return titled(pane, f"Expected values of {plural(len(runs), 'run')}", BAR)
+    return titled(pane, f"Expected values of {plural(len(runs), 'run')}", BAR if bar else [])
 
 
 def _places_of_runs(runs: Sequence[str]) -> alt.Y:

@@ -233,7 +233,7 @@ def _lead(comparison: Comparison, first: str, second: str) -> Iterator[str]:
             yield f"That lead is significant ({p}; {kind}), and {settled}."
         else:
             yield f"That lead is not significant ({p}; {kind}), and {settled}."
-        if comparison.holds is not None:
+        if comparison.holds is not None and not comparison.holds.reason:
             told = comparison.holds.tell(0, pair, comparison.names(pair), float(tests.difference[pair]))
             yield f"What is probable: {told}."
     runs = comparison.runs
@@ -266,6 +266,8 @@ def _trusted(comparison: Comparison | Missing) -> Iterator[str]:
         " the other (case 3), or where none comes out better and both were judged alike (case 1). It is"
         " settled where no judgment of the unjudged documents that these runs retrieved could turn the order."
     )
+    if comparison.holds is not None and comparison.holds.reason:
+        yield f"No chance is stated that these conclusions hold: {comparison.holds.reason}."
     for number, measure in enumerate(comparison.measures):
         cases = comparison.counts()[number].tolist()
         text = (
@@ -277,7 +279,7 @@ def _trusted(comparison: Comparison | Missing) -> Iterator[str]:
             both = int(np.count_nonzero(bounds.settled & (comparison.cases[number] == 3)))
             text += f", {both:,} {_be(both)} strong and settled"
         yield f"{text}."
-        if comparison.holds is not None:
+        if comparison.holds is not None and not comparison.holds.reason:
             chances = comparison.holds.conclusion[number]
             sure = int(np.count_nonzero(chances >= SURE))
             told = plural(int(np.isfinite(chances).sum()), "conclusion")

@@ -56,11 +56,14 @@ class Tokens:
 
     def texts(self) -> list[str]:
         """All texts."""
-        packed = self.compact()  # a few texts of a large file must not copy the file
-        whole = packed.buffer.tobytes()
+        return [text.decode("utf-8", "surrogateescape") for text in self.encoded()]
+
+    def encoded(self) -> list[bytes]:
+        """All texts as their bytes."""
+        whole = memoryview(self.buffer)  # a few texts of a large file must not copy the file
         return [
-            whole[begin : begin + length].decode("utf-8", "surrogateescape")
-            for begin, length in zip(packed.start.tolist(), packed.length.tolist(), strict=True)
+            whole[begin : begin + length].tobytes()
+            for begin, length in zip(self.start.tolist(), self.length.tolist(), strict=True)
         ]
 
     def compact(self) -> Tokens:
@@ -91,13 +94,7 @@ class Tokens:
         if not len(self.start) or not count:
             return np.zeros((count, len(self.start)), _U64)
         words = words_at(self.buffer, self.start, count)
-        shortest, lengths = self.lengths_to_clear()
-        for number, word in enumerate(words):
-            if shortest < 8 * (number + 1):
-                # Shifting left and back by the foreign bits clears them; shifts from 64 on give 0 in NumPy.
-                foreign = foreign_bits(lengths, 8 * (number + 1))
-                word <<= foreign
-                word >>= foreign
+        clear_behind(words, self)
         return words
 
     def order_keys(self) -> list[Words]:
@@ -147,6 +144,17 @@ def _shifted(words: Words, first: Places, shift: Words, count: int) -> Words:
         each |= np.left_shift(after, rest, out=after if number == count else None)
         here = after
     return found
+
+
+def clear_behind(words: Words, tokens: Tokens) -> None:
+    """Set to zero what lies behind the ends of texts in the words that begin where they do."""
+    shortest, lengths = tokens.lengths_to_clear()
+    for number, word in enumerate(words):
+        if shortest < 8 * (number + 1):
+            # Shifting left and back by the foreign bits clears them; shifts from 64 on give 0 in NumPy.
+            foreign = foreign_bits(lengths, 8 * (number + 1))
+            word <<= foreign
+            word >>= foreign
 
 
 def foreign_bits(length: Places, end: int) -> Words:

@@ -22,6 +22,7 @@ Places = NDArray[np.int64]
 MARGIN = 64  # spare bytes that readers leave behind a buffer, so that words can be read past a text
 
 _U64 = np.uint64
+_BLOCK = 1 << 16
 
 
 class Tokens:
@@ -60,7 +61,7 @@ class Tokens:
 
     def encoded(self) -> list[bytes]:
         """All texts as their bytes."""
-        whole = memoryview(self.buffer)  # a few texts of a large file must not copy the file
+        whole = self.buffer.data  # a few texts of a large file must not copy the file
         return [
             whole[begin : begin + length].tobytes()
             for begin, length in zip(self.start.tolist(), self.length.tolist(), strict=True)
@@ -180,6 +181,16 @@ def digests(words: Words) -> Words:
         total += mixed
     total *= _U64(0xE7037ED1A0B428DB)
     return total
+
+
+def same_texts(left: Tokens, right: Tokens) -> NDArray[np.bool_]:
+    """Where text i of the left equals text i of the right; some at a time, so that memory stays small."""
+    equal = left.length == right.length
+    for begin in range(0, len(left), _BLOCK):
+        part = slice(begin, begin + _BLOCK)
+        words = left[part].words()
+        equal[part] &= same_words(words, right[part].words(), np.arange(words.shape[1]))
+    return equal
 
 
 def same_words(left: Words, right: Words, rows: Places) -> NDArray[np.bool_]:

@@ -1,12 +1,14 @@
 """The simulated collection that all tools are timed on: plain-text runs and qrels, from one seed.
 
-Scores have six decimals and stay below 8, so that two of them differ in single precision too: tools
-that read scores as 32-bit numbers rank the same way as the others.
+Scores have six decimals and stay below 8, or are doubles between -1 and 2 with all their digits, as
+Python prints them. Either way two of them differ in single precision too: tools that read scores as
+32-bit numbers rank the same way as the others.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,7 +58,20 @@ def scores(count: int, rng: np.random.Generator) -> list[int]:
     return falling.tolist()
 
 
-def write(folder: Path, size: Size, seed: int) -> None:
+def six_decimals(millionths: int) -> str:
+    """A score below 8, such as 5.241337."""
+    return f"{millionths / 1e6:.6f}"
+
+
+def all_digits(millionths: int) -> str:
+    """A score such as 0.7471123333333333 or -0.2528876666666667, in the same order."""
+    return repr(millionths / 3e6 - 1)
+
+
+SCORES: dict[str, Callable[[int], str]] = {"decimals": six_decimals, "doubles": all_digits}
+
+
+def write(folder: Path, size: Size, seed: int, written: Callable[[int], str] = six_decimals) -> None:
     """Write `qrels.txt` and `run001.txt`, `run002.txt`, ... into the folder."""
     rng = np.random.default_rng(seed)
     folder.mkdir(parents=True, exist_ok=True)
@@ -81,7 +96,7 @@ def write(folder: Path, size: Size, seed: int) -> None:
             liking += rng.normal(size=size.docs)
             docs = np.concatenate([seen, unseen])[np.argsort(-liking)].tolist()
             for rank, (doc, score) in enumerate(zip(docs, scores(size.docs, rng), strict=True), 1):
-                lines.append(f"{topic} Q0 {pool[doc]} {rank} {score / 1e6:.6f} {name}\n")
+                lines.append(f"{topic} Q0 {pool[doc]} {rank} {written(score)} {name}\n")
         (folder / f"{name}.txt").write_text("".join(lines))
 
 
@@ -93,8 +108,9 @@ def main() -> None:
     parser.add_argument("topics", type=int)
     parser.add_argument("docs", type=int)
     parser.add_argument("--seed", type=int, default=20261115)
+    parser.add_argument("--scores", choices=SCORES, default="decimals", help="how scores are printed")
     choice = parser.parse_args()
-    write(choice.folder, Size(choice.runs, choice.topics, choice.docs), choice.seed)
+    write(choice.folder, Size(choice.runs, choice.topics, choice.docs), choice.seed, SCORES[choice.scores])
 
 
 if __name__ == "__main__":

@@ -250,3 +250,11 @@ def test_a_mutated_table_gives_a_result_or_one_clear_error(data: st.DataObject, 
         at = data.draw(st.integers(0, len(text)))
         text[at : at + data.draw(st.integers(0, 3))] = data.draw(PIECES)
     assert "\n" not in outcome(bytes(text), kind)
+
+
+def test_any_number_of_blanks_around_a_field_is_cut_off() -> None:
+    blanks = " " * 2_000_000
+    text = f"topic,doc,score\n1,{blanks}a b{blanks},2{blanks}\n{blanks}1,c{blanks},1\n"
+    run = parse_run(Content.from_bytes("run.csv", text.encode()), Problems("run.csv"))
+    assert run.docs.texts() == ["a b", "c"]
+    assert run.scores.tolist() == [2, 1]

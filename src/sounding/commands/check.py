@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sounding.commands.options import output_options, write_tables, write_text
+from sounding.wording import plural
 
 if TYPE_CHECKING:
     from sounding.data.checking import Checked
@@ -45,13 +46,23 @@ def command(
     if format_name == "table":
         write_text("".join(_lines(file, quiet) for file in checked), output)
     else:
-        rows = [
-            (file.source, file.kind, "problem", problem.line, problem.times, problem.text)
-            for file in checked
-            for problem in file.problems
-        ] + [
-            (file.source, file.kind, "remark", None, None, text) for file in checked for text in file.remarks
-        ]
+        rows = (
+            [
+                (file.source, file.kind, "problem", problem.line, problem.times, problem.text)
+                for file in checked
+                for problem in file.problems
+            ]
+            + [
+                (file.source, file.kind, "problem", None, file.more, "further problems, not listed")
+                for file in checked
+                if file.more
+            ]
+            + [
+                (file.source, file.kind, "remark", None, None, text)
+                for file in checked
+                for text in file.remarks
+            ]
+        )
         names = ("file", "kind", "severity", "line", "count", "text")
         columns = [Column(name, [row[place] for row in rows]) for place, name in enumerate(names)]
         write_tables([Table(columns)], format_name, output)
@@ -61,13 +72,14 @@ def command(
 
 def _lines(file: Checked, quiet: bool) -> str:
     """A file in a few lines: what it is, its problems, and remarks."""
-    total = sum(problem.times for problem in file.problems)
-    verdict = f"{total:,} problem{'' if total == 1 else 's'}" if total else "no problem"
+    verdict = plural(file.total, "problem") if file.total else "no problem"
     about = f"{file.kind}, {file.summary}; " if file.summary else ""
     lines = [f"{file.source}: {about}{verdict}"]
     for problem in file.problems:
         place = f"line {problem.line}: " if problem.line else ""
         lines.append(f"  {place}{problem.text}{_repeated(problem)}")
+    if file.more:
+        lines.append(f"  ... and {plural(file.more, 'more problem')}")
     if not quiet:
         lines += [f"  note: {remark}" for remark in file.remarks]
     return "\n".join(lines) + "\n"

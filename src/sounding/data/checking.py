@@ -32,8 +32,14 @@ class Checked:
     source: str
     kind: Found
     summary: str
-    problems: tuple[Problem, ...]
+    problems: tuple[Problem, ...]  # the first of them
     remarks: tuple[str, ...]
+    more: int = 0  # problems that are not among these
+
+    @property
+    def total(self) -> int:
+        """How many problems the file has."""
+        return sum(problem.times for problem in self.problems) + self.more
 
 
 def check_file(source: str | Path, kind: Kind | None = None) -> Checked:
@@ -61,7 +67,7 @@ def check_file(source: str | Path, kind: Kind | None = None) -> Checked:
     readings = [_check_qrels(content), _check_run(content)]
     if not promises_judgments(content.source, names):
         readings.reverse()
-    return min(readings, key=lambda checked: sum(problem.times for problem in checked.problems))
+    return min(readings, key=lambda checked: checked.total)
 
 
 def _other_kind(names: list[str]) -> str | None:
@@ -135,8 +141,9 @@ def _checked(content: Content, kind: Found, summary: str, problems: Problems, re
         source=content.source,
         kind=kind,
         summary=summary,
-        problems=tuple(sorted(problems.found)),
+        problems=tuple(problems.found),
         remarks=tuple(remarks),
+        more=problems.more,
     )
 
 

@@ -22,6 +22,7 @@ TAB, COMMA, SEMICOLON = "\t", ",", ";"
 
 _NEWLINE, _BLANK, _QUOTE, _COMMENT = 10, 32, 34, 35
 _BLANKS = "".join(map(chr, range(_BLANK + 1)))
+_FEW_BLANKS = 16  # beside a field, as tables have them
 _HEADERS: dict[Kind, dict[int, tuple[str, ...]]] = {
     "run": {3: ("topic", "doc", "score"), 6: ("topic", "q0", "doc", "rank", "score", "tag")},
     "qrels": {3: ("topic", "doc", "grade"), 4: ("topic", "iteration", "doc", "grade")},
@@ -147,14 +148,15 @@ def _split_plain(content: Content, separator: str) -> Grid:
 def _trimmed(buffer: Bytes, starts: Places, ends: Places) -> Tokens:
     """The texts without the blanks, tabs and carriage returns around them."""
     starts, ends = starts.copy(), ends.copy()
-    todo = np.arange(len(starts))
-    while len(todo := todo[starts[todo] < ends[todo]]):
-        todo = todo[buffer[starts[todo]] <= _BLANK]
-        starts[todo] += 1
-    todo = np.arange(len(starts))
-    while len(todo := todo[starts[todo] < ends[todo]]):
-        todo = todo[buffer[ends[todo] - 1] <= _BLANK]
-        ends[todo] -= 1
+    for edge, inside, step, strip in ((starts, 0, 1, bytes.lstrip), (ends, -1, -1, bytes.rstrip)):
+        todo = np.arange(len(starts))
+        for _ in range(_FEW_BLANKS):
+            todo = todo[starts[todo] < ends[todo]]
+            todo = todo[buffer[edge[todo] + inside] <= _BLANK]
+            edge[todo] += step
+        for row in todo.tolist():  # one step for each byte would take too long
+            text = buffer[starts[row] : ends[row]].tobytes()
+            edge[row] += step * (len(text) - len(strip(text, _BLANKS.encode())))
     return Tokens(buffer, starts, ends - starts)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sounding.arrays import NDArray
-from sounding.data.tokens import Places, Tokens, Words, digests, same_words
+from sounding.data.tokens import Places, Tokens, Words, digests, same_texts, same_words
 
 _U64 = np.uint64
 _FEW = 200  # keys that are sorted in no time
@@ -28,10 +28,24 @@ def pair_keys(topics: tuple[str, ...], sizes: Places, doc_words: Words) -> Words
 def repeated_rows(keys: Words, docs: Tokens) -> tuple[Places, Places]:
     """Rows whose pair stands in an earlier row, and the first row that has it; both ascending."""
     suspects = _suspects(keys)
+    rows = suspects[np.argsort(keys[suspects], kind="stable")]
+    begins = np.ones(len(rows), np.bool_)
+    begins[1:] = keys[rows[1:]] != keys[rows[:-1]]
+    first = rows[begins][np.cumsum(begins) - 1]
+    if not same_texts(docs[rows], docs[first]).all():
+        return _repeated_one_by_one(keys, docs, suspects)
+    later, earlier = rows[~begins], first[~begins]
+    order = np.argsort(later)
+    return later[order], earlier[order]
+
+
+def _repeated_one_by_one(keys: Words, docs: Tokens, suspects: Places) -> tuple[Places, Places]:
+    """As `repeated_rows`, where different pairs have the same key."""
     first: dict[tuple[int, str], int] = {}
     later, earlier = [], []
-    pairs = zip(keys[suspects].tolist(), docs[suspects].texts(), strict=True) if len(suspects) else ()
-    for row, (key, text) in zip(suspects.tolist(), pairs, strict=True):
+    for row, key, text in zip(
+        suspects.tolist(), keys[suspects].tolist(), docs[suspects].texts(), strict=True
+    ):
         met = first.setdefault((key, text), row)
         if met != row:
             later.append(row)

@@ -28,14 +28,14 @@ def read_parquet(content: Content, kind: Kind, problems: Problems) -> Records | 
     """The records of a Parquet table, its columns recognised by their names."""
     check_polars(content.source)
 
-    def read() -> tuple[Records | None, list[Problem]]:
+    def read() -> tuple[Records | None, list[Problem], int]:
         import polars
 
         with readable(content.source):
             frame = polars.read_parquet(io.BytesIO(content.view))
-        return records_of_table(frame, kind, problems), problems.found
+        return records_of_table(frame, kind, problems), problems.found, problems.more
 
-    records, problems.found = apart(read)
+    records, problems.found, problems.more = apart(read)
     return records
 
 

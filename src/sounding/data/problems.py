@@ -1,7 +1,11 @@
-"""Problems of a file, gathered while it is read: the first is raised, or all are listed."""
+"""Problems of a file, gathered while it is read: the first is raised, or all are counted and many listed.
+
+A file may have as many problems as lines, so only the first LISTED of them are kept.
+"""
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -9,6 +13,8 @@ import numpy as np
 
 from sounding.arrays import NDArray
 from sounding.errors import FormatError
+
+LISTED = 100  # problems that are worded; the others are counted
 
 
 class Problem(NamedTuple):
@@ -28,7 +34,8 @@ class Problems:
     ) -> None:
         """Where only a part of a file is read: how many lines stand before it, or the line of each."""
         self.source = source
-        self.found: list[Problem] = []
+        self.found: list[Problem] = []  # those that stand first, in the order of lines
+        self.more = 0  # how many others there are
         self.lines_before = lines_before
         self.own_lines = own_lines
 
@@ -40,15 +47,21 @@ class Problems:
         """Note a problem of these lines (1 is the first); describe(i) words it for the i-th of them."""
         if len(lines):
             first = int(np.argmin(lines))
-            listed = tuple(self.line(int(line)) for line in np.sort(lines)[:5])
-            self.found.append(Problem(listed[0], describe(first), len(lines), listed))
+            few = min(5, len(lines))
+            listed = tuple(self.line(int(line)) for line in np.sort(np.partition(lines, few - 1)[:few]))
+            self._keep(Problem(listed[0], describe(first), len(lines), listed))
 
     def note(self, line: int, text: str) -> None:
         """Note a problem of one line."""
-        self.found.append(Problem(self.line(line), text, 1, (self.line(line),)))
+        self._keep(Problem(self.line(line), text, 1, (self.line(line),)))
+
+    def _keep(self, problem: Problem) -> None:
+        insort(self.found, problem)
+        if len(self.found) > LISTED:
+            self.more += self.found.pop().times
 
     def refuse(self) -> None:
         """Raise the problem that stands first in the file, with the number of others."""
         if self.found:
-            first = min(self.found)
-            raise FormatError(self.source, first.line, first.text, sum(p.times for p in self.found) - 1)
+            others = sum(problem.times for problem in self.found) - 1 + self.more
+            raise FormatError(self.source, self.found[0].line, self.found[0].text, others)

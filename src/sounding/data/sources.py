@@ -78,9 +78,10 @@ def read_content(source: str | Path) -> Content:
 
 
 def as_text(content: Content) -> Content:
-    """The same bytes without a byte-order mark; text of two bytes a character is refused."""
+    """The same bytes without a byte-order mark; text of two bytes a character, and no text, are refused."""
     content = _without_byte_order_mark(content)
     _refuse_utf16(content)
+    _refuse_zeros(content)
     return content
 
 
@@ -329,6 +330,15 @@ def _refuse_utf16(content: Content) -> None:
     if len(beginning) > 1 and any(zero[:, n].all() and not zero[:, 1 - n].any() for n in (0, 1)):
         problem = "the text is in UTF-16 (every second byte is 0); save it as UTF-8"
         raise FormatError(content.source, None, problem)
+
+
+def _refuse_zeros(content: Content) -> None:
+    """Refuse what begins with many zero bytes, as a file that a crash left behind, or a program does."""
+    beginning = content.buffer[: min(content.size, 4096)]
+    zeros = len(beginning) - int(np.count_nonzero(beginning))
+    if zeros > max(8, len(beginning) // 10) and not content.starts_with(b"PAR1"):
+        problem = f"this is not text ({zeros:,} of the first {len(beginning):,} bytes are zero bytes)"
+        raise FormatError(content.source, None, f"{problem}; expected plain text or gz, bz2, xz, zst")
 
 
 def bytes_to_read(sources: Iterable[Any]) -> int:

@@ -9,7 +9,7 @@ clearing the lowest set bits. `split_fields` tries the quick way and falls back 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from sounding.data.tokens import MARGIN, Bytes, Places, Tokens, bits_at
 BLANK, NEWLINE, RETURN, COMMENT = 32, 10, 13, 35
 LONE_RETURN = "carriage return within a line; expected lines that end in LF or CR LF"
 BLOCK = 1 << 18  # bytes looked at in one go: what fits the cache is twice as fast
+STRETCH = 1 << 20  # bytes of which all fields are held at once
 
 Starts = dict[int, NDArray[np.uint8]]  # field -> its place in every line
 
@@ -92,9 +93,22 @@ def _quick_fields(
     columns = []
     for field in wanted:
         columns.append(Tokens(buffer, begin + start[field], (end[field] - start[field]).astype(np.int64)))
-    # One byte of white space behind each of the fields asked for, and no more: no line is longer.
-    longer = int(np.bitwise_count(white).sum()) > least * len(begin)
-    return Fields(tuple(columns), None, longer)
+    return Fields(tuple(columns), None, _count_fields(white, least * len(begin)) > least * len(begin))
+
+
+def _count_fields(white: NDArray[np.uint64], expected: int) -> int:
+    """How many fields a text has; each of those expected is followed by one byte of white space at least."""
+    if int(np.bitwise_count(white).sum()) == expected:
+        return expected
+    return int(np.bitwise_count(white & ~_after_white(white)).sum())
+
+
+def _after_white(white: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Bit i: byte i - 1 is white space, or the text starts here."""
+    after = white << _ONE
+    after[1:] |= white[:-1] >> _SIXTY_THREE
+    after[0] |= _ONE
+    return after
 
 
 def _places(
@@ -106,9 +120,7 @@ def _places(
     most: int | None,
 ) -> tuple[Starts, Starts] | None:
     """Where the wanted fields of every line start and end; None: some line does not fit this way."""
-    after_white = white << _ONE  # bit i: byte i - 1 is white space, or the text starts here
-    after_white[1:] |= white[:-1] >> _SIXTY_THREE
-    after_white[0] |= _ONE
+    after_white = _after_white(white)
     if (white & after_white).any():
         keep = {*range(least)} if most is None else {*range(least), most}
         start = _set_bits(~white & after_white, begin, keep)
@@ -189,6 +201,54 @@ def _set_bits(bitmap: NDArray[np.uint64], begin: Places, keep: set[int]) -> Star
     return places
 
 
+class Stretch(NamedTuple):
+    """Some whole lines of a text, and where every field of theirs is."""
+
+    begin: int  # the first byte
+    size: int  # bytes
+    lines_before: int
+    line_starts: Places  # counted from there
+    starts: Places  # of the fields, in the whole text
+    ends: Places
+    fields: Places  # (line,) how many it has
+    first: Places  # (line,) the first of them
+    records: Places  # the lines that are neither blank nor comments
+
+
+def stretches(buffer: Bytes, size: int) -> Iterator[Stretch]:
+    """All fields of a text, a megabyte of lines at a time: memory stays small."""
+    buffer, size = _closed(buffer, size)
+    begin = lines_before = 0
+    while begin < size:
+        end = _end_of_line(buffer, min(begin + STRETCH, size) - 1)
+        text = buffer[begin:end]
+        newlines = (text == NEWLINE).nonzero()[0]
+        white = text <= BLANK
+        edges = np.empty(len(text), np.bool_)
+        edges[:1] = ~white[:1]
+        np.not_equal(white[1:], white[:-1], out=edges[1:])
+        edge = edges.nonzero()[0]  # a start, the end after it, the next start, ...
+        starts, ends = edge[0::2], edge[1::2]
+        fields = np.bincount(np.searchsorted(newlines, starts), minlength=len(newlines))
+        first = np.cumsum(fields) - fields
+        records = (fields > 0).nonzero()[0]
+        records = records[text[starts[first[records]]] != COMMENT]
+        line_starts = np.concatenate([[0], newlines[:-1] + 1])
+        yield Stretch(
+            begin, len(text), lines_before, line_starts, starts + begin, ends + begin,
+            fields, first, records,
+        )  # fmt: skip
+        begin = end
+        lines_before += len(newlines)
+
+
+def _end_of_line(buffer: Bytes, place: int) -> int:
+    """The place behind the newline that stands at this place or comes next."""
+    while not (here := buffer[place : place + BLOCK] == NEWLINE).any():
+        place += BLOCK
+    return place + int(np.argmax(here)) + 1
+
+
 def _plain_fields(
     buffer: Bytes,
     size: int,
@@ -199,39 +259,58 @@ def _plain_fields(
     problems: Problems,
 ) -> Fields:
     """All records by the edges of their fields: any line length, blank lines, comments."""
-    text = buffer[:size]
-    newlines = (text == NEWLINE).nonzero()[0]
-    white = text <= BLANK
-    edges = np.empty(size, np.bool_)
-    edges[:1] = ~white[:1]
-    np.not_equal(white[1:], white[:-1], out=edges[1:])
-    edge = edges.nonzero()[0]  # a start, the end after it, the next start, ...
-    starts, ends = edge[0::2], edge[1::2]
-    line = np.searchsorted(newlines, starts)
-    fields = np.bincount(line, minlength=len(newlines))
-    first = np.cumsum(fields) - fields
-    records = (fields > 0).nonzero()[0]
-    records = records[text[starts[first[records]]] != COMMENT]
+    wrong, counts, control, lone, lines = ([np.empty(0, np.int64)] for _ in range(5))
+    places: list[list[tuple[Places, Places]]] = [[] for _ in wanted]
+    longer, first_control = False, ""
+    for stretch in stretches(buffer, size):
+        text = buffer[stretch.begin : stretch.begin + stretch.size]
+        number = stretch.lines_before + 1  # of the stretch's first line
+        if _has_control_characters(text):
+            strange = _is_control_character(text)
+            first_control = first_control or f"0x{text[np.argmax(strange)]:02x}"
+            control.append(lines_with(strange, stretch.line_starts) + number)
+        lone.append(lines_with(_is_lone_return(text), stretch.line_starts) + number)
+        fields = stretch.fields[stretch.records]
+        fitting = (fields >= least) & (True if most is None else fields <= most)
+        wrong.append(stretch.records[~fitting] + number)
+        counts.append(fields[~fitting])
+        records = stretch.records[fitting]
+        longer |= bool((fields[fitting] > least).any())
+        lines.append(records + number)
+        for field, found in zip(wanted, places, strict=True):
+            token = stretch.first[records] + field
+            start = stretch.starts[token]
+            found.append((start, stretch.ends[token] - start))
 
-    _note_control_characters(text, newlines, problems)
-    note_lone_returns(text, newlines, problems)
-    fitting = fields[records] >= least
-    if most is not None:
-        fitting &= fields[records] <= most
-    wrong = records[~fitting]
-    problems.add(wrong + 1, lambda i: f"{_count(int(fields[wrong[i]]))}; expected {least}: {shape}")
-    records = records[fitting]
-    columns = []
-    for field in wanted:
-        token = first[records] + field
-        columns.append(Tokens(buffer, starts[token], ends[token] - starts[token]))
-    return Fields(tuple(columns), records + 1, bool((fields[records] > least).any()))
+    expected = f"control character {first_control}; expected plain text"
+    problems.add(np.concatenate(control), lambda _: expected)
+    problems.add(np.concatenate(lone), lambda _: LONE_RETURN)
+    count = np.concatenate(counts)
+    problems.add(np.concatenate(wrong), lambda i: f"{_count(int(count[i]))}; expected {least}: {shape}")
+    nothing = (lines[0], lines[0])
+    columns = [
+        Tokens(buffer, *(np.concatenate(parts) for parts in zip(nothing, *found, strict=True)))
+        for found in places
+    ]
+    return Fields(tuple(columns), np.concatenate(lines), longer)
+
+
+def lines_with(marks: NDArray[np.bool_], line_starts: Places) -> Places:
+    """The lines, from 0, that have a marked byte."""
+    return np.logical_or.reduceat(marks, line_starts).nonzero()[0] if marks.any() else line_starts[:0]
 
 
 def note_lone_returns(text: Bytes, newlines: Places, problems: Problems) -> None:
     """Note the lines that hold a carriage return anywhere but at their end."""
-    lone = (text[:-1] == RETURN) & (text[1:] != NEWLINE)
-    problems.add(np.searchsorted(newlines, lone.nonzero()[0]) + 1, lambda _: LONE_RETURN)
+    starts = np.concatenate([[0], newlines + 1])
+    problems.add(lines_with(_is_lone_return(text), starts[starts < len(text)]) + 1, lambda _: LONE_RETURN)
+
+
+def _is_lone_return(text: Bytes) -> NDArray[np.bool_]:
+    lone = text == RETURN
+    lone[:-1] &= text[1:] != NEWLINE
+    lone[-1:] = False
+    return lone
 
 
 def line_at(text: Bytes, start: int) -> bytes:
@@ -247,11 +326,8 @@ def line_at(text: Bytes, start: int) -> bytes:
         reach *= 8
 
 
-def _note_control_characters(text: Bytes, newlines: Places, problems: Problems) -> None:
-    if len(text) and _has_control_characters(text):
-        strange = ((text < 9) | ((text > 13) & (text < BLANK))).nonzero()[0]
-        lines = np.searchsorted(newlines, strange) + 1
-        problems.add(lines, lambda i: f"control character 0x{text[strange[i]]:02x}; expected plain text")
+def _is_control_character(text: Bytes) -> NDArray[np.bool_]:
+    return (text < 9) | ((text > 13) & (text < BLANK))
 
 
 def _count(fields: int) -> str:

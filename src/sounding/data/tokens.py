@@ -22,6 +22,7 @@ Places = NDArray[np.int64]
 MARGIN = 64  # spare bytes that readers leave behind a buffer, so that words can be read past a text
 
 _U64 = np.uint64
+_BLOCK = 1 << 16
 
 
 class Tokens:
@@ -56,11 +57,14 @@ class Tokens:
 
     def texts(self) -> list[str]:
         """All texts."""
-        packed = self.compact()  # a few texts of a large file must not copy the file
-        whole = packed.buffer.tobytes()
+        return [text.decode("utf-8", "surrogateescape") for text in self.encoded()]
+
+    def encoded(self) -> list[bytes]:
+        """All texts as their bytes."""
+        whole = self.buffer.data  # a few texts of a large file must not copy the file
         return [
-            whole[begin : begin + length].decode("utf-8", "surrogateescape")
-            for begin, length in zip(packed.start.tolist(), packed.length.tolist(), strict=True)
+            whole[begin : begin + length].tobytes()
+            for begin, length in zip(self.start.tolist(), self.length.tolist(), strict=True)
         ]
 
     def compact(self) -> Tokens:
@@ -91,13 +95,7 @@ class Tokens:
         if not len(self.start) or not count:
             return np.zeros((count, len(self.start)), _U64)
         words = words_at(self.buffer, self.start, count)
-        shortest, lengths = self.lengths_to_clear()
-        for number, word in enumerate(words):
-            if shortest < 8 * (number + 1):
-                # Shifting left and back by the foreign bits clears them; shifts from 64 on give 0 in NumPy.
-                foreign = foreign_bits(lengths, 8 * (number + 1))
-                word <<= foreign
-                word >>= foreign
+        clear_behind(words, self)
         return words
 
     def order_keys(self) -> list[Words]:
@@ -149,6 +147,17 @@ def _shifted(words: Words, first: Places, shift: Words, count: int) -> Words:
     return found
 
 
+def clear_behind(words: Words, tokens: Tokens) -> None:
+    """Set to zero what lies behind the ends of texts in the words that begin where they do."""
+    shortest, lengths = tokens.lengths_to_clear()
+    for number, word in enumerate(words):
+        if shortest < 8 * (number + 1):
+            # Shifting left and back by the foreign bits clears them; shifts from 64 on give 0 in NumPy.
+            foreign = foreign_bits(lengths, 8 * (number + 1))
+            word <<= foreign
+            word >>= foreign
+
+
 def foreign_bits(length: Places, end: int) -> Words:
     """How many of the eight bytes' bits before `end` lie behind each text: from 64 on, all do."""
     bits = end - length
@@ -172,6 +181,16 @@ def digests(words: Words) -> Words:
         total += mixed
     total *= _U64(0xE7037ED1A0B428DB)
     return total
+
+
+def same_texts(left: Tokens, right: Tokens) -> NDArray[np.bool_]:
+    """Where text i of the left equals text i of the right; some at a time, so that memory stays small."""
+    equal = left.length == right.length
+    for begin in range(0, len(left), _BLOCK):
+        part = slice(begin, begin + _BLOCK)
+        words = left[part].words()
+        equal[part] &= same_words(words, right[part].words(), np.arange(words.shape[1]))
+    return equal
 
 
 def same_words(left: Words, right: Words, rows: Places) -> NDArray[np.bool_]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import html
 import re
+from array import array
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -110,17 +111,16 @@ class _Mistakes:
     """Problems by their kind, so that each kind becomes one problem with all of its lines."""
 
     def __init__(self) -> None:
-        self.kinds: dict[str, list[tuple[int, str]]] = {}
+        self.kinds: dict[str, tuple[str, array[int]]] = {}  # the text of the first, and the lines
 
     def note(self, kind: str, line: int, text: str) -> None:
-        """Note a mistake of a line."""
-        self.kinds.setdefault(kind, []).append((line, text))
+        """Note a mistake of a line; lines come in their order."""
+        self.kinds.setdefault(kind, (text, array("q")))[1].append(line)
 
     def tell(self, problems: Problems) -> None:
         """Add all that was noted to the problems of the file."""
-        for found in self.kinds.values():
-            lines, texts = zip(*found, strict=True)
-            problems.add(np.array(lines), texts.__getitem__)
+        for text, lines in self.kinds.values():
+            problems.add(np.array(lines), lambda _, text=text: text)  # type: ignore[misc]
 
 
 def _note_mistakes(topics: list[_Topic], problems: Problems) -> None:

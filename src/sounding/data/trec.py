@@ -14,8 +14,8 @@ from sounding.data.problems import Problems
 from sounding.data.quoting import quoted, shortened
 from sounding.data.sources import Content
 from sounding.data.tables import Qrels, Run, byte_order
-from sounding.data.text import Fields, line_at, split_fields
-from sounding.data.tokens import Places, Tokens
+from sounding.data.text import Fields, Stretch, line_at, split_fields, stretches
+from sounding.data.tokens import Bytes, Places, Tokens, same_texts
 from sounding.policies import Duplicates, Fractional
 
 RUN_SHAPE = "topic Q0 doc rank score tag"
@@ -34,16 +34,20 @@ def read_trec_run(
     duplicates: Duplicates = "error",
     with_ranks: bool = False,
 ) -> Run:
-    """A run: one retrieved document a line. What stands behind the tag is ignored, as in trec_eval."""
+    """A run: one retrieved document a line. What stands behind the tag is ignored, as in trec_eval.
+
+    It is noted where a blank within an id has moved the fields, and where it is another record.
+    """
     fields = _run_fields(content, (0, 2, 4), problems)
     topic, doc, score = fields.columns
-    rank = None
+    ranks = None
     if with_ranks or fields.longer:
-        rank = _run_fields(content, (3,), Problems(content.source)).columns[0]
-    if rank is not None and fields.longer:
-        _note_blanks_within_ids(content, topic, rank, fields.lines, problems)
+        second, rank = _run_fields(content, (1, 3), Problems(content.source)).columns
+        if fields.longer:
+            _note_wrong_lengths(content, second, rank, problems)
+        if with_ranks:
+            ranks = checked_numbers(rank, fields.lines, "rank", problems)
     scores = checked_numbers(score, fields.lines, "score", problems)
-    ranks = checked_numbers(rank, fields.lines, "rank", problems) if with_ranks and rank is not None else None
     tag = _last_tag(content, topic)
     return group_run(
         topic, doc, scores, lines=fields.lines, ranks=ranks,
@@ -128,7 +132,7 @@ def _last_tag(content: Content, topic: Tokens) -> str:
     """The sixth field of the last record: trec_eval names a run by it."""
     if not len(topic):
         return "run"
-    return _fields_from(content, int(topic.start[-1]))[5].decode("utf-8", "surrogateescape")
+    return _text(_fields_from(content, int(topic.start[-1]))[5])
 
 
 def _fields_from(content: Content, place: int) -> list[bytes]:
@@ -137,22 +141,75 @@ def _fields_from(content: Content, place: int) -> list[bytes]:
     return re.findall(rb"[^\x00-\x20]+", line)
 
 
-def _note_blanks_within_ids(
-    content: Content, topic: Tokens, rank: Tokens, lines: Places | None, problems: Problems
-) -> None:
-    """Lines of more than six fields whose fourth is no number: a blank within an id moved the others."""
-    first = rank.buffer[rank.start]
-    suspects = (~NUMBER_STARTS[first]).nonzero()[0]
-    wrong, texts = [], []
-    for row in suspects.tolist():
-        fields = _fields_from(content, int(topic.start[row]))
-        if len(fields) > 6:
-            wrong.append(row)
-            texts.append(
-                f"{len(fields)} fields, and the rank is {quoted(rank.text(row))};"
+def _note_wrong_lengths(content: Content, second: Tokens, rank: Tokens, problems: Problems) -> None:
+    """Note lines of more than six fields that are not one record and a tag with blanks."""
+    if not NUMBER_STARTS[rank.buffer[rank.start]].all():
+        _note_lines(
+            content, problems, _moved,
+            lambda fields: (
+                f"{len(fields)} fields, and the rank is {quoted(_text(fields[3]))};"
                 f" expected 6 fields: {RUN_SHAPE}"
-            )
-    problems.add(numbered(lines, np.array(wrong, np.int64)), lambda i: texts[i])
+            ),
+        )  # fmt: skip
+    alike = all((word == word[0]).all() for word in second.words())
+    if not alike or bytes(content.view).count(second[:1].encoded()[0]) > len(
+        second
+    ):  # else it comes once a line
+        _note_lines(
+            content, problems, _glued,
+            lambda fields: (
+                f"{len(fields)} fields that look like two records: is a line end missing?"
+                f" expected 6 fields: {RUN_SHAPE}"
+            ),
+        )  # fmt: skip
+
+
+def _text(field: bytes) -> str:
+    return field.decode("utf-8", "surrogateescape")
+
+
+def _note_lines(
+    content: Content,
+    problems: Problems,
+    find: Callable[[Stretch, Bytes], Places],
+    describe: Callable[[list[bytes]], str],
+) -> None:
+    """Note the lines that are found in each stretch of a text, described by their fields."""
+    lines, places = ([np.empty(0, np.int64)] for _ in range(2))
+    for stretch in stretches(content.buffer, content.size):
+        found = find(stretch, content.buffer)
+        lines.append(found + stretch.lines_before + 1)
+        places.append(stretch.line_starts[found] + stretch.begin)
+    place = np.concatenate(places)
+    problems.add(np.concatenate(lines), lambda i: describe(_fields_from(content, int(place[i]))))
+
+
+def _moved(stretch: Stretch, buffer: Bytes) -> Places:
+    """Lines of more than six fields whose fourth is no number: a blank within an id moved the others."""
+    long = stretch.records[stretch.fields[stretch.records] > 6]
+    return long[~NUMBER_STARTS[buffer[stretch.starts[stretch.first[long] + 3]]]]
+
+
+def _glued(stretch: Stretch, buffer: Bytes) -> Places:
+    """Lines that hold two records: behind the score comes the second field again, a document and two numbers.
+
+    The line end between them is missing; the tag, or the score, may have grown together with the next topic.
+    """
+    long = stretch.records[stretch.fields[stretch.records] >= 9]
+    counts = (
+        stretch.fields[long] - 8
+    )  # places where the second field may come again: the sixth to the last but 3
+    line = np.repeat(long, counts)
+    place = np.arange(len(line)) - np.repeat(np.cumsum(counts) - counts, counts) + stretch.first[line] + 5
+
+    def fields(number: Places) -> Tokens:
+        return Tokens(buffer, stretch.starts[number], stretch.ends[number] - stretch.starts[number])
+
+    again = same_texts(fields(place), fields(stretch.first[line] + 1))
+    line, place = line[again], place[again]
+    strange = parse_numbers(fields(place + 2))[1] | parse_numbers(fields(place + 3))[1]
+    moved = _moved(stretch, buffer)
+    return np.setdiff1d(line[~strange], moved)  # each once
 
 
 def numbered(lines: Places | None, rows: Places) -> Places:
@@ -319,13 +376,11 @@ def _without_repeats(
     keep = np.ones(len(docs), np.bool_)
     keep[later] = False
     if duplicates == "best":
-        best: dict[int, int] = {}
-        for row, first in zip(later.tolist(), earlier.tolist(), strict=True):
-            held = best.get(first, first)
-            best[first] = row if values[row] > values[held] else held
-        for first, row in best.items():
-            keep[first] = False
-            keep[row] = True
+        firsts = np.unique(earlier)
+        rows, pair = np.concatenate([firsts, later]), np.concatenate([firsts, earlier])
+        order = np.lexsort((rows, -values[rows], pair))  # of each pair, the best row first
+        keep[firsts] = False
+        keep[rows[order][np.diff(pair[order], prepend=-1) > 0]] = True
     return keep
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,6 @@ from sounding.assessors.intervals import RESAMPLES, Bootstrap
 from sounding.assessors.panel import Outside, Panel, fill_outside
 from sounding.assessors.resampling import SAMPLES, Effect, resample
 from sounding.assessors.values import evaluate_assessors
-from sounding.measures import Measure
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.workers import Progress
 
@@ -50,7 +48,7 @@ class Study:
 def study_assessors(
     panel: Panel,
     runs: Any = None,
-    measures: Iterable[str | Measure] = DEFAULT_MEASURES,
+    measures: Any = DEFAULT_MEASURES,
     *,
     choices: Choices | None = None,
     policies: Policies = DEFAULT_POLICIES,

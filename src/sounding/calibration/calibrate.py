@@ -24,9 +24,9 @@ from sounding.calibration.scoring import (
 )
 from sounding.calibration.until import Flags, Until, parse_until
 from sounding.collection.contributors import contributing_runs
-from sounding.collection.listed_runs import groups_of, listed_rows
 from sounding.compare.procedure import Procedure
 from sounding.compare.requests import check_choices
+from sounding.data.listed_runs import groups_of, listed_rows
 from sounding.data.simulation import RunInfo
 from sounding.display import Displayed
 from sounding.errors import DataError
@@ -131,7 +131,7 @@ class Calibration(Displayed):
 def calibrate(
     qrels: Any,
     runs: Any,
-    measures: Iterable[str | Measure],
+    measures: Any,
     *,
     scenarios: Sequence[str] = DEFAULT_SCENARIOS,
     claims: Sequence[str] | None = None,
@@ -166,7 +166,11 @@ def calibrate(
     if len(regrading.runs) < 2:
         raise DataError(f"{len(regrading.runs)} run makes no pair; give at least 2")
     pool = contributing_runs(regrading.retrieved, regrading.grades(), info)
-    rows = [None] * len(regrading.runs) if info is None else listed_rows(regrading.retrieved, info)
+    rows = (
+        [None] * len(regrading.runs)
+        if info is None
+        else listed_rows(regrading.runs, regrading.retrieved.tags, info)
+    )
     task = _Task(
         regrading, wanted, tuple(names), whole, procedure, pool.contributing, groups_of(regrading.runs, rows),
         draws,

@@ -143,7 +143,7 @@ def holding(
 def holds(
     qrels: Any,
     runs: Any,
-    measures: Sequence[str | Measure],
+    measures: Any,
     *,
     until: str = DEFAULT_UNTIL,
     info: Mapping[str, RunInfo] | None = None,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ from sounding.scores import Scores, mean_over_topics
 def compare(
     scores: Scores,
     *,
-    measures: Iterable[str | Measure] | None = None,
+    measures: Any = None,
     baselines: Sequence[str] = (),
     pair: tuple[str, str] | None = None,
     procedure: Procedure | None = None,

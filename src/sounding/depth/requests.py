@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from sounding.arrays import NDArray
 from sounding.compare.requests import check_choices
-from sounding.compare.runs import Reading
 from sounding.compare.scenarios import Pool
-from sounding.data.formats import run_sources
-from sounding.data.reading import read_one
-from sounding.data.sources import STDIN
 from sounding.depth.curves import measures_over_depth
 from sounding.errors import DataError
 from sounding.measures import Measure, parse
@@ -23,16 +18,6 @@ DEFAULT_MEASURES = ("AP", "RBP(p=0.95)")
 DEFAULT_DEPTHS = (5, 10, 30, 100, 500, 1000)
 EVERY_K = 1000  # down to here every k is looked at, and beyond it FURTHER of them, evenly on a log scale
 FURTHER = 100
-
-
-def kept_sources(runs: Any, policies: Policies, reading: Reading) -> Any:
-    """The runs as they are; standard input, which can be read only once, as a table."""
-    if isinstance(runs, Mapping):
-        return runs
-    return [
-        read_one((source, name), policies, reading.run_format) if source == STDIN else source
-        for source, name in run_sources(runs)
-    ]
 
 
 def chosen_measures(measures: Sequence[str | Measure], policies: Policies) -> tuple[Measure, ...]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sounding import DataError, audit, compare_runs, evaluate, read_run, stability
+from sounding import audit, compare_runs, evaluate, read_run, stability
 from sounding.data.listed_runs import listed_rows
 from sounding.data.naming import RunIndex, run_name, run_names
 from sounding.data.simulation import RunInfo
@@ -89,7 +89,7 @@ def test_pairs_and_baselines_may_be_named_by_tag_file_or_name(tmp_path: Path) ->
         found = compare_runs(QRELS, files, ["AP"], pair=pair, settled=False)
         assert [found.runs[place] for place in found.pairs[0]] == ["one", "two"]
     assert len(compare_runs(QRELS, files, ["AP"], baselines=["second"], settled=False).pairs) == 1
-    with pytest.raises(DataError, match="three"):
+    with pytest.raises(UnknownNameError, match="three"):
         compare_runs(QRELS, files, ["AP"], baselines=["three"])
 
 

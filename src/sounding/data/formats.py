@@ -59,7 +59,7 @@ def read_run(
     Frames are those of pandas, Polars and pyarrow; rows are ir_measures' ScoredDoc or (topic, doc, score).
 
     The format is found from the file's name and content unless it is given. The run is named by its
-    file without extension, or by its tag where it has no file, unless a name is given. A Run stays what it is.
+    file without extension, or by its tag where it has no file, unless a name is given. A Run stays as it is.
     """
     source = held(source)
     if isinstance(source, Run):

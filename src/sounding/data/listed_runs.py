@@ -45,8 +45,8 @@ def info_remarks(
 ) -> list[str]:
     """What the info file and the runs do not have in common: a line each.
 
-    `new` runs need not be listed. `consequence` says what pooled rows without a run lead to; `grouped`: whether
-    it matters who submitted a run.
+    `new` runs need not be listed. `consequence` says what pooled rows without a run lead to; `grouped` says
+    whether it matters who submitted a run.
     """
     asked = [False] * len(runs) if new is None else new
     old = [(name, row) for name, row, fresh in zip(runs, rows, asked, strict=True) if not fresh]

@@ -77,6 +77,7 @@ class Calibration(Displayed):
     draws: int
     seed: int
     scores: tuple[Score, ...]
+    notes: tuple[str, ...] = ()  # what the info file and the runs do not have in common, a sentence each
 
     @property
     def frame(self) -> polars.DataFrame:
@@ -196,7 +197,7 @@ def calibrate(
         until=whole, considered=int(np.count_nonzero(considered)),
         never_judged=int(np.count_nonzero(considered & np.isnan(regrading.grades()))), procedure=procedure,
         repeats={one.name: sum(own is one for own, _ in items) for one in asked},
-        draws=draws, seed=policies.seed, scores=tuple(scores),
+        draws=draws, seed=policies.seed, scores=tuple(scores), notes=tuple(pool.notes()),
     )  # fmt: skip
 
 

@@ -44,6 +44,10 @@ class Pool:
     guessed: bool  # contributing runs were recognised by their judged documents, not read from a list
     remarks: tuple[str, ...] = ()  # what the list and the runs do not have in common, a line each
 
+    def notes(self) -> list[str]:
+        """The remarks as sentences."""
+        return [f"{remark}." for remark in self.remarks]
+
     def describe(self) -> str:
         """How many runs, how deep, and how that is known, in a sentence."""
         count = int(np.count_nonzero(self.contributing))

@@ -100,6 +100,7 @@ def compared(
     decided = list(zip(performance, assessment, strict=True))
     values = np.stack([values_of(scores, measure) for measure in kept], axis=1)
     retrieved = values_of(scores, RETRIEVED)
+    pool = _pool(scores, info)
     return Comparison(
         runs=scores.runs, measures=kept, topics=scores.topics, depths=depths,
         values=values, assessment=np.stack(assessed, axis=1), pairs=pairs,
@@ -108,12 +109,13 @@ def compared(
         own_cases=np.array([decide(*both, alone=True) for both in decided]),
         bounds=tuple(_of_common_topics(bounds_of[measure], apart) for measure in kept), accounts=(),
         evenness=tuple(sorted(evenness, key=lambda one: one.depth)),
-        lengths=_lengths(scores), retrieved=retrieved, pool=_pool(scores, info),
+        lengths=_lengths(scores), retrieved=retrieved, pool=pool,
         notes=(
             *topic_notes(scores, values),
             *short_lists(np.nanmax(retrieved, axis=1, initial=0.0), kept),
             *test_notes(performance),
             *(f"Left out: {problem}." for problem in problems),
+            *([] if pool is None else pool.notes()),
         ),
         left_out=tuple(problems), procedure=procedure, policies=scores.policies,
     )  # fmt: skip

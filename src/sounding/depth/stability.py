@@ -441,6 +441,6 @@ def study(
         rankings=rankings, ks=ks, depths=chosen, measures=over, assessment=assessed[0],
         assessment_intervals=assessed[1], order=order_of_runs(rankings), tie_moves=tie_moves(rankings, over),
         unpooled=tuple(unpooled(rankings, pool, deep)), reference_depth=deep, agreeing=agreeing, pool=pool,
-        notes=tuple(notes_on(rankings, procedure, chosen, over)), procedure=procedure,
+        notes=(*notes_on(rankings, procedure, chosen, over), *pool.notes()), procedure=procedure,
         policies=rankings.policies,
     )  # fmt: skip

@@ -22,7 +22,7 @@ from sounding.errors import DataError, SoundingError
 from sounding.measures import Measure, parse_measures
 from sounding.measures.sampled import has_standard_error, standard_error
 from sounding.packing import PackedRanking, PackedRankings, Shelf
-from sounding.policies import DEFAULT_POLICIES, Policies
+from sounding.policies import DEFAULT_POLICIES, Policies, check_policies
 from sounding.ranking import Counts, Ranking
 from sounding.scores import Scores
 from sounding.universe import Marks, count_distinct, counts_others, outside, unjudged_marks
@@ -81,8 +81,7 @@ def evaluate(
     wrong: then the others are evaluated. With `results`, what a run gave is kept in a file of that folder
     and taken from there the next time, as long as nothing that it came from has changed.
     """
-    if not isinstance(policies, Policies):
-        raise DataError(f"policies are {policies!r}; expected Policies(ties=..., unjudged=..., ...)")
+    check_policies(policies)
     settle_memory()
     wanted = parse_measures(measures)
     sources = run_sources(runs)

@@ -84,6 +84,8 @@ def read_panel(
 def _named(sources: Any) -> list[tuple[str | None, Any]]:
     """(name or None, source) of everything that was given."""
     if isinstance(sources, Mapping):
+        if not sources:
+            raise DataError("no judgments; give at least one file")
         return [(str(name), source) for name, source in sources.items()]
     sources = held(sources)
     if isinstance(sources, str | Path | Qrels) or is_frame(sources) or is_rows(sources):

@@ -11,7 +11,8 @@ from sounding.assessors.intervals import RESAMPLES, Bootstrap
 from sounding.assessors.panel import Outside, Panel, fill_outside
 from sounding.assessors.resampling import SAMPLES, Effect, resample
 from sounding.assessors.values import evaluate_assessors
-from sounding.policies import DEFAULT_POLICIES, Policies
+from sounding.errors import expect
+from sounding.policies import DEFAULT_POLICIES, Policies, check_policies
 from sounding.workers import Progress
 
 DEFAULT_MEASURES = ("AP",)
@@ -57,6 +58,8 @@ def study_assessors(
     progress: Progress | None = None,
 ) -> Study:
     """How far assessors agree, how each is biased, and how the ranking of runs depends on them."""
+    expect(panel, Panel, "panel", "what read_panel() gives")
+    check_policies(policies)
     how = Choices() if choices is None else choices
     filled = fill_outside(panel, how.outside, primary=how.primary, level=how.level)
     bootstrap = Bootstrap(how.resamples, how.alpha, how.seed)

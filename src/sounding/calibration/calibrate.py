@@ -24,12 +24,12 @@ from sounding.calibration.scoring import (
 )
 from sounding.calibration.until import Flags, Until, parse_until
 from sounding.collection.contributors import contributing_runs
-from sounding.compare.procedure import Procedure
+from sounding.compare.procedure import Procedure, check_procedure
 from sounding.compare.requests import check_choices
 from sounding.data.listed_runs import groups_of, listed_rows
 from sounding.data.simulation import RunInfo
 from sounding.display import Displayed
-from sounding.errors import DataError
+from sounding.errors import DataError, expect
 from sounding.measures import Measure, parse_measures
 from sounding.policies import DEFAULT_POLICIES, Policies
 from sounding.regrading import JUDGED, Regrading, read_regrading
@@ -157,7 +157,10 @@ def calibrate(
     """
     wanted = parse_measures(measures)
     check_choices(wanted, policies)
-    asked = [parse_scenario(text) for text in dict.fromkeys(scenarios)]
+    check_procedure(procedure)
+    expect(scenarios, (list, tuple), "scenarios", "a list of texts such as pool:10")
+    parsed = {str(text): parse_scenario(text) for text in scenarios}
+    asked = list(parsed.values())
     names = list(CLAIMS) if claims is None else list(dict.fromkeys(find_claim(name).name for name in claims))
     _check_numbers(repeats, draws, resamples)
     whole = parse_until(until)

@@ -91,6 +91,8 @@ def assessment_depth(measure: Measure) -> int | None:
 def with_assessment(measures: Any) -> tuple[Measure, ...]:
     """The measures, and what a comparison by them needs beside: A_p at their depths, lengths of lists."""
     chosen = parse_measures(measures)
+    if not chosen:
+        raise DataError("no measures; give at least one")
     return tuple(dict.fromkeys([*chosen, *assessment_measures(chosen), FIRST_UNJUDGED]))
 
 

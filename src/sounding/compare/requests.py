@@ -15,9 +15,9 @@ from sounding.data.naming import RunIndex, run_name, run_names
 from sounding.data.sources import STDIN
 from sounding.data.tables import Run
 from sounding.data.tags import quick_tag
-from sounding.errors import DataError
+from sounding.errors import DataError, expect
 from sounding.measures import Measure
-from sounding.policies import Policies
+from sounding.policies import Policies, check_policies
 from sounding.scores import FEW_TOPICS, Scores
 from sounding.wording import plural
 
@@ -30,6 +30,7 @@ def comparable(measures: Sequence[Measure]) -> tuple[tuple[Measure, ...], tuple[
 
 def check_choices(measures: Sequence[Measure], policies: Policies) -> None:
     """An error where runs cannot be compared by these measures, or under these policies."""
+    check_policies(policies)
     if not measures:
         raise DataError("nothing to compare by: give at least one measure that is no count and no text")
     for measure in measures:
@@ -77,6 +78,7 @@ def chosen_pairs(
 
     `sources` are the runs as they were given, in the order of the scores: files may be named as well.
     """
+    check_named(baselines, pair)
     if pair is not None:
         if baselines:
             raise DataError("one pair, and baselines as well: give one of the two")
@@ -90,6 +92,17 @@ def chosen_pairs(
         places = [order.index(find_run(scores, name, sources)) for name in baselines]
         return np.array(order, np.intp)[baseline_pairs(len(order), places)]
     return np.array(order, np.intp)[all_pairs(len(order))]
+
+
+def check_named(baselines: Sequence[str], pair: tuple[str, str] | None) -> None:
+    """Refuse names of runs that are no texts, and a pair that is none."""
+    expect(baselines, (list, tuple), "baselines", "a list of names of runs")
+    for name in baselines:
+        expect(name, str, "baselines", "names of runs")
+    if pair is not None:
+        expect(pair, (list, tuple), "pair", "the names of two runs")
+        if len(pair) != 2 or not all(isinstance(name, str) for name in pair):
+            raise DataError(f"pair {pair!r}: expected the names of two runs")
 
 
 def find_run(scores: Scores, name: str, sources: Sequence[Any] = ()) -> int:

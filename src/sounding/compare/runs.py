@@ -15,8 +15,8 @@ from sounding.compare.comparison import Account, Comparison
 from sounding.compare.documents import what_would_settle
 from sounding.compare.listings import Listings
 from sounding.compare.pairs import Pairs
-from sounding.compare.procedure import Procedure
-from sounding.compare.requests import check_choices, check_names, check_request, chosen_pairs
+from sounding.compare.procedure import Procedure, check_procedure
+from sounding.compare.requests import check_choices, check_named, check_names, check_request, chosen_pairs
 from sounding.compare.scores import bounds_of_scores, compared
 from sounding.compare.settled import PairBounds, bounds_of_pairs
 from sounding.compare.telling import telling_documents
@@ -65,7 +65,7 @@ def compare_runs(
     runs: Any,
     measures: Any,
     *,
-    baselines: Sequence[str] = (),
+    baselines: str | Sequence[str] = (),
     pair: tuple[str, str] | None = None,
     procedure: Procedure | None = None,
     info: Mapping[str, RunInfo] | None = None,
@@ -89,6 +89,9 @@ def compare_runs(
     if policies.universe == "run":
         policies = replace(policies, universe="runs")
     how = Procedure(seed=policies.seed) if procedure is None else procedure
+    check_procedure(how)
+    baselines = [baselines] if isinstance(baselines, str) else baselines
+    check_named(baselines, pair)
     files = Reading() if reading is None else reading
     places = readable_again(runs, policies, files.run_format)
     judgments = files.judgments(qrels, policies)

@@ -24,13 +24,13 @@ from sounding.compare.claims import PairTests
 from sounding.compare.comparison import Comparison, Evenness
 from sounding.compare.notes import short_lists, test_notes, topic_notes
 from sounding.compare.pairs import Pairs
-from sounding.compare.procedure import Procedure
+from sounding.compare.procedure import Procedure, check_procedure
 from sounding.compare.registry import find_test
 from sounding.compare.requests import check_request, chosen_pairs, without_common_topics
 from sounding.compare.scenarios import Pool, find_pool
 from sounding.compare.settled import PairBounds, counted_topics, has_closer_bounds, separate_bounds
 from sounding.data.simulation import RunInfo
-from sounding.errors import DataError
+from sounding.errors import DataError, expect
 from sounding.measures import Measure, parse_measures
 from sounding.scores import Scores, mean_over_topics
 
@@ -39,7 +39,7 @@ def compare(
     scores: Scores,
     *,
     measures: Any = None,
-    baselines: Sequence[str] = (),
+    baselines: str | Sequence[str] = (),
     pair: tuple[str, str] | None = None,
     procedure: Procedure | None = None,
     info: Mapping[str, RunInfo] | None = None,
@@ -51,13 +51,16 @@ def compare(
     that do not ask how many relevant documents there are. They have no documents: where the runs' own
     bounds do not settle a pair and closer ones might, it is not known whether it is (`compare_runs`).
     """
+    expect(scores, Scores, "scores", "what evaluate() gives; compare_runs() takes files and runs")
     if scores.policies.unjudged == "condensed":
         raise DataError(
             "A_p counts unjudged documents, and these scores removed them; compare_runs() keeps both"
         )
     chosen = compared_measures(scores) if measures is None else parse_measures(measures)
     how = Procedure(seed=scores.policies.seed) if procedure is None else procedure
+    check_procedure(how)
     check_request(scores, chosen)
+    baselines = [baselines] if isinstance(baselines, str) else baselines
     pairs = chosen_pairs(scores, chosen, baselines, pair)
     bounds = tuple(
         bounds_of_scores(scores, measure, pairs) if _same_universe(scores, measure) else None

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sounding.data.naming import RunIndex
 from sounding.data.simulation import RunInfo
+from sounding.errors import expect
 from sounding.wording import plural
 
 SHOWN = 3  # names in a remark
@@ -20,6 +21,9 @@ def listed_rows(
 
     A row with exactly the name of a run comes before one that differs by a folder or an extension.
     """
+    expect(info, Mapping, "info", "{run: RunInfo}, as read_run_info() gives it")
+    for row in info.values():
+        expect(row, RunInfo, "info", "{run: RunInfo}, as read_run_info() gives it")
     index = RunIndex(runs, tags)
     rows: list[RunInfo | None] = [info.get(name) for name in runs]
     for name, row in info.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 
 import numpy as np
 
@@ -44,6 +45,8 @@ def parsed_reference(asked: str | int | None) -> Measure | int | None:
         if target.definition.at != "k" or "@" not in asked:
             raise DataError(f"reference {asked}: {wanted}")
         return target
+    if asked is not None and not isinstance(asked, str | Integral):
+        raise DataError(f"reference {asked!r}: {wanted}")
     if asked is not None and int(asked) < 1:
         raise DataError(f"reference {asked}: {wanted}")
     return None if asked is None else int(asked)
@@ -54,6 +57,8 @@ def chosen_depths(asked: Sequence[int] | None, deepest: int) -> tuple[int, ...]:
     if asked is None:
         shown = [k for k in DEFAULT_DEPTHS if k <= deepest]
         return tuple(shown or [deepest])
+    if not isinstance(asked, Sequence) or not all(isinstance(depth, Integral) for depth in asked):
+        raise DataError(f"depths {asked!r}: expected a list of whole numbers from 1")
     if not asked or min(asked) < 1:
         raise DataError(f"depths {', '.join(map(str, asked)) or 'none'}: expected whole numbers from 1")
     return tuple(sorted(set(asked)))

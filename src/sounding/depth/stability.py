@@ -13,7 +13,7 @@ from sounding.arrays import NDArray
 from sounding.collection.contributors import contributing_runs, judgments_at_depth
 from sounding.compare.cases import assessment_measure
 from sounding.compare.plan import Plan
-from sounding.compare.procedure import Procedure
+from sounding.compare.procedure import Procedure, check_procedure
 from sounding.compare.runs import Reading
 from sounding.compare.scenarios import Pool
 from sounding.data.formats import read_qrels
@@ -43,7 +43,7 @@ from sounding.depth.volatility import Agreeing
 from sounding.display import Displayed
 from sounding.errors import DataError, UnknownNameError
 from sounding.measures import Measure, named_measures
-from sounding.policies import DEFAULT_POLICIES, Policies
+from sounding.policies import DEFAULT_POLICIES, Policies, check_policies
 from sounding.retrieved import Retrieved, read_retrieved
 from sounding.scores import mean_over_topics
 
@@ -369,6 +369,8 @@ def stability(
     tests at the chosen ones. Runs and qrels as for `evaluate`; `retrieved` is what the runs have for the
     judged topics, where that was read already.
     """
+    check_policies(policies)
+    check_procedure(procedure)
     named = named_measures(measures)
     wanted, asked = chosen_measures(named, policies), parsed_reference(reference)
     files = Reading() if reading is None else reading

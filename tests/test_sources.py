@@ -24,7 +24,6 @@ from sounding.data.sources import (
     plain_name,
     read_content,
     refuse_stdin_twice,
-    run_names,
 )
 from sounding.data.tokens import MARGIN
 from sounding.errors import DataError, FormatError, MissingPartError
@@ -241,18 +240,6 @@ def test_hard_links_are_runs_of_their_own(tmp_path: Path) -> None:
     assert find_runs([path, other]) == [str(path), str(other)]
     with pytest.raises(DataError, match=r"other\.txt' is given twice"):
         find_runs([path, other, other])
-
-
-def test_runs_are_named_by_their_tags_while_these_differ() -> None:
-    assert run_names(["a.txt", "b.txt"], ["bm25", "1"]) == ["bm25", "1"]
-
-
-def test_runs_that_share_a_tag_are_named_by_their_files() -> None:
-    assert run_names(["runs/input.a.gz", "b.run"], ["x", "x"]) == ["input.a", "b"]
-    assert run_names(["x/bm25.txt", "y/bm25.txt", "c.txt"], ["t", "t", "t"]) == ["x/bm25", "y/bm25", "c"]
-    assert run_names(["1/x/r", "2/x/r"], ["t", "t"]) == ["1/x/r", "2/x/r"]
-    assert run_names(["r/a.txt", "r/a.gz"], ["t", "t"]) == ["r/a.txt", "r/a.gz"]
-    assert run_names(["run", "run", "run"], ["t", "t", "t"]) == ["run", "run#2", "run#3"]
 
 
 def test_names_lose_what_says_how_a_file_is_stored() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sounding
@@ -44,9 +45,25 @@ def test_a_reference_that_cannot_be_used_is_refused_with_its_line(
     assert str(wrong.value).endswith(message)
 
 
-def test_a_deviation_of_0_gives_0_without_a_sign() -> None:
-    qrels = {"1": {"a": 1}, "2": {"a": 1}}
-    scores = sounding.evaluate(qrels, [{"1": {"a": 1.0}, "2": {"b": 1.0}}], ["AP"])
-    found = standardised(scores, {("1", "map"): (0.5, 0.0), ("2", "map"): (0.5, 0.0)}).values
-    assert [math.copysign(1, value) for value in found.ravel()] == [1, 1]
-    assert not found.any()
+def test_a_deviation_of_0_is_not_defined_unless_the_value_is_the_mean() -> None:
+    qrels = {"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 1}}
+    run = {"1": {"a": 1.0}, "2": {"b": 1.0}, "3": {"a": 1.0}}
+    scores = sounding.evaluate(qrels, [run], ["AP"])
+    references = {("1", "map"): (0.5, 0.0), ("2", "map"): (0.0, 0.0), ("3", "map"): (0.5, 0.25)}
+    found = standardised(scores, references)
+    assert np.isnan(found.values[0, 0, 0])
+    assert found.values[0, 0, 1:].tolist() == [0.0, 2.0]
+    assert math.copysign(1, found.values[0, 0, 1]) == 1
+    assert found.mean().tolist() == [[1.0]]
+    assert found.counted().tolist() == [[2]]
+    assert any("AP 1" in remark and "deviation 0" in remark for remark in found.remarks)
+
+
+def test_what_has_no_reference_is_not_defined_and_counted() -> None:
+    scores = sounding.evaluate({"1": {"a": 1}, "2": {"a": 1}}, [{"1": {"a": 1.0}, "2": {"b": 1.0}}], ["AP"])
+    found = standardised(scores, {("1", "map"): (0.5, 0.25)})
+    assert np.isnan(found.values[0, 0, 1])
+    assert found.mean().tolist() == [[2.0]]
+    assert any("reference: 1" in remark for remark in found.remarks)
+    whole = standardised(scores, {("1", "map"): (0.5, 0.25), ("2", "map"): (0.5, 0.25)})
+    assert whole.remarks == (*scores.remarks, "values are z-scores")

@@ -15,6 +15,7 @@ from sounding.measures.trec import (
     trec_name,
     trec_names_of,
     trec_order,
+    typed_name,
     with_level,
 )
 
@@ -162,3 +163,18 @@ def test_bad_parameters_of_trec_evals_names_say_what_would_be_right(text: str, h
         parse_measures([text])
     assert hint in str(problem.value)
     assert repr(text) in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Rndcg.1=1,2=7", "Rndcg_1=1,2=7"),
+        ("ndcg.1=3.50", "ndcg_1=3.50"),
+        ("set_F.0.50", "set_F_0.50"),
+        ("P.5,10", None),
+        ("Rndcg", None),
+        ("nDCG@10", None),
+    ],
+)
+def test_parameters_are_printed_as_they_were_typed(text: str, name: str | None) -> None:
+    assert typed_name(text) == name

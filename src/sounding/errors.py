@@ -47,6 +47,12 @@ class DataError(SoundingError):
     """Inputs that cannot be used together."""
 
 
+def expect(value: object, kinds: type | tuple[type, ...], name: str, expected: str) -> None:
+    """Raise an error in one line where an argument is no such thing."""
+    if not isinstance(value, kinds):
+        raise DataError(f"{name}: an object of type {type(value).__name__}; expected {expected}")
+
+
 class UnknownNameError(SoundingError):
     """A name nobody knows, with the nearest that somebody does."""
 
@@ -54,6 +60,7 @@ class UnknownNameError(SoundingError):
         """`meant`: the name that is surely meant, however little the two look alike."""
         import difflib
 
+        name = str(name)  # whatever a program passed
         names = sorted(set(known))
         folded = {other.lower(): other for other in names}
         near = difflib.get_close_matches(name.lower(), list(folded), n=3, cutoff=0.6)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,16 +12,17 @@ import numpy as np
 
 from sounding.align import Judged, align, matches, prepare, treat_unjudged
 from sounding.arrays import NDArray
-from sounding.data.formats import read_qrels, run_sources
+from sounding.data.formats import Place, read_qrels, run_sources
 from sounding.data.keys import PairTable, pair_keys, repeated_rows
-from sounding.data.reading import Place, check_topics, processes_to_read, read_one
-from sounding.data.sources import bytes_to_read, refuse_stdin_twice, run_names, some_may_be_large
+from sounding.data.naming import run_names
+from sounding.data.reading import check_topics, processes_to_read, read_one
+from sounding.data.sources import bytes_to_read, refuse_stdin_twice, some_may_be_large
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError, SoundingError
 from sounding.measures import Measure, parse_measures
 from sounding.measures.sampled import has_standard_error, standard_error
 from sounding.packing import PackedRanking, PackedRankings, Shelf
-from sounding.policies import DEFAULT_POLICIES, Policies
+from sounding.policies import DEFAULT_POLICIES, Policies, check_policies
 from sounding.ranking import Counts, Ranking
 from sounding.scores import Scores
 from sounding.universe import Marks, count_distinct, counts_others, outside, unjudged_marks
@@ -53,7 +54,7 @@ class RunValues(NamedTuple):
 def evaluate(
     qrels: Any,
     runs: Any,
-    measures: Iterable[str | Measure] = DEFAULT_MEASURES,
+    measures: Any = DEFAULT_MEASURES,
     *,
     policies: Policies = DEFAULT_POLICIES,
     residual: Any = None,
@@ -67,7 +68,9 @@ def evaluate(
 ) -> Scores:
     """The value of every measure for every run and judged topic.
 
-    Runs and qrels are files, tables, dicts or frames; runs also folders, globs, or {name: run}.
+    Runs and qrels are files, tables, dicts, frames (pandas, Polars, pyarrow) or lists of ir_measures'
+    ScoredDoc and Qrel; runs also folders, globs, {name: run}, or a list of any of these. Measures are names,
+    `Measure`s or those of ir_measures, one or several.
     `residual` names judgments of an earlier round: their documents are dropped from runs and qrels, and
     topics that have none left with them. With `groups` a topic's value is the mean over its judgment
     groups (the second column of the qrels), as trec_eval's `-R qrels_jg`. Formats are recognised unless
@@ -78,8 +81,7 @@ def evaluate(
     wrong: then the others are evaluated. With `results`, what a run gave is kept in a file of that folder
     and taken from there the next time, as long as nothing that it came from has changed.
     """
-    if not isinstance(policies, Policies):
-        raise DataError(f"policies are {policies!r}; expected Policies(ties=..., unjudged=..., ...)")
+    check_policies(policies)
     settle_memory()
     wanted = parse_measures(measures)
     sources = run_sources(runs)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from sounding.arrays import NDArray
+from sounding.data.formats import Place
 from sounding.data.parts import (
     Part,
     brought_together,
@@ -29,7 +30,7 @@ from sounding.data.parts import (
     topics_and_rows,
     unpacked,
 )
-from sounding.data.reading import Place, check_topics_had, processes_to_read
+from sounding.data.reading import check_topics_had, processes_to_read
 from sounding.data.sources import bytes_to_read
 from sounding.data.tables import Qrels, Run
 from sounding.data.tokens import Tokens

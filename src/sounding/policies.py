@@ -99,4 +99,10 @@ def _is_text(value: object, pattern: str) -> bool:
     return isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
+def check_policies(policies: object) -> None:
+    """Refuse what is no Policies."""
+    if not isinstance(policies, Policies):
+        raise DataError(f"policies are {policies!r}; expected Policies(ties=..., unjudged=..., ...)")
+
+
 DEFAULT_POLICIES = Policies()

@@ -19,7 +19,7 @@ from sounding.data.formats import read_qrels
 from sounding.data.tables import Qrels
 from sounding.errors import DataError
 from sounding.measures import Measure
-from sounding.policies import DEFAULT_POLICIES, Policies
+from sounding.policies import DEFAULT_POLICIES, Policies, check_policies
 from sounding.ranking import Counts, Judgments, Ranking, Values
 from sounding.retrieved import NONE, Retrieved, read_retrieved
 from sounding.scores import summaries
@@ -205,6 +205,7 @@ def regraded(qrels: Qrels, retrieved: Retrieved, policies: Policies = DEFAULT_PO
 
 def refuse_intervals(policies: Policies) -> None:
     """Refuse policies under which a value is no single number."""
+    check_policies(policies)
     if policies.unjudged in ("bounds", "expected"):
         raise DataError(
             f"unjudged {policies.unjudged}: runs are graded anew by values alone;"

@@ -19,7 +19,7 @@ import numpy as np
 
 from sounding import __version__
 from sounding.arrays import NDArray
-from sounding.data.reading import Place
+from sounding.data.formats import Place
 from sounding.data.sources import is_remote, plain_name
 from sounding.data.tables import Qrels
 from sounding.errors import DataError

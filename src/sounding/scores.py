@@ -214,10 +214,22 @@ def summaries(values: NDArray[np.float64], measures: Sequence[Measure]) -> NDArr
             summary[known, number] = np.nansum(values[known, number], axis=1)
         elif kind == "geometric":
             logs = np.log(np.maximum(values[:, number], GEOMETRIC_FLOOR))
-            summary[:, number] = np.exp(mean_over_topics(logs))
+            summary[:, number] = np.exp(_mean_in_order(logs))
         elif kind == "mean":
-            summary[:, number] = mean_over_topics(values[:, number])
+            summary[:, number] = _mean_in_order(values[:, number])
     return summary
+
+
+def _mean_in_order(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """As `mean_over_topics`, with the last bits that trec_eval has: it adds the topics one after the other.
+
+    NumPy's own sums add by halves; accumulating is the one way in which it does not.
+    """
+    if not values.shape[-1]:
+        return mean_over_topics(values)
+    counted = np.count_nonzero(~np.isnan(values), axis=-1)
+    total = np.add.accumulate(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf), axis=-1)[..., -1]
+    return np.divide(total, counted, out=np.full(total.shape, np.nan), where=counted > 0)
 
 
 def mean_over_topics(values: NDArray[np.float64]) -> NDArray[np.float64]:

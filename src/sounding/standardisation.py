@@ -53,17 +53,33 @@ def _note_repeats(places: list[tuple[str, str]], fields: Fields, problems: Probl
 
 
 def standardised(scores: Scores, references: References, *, level: float = 1) -> Scores:
-    """(value - mean) / deviation; 0 where the deviation is 0, NaN where there is no reference.
+    """(value - mean) / deviation; NaN where there is no reference, or where its deviation is 0.
 
-    The number of topics stays a number.
+    A value that is the very mean of a reference without deviation gives 0, as in trec_eval. How many values
+    are not defined is said in the remarks. The number of topics stays a number.
     """
     values = scores.values.copy()
+    undefined: dict[str, int] = {}
+    unknown = 0
     for number, measure in enumerate(scores.measures):
         if measure.name == "NumQ" or measure.definition.aggregate == "text":
             continue
         name = trec_name(measure, level=level)
         known = [references.get((topic, name), (np.nan, np.nan)) for topic in scores.topics]
         mean, deviation = np.array(known).reshape(-1, 2).T
-        spread = np.where(deviation == 0, np.inf, deviation)
-        values[:, number] = (values[:, number] - mean) / spread + 0.0  # makes -0.0 a plain 0
-    return replace(scores, values=values, remarks=(*scores.remarks, "values are z-scores"))
+        from_mean = values[:, number] - mean
+        spread = np.where(deviation == 0, np.where(from_mean == 0, 1.0, np.nan), deviation)
+        unknown += int(np.count_nonzero(~np.isnan(values[:, number]) & np.isnan(mean)))
+        if lost := int(np.count_nonzero(~np.isnan(from_mean) & np.isnan(spread))):
+            undefined[str(measure)] = lost
+        values[:, number] = from_mean / spread + 0.0  # makes -0.0 a plain 0
+    remarks = [*scores.remarks, "values are z-scores"]
+    if undefined:
+        counted = ", ".join(f"{measure} {count:,}" for measure, count in undefined.items())
+        remarks.append(
+            f"z-scores not defined because all reference runs are equal (deviation 0): {counted};"
+            " the means leave them out"
+        )
+    if unknown:
+        remarks.append(f"z-scores not defined for lack of a reference: {unknown:,}; the means leave them out")
+    return replace(scores, values=values, remarks=tuple(remarks))

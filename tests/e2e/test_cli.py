@@ -529,12 +529,11 @@ def test_what_was_done_to_the_values_is_repeated(call: Call) -> None:
 
 
 def test_ids_that_are_not_utf_8_survive_every_format(call: Call) -> None:
-    Path("latin.txt").write_bytes(b"1 Q0 a 1 3 caf\xe9\n")
+    latin = os.fsdecode(b"caf\xe9.txt")
+    Path(latin).write_bytes(b"1 Q0 a 1 3 caf\xe9\n")
     for format_name in ("table", "csv", "json", "jsonl", "md", "latex", "trec"):
-        assert (
-            call("evaluate", "qrels.txt", "latin.txt", "--format", format_name, "-o", f"out.{format_name}")[0]
-            == 0
-        )
+        arguments = ("evaluate", "qrels.txt", latin, "--format", format_name, "-o", f"out.{format_name}")
+        assert call(*arguments)[0] == 0
     assert json.loads(Path("out.json").read_text())["rows"][0]["run"] == "caf\udce9"
     assert b"caf\xe9" in Path("out.csv").read_bytes()
 
@@ -826,3 +825,32 @@ def test_a_line_without_an_attribute_is_counted_in_words(call: Call) -> None:
 def test_bounds_below_zero_are_shown(call: Call) -> None:
     _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "-m", "Yaap", "--unjudged", "bounds")
     assert out.splitlines()[0].split() == ["run", "Yaap", "lower", "upper", "judged"]
+
+
+def test_what_the_info_file_and_the_runs_do_not_share_is_said(call: Call) -> None:
+    place = Path("collection")
+    sizes = ("--topics", "8", "--groups", "2", "--systems", "2", "--pool-depth", "5", "--seed", "4")
+    assert call("sample", str(place), *sizes)[0] == 0
+    lines = (place / "info.tsv").read_text().splitlines()
+    names = [line.split("\t")[lines[0].split("\t").index("run")] for line in lines[1:]]
+    (place / "named.tsv").write_text("\n".join(line.replace(names[0], f"{names[0]}.txt") for line in lines))
+    (place / "other.tsv").write_text("\n".join(line.replace(names[0], "nobody") for line in lines))
+    given = (str(place / "qrels.txt"), str(place / "runs"), "-m", "AP")
+    commands = (
+        ("compare", *given, "--notes"), ("depth", *given), ("audit", *given),
+        ("evaluate", *given, "--pool-depth", "3"),
+    )  # fmt: skip
+    for command in commands:
+        plain, named, other = (
+            " ".join("".join(call(*command, "--info", str(place / file))[1:]).split())
+            for file in ("info.tsv", "named.tsv", "other.tsv")
+        )
+        assert "info file" not in plain, command
+        assert named == plain.replace("info.tsv", "named.tsv"), command
+        assert "nobody" in other, command
+        assert f"({names[0]}) not in the info file" in other, command
+
+
+def test_parameters_of_trec_evals_measures_are_printed_as_they_were_typed(call: Call) -> None:
+    _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "-m", "Rndcg.1=1,2=7", "--format", "trec")
+    assert out.split()[0] == "Rndcg_1=1,2=7"

@@ -34,7 +34,7 @@ class Places(NamedTuple):
 
 def two_vectors(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
     """Two vectors of equal length, each as a matrix of one row."""
-    ours, theirs = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    ours, theirs = _numbers(first), _numbers(second)
     if ours.ndim != 1 or theirs.ndim != 1:
         raise DataError(
             f"values have the shapes {ours.shape} and {theirs.shape}; expected one value a system"
@@ -44,7 +44,7 @@ def two_vectors(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
 
 def two_matrices(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
     """Two matrices over the same systems: (ordering, system) each."""
-    ours, theirs = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    ours, theirs = _numbers(first), _numbers(second)
     if ours.ndim != 2 or theirs.ndim != 2:
         raise DataError(
             f"values have the shapes {ours.shape} and {theirs.shape}; expected (ordering, system)"
@@ -54,6 +54,13 @@ def two_matrices(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
             f"values of {ours.shape[1]} and of {theirs.shape[1]} systems; expected the same systems in both"
         )
     return ours, theirs
+
+
+def _numbers(values: ArrayLike) -> Floats:
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"values are not numbers: {error}; expected one number a system") from error
 
 
 def known_orderings(values: Floats) -> NDArray[np.bool_]:

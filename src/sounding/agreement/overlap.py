@@ -5,7 +5,7 @@ Webber, Moffat & Zobel (2010), with their treatment of ties and the two of Corsi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -86,10 +86,14 @@ def _system_places(values: Floats) -> _Stretches:
 
 def _item_places(items: Sequence[Any], which: str) -> _Stretches:
     found: _Stretches = {}
+    if not isinstance(items, Iterable) or isinstance(items, str | bytes):
+        raise DataError(f"the {which} list is {items!r}; expected a list of items, best first")
     rank = 1
     for item in items:
         group = list(item) if isinstance(item, set | frozenset) else [item]
         for tied in group:
+            if not isinstance(tied, Hashable):
+                raise DataError(f"the {which} list has {tied!r}; expected items such as texts or numbers")
             if tied in found:
                 raise DataError(f"the {which} list has {tied!r} twice; expected every item once")
             found[tied] = (rank, rank + len(group) - 1)

@@ -46,7 +46,7 @@ def tau_ap(reference: ArrayLike, other: ArrayLike, *, variant: TauApVariant = "a
 
 
 def _named(names: dict[str, str], variant: str, what: str) -> str:
-    if variant not in names:
+    if not isinstance(variant, str) or variant not in names:
         raise UnknownNameError(f"variant of {what}:", variant, names)
     return names[variant]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -66,7 +67,7 @@ def coefficients() -> Iterator[Coefficient]:
 
 def find_coefficient(name: str) -> Coefficient:
     """The coefficient of this name."""
-    if name not in _COEFFICIENTS:
+    if not isinstance(name, str) or name not in _COEFFICIENTS:
         raise UnknownNameError("coefficient", name, _COEFFICIENTS)
     return _COEFFICIENTS[name]
 
@@ -124,7 +125,7 @@ def _matrix(chosen: Coefficient, first: Floats, second: Floats, p: float) -> Flo
 
 def check_persistence(p: float) -> None:
     """Refuse a persistence of RBO that is none."""
-    if not 0 < p < 1:
+    if not isinstance(p, Real) or not 0 < p < 1:
         raise DataError(f"p of RBO is {p!r}; expected a number above 0 and below 1, such as 0.9")
 
 

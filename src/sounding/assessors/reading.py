@@ -17,10 +17,10 @@ from sounding.align import settled_grades
 from sounding.arrays import NDArray
 from sounding.assessors.log import LogCounts, is_log, standing_records
 from sounding.assessors.panel import Panel, Repeats
-from sounding.data.columns import Records
+from sounding.data.columns import Records, shown
 from sounding.data.delimited import read_delimited
 from sounding.data.formats import FORMATS, IRDS, TABLES, detect, read_qrels
-from sounding.data.frames import is_frame, records_of_frame
+from sounding.data.frames import held, is_frame, is_rows, records_of_frame
 from sounding.data.numbers import parse_numbers
 from sounding.data.parquet import read_parquet
 from sounding.data.problems import Problems
@@ -84,13 +84,23 @@ def read_panel(
 def _named(sources: Any) -> list[tuple[str | None, Any]]:
     """(name or None, source) of everything that was given."""
     if isinstance(sources, Mapping):
+        if not sources:
+            raise DataError("no judgments; give at least one file")
         return [(str(name), source) for name, source in sources.items()]
-    if isinstance(sources, str | Path | Qrels) or is_frame(sources):
+    sources = held(sources)
+    if isinstance(sources, str | Path | Qrels) or is_frame(sources) or is_rows(sources):
         sources = [sources]
-    if not len(sources):
+    if not isinstance(sources, Sequence):
+        expected = "files, frames or {assessor: judgments}"
+        raise DataError(f"cannot read judgments from {shown(sources)}; expected {expected}")
+    if not sources:
         raise DataError("no judgments; give at least one file")
     _refuse_twice(sources)
     return [(None, source) for source in sources]
+
+
+def _is_collection(source: Any) -> bool:
+    return isinstance(source, str) and source.startswith(IRDS)
 
 
 def _refuse_twice(sources: Sequence[Any]) -> None:
@@ -105,13 +115,17 @@ def _refuse_twice(sources: Sequence[Any]) -> None:
 def _read(
     source: Any, name: str | None, labels: Mapping[str, float], policies: Policies, form: str | None
 ) -> _Rows:
-    if isinstance(source, Qrels | Mapping) or str(source).startswith(IRDS):
+    source = held(source)
+    if isinstance(source, Qrels | Mapping) or is_rows(source) or _is_collection(source):
         qrels = read_qrels(source, fractional=policies.fractional)
         topics = np.repeat(np.array(qrels.topics, object), qrels.sizes).tolist()
         who = None if qrels.groups is None else qrels.groups.texts()
         own = name or qrels.source
         return _judged_rows(qrels.source, own, topics, qrels.docs, qrels.grades, who, policies)
     log = None
+    if not is_frame(source) and not isinstance(source, str | Path):
+        expected = "a file, a dict of dicts or a frame"
+        raise DataError(f"cannot read judgments from {shown(source)}; expected {expected}")
     if is_frame(source):
         problems = Problems(name or "judgments")
         records = records_of_frame(source, "qrels", problems)

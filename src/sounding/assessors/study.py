@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +11,9 @@ from sounding.assessors.intervals import RESAMPLES, Bootstrap
 from sounding.assessors.panel import Outside, Panel, fill_outside
 from sounding.assessors.resampling import SAMPLES, Effect, resample
 from sounding.assessors.values import evaluate_assessors
-from sounding.errors import DataError
+from sounding.errors import DataError, expect
 from sounding.limits import check_count, check_finite
-from sounding.measures import Measure
-from sounding.policies import DEFAULT_POLICIES, Policies
+from sounding.policies import DEFAULT_POLICIES, Policies, check_policies
 from sounding.workers import Progress
 
 DEFAULT_MEASURES = ("AP",)
@@ -52,7 +50,7 @@ class Study:
 def study_assessors(
     panel: Panel,
     runs: Any = None,
-    measures: Iterable[str | Measure] = DEFAULT_MEASURES,
+    measures: Any = DEFAULT_MEASURES,
     *,
     choices: Choices | None = None,
     policies: Policies = DEFAULT_POLICIES,
@@ -61,6 +59,8 @@ def study_assessors(
     progress: Progress | None = None,
 ) -> Study:
     """How far assessors agree, how each is biased, and how the ranking of runs depends on them."""
+    expect(panel, Panel, "panel", "what read_panel() gives")
+    check_policies(policies)
     how = Choices() if choices is None else choices
     check_count("resamples", how.resamples, 2)
     check_count("samples", how.samples, 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +40,7 @@ class AssessorValues:
 def evaluate_assessors(
     panel: Panel,
     runs: Any,
-    measures: Iterable[str | Measure],
+    measures: Any,
     *,
     policies: Policies = DEFAULT_POLICIES,
     level: float = 1,

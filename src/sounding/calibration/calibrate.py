@@ -24,12 +24,12 @@ from sounding.calibration.scoring import (
 )
 from sounding.calibration.until import Flags, Until, parse_until
 from sounding.collection.contributors import contributing_runs
-from sounding.collection.listed_runs import groups_of, listed_rows
-from sounding.compare.procedure import Procedure
+from sounding.compare.procedure import Procedure, check_procedure
 from sounding.compare.requests import check_choices
+from sounding.data.listed_runs import groups_of, listed_rows
 from sounding.data.simulation import RunInfo
 from sounding.display import Displayed
-from sounding.errors import DataError
+from sounding.errors import DataError, expect
 from sounding.limits import check_count
 from sounding.measures import Measure, parse_measures
 from sounding.policies import DEFAULT_POLICIES, Policies
@@ -78,6 +78,7 @@ class Calibration(Displayed):
     draws: int
     seed: int
     scores: tuple[Score, ...]
+    notes: tuple[str, ...] = ()  # what the info file and the runs do not have in common, a sentence each
 
     @property
     def frame(self) -> polars.DataFrame:
@@ -132,7 +133,7 @@ class Calibration(Displayed):
 def calibrate(
     qrels: Any,
     runs: Any,
-    measures: Iterable[str | Measure],
+    measures: Any,
     *,
     scenarios: Sequence[str] = DEFAULT_SCENARIOS,
     claims: Sequence[str] | None = None,
@@ -157,7 +158,10 @@ def calibrate(
     """
     wanted = parse_measures(measures)
     check_choices(wanted, policies)
-    asked = [parse_scenario(text) for text in dict.fromkeys(scenarios)]
+    check_procedure(procedure)
+    expect(scenarios, (list, tuple), "scenarios", "a list of texts such as pool:10")
+    parsed = {str(text): parse_scenario(text) for text in scenarios}
+    asked = list(parsed.values())
     names = list(CLAIMS) if claims is None else list(dict.fromkeys(find_claim(name).name for name in claims))
     _check_numbers(repeats, draws, resamples)
     whole = parse_until(until)
@@ -167,7 +171,11 @@ def calibrate(
     if len(regrading.runs) < 2:
         raise DataError(f"{len(regrading.runs)} run makes no pair; give at least 2")
     pool = contributing_runs(regrading.retrieved, regrading.grades(), info)
-    rows = [None] * len(regrading.runs) if info is None else listed_rows(regrading.retrieved, info)
+    rows = (
+        [None] * len(regrading.runs)
+        if info is None
+        else listed_rows(regrading.runs, regrading.retrieved.tags, info)
+    )
     task = _Task(
         regrading, wanted, tuple(names), whole, procedure, pool.contributing, groups_of(regrading.runs, rows),
         draws,
@@ -193,7 +201,7 @@ def calibrate(
         until=whole, considered=int(np.count_nonzero(considered)),
         never_judged=int(np.count_nonzero(considered & np.isnan(regrading.grades()))), procedure=procedure,
         repeats={one.name: sum(own is one for own, _ in items) for one in asked},
-        draws=draws, seed=policies.seed, scores=tuple(scores),
+        draws=draws, seed=policies.seed, scores=tuple(scores), notes=tuple(pool.notes()),
     )  # fmt: skip
 
 

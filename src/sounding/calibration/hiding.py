@@ -21,7 +21,7 @@ from sounding.calibration.until import Until
 from sounding.collection.replay import replay
 from sounding.collection.strategies import STRATEGIES, find_strategy, make_strategy
 from sounding.depth.subsets import part_of_judgments
-from sounding.errors import DataError, UnknownNameError
+from sounding.errors import DataError, UnknownNameError, expect
 from sounding.ranking import Counts
 from sounding.regrading import GONE, JUDGED, Regrading, States
 
@@ -70,6 +70,7 @@ class Hidden:
 def parse_scenario(text: str) -> Scenario:
     """What a text such as `pool:10+groups:0.5` says."""
     found: dict[str, int | float | str] = {}
+    expect(text, str, "scenario", "a text such as pool:10")
     for part in text.split("+"):
         name, colon, value = part.partition(":")
         if not colon:

@@ -171,7 +171,7 @@ def judged_beyond(regrading: Regrading, view: View, considered: Flags) -> int:
 def holds(
     qrels: Any,
     runs: Any,
-    measures: Sequence[str | Measure],
+    measures: Any,
     *,
     until: str = DEFAULT_UNTIL,
     info: Mapping[str, RunInfo] | None = None,

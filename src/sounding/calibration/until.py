@@ -50,7 +50,7 @@ class Until:
 
 def parse_until(text: str) -> Until:
     """What `pool:100` or `runs:100` says."""
-    found = re.fullmatch(r"(pool|runs):(\d{1,9})", text)
+    found = re.fullmatch(r"(pool|runs):(\d{1,9})", text) if isinstance(text, str) else None
     if found is None or not is_count("k", int(found[2]), 1):  # it becomes the cut-off of a measure
         raise DataError(
             f"until {text!r}; expected pool:D or runs:D with a depth from 1, such as pool:100,"

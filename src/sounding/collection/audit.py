@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +17,9 @@ from sounding.collection.pseudo import DRAWS, Pseudo, rankings_without_judgments
 from sounding.collection.reinforcement import Reinforcement, reinforcement
 from sounding.collection.ties import TiedScores, tied_scores
 from sounding.collection.unique import By, UniqueDocuments, unique_documents
+from sounding.data.formats import Place, run_sources
 from sounding.data.simulation import RunInfo
+from sounding.data.tables import Qrels
 from sounding.display import Displayed
 from sounding.errors import DataError
 from sounding.limits import check_count
@@ -149,12 +150,30 @@ class Audit(Displayed):
         return shares[np.isfinite(shares)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ties:
+    """Reads the scores of the runs once more, when somebody asks; unlike a closure it can be pickled."""
+
+    qrels: Qrels
+    runs: list[Place]
+    names: tuple[str, ...]
+    level: float
+    policies: Policies
+    reading: Mapping[str, Any]
+
+    def __call__(self, progress: Progress | None) -> TiedScores:
+        return tied_scores(
+            self.qrels, self.runs, self.names, level=self.level, policies=self.policies, progress=progress,
+            **self.reading,
+        )  # fmt: skip
+
+
 def audit(
     qrels: Any,
     runs: Any,
-    measures: Iterable[str | Measure] = DEFAULT_MEASURES,
+    measures: Any = DEFAULT_MEASURES,
     *,
-    new: Sequence[str | Path] = (),
+    new: Any = (),
     info: Mapping[str, RunInfo] | None = None,
     pool_depth: int | None = None,
     level: float = 1,
@@ -177,8 +196,9 @@ def audit(
     wanted = parse_measures(measures, level=level)
     refuse_measures(wanted)
     reading: dict[str, Any] = {"run_format": run_format, "jobs": jobs}
+    places, fresh = run_sources(runs), run_sources(new) if new else []
     found = read_judged_runs(
-        qrels, runs, new=new, info=info, pool_depth=pool_depth, level=level, policies=policies,
+        qrels, places, new=fresh, info=info, pool_depth=pool_depth, level=level, policies=policies,
         qrels_format=qrels_format, progress=progress, **reading,
     )  # fmt: skip
     if not found.judgments.relevant(level).any():
@@ -188,12 +208,8 @@ def audit(
         )
     names = tuple(run for run, fresh in zip(found.runs, found.new.tolist(), strict=True) if not fresh)
 
-    def read_ties(progress: Progress | None) -> TiedScores:
-        old = without_new(runs, new)
-        return tied_scores(
-            found.qrels, old, names, level=level, policies=policies, progress=progress, **reading
-        )
-
-    return Audit(
-        runs=found, measures=wanted, remove=remove, draws=draws, seed=policies.seed, _read_ties=read_ties
-    )
+    ties = _Ties(
+        qrels=found.qrels, runs=without_new(places, fresh), names=names, level=level, policies=policies,
+        reading=reading,
+    )  # fmt: skip
+    return Audit(runs=found, measures=wanted, remove=remove, draws=draws, seed=policies.seed, _read_ties=ties)

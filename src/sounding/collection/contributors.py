@@ -106,9 +106,10 @@ def cut_to_pool(
     listed = given if info is None else sum(run.pooled for run in info.values())
     count = f"{given}" if given == listed else f"only {given} of the {listed}"
     how = "guessed" if pool.guessed else "listed"
-    return cut_judgments(
+    kept, told = cut_judgments(
         qrels, retrieved.pick(pool.contributing), depth, f"of {count} contributing runs, {how}"
     )
+    return kept, "; ".join((told, *pool.remarks))
 
 
 def cut_judgments(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sounding.arrays import NDArray
-from sounding.collection.listed_runs import groups_of, info_remarks, listed_rows, named
+from sounding.data.listed_runs import groups_of, info_remarks, listed_rows, named
 from sounding.data.simulation import RunInfo
 from sounding.errors import DataError
 from sounding.retrieved import Retrieved
@@ -48,7 +48,7 @@ def choose_contributors(
             contributing=np.ones(len(retrieved.runs), np.bool_), groups=retrieved.runs,
             kinds=("",) * len(retrieved.runs), how="no info: every run, each a group of its own", remarks=(),
         )  # fmt: skip
-    rows = listed_rows(retrieved, info)
+    rows = listed_rows(retrieved.runs, retrieved.tags, info)
     if not any(rows):
         raise DataError(
             f"none of the {len(rows)} runs is listed; expected names such as {retrieved.runs[0]!r},"

@@ -17,10 +17,9 @@ from sounding.collection.contributors import (
     first_unjudged,
     judged_by_rank,
 )
-from sounding.collection.listed_runs import Rows, groups_of, info_remarks, listed_rows, named
 from sounding.compare.scenarios import GUESSED_FROM, Pool, pool_end
-from sounding.data.finding import find_runs
-from sounding.data.formats import read_qrels, run_sources
+from sounding.data.formats import Place, read_qrels, run_sources
+from sounding.data.listed_runs import Rows, groups_of, info_remarks, listed_rows, named
 from sounding.data.simulation import RunInfo
 from sounding.data.tables import Qrels
 from sounding.errors import DataError
@@ -115,7 +114,7 @@ def read_judged_runs(
     qrels: Any,
     runs: Any,
     *,
-    new: Sequence[str | Path] = (),
+    new: Any = (),
     info: Mapping[str, RunInfo] | None = None,
     pool_depth: int | None = None,
     level: float = 1,
@@ -134,12 +133,13 @@ def read_judged_runs(
     judgments = read_qrels(
         qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
     )
-    sources = [*without_new(runs, new), *find_runs(new)] if new else runs
+    fresh = run_sources(new) if new else []
+    sources = [*without_new(runs, fresh), *fresh]
     retrieved = read_retrieved(
         sources, topics=judgments.topics, judged=True, policies=policies, run_format=run_format, jobs=jobs,
         progress=progress,
     )  # fmt: skip
-    is_new = np.arange(len(retrieved.runs)) >= len(retrieved.runs) - len(new)
+    is_new = np.arange(len(retrieved.runs)) >= len(retrieved.runs) - len(fresh)
     return judged_runs(
         judgments, retrieved, new=is_new, info=info, pool_depth=pool_depth, level=level, policies=policies
     )
@@ -158,7 +158,7 @@ def judged_runs(
     """The same from runs that were read already, all of them, for the topics of the qrels; `new` by run."""
     is_new = np.zeros(len(retrieved.runs), np.bool_) if new is None else new
     pool = _contributors(retrieved, retrieved.grades(qrels, policies), is_new, info)
-    rows = listed_rows(retrieved, info or {})
+    rows = listed_rows(retrieved.runs, retrieved.tags, info or {})
     remarks = _remarks(retrieved, rows, is_new, info)
     if info is not None:
         unlisted = np.array([row is None for row in rows], np.bool_) & ~is_new
@@ -188,16 +188,14 @@ def refuse_measures(measures: Sequence[Measure]) -> None:
             )
 
 
-def without_new(runs: Any, new: Sequence[str | Path]) -> Any:
-    """The runs of the collection: a new run that is among the others counts as new alone."""
-    if not new:
-        return runs
-    names = {Path(name).resolve() for name in find_runs(new)}
-    return [
-        source
-        for source, _ in run_sources(runs)
-        if not (isinstance(source, str | Path) and Path(source).resolve() in names)
-    ]
+def without_new(runs: Any, new: Sequence[Place]) -> list[Place]:
+    """Return the runs of the collection: a new run that is among the others counts as new alone."""
+    files = {_file(place) for place in new} - {None}
+    return [place for place in run_sources(runs) if _file(place) not in files]
+
+
+def _file(place: Place) -> Path | None:
+    return Path(place.source).resolve() if isinstance(place.source, str | Path) else None
 
 
 def _contributors(

@@ -12,6 +12,7 @@ import numpy as np
 from sounding.collection.audit import LADDER, Audit
 from sounding.collection.cautions import cautions, remarks
 from sounding.collection.statements import Answer, Statement, percent
+from sounding.errors import expect
 from sounding.scores import FEW_TOPICS
 from sounding.wording import plural
 
@@ -33,6 +34,7 @@ MOST_ABSENT = 0.5  # of the judged documents, from runs that are not here: leavi
 
 def verdict(audit: Audit) -> list[Statement]:
     """What the collection is fit for, and what to beware of, most important first."""
+    expect(audit, Audit, "audit", "what audit() gives")
     if audit.sampled:
         return [_sample(audit), *remarks(audit)]
     if audit.strangers:

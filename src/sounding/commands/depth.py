@@ -260,12 +260,12 @@ def _views(options: Options) -> list[str]:
 def _found(qrels: str, runs: tuple[str, ...], asked: _Asked, options: Options) -> _Answer:
     from sounding.data.finding import find_runs
     from sounding.data.formats import read_qrels
-    from sounding.depth.requests import kept_sources
+    from sounding.data.reading import readable_again
     from sounding.depth.stability import stability
 
     files, policies, plan = find_runs(runs), asked.policies, asked.plan
     with _reading(len(files), "reading runs", options) as reading:
-        sources = kept_sources(files, policies, reading)
+        sources = readable_again(files, policies, reading.run_format)
         judgments = read_qrels(
             qrels, format=options["qrels_format"], duplicates=policies.duplicates,
             fractional=policies.fractional,

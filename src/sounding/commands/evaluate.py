@@ -100,7 +100,8 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
         scores = replace(standardised(scores, references, level=options["level"]), sampling_errors=unknown)
     layout = score_tables.Layout(
         per_topic=options["per_topic"], stats=options["stats"], level=options["level"],
-        groups=options["groups"], standardised=references is not None, of_runs=len(scores.runs),
+        groups=options["groups"], standardised=references is not None,
+        names=_typed_names(options["measures"], options["level"]), of_runs=len(scores.runs),
     )  # fmt: skip
     if options["top"]:
         scores = scores.of_runs(scores.order(score_tables.leading_order(scores))[: options["top"]])
@@ -110,6 +111,15 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     if failures:
         _tell(failures)
         click.get_current_context().exit(1)
+
+
+def _typed_names(texts: Sequence[str], level: float) -> dict[Measure, str]:
+    """Return trec_eval's names of the measures whose parameters were typed in its way."""
+    from sounding.measures import parse_measures
+    from sounding.measures.trec import typed_name
+
+    typed = {text: name for text in texts if (name := typed_name(text.strip()))}
+    return {parse_measures([text], level=level)[0]: name for text, name in typed.items()}
 
 
 def _evaluated(

@@ -8,6 +8,7 @@ run is worth was read off significantly more judged documents than the other's.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -87,9 +88,11 @@ def assessment_depth(measure: Measure) -> int | None:
     return measure.k
 
 
-def with_assessment(measures: Sequence[str | Measure]) -> tuple[Measure, ...]:
+def with_assessment(measures: Any) -> tuple[Measure, ...]:
     """The measures, and what a comparison by them needs beside: A_p at their depths, lengths of lists."""
     chosen = parse_measures(measures)
+    if not chosen:
+        raise DataError("no measures; give at least one")
     return tuple(dict.fromkeys([*chosen, *assessment_measures(chosen), FIRST_UNJUDGED]))
 
 

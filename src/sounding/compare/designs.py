@@ -52,7 +52,7 @@ class Designs:
 def design_runs(
     qrels: Any,
     runs: Iterable[Any],
-    measures: Iterable[str | Measure],
+    measures: Any,
     *,
     baselines: Sequence[str] = (),
     pair: tuple[str, str] | None = None,

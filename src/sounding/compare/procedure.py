@@ -12,12 +12,18 @@ from sounding.compare.flips import interval_flips
 from sounding.compare.multiplicity import find_correction
 from sounding.compare.pairs import Pairs
 from sounding.compare.registry import find_test
+from sounding.errors import expect
 
 PERMUTATIONS = 10_000  # drawn where the corrections can do with so few
 MOST_PERMUTATIONS = 200_000  # drawn without having been asked for, to reach alpha at all
 AMPLE = 20  # times as many draws as reach alpha: then chance hardly decides what is significant
 MOST_WORK = 250_000_000  # draws times pairs that are spent on that
 MULTIPLIED = ("bonferroni", "holm")  # corrections that multiply the least p by the number of pairs
+
+
+def check_procedure(procedure: object) -> None:
+    """Refuse what is no Procedure."""
+    expect(procedure, Procedure, "procedure", "Procedure(test=..., correction=..., alpha=...)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sounding.arrays import NDArray
 from sounding.compare.pairs import Differences, Pairs, blocks, differences
-from sounding.errors import UnknownNameError
+from sounding.errors import UnknownNameError, expect
 
 Floats = NDArray[np.float64]
 
@@ -126,6 +126,7 @@ MEANT = {
 
 def find_test(name: str) -> PairTest:
     """The test of that name, or of another spelling of it; an error with the nearest names otherwise."""
+    expect(name, str, "test", f"a name such as {next(iter(TESTS))}")
     name = ALIASES.get(name, name)
     if name not in TESTS:
         plain = "".join(letter for letter in name.lower() if letter.isalnum()).replace("iz", "is")

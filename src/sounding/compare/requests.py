@@ -10,11 +10,14 @@ import numpy as np
 
 from sounding.arrays import NDArray
 from sounding.compare.pairs import Pairs, all_pairs, baseline_pairs
-from sounding.data.sources import plain_name, run_names
+from sounding.data.formats import Place
+from sounding.data.naming import RunIndex, run_name, run_names
+from sounding.data.sources import STDIN
+from sounding.data.tables import Run
 from sounding.data.tags import quick_tag
-from sounding.errors import DataError, UnknownNameError
+from sounding.errors import DataError, expect
 from sounding.measures import Measure
-from sounding.policies import Policies
+from sounding.policies import Policies, check_policies
 from sounding.scores import FEW_TOPICS, Scores
 from sounding.wording import plural
 
@@ -27,6 +30,7 @@ def comparable(measures: Sequence[Measure]) -> tuple[tuple[Measure, ...], tuple[
 
 def check_choices(measures: Sequence[Measure], policies: Policies) -> None:
     """An error where runs cannot be compared by these measures, or under these policies."""
+    check_policies(policies)
     if not measures:
         raise DataError("nothing to compare by: give at least one measure that is no count and no text")
     for measure in measures:
@@ -74,6 +78,7 @@ def chosen_pairs(
 
     `sources` are the runs as they were given, in the order of the scores: files may be named as well.
     """
+    check_named(baselines, pair)
     if pair is not None:
         if baselines:
             raise DataError("one pair, and baselines as well: give one of the two")
@@ -89,38 +94,49 @@ def chosen_pairs(
     return np.array(order, np.intp)[all_pairs(len(order))]
 
 
+def check_named(baselines: Sequence[str], pair: tuple[str, str] | None) -> None:
+    """Refuse names of runs that are no texts, and a pair that is none."""
+    expect(baselines, (list, tuple), "baselines", "a list of names of runs")
+    for name in baselines:
+        expect(name, str, "baselines", "names of runs")
+    if pair is not None:
+        expect(pair, (list, tuple), "pair", "the names of two runs")
+        if len(pair) != 2 or not all(isinstance(name, str) for name in pair):
+            raise DataError(f"pair {pair!r}: expected the names of two runs")
+
+
 def find_run(scores: Scores, name: str, sources: Sequence[Any] = ()) -> int:
-    """The place of a run, by its name, by a tag that only it has, or by its file with or without folders."""
-    return _place(name, scores.runs, scores.tags, sources)
+    """Return the place of a run: by its name, its tag or its file, with or without folders and extension."""
+    return RunIndex(scores.runs, scores.tags, sources if len(sources) == len(scores.runs) else ()).place(name)
 
 
-def check_names(names: Sequence[str], sources: Sequence[Any], run_format: str | None = None) -> None:
-    """An error for a run that is not there, before any is evaluated.
+def check_names(names: Sequence[str], places: Sequence[Place], run_format: str | None = None) -> None:
+    """Raise an error for a run that is not there, before any is evaluated.
 
     Where only reading the runs shows what they are called, it waits until then.
     """
-    tags = [quick_tag(source, run_format) for source in sources] if names else []
-    known = [tag for tag in tags if tag is not None]
-    if len(known) == len(tags):
-        runs = run_names(sources, known)
-        for name in names:
-            _place(name, runs, known, sources)
+    if not names or any(_unnamed(place) for place in places):
+        return
+    sources = [source for source, _ in places]
+    runs = run_names([str(source) for source in sources], [_own_name(place) for place in places])
+    unknown = [name for name in names if RunIndex(runs, (), sources).find(name) is None]
+    tags = [quick_tag(source, run_format) for source in sources] if unknown else []
+    if None not in tags:
+        for name in unknown:
+            RunIndex(runs, [tag or "" for tag in tags], sources).place(name)
 
 
-def _place(name: str, runs: Sequence[str], tags: Sequence[str], sources: Sequence[Any]) -> int:
-    if name in runs:
-        return runs.index(name)
-    if tags.count(name) == 1:
-        return tags.index(name)
-    files = [place for place, source in enumerate(sources) if name in _file_names(source)]
-    if len(files) == 1 and len(sources) == len(runs):
-        return files[0]
-    raise UnknownNameError("run", name, runs)
+def _unnamed(place: Place) -> bool:
+    """Whether a run must be read to know what it is called."""
+    source, name = place
+    return name is None and not (
+        isinstance(source, Run) or (isinstance(source, str | Path) and str(source) != STDIN)
+    )
 
 
-def _file_names(source: Any) -> tuple[str, ...]:
-    """What a file may be called: its path, its name, and its name without extension."""
-    return (str(source), Path(source).name, plain_name(source)) if isinstance(source, str | Path) else ()
+def _own_name(place: Place) -> str:
+    source, name = place
+    return name or (source.name if isinstance(source, Run) else run_name(source))
 
 
 def without_common_topics(scores: Scores, pairs: Pairs) -> NDArray[np.bool_]:

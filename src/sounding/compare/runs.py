@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,16 +15,15 @@ from sounding.compare.comparison import Account, Comparison
 from sounding.compare.documents import what_would_settle
 from sounding.compare.listings import Listings
 from sounding.compare.pairs import Pairs
-from sounding.compare.procedure import Procedure
-from sounding.compare.requests import check_choices, check_names, check_request, chosen_pairs
+from sounding.compare.procedure import Procedure, check_procedure
+from sounding.compare.requests import check_choices, check_named, check_names, check_request, chosen_pairs
 from sounding.compare.scores import bounds_of_scores, compared
 from sounding.compare.settled import PairBounds, bounds_of_pairs
 from sounding.compare.telling import telling_documents
 from sounding.data.formats import read_qrels, run_sources
-from sounding.data.reading import read_one
+from sounding.data.reading import read_one, readable_again
 from sounding.data.simulation import RunInfo
-from sounding.data.sources import STDIN
-from sounding.data.tables import Qrels, Run
+from sounding.data.tables import Qrels
 from sounding.evaluation import evaluate
 from sounding.measures import Measure, parse_measures
 from sounding.policies import DEFAULT_POLICIES, Policies
@@ -63,10 +62,10 @@ class Reading:
 
 def compare_runs(
     qrels: Any,
-    runs: Iterable[Any],
-    measures: Iterable[str | Measure],
+    runs: Any,
+    measures: Any,
     *,
-    baselines: Sequence[str] = (),
+    baselines: str | Sequence[str] = (),
     pair: tuple[str, str] | None = None,
     procedure: Procedure | None = None,
     info: Mapping[str, RunInfo] | None = None,
@@ -77,6 +76,8 @@ def compare_runs(
 ) -> Comparison:
     """Evaluate runs with all that a comparison needs, and compare them.
 
+    Runs, qrels and measures are what `evaluate` takes; `baselines` and `pair` name runs by their names, tags
+    or files.
     Bounds are those of the difference: the documents of two runs are set against each other. Where all
     pairs are asked for and documents are very many, they are the runs' own, and a pair that they leave
     open is not known to be. What may be relevant is the same for all runs: whatever one of them
@@ -88,17 +89,19 @@ def compare_runs(
     if policies.universe == "run":
         policies = replace(policies, universe="runs")
     how = Procedure(seed=policies.seed) if procedure is None else procedure
+    check_procedure(how)
+    baselines = [baselines] if isinstance(baselines, str) else baselines
+    check_named(baselines, pair)
     files = Reading() if reading is None else reading
-    # Standard input can be read once, and runs may be read again.
-    sources = [_read(run, policies, files) if run == STDIN else run for run in runs]
+    places = readable_again(runs, policies, files.run_format)
     judgments = files.judgments(qrels, policies)
     if scores is None:
-        check_names(pair or baselines, sources, files.run_format)
+        check_names(pair or baselines, places, files.run_format)
         scores = scores_to_compare(
-            judgments, sources, chosen, policies=policies, reading=files, bounded=settled
+            judgments, places, chosen, policies=policies, reading=files, bounded=settled
         )
     check_request(scores, chosen)
-    pairs = chosen_pairs(scores, chosen, baselines, pair, sources)
+    pairs = chosen_pairs(scores, chosen, baselines, pair, [place.source for place in places])
     if scores.bounds is None or not settled:
         return compared(scores, chosen, pairs, (None,) * len(chosen), how, info)
     apart = not (baselines or pair) and _too_many(scores, pairs)
@@ -107,7 +110,7 @@ def compare_runs(
     ):  # the runs' own bounds, which are there already, suppose the same
         return compared(scores, chosen, pairs, _bounds_apart(scores, chosen, pairs), how, info)
     listings = Listings.of(
-        [_read(source, policies, files) for source in sources],
+        [read_one(place, policies, files.run_format) for place in places],
         prepare(judgments, scores.policies),
         scores.policies,
     )
@@ -148,11 +151,11 @@ def scores_to_compare(
     """The measures and, behind them, all that a comparison of the runs by them needs."""
     files = Reading() if reading is None else reading
     judgments = files.judgments(qrels, policies)
-    needed = evaluations(measures, policies, bounded=bounded)
-    with files.step(len(needed) * len(run_sources(runs)), "evaluating runs") as progress:
+    needed, places = evaluations(measures, policies, bounded=bounded), run_sources(runs)
+    with files.step(len(needed) * len(places), "evaluating runs") as progress:
         parts = [
             evaluate(
-                judgments, runs, wanted, policies=under,
+                judgments, places, wanted, policies=under,
                 run_format=files.run_format, jobs=files.jobs, progress=progress or files.progress,
             )
             for under, wanted in needed.items()
@@ -205,10 +208,6 @@ def _joined(parts: Sequence[Scores]) -> Scores:
         bounds=None,
         expected=None,
     )
-
-
-def _read(source: Any, policies: Policies, reading: Reading) -> Run:
-    return read_one((source, None), policies, reading.run_format)
 
 
 def _accounts(comparison: Comparison, listings: Listings) -> Iterator[Account]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from sounding.arrays import NDArray
 from sounding.compare.pairs import Pairs
+from sounding.data.listed_runs import info_remarks, listed_rows
 from sounding.data.simulation import RunInfo
 from sounding.errors import DataError
 
@@ -41,6 +42,11 @@ class Pool:
     lists: int  # of contributing runs, one a topic
     holed: int  # those of them with an unjudged document within the depth
     guessed: bool  # contributing runs were recognised by their judged documents, not read from a list
+    remarks: tuple[str, ...] = ()  # what the list and the runs do not have in common, a line each
+
+    def notes(self) -> list[str]:
+        """The remarks as sentences."""
+        return [f"{remark}." for remark in self.remarks]
 
     def describe(self) -> str:
         """How many runs, how deep, and how that is known, in a sentence."""
@@ -76,17 +82,19 @@ def find_pool(
     as deep as the longest of all.
     """
     judged = np.where(np.isnan(first_unjudged), np.inf, first_unjudged - 1)
+    remarks: tuple[str, ...] = ()
     if listed is None:
         reach = _usual_reach(judged)
         contributing = reach >= _common_end(judged, reach)
     else:
-        known = [next((listed[name] for name in own if name in listed), None) for own in names]
+        known = listed_rows([own[0] for own in names], [own[-1] for own in names], listed)
         if not any(known):
             raise DataError(
                 f"none of the {len(names)} runs is listed; expected names such as {names[0][0]!r},"
                 f" found {next(iter(listed), 'nothing')!r}"
             )
         contributing = np.array([run is not None and run.pooled for run in known], np.bool_)
+        remarks = tuple(info_remarks([own[0] for own in names], known, listed, grouped=False))
     longest = 0 if lengths is None else int(lengths.max(initial=0))
     ends = judged[contributing].ravel()
     known_to = ends if lengths is None else np.minimum(ends, lengths[contributing].ravel())
@@ -95,6 +103,7 @@ def find_pool(
     return Pool(
         contributing=contributing, depth=depth, judged=strict, lists=len(ends),
         holed=int(np.count_nonzero(ends < depth)), guessed=listed is None,
+        remarks=remarks,
     )  # fmt: skip
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -23,13 +24,13 @@ from sounding.compare.claims import PairTests
 from sounding.compare.comparison import Comparison, Evenness
 from sounding.compare.notes import short_lists, test_notes, topic_notes
 from sounding.compare.pairs import Pairs
-from sounding.compare.procedure import Procedure
+from sounding.compare.procedure import Procedure, check_procedure
 from sounding.compare.registry import find_test
 from sounding.compare.requests import check_request, chosen_pairs, without_common_topics
 from sounding.compare.scenarios import Pool, find_pool
 from sounding.compare.settled import PairBounds, counted_topics, has_closer_bounds, separate_bounds
 from sounding.data.simulation import RunInfo
-from sounding.errors import DataError
+from sounding.errors import DataError, expect
 from sounding.measures import Measure, parse_measures
 from sounding.scores import Scores, mean_over_topics
 
@@ -37,8 +38,8 @@ from sounding.scores import Scores, mean_over_topics
 def compare(
     scores: Scores,
     *,
-    measures: Iterable[str | Measure] | None = None,
-    baselines: Sequence[str] = (),
+    measures: Any = None,
+    baselines: str | Sequence[str] = (),
     pair: tuple[str, str] | None = None,
     procedure: Procedure | None = None,
     info: Mapping[str, RunInfo] | None = None,
@@ -50,13 +51,16 @@ def compare(
     that do not ask how many relevant documents there are. They have no documents: where the runs' own
     bounds do not settle a pair and closer ones might, it is not known whether it is (`compare_runs`).
     """
+    expect(scores, Scores, "scores", "what evaluate() gives; compare_runs() takes files and runs")
     if scores.policies.unjudged == "condensed":
         raise DataError(
             "A_p counts unjudged documents, and these scores removed them; compare_runs() keeps both"
         )
     chosen = compared_measures(scores) if measures is None else parse_measures(measures)
     how = Procedure(seed=scores.policies.seed) if procedure is None else procedure
+    check_procedure(how)
     check_request(scores, chosen)
+    baselines = [baselines] if isinstance(baselines, str) else baselines
     pairs = chosen_pairs(scores, chosen, baselines, pair)
     bounds = tuple(
         bounds_of_scores(scores, measure, pairs) if _same_universe(scores, measure) else None
@@ -99,6 +103,7 @@ def compared(
     decided = list(zip(performance, assessment, strict=True))
     values = np.stack([values_of(scores, measure) for measure in kept], axis=1)
     retrieved = values_of(scores, RETRIEVED)
+    pool = _pool(scores, info)
     return Comparison(
         runs=scores.runs, measures=kept, topics=scores.topics, depths=depths,
         values=values, assessment=np.stack(assessed, axis=1), pairs=pairs,
@@ -107,12 +112,13 @@ def compared(
         own_cases=np.array([decide(*both, alone=True) for both in decided]),
         bounds=tuple(_of_common_topics(bounds_of[measure], apart) for measure in kept), accounts=(),
         evenness=tuple(sorted(evenness, key=lambda one: one.depth)),
-        lengths=_lengths(scores), retrieved=retrieved, pool=_pool(scores, info),
+        lengths=_lengths(scores), retrieved=retrieved, pool=pool,
         notes=(
             *topic_notes(scores, values),
             *short_lists(np.nanmax(retrieved, axis=1, initial=0.0), kept),
             *test_notes(performance),
             *(f"Left out: {problem}." for problem in problems),
+            *([] if pool is None else pool.notes()),
         ),
         left_out=tuple(problems), procedure=procedure, policies=scores.policies,
     )  # fmt: skip

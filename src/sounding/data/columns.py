@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from sounding.data.naming import name_or_tag, run_name
 from sounding.data.problems import Problems
 from sounding.data.quoting import listed, quoted, shortened
 from sounding.data.tables import Numbers, Places, Qrels, Run
@@ -203,11 +204,11 @@ def run_of(
     problems: Problems,
     *,
     name: str | None,
-    fallback: str,
+    file: str | None,
     duplicates: Duplicates,
     with_ranks: bool,
 ) -> Run:
-    """The run that records hold; `fallback` is its tag where they have none.
+    """The run that records hold; its tag is `run`, or the name of its file, where they have none.
 
     Where there are ranks and no scores, the score of a document is its rank with a minus.
     """
@@ -222,10 +223,11 @@ def run_of(
     else:
         scores = np.zeros(0) if ranks is None else -ranks
     _note_unusable_ids(records, problems)
-    tag = _only_tag(records, problems) or fallback
+    tag = _only_tag(records, problems) or ("run" if file is None else run_name(file))
+    own = tag if file is None else name_or_tag(file, tag)
     return group_run(
         columns["topic"], columns["doc"], scores, lines=lines, ranks=ranks if with_ranks else None,
-        name=name or tag, tag=tag, source=problems.source, duplicates=duplicates, problems=problems,
+        name=name or own, tag=tag, source=problems.source, duplicates=duplicates, problems=problems,
     )  # fmt: skip
 
 

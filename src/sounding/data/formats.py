@@ -7,21 +7,27 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sounding.data.columns import Kind, Records, is_header, qrels_of, records_of_items, run_of, shown
 from sounding.data.delimited import COMMA, SEMICOLON, TAB, first_record, read_delimited
 from sounding.data.finding import find_runs
-from sounding.data.frames import is_frame, records_of_frame
+from sounding.data.frames import (
+    frames_by_run,
+    held,
+    is_frame,
+    is_rows,
+    records_of_frame,
+    records_of_rows,
+)
+from sounding.data.naming import run_names
 from sounding.data.problems import Problems
 from sounding.data.quoting import quoted, shortened
 from sounding.data.sources import (
     Content,
     extension,
     is_remote,
-    plain_name,
     read_content,
-    run_names,
 )
 from sounding.data.tables import Qrels, Run
 from sounding.data.tokens import Tokens
@@ -48,20 +54,21 @@ def read_run(
     duplicates: Duplicates = "error",
     with_ranks: bool = False,
 ) -> Run:
-    """A run from a file (`-`: standard input), a dict of dicts, or a pandas or Polars frame.
+    """A run from a file (`-`: standard input), a dict of dicts, a frame, or a list of rows.
+
+    Frames are those of pandas, Polars and pyarrow; rows are ir_measures' ScoredDoc or (topic, doc, score).
 
     The format is found from the file's name and content unless it is given. The run is named by its
-    tag, or by its file where it has none, unless a name is given. A Run stays what it is.
+    file without extension, or by its tag where it has no file, unless a name is given. A Run stays as it is.
     """
+    source = held(source)
     if isinstance(source, Run):
         return source if name is None else replace(source, name=name)
     if _in_memory(source):
         problems = Problems(name or "run")
         records = _records_in_memory(source, "run", problems)
         problems.refuse()
-        run = run_of(
-            records, problems, name=name, fallback="run", duplicates=duplicates, with_ranks=with_ranks
-        )
+        run = run_of(records, problems, name=name, file=None, duplicates=duplicates, with_ranks=with_ranks)
     else:
         content = read_content(_path(source))
         problems = Problems(content.source)
@@ -90,26 +97,41 @@ def read_runs(
     return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
 
 
-def run_sources(runs: Any) -> list[tuple[Any, str | None]]:
-    """Every run that is meant, with the name it was given, if any; folders and globs are looked into.
+class Place(NamedTuple):
+    """Where a run is, and the name it was given, if any."""
 
-    A mapping is one run ({topic: {doc: score}}) or several by name ({name: run}).
+    source: Any
+    name: str | None
+
+
+def run_sources(runs: Any) -> list[Place]:
+    """Return every run that is meant, with the name it was given, if any: the one way in for runs.
+
+    A text or path is a file, folder or glob. A mapping is one run ({topic: {doc: score}}) or several by name
+    ({name: run}). A frame is one run, or several where a column names them. Lists and iterators hold runs, or
+    the rows of one run (ir_measures' ScoredDoc, or tuples). Lazy frames and iterators are used up here.
     """
+    runs = held(runs)
     if isinstance(runs, Mapping) and not _is_one_run(runs):
-        return [(source, str(name)) for name, source in runs.items()]
+        return [Place(held(source), str(name)) for name, source in runs.items()]
     alone = isinstance(runs, str | Path) or _in_memory(runs)
     if not alone and not isinstance(runs, Iterable):
         raise DataError(
             f"cannot read runs from {shortened(repr(runs))}; expected files, dicts of dicts or frames"
         )
-    given = [runs] if alone else list(runs)
+    given = [runs] if alone else [held(source) for source in runs]
     if all(isinstance(source, str | Path) for source in given):
-        return [(source, None) for source in find_runs(given)] if given else []
-    return [
-        (each, None)
-        for source in given
-        for each in (find_runs([source]) if isinstance(source, str | Path) else [source])
-    ]
+        return [Place(source, None) for source in find_runs(given)] if given else []
+    return [place for source in given for place in _places(source)]
+
+
+def _places(source: Any) -> list[Place]:
+    """The runs that one of several sources stands for."""
+    if isinstance(source, Place):
+        return [source]
+    if isinstance(source, str | Path):
+        return [Place(file, None) for file in find_runs([source])]
+    return [Place(one, None) for one in (frames_by_run(source) if is_frame(source) else [source])]
 
 
 def _is_one_run(runs: Mapping[Any, Any]) -> bool:
@@ -126,11 +148,14 @@ def read_qrels(
     fractional: Fractional = "refuse",
     groups: bool = False,
 ) -> Qrels:
-    """Judgments from a file (`-`: standard input), a dict of dicts, a frame, or an ir_datasets id.
+    """Judgments from a file (`-`: standard input), a dict of dicts, a frame, rows, or an ir_datasets id.
+
+    Rows are a list of ir_measures' Qrel or of (topic, doc, grade).
 
     With `groups`, the column that says who judged is kept, and a document may be judged once in each
     group. Qrels stay what they are.
     """
+    source = held(source)
     if isinstance(source, Qrels):
         return source
     collection = None if _in_memory(source) else _collection(str(_path(source)))
@@ -167,7 +192,7 @@ def parse_run(
     if form in TABLES:
         records = _read_table(content, form, "run", problems) or _nothing("run")
         run = run_of(
-            records, problems, name=name, fallback=plain_name(content.source),
+            records, problems, name=name, file=content.source,
             duplicates=duplicates, with_ranks=with_ranks,
         )  # fmt: skip
     else:
@@ -351,7 +376,7 @@ def _nothing(kind: Kind) -> Records:
 
 
 def _in_memory(source: Any) -> bool:
-    return isinstance(source, Run | Qrels | Mapping) or is_frame(source)
+    return isinstance(source, Run | Qrels | Mapping) or is_frame(source) or is_rows(source)
 
 
 def _path(source: Any) -> str | Path:
@@ -366,6 +391,8 @@ def _path(source: Any) -> str | Path:
 def _records_in_memory(source: Any, kind: Kind, problems: Problems) -> Records:
     if is_frame(source):
         return records_of_frame(source, kind, problems) or _nothing(kind)
+    if is_rows(source):
+        return records_of_rows(source, kind, problems)
     value = "score" if kind == "run" else "grade"
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], value: []}
     if not isinstance(source, Mapping):
@@ -415,11 +442,4 @@ def _records_of_collection(collection: Any, problems: Problems) -> Records:
         raise DataError(
             f"the collection {problems.source!r} has no judgments; name one of its parts that has"
         )
-    columns = {
-        "topic": [judgment.query_id for judgment in judgments],
-        "doc": [judgment.doc_id for judgment in judgments],
-        "grade": [judgment.relevance for judgment in judgments],
-    }
-    if all(hasattr(judgment, "iteration") for judgment in judgments):
-        columns["group"] = [judgment.iteration for judgment in judgments]
-    return records_of_items(columns, None, problems)
+    return records_of_rows(judgments, "qrels", problems)

@@ -28,7 +28,6 @@ from sounding.data.sources import (
     head_of,
     is_remote,
     opened,
-    plain_name,
     size_of,
     unpacked_pieces,
 )
@@ -305,7 +304,7 @@ def _read_rows(
         problems.refuse()
         raise FormatError(part.source, None, "no row can be read; expected topic, doc and score")
     return run_of(
-        records, problems, name=name, fallback=plain_name(part.source), duplicates=duplicates,
+        records, problems, name=name, file=part.source, duplicates=duplicates,
         with_ranks=with_ranks,
     )  # fmt: skip
 

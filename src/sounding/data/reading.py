@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from sounding.data.formats import read_run, run_sources
+from sounding.data.formats import Place, read_run, run_sources
+from sounding.data.naming import run_names
 from sounding.data.quoting import quoted, shortened
-from sounding.data.sources import bytes_to_read, extension, run_names
+from sounding.data.sources import STDIN, bytes_to_read, extension
 from sounding.data.tables import Run
 from sounding.errors import DataError
 from sounding.policies import Policies
 from sounding.workers import Progress, map_items, processes_for, settle_memory
 
 Result = TypeVar("Result")
-Place = tuple[Any, str | None]  # where a run is, and the name it was given, if any
 
 
 class EachRun(NamedTuple, Generic[Result]):
@@ -33,6 +33,18 @@ def read_one(place: Place, policies: Policies, run_format: str | None = None) ->
         place[0], name=place[1], format=run_format, duplicates=policies.duplicates,
         with_ranks=policies.ties == "rank",
     )  # fmt: skip
+
+
+def readable_again(runs: Any, policies: Policies, run_format: str | None = None) -> list[Place]:
+    """Return the places of the runs; standard input, which can be read only once, is read here."""
+    return [
+        Place(read_one(place, policies, run_format), None) if _is_stdin(place) else place
+        for place in run_sources(runs)
+    ]
+
+
+def _is_stdin(place: Place) -> bool:
+    return isinstance(place.source, str | Path) and str(place.source) == STDIN
 
 
 def map_runs(
@@ -62,7 +74,7 @@ def map_runs(
 
 
 def processes_to_read(
-    sources: Sequence[Place], size: int, jobs: int | None, pieces: int | None = None
+    sources: Sequence[tuple[Any, str | None]], size: int, jobs: int | None, pieces: int | None = None
 ) -> int:
     """How many processes are to read these runs of so many bytes; `pieces`: that the runs are cut into.
 

@@ -1,6 +1,6 @@
 """Opening what a user names: files here or elsewhere, standard input; compressed or not.
 
-This module alone decides which bytes the parsers see, and how runs are called when several share a tag.
+This module alone decides which bytes the parsers see.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import os
 import re
 import stat
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -27,8 +26,8 @@ STDIN = "-"
 STDIN_NAME = "standard input"
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 EXTENSIONS = (
-    ".txt", ".trec", ".run", ".res", ".qrels", ".qrel", ".prels", ".csv", ".tsv", ".json", ".jsonl",
-    ".ndjson", ".parquet", ".parq", ".pq",
+    ".txt", ".trec", ".run", ".res", ".result", ".results", ".out", ".exp", ".dat", ".tab", ".ranking",
+    ".qrels", ".qrel", ".prels", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".parq", ".pq",
 )  # fmt: skip
 
 Decompressor = Callable[[], Any]  # makes an object with decompress(), eof and unused_data
@@ -374,38 +373,3 @@ def plain_name(source: str | Path) -> str:
         if stem and suffix.lower() in suffixes:
             name = stem
     return name
-
-
-def run_names(sources: Sequence[str | Path], tags: Sequence[str]) -> list[str]:
-    """A name for each run, no two alike: the tags, or where two runs share one, the files' names.
-
-    Files of one name in different folders get so many folders in front as tell them apart; where
-    only the extension differs, the whole path is the name. Runs of no file are numbered.
-    """
-    if len(set(tags)) == len(tags):
-        return list(tags)
-    names = [plain_name(source) for source in sources]
-    folders = [Path(source).parts[:-1] for source in sources]
-    for depth in range(1, 1 + max(map(len, folders))):
-        counted = Counter(names)
-        if len(counted) == len(names):
-            break
-        names = [
-            "/".join((*parts[-depth:], plain_name(source))) if counted[name] > 1 else name
-            for name, parts, source in zip(names, folders, sources, strict=True)
-        ]
-    counted = Counter(names)
-    names = [str(source) if counted[name] > 1 else name for name, source in zip(names, sources, strict=True)]
-    return _numbered(names)
-
-
-def _numbered(names: list[str]) -> list[str]:
-    """The names, with a number behind those that stood before: run, run#2, run#3."""
-    seen: set[str] = set()
-    for place, name in enumerate(names):
-        number = 1
-        while names[place] in seen:
-            number += 1
-            names[place] = f"{name}#{number}"
-        seen.add(names[place])
-    return names

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from sounding.arrays import NDArray
 from sounding.data.keys import pair_keys, repeated_rows
 from sounding.data.quoting import quoted, shortened
 from sounding.data.tokens import Tokens, Words, digests, refuse_stray_bytes
-from sounding.errors import DataError
+from sounding.errors import DataError, expect
 from sounding.wording import plural
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class Run:
     @staticmethod
     def from_dict(ranking: Mapping[str, Mapping[str, float]], *, name: str) -> Run:
         """A run from {topic: {doc: score}}, the shape that pytrec_eval and ranx use."""
+        _refuse_no_dicts(ranking, f"run {name!r}", "score")
         topics = [topic for topic, docs in ranking.items() for _ in docs]
         docs = [doc for docs in ranking.values() for doc in docs]
         scores = [score for docs in ranking.values() for score in docs.values()]
@@ -262,11 +264,21 @@ class Qrels:
     @staticmethod
     def from_dict(judgments: Mapping[str, Mapping[str, float]], *, source: str = "qrels") -> Qrels:
         """Judgments from {topic: {doc: grade}}."""
+        _refuse_no_dicts(judgments, source, "grade")
         topics = [topic for topic, docs in judgments.items() for _ in docs]
         docs = [doc for docs in judgments.values() for doc in docs]
         return Qrels.from_columns(
             topics, docs, (g for d in judgments.values() for g in d.values()), source=source
         )
+
+
+def _refuse_no_dicts(given: Mapping[str, Mapping[str, float]], source: str, value: str) -> None:
+    expected = f"{{topic: {{doc: {value}}}}}"
+    expect(given, Mapping, source, expected)
+    for docs in given.values():
+        expect(docs, Mapping, source, expected)
+        for number in docs.values():
+            expect(number, Real, source, expected)
 
 
 def _refuse_endless(

@@ -19,7 +19,7 @@ from sounding.data.quoting import listed, quoted
 from sounding.data.sources import Content, extension, read_content
 from sounding.data.structured import decoded, decoded_lines
 from sounding.data.text import NEWLINE, note_lone_returns
-from sounding.errors import FormatError
+from sounding.errors import FormatError, expect
 
 if TYPE_CHECKING:
     import polars
@@ -78,6 +78,7 @@ class _Topic(NamedTuple):
 
 def read_topics(source: str | Path) -> Topics:
     """The topics of a file (`-`: standard input); the format is found from its content."""
+    expect(source, (str, Path), "topics", "a file's name")
     content = read_content(source)
     problems = Problems(content.source)
     topics = parse_topics(content, problems)

@@ -9,6 +9,7 @@ import numpy as np
 
 from sounding.arrays import NDArray
 from sounding.data.keys import pair_keys, repeated_rows
+from sounding.data.naming import name_or_tag
 from sounding.data.numbers import is_too_large, parse_numbers
 from sounding.data.problems import Problems
 from sounding.data.quoting import quoted, shortened
@@ -51,7 +52,8 @@ def read_trec_run(
     tag = _last_tag(content, topic)
     return group_run(
         topic, doc, scores, lines=fields.lines, ranks=ranks,
-        name=name or tag, tag=tag, source=content.source, duplicates=duplicates, problems=problems,
+        name=name or name_or_tag(content.source, tag), tag=tag, source=content.source,
+        duplicates=duplicates, problems=problems,
     )  # fmt: skip
 
 

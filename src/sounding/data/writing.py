@@ -8,13 +8,14 @@ import lzma
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from sounding.data.formats import read_qrels, read_run
 from sounding.data.quoting import quoted
 from sounding.data.sources import compress_zstd
-from sounding.data.tables import Numbers, Places, Qrels, Run
+from sounding.data.tables import Numbers, Places, Run
 from sounding.errors import DataError, UnknownNameError
 from sounding.files import write_whole
 
@@ -29,12 +30,13 @@ _COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def write_run(run: Run, path: str | Path) -> None:
+def write_run(run: Any, path: str | Path) -> None:
     """Write TREC's six columns: documents in the order of the run, ranks from 1 unless known, exact scores.
 
-    A name that ends in gz, bz2, xz or zst is compressed. The file appears whole or not at all.
+    The run is anything that `read_run` reads. A name that ends in gz, bz2, xz or zst is compressed. The file
+    appears whole or not at all.
     """
-    _write("".join(run_lines(run)), Path(path))
+    _write("".join(run_lines(read_run(run))), path)
 
 
 def run_lines(run: Run) -> list[str]:
@@ -53,12 +55,14 @@ def run_lines(run: Run) -> list[str]:
     ]
 
 
-def write_qrels(qrels: Qrels, path: str | Path, *, format: QrelsFormat | None = None) -> None:  # noqa: A002
+def write_qrels(qrels: Any, path: str | Path, *, format: QrelsFormat | None = None) -> None:  # noqa: A002
     """Write TREC's four columns (trec), or tab separated columns with a header (tsv).
 
     Unless a format is given it is tsv where something is known that TREC's columns have no place
     for: pool ranks, or how likely a document was to be judged. Topics without judgments leave no trace.
+    The judgments are anything that `read_qrels` reads.
     """
+    qrels = read_qrels(qrels, fractional="accept")
     extra: dict[str, Numbers | Places] = {
         name: column
         for name, column in (
@@ -76,14 +80,14 @@ def write_qrels(qrels: Qrels, path: str | Path, *, format: QrelsFormat | None = 
     groups = None if qrels.groups is None else _column(qrels.groups.texts(), "group", qrels.source)
     if form == "trec":
         rows = zip(topics, groups or ["0"] * len(docs), docs, grades, strict=True)
-        _write("".join(" ".join(row) + "\n" for row in rows), Path(path))
+        _write("".join(" ".join(row) + "\n" for row in rows), path)
         return
     columns = {"topic": _quoted(topics), "doc": _quoted(docs), "grade": grades}
     if groups is not None:
         columns["group"] = _quoted(groups)
     columns |= {name: _spelled(column) for name, column in extra.items()}
     lines = ["\t".join(row) for row in zip(*columns.values(), strict=True)]
-    _write("\n".join(["\t".join(columns), *lines]) + "\n", Path(path))
+    _write("\n".join(["\t".join(columns), *lines]) + "\n", path)
 
 
 def _column(texts: Iterable[str], what: str, source: str) -> list[str]:
@@ -114,8 +118,11 @@ def _spelled(values: Numbers | Places) -> list[str]:
     return [str(int(value)) if value == int(value) else repr(value) for value in values.tolist()]
 
 
-def _write(text: str, path: Path) -> None:
+def _write(text: str, target: str | Path) -> None:
     """Write text, compressed where the name says so."""
+    if not isinstance(target, str | Path):
+        raise DataError(f"cannot write to an object of type {type(target).__name__}; expected a file name")
+    path = Path(target)
     data = text.encode("utf-8", "surrogateescape")
     compress = _COMPRESSED.get(path.suffix.lower())
     data = data if compress is None else compress(data)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -108,7 +108,7 @@ class PoolDepths:
 
 def pool_depths(
     regrading: Regrading,
-    measures: Iterable[str | Measure],
+    measures: Any,
     depths: Sequence[int],
     *,
     contributors: Retrieved | None = None,

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from numbers import Integral
 
 import numpy as np
 
 from sounding.arrays import NDArray
 from sounding.compare.requests import check_choices
-from sounding.compare.runs import Reading
 from sounding.compare.scenarios import Pool
-from sounding.data.formats import run_sources
-from sounding.data.reading import read_one
-from sounding.data.sources import STDIN
 from sounding.depth.curves import measures_over_depth
 from sounding.errors import DataError
 from sounding.limits import is_count, most
@@ -24,16 +20,6 @@ DEFAULT_MEASURES = ("AP", "RBP(p=0.95)")
 DEFAULT_DEPTHS = (5, 10, 30, 100, 500, 1000)
 EVERY_K = 1000  # down to here every k is looked at, and beyond it FURTHER of them, evenly on a log scale
 FURTHER = 100
-
-
-def kept_sources(runs: Any, policies: Policies, reading: Reading) -> Any:
-    """The runs as they are; standard input, which can be read only once, as a table."""
-    if isinstance(runs, Mapping):
-        return runs
-    return [
-        read_one((source, name), policies, reading.run_format) if source == STDIN else source
-        for source, name in run_sources(runs)
-    ]
 
 
 def chosen_measures(measures: Sequence[str | Measure], policies: Policies) -> tuple[Measure, ...]:
@@ -60,6 +46,8 @@ def parsed_reference(asked: str | int | None) -> Measure | int | None:
         if target.definition.at != "k" or "@" not in asked:
             raise DataError(f"reference {asked}: {wanted}")
         return target
+    if asked is not None and not isinstance(asked, str | Integral):
+        raise DataError(f"reference {asked!r}: {wanted}")
     if asked is not None and not is_count("depths", int(asked), 1):
         raise DataError(f"reference {asked}: {wanted}")
     return None if asked is None else int(asked)
@@ -70,6 +58,8 @@ def chosen_depths(asked: Sequence[int] | None, deepest: int) -> tuple[int, ...]:
     if asked is None:
         shown = [k for k in DEFAULT_DEPTHS if k <= deepest]
         return tuple(shown or [deepest])
+    if not isinstance(asked, Sequence) or not all(isinstance(depth, Integral) for depth in asked):
+        raise DataError(f"depths {asked!r}: expected a list of whole numbers from 1")
     if not asked or not all(is_count("depths", depth, 1) for depth in asked):
         listed = ", ".join(map(str, asked)) or "none"
         raise DataError(f"depths {listed}: expected whole numbers from 1 to {most('depths'):,}")

@@ -13,10 +13,11 @@ from sounding.arrays import NDArray
 from sounding.collection.contributors import contributing_runs, judgments_at_depth
 from sounding.compare.cases import assessment_measure
 from sounding.compare.plan import Plan
-from sounding.compare.procedure import Procedure
+from sounding.compare.procedure import Procedure, check_procedure
 from sounding.compare.runs import Reading
 from sounding.compare.scenarios import Pool
 from sounding.data.formats import read_qrels
+from sounding.data.reading import readable_again
 from sounding.data.simulation import RunInfo
 from sounding.data.tables import Qrels
 from sounding.depth import findings as guidelines
@@ -34,7 +35,6 @@ from sounding.depth.requests import (
     chosen_depths,
     chosen_measures,
     depths_to_look_at,
-    kept_sources,
     needs_pool_ranks,
     parsed_reference,
     references,
@@ -42,8 +42,8 @@ from sounding.depth.requests import (
 from sounding.depth.volatility import Agreeing
 from sounding.display import Displayed
 from sounding.errors import DataError, UnknownNameError
-from sounding.measures import Measure
-from sounding.policies import DEFAULT_POLICIES, Policies
+from sounding.measures import Measure, named_measures
+from sounding.policies import DEFAULT_POLICIES, Policies, check_policies
 from sounding.retrieved import Retrieved, read_retrieved
 from sounding.scores import mean_over_topics
 
@@ -349,7 +349,7 @@ def _ravelled(table: Floats | None) -> Any:
 def stability(
     qrels: Any,
     runs: Any,
-    measures: Sequence[str | Measure] = DEFAULT_MEASURES,
+    measures: Any = DEFAULT_MEASURES,
     *,
     depths: Sequence[int] | None = None,
     reference: str | int | None = None,
@@ -369,9 +369,12 @@ def stability(
     tests at the chosen ones. Runs and qrels as for `evaluate`; `retrieved` is what the runs have for the
     judged topics, where that was read already.
     """
-    wanted, asked = chosen_measures(measures, policies), parsed_reference(reference)
+    check_policies(policies)
+    check_procedure(procedure)
+    named = named_measures(measures)
+    wanted, asked = chosen_measures(named, policies), parsed_reference(reference)
     files = Reading() if reading is None else reading
-    sources = kept_sources(runs, policies, files)
+    sources = readable_again(runs, policies, files.run_format)
     judgments = read_qrels(
         qrels, format=files.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
     )
@@ -388,7 +391,7 @@ def stability(
     rankings = read_rankings(judgments, sources, policies, files)
     found = study(
         rankings, wanted, depths=depths, reference=asked, procedure=procedure, agreeing=agreeing, info=info,
-        names=names_as_typed(measures),
+        names=names_as_typed(named),
     )  # fmt: skip
     return replace(found, notes=(*notes, *found.notes))
 
@@ -440,6 +443,6 @@ def study(
         rankings=rankings, ks=ks, depths=chosen, measures=over, assessment=assessed[0],
         assessment_intervals=assessed[1], order=order_of_runs(rankings), tie_moves=tie_moves(rankings, over),
         unpooled=tuple(unpooled(rankings, pool, deep)), reference_depth=deep, agreeing=agreeing, pool=pool,
-        notes=tuple(notes_on(rankings, procedure, chosen, over)), procedure=procedure,
+        notes=(*notes_on(rankings, procedure, chosen, over), *pool.notes()), procedure=procedure,
         policies=rankings.policies,
     )  # fmt: skip

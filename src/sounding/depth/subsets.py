@@ -7,9 +7,9 @@ larger one of the same draw.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -102,7 +102,7 @@ def _known(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def judgment_subsets(
     regrading: Regrading,
-    measures: Iterable[str | Measure] = MEASURES,
+    measures: Any = MEASURES,
     *,
     shares: Sequence[float] = SHARES,
     draws: int = DRAWS,

@@ -12,7 +12,7 @@ from sounding.measures import (  # isort: skip
     overlap,
     sampled,
 )
-from sounding.measures.grammar import parse, parse_measures
+from sounding.measures.grammar import named_measures, parse, parse_measures
 from sounding.measures.registry import Definition, Measure, definition, definitions, has_expectation
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "graded",
     "has_expectation",
     "interpolated",
+    "named_measures",
     "overlap",
     "parse",
     "parse_measures",

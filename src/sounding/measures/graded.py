@@ -17,10 +17,10 @@ Gains = Mapping[float, float]  # what single grades are worth; others are worth 
 Dcg = Literal["log2", "exp-log2", "zipf", "exp-zipf", "jk", "exp-jk"]
 Scale = Literal["judgments", "topic"]  # where the grade is highest that gains are a share of
 
-_DISCOUNTS: Mapping[str, Callable[[Counts | Values], Values]] = {
-    "log2": lambda rank: 1 / np.log2(rank + 1),
-    "zipf": lambda rank: 1 / rank,
-    "jk": lambda rank: 1 / np.log2(np.maximum(rank, 2)),
+_DIVISORS: Mapping[str, Callable[[Counts | Values], Values]] = {
+    "log2": lambda rank: np.log2(rank + 1),
+    "zipf": lambda rank: np.asarray(rank, np.float64),
+    "jk": lambda rank: np.log2(np.maximum(rank, 2)),
 }
 
 
@@ -51,7 +51,14 @@ class DcgForm:
 
     def discount(self, rank: Counts | Values) -> Values:
         """What a gain at these ranks is multiplied with."""
-        return _DISCOUNTS[self.dcg.removeprefix("exp-")](rank)
+        return 1 / self._divisor(rank)
+
+    def discounted(self, gain: Values, rank: Counts | Values) -> Values:
+        """What these gains are worth at these ranks: divided, for the last bits that trec_eval has."""
+        return gain / self._divisor(rank)
+
+    def _divisor(self, rank: Counts | Values) -> Values:
+        return _DIVISORS[self.dcg.removeprefix("exp-")](rank)
 
 
 def with_gains(grade: Values, gains: Gains) -> Values:
@@ -76,6 +83,13 @@ def running(operation: np.ufunc, values: Values, nth: Counts) -> Values:
         result[later] = operation(result[later - covered], result[later])
         covered *= 2
     return result
+
+
+def _added_in_order(values: Values, topic: Counts, nth: Counts, topics: int) -> Values:
+    """As `running(np.add, ...)`, each topic's values added one after the other, as trec_eval does."""
+    table = np.zeros((topics, int(nth.max(initial=0))))
+    table[topic, nth - 1] = values
+    return np.add.accumulate(table, axis=1)[topic, nth - 1]
 
 
 class Ideal(NamedTuple):
@@ -114,7 +128,7 @@ def dcg_of(run: Ranking, k: int | None, form: DcgForm) -> Values:
     gain = form.gain(run.grade[rows])
     counts = gain != 0
     rows, gain = rows[counts], gain[counts]
-    return run.total(run.topic[rows], gain * form.discount(run.rank[rows]))
+    return run.total(run.topic[rows], form.discounted(gain, run.rank[rows]))
 
 
 def ideal_dcg_of(judgments: Judgments, k: int | None, form: DcgForm, norm: str = "a") -> Values:
@@ -126,7 +140,7 @@ def ideal_dcg_of(judgments: Judgments, k: int | None, form: DcgForm, norm: str =
             pool = pool_of_depth(judgments, k, "nDCG with norm='b'")
         best = ideal_order(judgments, form.gain(judgments.grades), pool)
         near = np.ones(len(best.place), np.bool_) if k is None else best.place <= k
-        weight = best.gain[near] * form.discount(best.place[near])
+        weight = form.discounted(best.gain[near], best.place[near])
         return np.bincount(best.topic[near], weight, len(judgments.topics)).astype(np.float64)
 
     return judgments.remember(("ideal dcg", k, form.key, norm), compute)
@@ -210,15 +224,16 @@ class _Progress(NamedTuple):
 
         def best() -> tuple[Ideal, Values]:
             order = ideal_order(judgments, form.gain(judgments.grades))
-            return order, running(np.add, order.gain * form.discount(order.place), order.place)
+            gained = form.discounted(order.gain, order.place)
+            return order, _added_in_order(gained, order.topic, order.place, len(judgments.topics))
 
         ideal, ideal_sums = judgments.remember(("progress", form.key), best)
         gain = form.gain(run.grade)
         hit = run.select(gain != 0)
         gain = gain[gain != 0]
-        return _Progress(
-            ideal, ideal_sums, hit, gain, running(np.add, gain * form.discount(hit.rank), hit.nth)
-        )
+        gained = form.discounted(gain, hit.rank)
+        sums = _added_in_order(gained, hit.topic, hit.nth, len(judgments.topics))
+        return _Progress(ideal, ideal_sums, hit, gain, sums)
 
     def dcg_at(self, topic: Counts, rank: Counts) -> Values:
         """DCG of the ranking down to a rank of a topic."""
@@ -228,11 +243,11 @@ class _Progress(NamedTuple):
         any_hit = above > np.searchsorted(self.hit.topic, topic)
         return np.where(any_hit, np.concatenate([[0.0], self.sums])[above], 0.0)
 
-    def ndcg_at_end(self, run: Ranking) -> Values:
-        """The nDCG of the whole ranking, for every topic."""
+    def ndcg_at_end(self, run: Ranking, times: Values | int = 1) -> Values:
+        """The nDCG of the whole ranking, for every topic, so many times."""
         every = np.arange(len(run.topics))
         return share(
-            self.dcg_at(every, run.retrieved),
+            times * self.dcg_at(every, run.retrieved),
             self.ideal.reached(self.ideal_sums, every, self.ideal.size),
         )
 
@@ -249,7 +264,8 @@ def ndcg_at_relevant_documents(run: Ranking, *, gains: Gains | None = None) -> V
     topic, rank = progress.hit.topic[relevant], progress.hit.rank[relevant]
     at_hits = progress.sums[relevant] / progress.ideal.reached(progress.ideal_sums, topic, rank)
     not_retrieved = progress.ideal.size - run.total(topic)
-    return share(run.total(topic, at_hits) + not_retrieved * progress.ndcg_at_end(run), progress.ideal.size)
+    at_end = progress.ndcg_at_end(run, not_retrieved)
+    return share(run.total(topic, at_hits) + at_end, progress.ideal.size)
 
 
 @measure("RnDCG", basis="recall", monotone=False)

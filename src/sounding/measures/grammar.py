@@ -14,6 +14,7 @@ Whatever was read, a measure prints as `str(measure)`, and that reads back to th
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, NoReturn
@@ -82,8 +83,11 @@ _TOKEN = re.compile(
 _CONSTANTS: Mapping[str, Any] = {"True": True, "False": False, "None": None}
 
 
-def parse(text: str) -> Measure:
-    """The one measure that a text names."""
+def parse(text: Any) -> Measure:
+    """The one measure that a text names, or an object of ir_measures."""
+    if isinstance(text, Measure):
+        return text
+    text = _own_text(text)
     if not isinstance(text, str):
         raise DataError(_no_measure(text))
     measures = _expanded(text)
@@ -94,7 +98,32 @@ def parse(text: str) -> Measure:
     return measures[0]
 
 
-def parse_measures(texts: Iterable[str | Measure], *, level: float = 1) -> tuple[Measure, ...]:
+def named_measures(measures: Any) -> list[str | Measure]:
+    """Return the measures that a user gave as texts and `Measure`s: the one way in for measures.
+
+    One or several texts, `Measure`s or measures of ir_measures.
+    """
+    single = isinstance(measures, str | Measure) or _is_from_ir_measures(measures)
+    if not single and not isinstance(measures, Iterable):
+        raise DataError(_no_measure(measures))
+    given = [_own_text(text) for text in ([measures] if single else measures)]
+    for text in given:
+        if not isinstance(text, str | Measure):
+            raise DataError(_no_measure(text))
+    return given
+
+
+def _is_from_ir_measures(value: Any) -> bool:
+    """Whether this is a measure of ir_measures: nothing is, unless that package has been imported."""
+    package = sys.modules.get("ir_measures")
+    return package is not None and isinstance(value, package.measures.Measure)
+
+
+def _own_text(value: Any) -> Any:
+    return str(value) if _is_from_ir_measures(value) else value
+
+
+def parse_measures(texts: Any, *, level: float = 1) -> tuple[Measure, ...]:
     """All measures that texts name, each once, in their order; measures are taken as they are.
 
     `level` is the lowest relevant grade of those whose text names none, as `trec_eval -l` sets it.
@@ -103,12 +132,7 @@ def parse_measures(texts: Iterable[str | Measure], *, level: float = 1) -> tuple
     all_trec and relstring.20 give one relstring.
     """
     check_finite("level", level)
-    if not isinstance(texts, Iterable):
-        raise DataError(_no_measure(texts))
-    given = [texts] if isinstance(texts, str) else list(texts)
-    for text in given:
-        if not isinstance(text, str | Measure):
-            raise DataError(_no_measure(text))
+    given = named_measures(texts)
     spelled_out = {
         name for text in given if isinstance(text, str) and (name := trec.parameterised(text.strip()))
     }

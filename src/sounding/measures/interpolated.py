@@ -25,7 +25,9 @@ def interpolated_average_precision(run: Ranking, *, rel: float = 1, points: str 
     """Mean of the interpolated precisions at levels of recall, by default 0, 0.1, ... 1."""
     hit = run.hits(rel)
     recalls = [float(point) for point in points.split(",")]
-    return np.mean([_best_precision(run, hit, recall, rel) for recall in recalls], axis=0)
+    # From the highest recall down, one after the other, as trec_eval adds them.
+    best = [_best_precision(run, hit, recall, rel) for recall in reversed(recalls)]
+    return np.add.accumulate(best, axis=0)[-1] / len(best)
 
 
 def _best_precision(run: Ranking, hit: Hits, recall: float, rel: float) -> Values:

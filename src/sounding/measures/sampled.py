@@ -43,7 +43,11 @@ def inferred_average_precision(run: Ranking, *, rel: float = 1) -> Values:
     judged_above = run.select(np.ones_like(chosen)).nth[chosen] - 1
     in_pool = judged_above + _pooled_above(run, hit)
     precision_above = (hit.nth - 1 + _EPSILON) / (judged_above + 2 * _EPSILON)
-    return share(run.total(hit.topic, (1 + in_pool * precision_above) / hit.rank), run.relevant(rel))
+    above = hit.rank - 1.0
+    # In trec_eval's order of operations: a simpler form differs in the last bits.
+    pooled_share = np.divide(in_pool, above, out=np.zeros(len(above)), where=above > 0)
+    inferred = 1 / hit.rank + above / hit.rank * pooled_share * precision_above
+    return share(run.total(hit.topic, inferred), run.relevant(rel))
 
 
 @measure("xinfAP", basis="recall", monotone=False)

@@ -34,8 +34,9 @@ def set_f(run: Ranking, *, rel: float = 1, beta: float = 1.0) -> Values:
 
     As in trec_eval and ir_measures, beta itself weighs recall; van Rijsbergen's F squares it first.
     """
-    weighed = beta * run.relevant(rel).astype(np.float64)
-    return share((beta + 1) * _found(run, rel), weighed + run.retrieved)
+    # Simplified, it would differ from trec_eval's in the last bits.
+    precision, recall = set_precision(run, rel=rel), set_recall(run, rel=rel)
+    return share((beta + 1) * precision * recall, beta * precision + recall)
 
 
 @measure("SetAP", basis="recall", monotone=True)

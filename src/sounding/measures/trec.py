@@ -244,6 +244,18 @@ def parameterised(text: str) -> str | None:
     return None if spelled is None or spelled[1] is None else spelled[0]
 
 
+def typed_name(text: str) -> str | None:
+    """The name under which trec_eval prints one measure with the parameters that were typed, as they were.
+
+    `Rndcg.1=1,2=7` is Rndcg_1=1,2=7, although the first of the two gains changes nothing. None where the text
+    gives no such parameters.
+    """
+    spelled = _spelled(text)
+    if spelled is None or spelled[1] is None or _BY_NAME[spelled[0]].kind not in ("pairs", "list"):
+        return None
+    return f"{spelled[0]}_{spelled[1]}"
+
+
 def _spelled(text: str) -> tuple[str, str | None] | None:
     """A name of trec_eval and the parameters behind it, if any; None where the text is not so spelled."""
     for name in _LONGEST_FIRST:

@@ -103,6 +103,7 @@ def notes(calibration: Calibration) -> list[str]:
         " Intervals, 95%, resample runs. Unpooled: pairs with a run that did not contribute to the judgments"
         " that are left.",
         *_too_deep(calibration),
+        *calibration.notes,
         *_other_test(calibration, asked),
         *(f"{claim.name}: {claim.title}." for claim in CLAIMS.values() if claim.name in asked),
         f"{calibration.draws} draws, seed {calibration.seed}.",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ class Layout(NamedTuple):
     level: float = 1  # lowest relevant grade; trec_eval's names do not mention it
     groups: bool = False  # values are means over judgment groups
     standardised: bool = False
+    names: Mapping[Measure, str] = MappingProxyType({})  # trec_eval's, where they hold what was typed
     of_runs: int = 0  # how many runs there were before only the best were kept; 0: all are shown
 
 
@@ -364,7 +366,8 @@ def _trec_topics(
 
 
 def _printed_name(measure: Measure, layout: Layout) -> str:
-    name = f"{trec_name(measure, groups=layout.groups, level=layout.level):<22}"
+    own = layout.names.get(measure) or trec_name(measure, groups=layout.groups, level=layout.level)
+    name = f"{own:<22}"
     return "Z" + name if layout.standardised else name
 
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sounding.calibration.holding import DEFAULT_UNTIL, holds
 from sounding.compare.procedure import Procedure
 from sounding.compare.runs import Reading, compare_runs, scores_to_compare
-from sounding.data.formats import read_qrels
+from sounding.data.formats import Place, read_qrels
+from sounding.data.naming import run_names
 from sounding.data.reading import read_one
 from sounding.data.simulation import RunInfo
-from sounding.data.sources import STDIN, bytes_to_read, run_names
+from sounding.data.sources import STDIN, bytes_to_read
 from sounding.depth.curves import name_of
 from sounding.depth.stability import stability
 from sounding.errors import DataError, UnknownNameError
@@ -169,7 +170,7 @@ def _held(request: Request, progress: Progress | None) -> list[Any]:
     """The runs in memory, each by a name of its own; the files themselves where they are very large."""
 
     def read(file: str) -> Any:
-        return replace(read_one((file, None), request.policies, request.run_format), words=None)
+        return replace(read_one(Place(file, None), request.policies, request.run_format), words=None)
 
     if bytes_to_read(request.runs) > MOST_BYTES:
         return [read(file) if file == STDIN else file for file in request.runs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sounding.collection.listed_runs import groups_of, info_remarks, listed_rows, named
+from sounding.data.listed_runs import groups_of, info_remarks, listed_rows, named
 from sounding.data.simulation import RunInfo
 from sounding.retrieved import read_retrieved
 
@@ -19,7 +19,7 @@ def test_a_run_is_listed_under_its_name_or_its_tag() -> None:
         read_retrieved({"a": {"1": {"d": 1.0}}, "x": {"1": {"d": 1.0}}, "y": {"1": {"d": 1.0}}}),
         tags=("z", "b", "z"),
     )
-    rows = listed_rows(retrieved, ROWS)
+    rows = listed_rows(retrieved.runs, retrieved.tags, ROWS)
     assert rows == [ROWS["a"], ROWS["b"], None]
     assert groups_of(retrieved.runs, rows) == ("g", "x", "y")
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from sounding.data.naming import RunIndex
 from sounding.data.simulation import RunInfo
-from sounding.retrieved import Retrieved
+from sounding.errors import expect
 from sounding.wording import plural
 
 SHOWN = 3  # names in a remark
@@ -13,9 +14,23 @@ SHOWN = 3  # names in a remark
 Rows = Sequence[RunInfo | None]  # (run,) None: it is not listed
 
 
-def listed_rows(retrieved: Retrieved, info: Mapping[str, RunInfo]) -> list[RunInfo | None]:
-    """What is listed of each run, under its name or its tag."""
-    return [info.get(name) or info.get(tag) for name, tag in zip(retrieved.runs, retrieved.tags, strict=True)]
+def listed_rows(
+    runs: Sequence[str], tags: Sequence[str], info: Mapping[str, RunInfo]
+) -> list[RunInfo | None]:
+    """Return what is listed of each run: under its name, its tag or its file, where no other run is meant.
+
+    A row with exactly the name of a run comes before one that differs by a folder or an extension.
+    """
+    expect(info, Mapping, "info", "{run: RunInfo}, as read_run_info() gives it")
+    for row in info.values():
+        expect(row, RunInfo, "info", "{run: RunInfo}, as read_run_info() gives it")
+    index = RunIndex(runs, tags)
+    rows: list[RunInfo | None] = [info.get(name) for name in runs]
+    for name, row in info.items():
+        place = index.find(name)
+        if place is not None and rows[place] is None:
+            rows[place] = row
+    return rows
 
 
 def groups_of(runs: Sequence[str], rows: Rows) -> tuple[str, ...]:
@@ -30,10 +45,12 @@ def info_remarks(
     *,
     new: Sequence[bool] | None = None,
     consequence: str = "",
+    grouped: bool = True,
 ) -> list[str]:
     """What the info file and the runs do not have in common: a line each.
 
-    `new` runs need not be listed. `consequence` says what pooled rows without a run lead to.
+    `new` runs need not be listed. `consequence` says what pooled rows without a run lead to; `grouped` says
+    whether it matters who submitted a run.
     """
     asked = [False] * len(runs) if new is None else new
     old = [(name, row) for name, row, fresh in zip(runs, rows, asked, strict=True) if not fresh]
@@ -44,7 +61,7 @@ def info_remarks(
     remarks = []
     if unlisted:
         remarks.append(f"{named(unlisted, 'run')} not in the info file: taken as not pooled")
-    if lonely:
+    if lonely and grouped:
         remarks.append(f"{named(lonely, 'run')} without a group in the info file: each counts as its own")
     if absent:
         pooled = sum(row.pooled for row in absent)

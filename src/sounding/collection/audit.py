@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sounding.collection.contributors import UNPOOLED
 from sounding.collection.coverage import Coverage, PoolOutcomes, coverage, pool_outcomes
 from sounding.collection.growth_by_depth import Growth, growth_by_depth
 from sounding.collection.judged_runs import JudgedRuns, read_judged_runs, refuse_measures, without_new
@@ -18,6 +17,7 @@ from sounding.collection.pseudo import DRAWS, Pseudo, rankings_without_judgments
 from sounding.collection.reinforcement import Reinforcement, reinforcement
 from sounding.collection.ties import TiedScores, tied_scores
 from sounding.collection.unique import By, UniqueDocuments, unique_documents
+from sounding.compare.scenarios import UNPOOLED
 from sounding.data.simulation import RunInfo
 from sounding.display import Displayed
 from sounding.errors import DataError

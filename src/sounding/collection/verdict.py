@@ -12,6 +12,7 @@ import numpy as np
 from sounding.collection.audit import LADDER, Audit
 from sounding.collection.cautions import cautions, remarks
 from sounding.collection.statements import Answer, Statement, percent
+from sounding.compare.scenarios import UNPOOLED
 from sounding.scores import FEW_TOPICS
 from sounding.wording import plural
 
@@ -84,8 +85,8 @@ def _pooled_runs(audit: Audit) -> Statement:
     depth, topics = runs.pool.depth, len(runs.topics)
     rule = (
         f"yes: a pool of depth {SHALLOW} or more, at most {percent(MOST_HOLED)} of its documents unjudged,"
-        f" and {FEW_TOPICS} topics or more; with care: less of these; no: not even the first documents are"
-        " judged, or one topic; not known: only relevant documents are listed"
+        f" and {FEW_TOPICS} topics or more; with care: less of these; no: more than {percent(UNPOOLED)} of"
+        " even the first documents are unjudged, or one topic; not known: only relevant documents are listed"
     )
     why = f"{runs.describe_pool()} {plural(topics, 'topic')}."
     if not audit.has_pool:
@@ -237,7 +238,10 @@ def _doubt(audit: Audit) -> str:
         return " But only relevant documents seem to be listed."
     if audit.runs.pool.depth:
         return ""
-    return " But not even the first documents of these runs are all judged: they were not pooled as listed."
+    return (
+        f" But more than {percent(UNPOOLED)} of even the first documents of these runs are unjudged: they"
+        " were not pooled as listed."
+    )
 
 
 def _new_run(audit: Audit, run: int) -> Statement:

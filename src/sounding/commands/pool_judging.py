@@ -19,7 +19,7 @@ from sounding.commands.options import (
 )
 from sounding.commands.pool_checks import LINES, QRELS
 from sounding.errors import DataError
-from sounding.wording import plural
+from sounding.wording import plural, whole_percent
 
 if TYPE_CHECKING:
     from sounding.collection.depth_pool import Contributors
@@ -77,7 +77,7 @@ def say_pool(pool: Retrieved, options: Options) -> None:
     size, depth, runs = int((pool.best_ranks() > 0).sum()), options["depth"], len(pool.runs)
     share = size / max(depth * runs * topics, 1)
     remark(
-        f"pool: {plural(size, 'document')}, {share:.0%} of {depth} x {plural(runs, 'run')}"
+        f"pool: {plural(size, 'document')}, {whole_percent(share)} of {depth} x {plural(runs, 'run')}"
         f" x {plural(topics, 'topic')};"
         f" {hours(size, options['seconds']):,.1f} hours at {options['seconds']:g} s a document",
         quiet=options["quiet"],

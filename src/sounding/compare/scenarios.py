@@ -16,7 +16,7 @@ from sounding.arrays import NDArray
 from sounding.compare.pairs import Pairs
 from sounding.data.simulation import RunInfo
 from sounding.errors import DataError
-from sounding.wording import percent
+from sounding.wording import whole_percent
 
 GUESSED_FROM = 10  # a run with fewer judged at its top is never taken to have contributed
 HOLED = 0.1  # share of a run's lists in which a judgment may be lacking, where contributors are guessed
@@ -55,7 +55,7 @@ class Pool:
         how = "guessed from what is judged" if self.guessed else "as listed"
         runs = f"{count} of {len(self.contributing)} runs contributed to the pool ({how})"
         if not self.depth:
-            return f"{runs}; more than {percent(UNPOOLED)} of even their first documents are unjudged."
+            return f"{runs}; more than {whole_percent(UNPOOLED)} of even their first documents are unjudged."
         if self.judged < self.depth:
             return (
                 f"{runs}; it is {self.depth} deep, with holes: {self.holed:,} of {self.lists:,} lists have an"

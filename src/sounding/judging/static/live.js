@@ -312,7 +312,7 @@ function model({ fitted, fittable }) {
 }
 
 function draw(state) {
-  const goal = `${Math.round(100 * state.sure)}%`;
+  const goal = `${Number((100 * state.sure).toPrecision(6))}%`;
   const alone = "Nothing is judged yet: what stands here is the model alone. ";
   const words = {
     judged: state.judged.toLocaleString("en"),

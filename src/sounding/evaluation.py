@@ -23,11 +23,12 @@ from sounding.measures import Measure, parse_measures
 from sounding.measures.sampled import has_standard_error, standard_error
 from sounding.packing import PackedRanking, PackedRankings, Shelf
 from sounding.policies import DEFAULT_POLICIES, Policies, check_policies
-from sounding.ranking import Counts, Ranking
+from sounding.ranking import Counts, Ranking, padded
 from sounding.scores import Scores
 from sounding.universe import Marks, count_distinct, counts_others, outside, unjudged_marks
 from sounding.workers import Progress, map_items, map_outcomes, settle_memory
 
+POOL_MEASURE = Measure.of("FirstUnjudged")  # whoever asks for it asks about the pool
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR", "R@1000")
 
 
@@ -49,6 +50,7 @@ class RunValues(NamedTuple):
     ignored: int
     ranking: PackedRanking | None  # kept where the unjudged documents are to be reckoned with
     marks: Marks | None  # of the unjudged documents, where those of all runs are to be counted
+    judged_by_rank: Counts  # (rank,) over all topics, where FirstUnjudged is asked for; otherwise empty
 
 
 def evaluate(
@@ -300,6 +302,7 @@ def _evaluate_run(
         ignored=sum(topic not in whole.table.topics for topic in run.topics),
         ranking=PackedRanking.of(ranking, shelf) if uncertain else None,
         marks=None if marks is None else marks._replace(keys=shelf.keep(marks.keys)),
+        judged_by_rank=ranking.judged_by_rank() if POOL_MEASURE in measures else np.empty(0, np.int64),
     )  # fmt: skip
 
 
@@ -374,6 +377,7 @@ def _scores(
         policies=policies,
         remarks=tuple(remarks),
         sampling_errors=_fixed([row.errors for row in rows]),
+        judged_by_rank=padded([row.judged_by_rank for row in rows]) if POOL_MEASURE in measures else None,
     )
 
 

@@ -37,6 +37,7 @@ from sounding.data.tokens import Tokens
 from sounding.errors import DataError, SoundingError
 from sounding.evaluation import RunValues
 from sounding.policies import Policies
+from sounding.ranking import padded
 from sounding.results import ResultsFolder
 from sounding.workers import Progress, map_outcomes
 
@@ -251,6 +252,7 @@ def _joined(place: Place, found: Sequence[_PartValues], had: Sequence[str], aske
         lengths=joined([value.lengths for value in values]),
         missing=joined([value.missing for value in values]),
         ignored=sum(topic not in number for topic in had),
+        judged_by_rank=padded([value.judged_by_rank for value in values]).sum(axis=0),
     )  # fmt: skip
 
 

@@ -7,9 +7,7 @@ from numbers import Integral
 
 from sounding.errors import DataError
 
-COUNT = (
-    1_000_000_000  # of what has no limit of its own, and costs nothing: a depth, a budget, rows of a table
-)
+COUNT = 1_000_000_000  # of what has no limit of its own and costs nothing: a depth, a budget, rows shown
 ROWS = 100_000_000  # of a simulated collection, all runs together
 
 MOST = {

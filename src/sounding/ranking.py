@@ -7,7 +7,7 @@ flat arrays, and its cost the number of judged documents retrieved, however long
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -41,6 +41,14 @@ def distinct(values: Values) -> Values:
     new = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
     return ordered[new]
+
+
+def padded(rows: Sequence[Counts]) -> Counts:
+    """Rows of different lengths as one table, filled up with 0."""
+    table = np.zeros((len(rows), max(map(len, rows), default=0)), np.int64)
+    for row, own in zip(table, rows, strict=True):
+        row[: len(own)] = own
+    return table
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -163,6 +171,10 @@ class Ranking:
         if k is None:
             return np.diff(self.starts)
         return np.bincount(self.topic.take((self.rank <= k).nonzero()[0]), minlength=len(self.topics))
+
+    def judged_by_rank(self) -> Counts:
+        """(rank,): how many documents at each rank, from 1, are judged, over all topics."""
+        return np.bincount(self.rank, minlength=1)[1:]
 
     def total(self, topic: Counts, weight: Values | None = None) -> Values:
         """The sum of `weight` (default: 1 each) over documents, for every topic."""

@@ -75,6 +75,7 @@ class ResultsFolder:
         constant = {
             "run": row.name, "tag": row.tag, "source": row.source, "qrels": self.qrels,
             "policies": self.policies, "made_from": self._made_from(place),
+            "judged_by_rank": " ".join(map(str, row.judged_by_rank.tolist())),
         }  # fmt: skip
         frame = polars.DataFrame(columns, schema_overrides={"text": polars.String}).with_columns(
             polars.col("value", "judged", "sampling_error").fill_nan(None),
@@ -115,6 +116,7 @@ class ResultsFolder:
             lengths=frame["retrieved"].to_numpy()[:topics].astype(np.int64),
             missing=frame["missing"].to_numpy()[:topics].astype(np.bool_),
             ignored=int(frame["ignored_topics"][0]), ranking=None, marks=None,
+            judged_by_rank=np.array(frame["judged_by_rank"][0].split(), np.int64),
         )  # fmt: skip
 
     def _path(self, place: Place) -> Path:

@@ -44,6 +44,7 @@ class Scores(Displayed):
     sampling_errors: NDArray[
         np.float64
     ]  # (run, measure, topic) of estimates from a sample; NaN: no such error
+    judged_by_rank: NDArray[np.int64] | None = None  # (run, rank) over all topics, beside FirstUnjudged
     bounds: ValueBounds | None = None  # where the policy for unjudged documents asks for bounds
     expected: ExpectedValues | None = None  # where it asks for expected values
 
@@ -139,6 +140,7 @@ class Scores(Displayed):
             missing=self.missing[rows],
             ignored=tuple(self.ignored[row] for row in rows),
             sampling_errors=self.sampling_errors[rows],
+            judged_by_rank=None if self.judged_by_rank is None else self.judged_by_rank[rows],
             bounds=None if self.bounds is None else self.bounds.pick(rows),
             expected=None if self.expected is None else self.expected.pick(rows),
         )
@@ -180,6 +182,7 @@ class Scores(Displayed):
             missing=self.missing[:, rows],
             without_relevant=tuple(topic for topic in self.without_relevant if topic in wanted),
             sampling_errors=self.sampling_errors[:, :, rows],
+            judged_by_rank=None,  # counted over all topics
             bounds=None if self.bounds is None else self.bounds.pick(np.s_[:, :, rows]),
             expected=None if self.expected is None else self.expected.pick(np.s_[:, :, rows]),
         )

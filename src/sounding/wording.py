@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 
 def plural(count: int, thing: str) -> str:
     """A number of things in words: `1 topic`, `2,000 topics`."""
@@ -9,10 +11,21 @@ def plural(count: int, thing: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in per cent: `49.9%`; only all of it is 100%, and only nothing 0%, however near others come."""
+    """A share in per cent: `49.9%`; only all of it is 100%, and only nothing 0%, however near others come.
+
+    A dash where the share is not known.
+    """
+    if isnan(share):
+        return "–"
     if share in (0, 1):
         return f"{share:.0%}"
-    return ">99.9%" if share >= 0.9995 else "<0.1%" if share < 0.0005 else f"{100 * share:.1f}%"
+    return ">99.9%" if 0.9995 <= share < 1 else "<0.1%" if 0 < share < 0.0005 else f"{100 * share:.1f}%"
+
+
+def whole_percent(share: float) -> str:
+    """The same without decimals, `50%`, but for shares that would come out as all or nothing: `99.7%`."""
+    rounded = "–" if isnan(share) else f"{100 * share:.0f}%"
+    return percent(share) if rounded in ("–", "0%", "-0%", "100%") else rounded
 
 
 def wrapped(text: str, width: int, first: str = "", others: str = "") -> list[str]:

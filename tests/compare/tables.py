@@ -32,6 +32,10 @@ def scores_of(
     tables.setdefault(JUDGED, np.full(shape, 100.0))
     if first_unjudged is not None:
         tables[FIRST_UNJUDGED] = np.broadcast_to(np.asarray(first_unjudged, np.float64).reshape(-1, 1), shape)
+    by_rank = None
+    if first_unjudged is not None:  # behind the first unjudged document nothing is judged
+        ends = np.minimum(tables[RETRIEVED], np.nan_to_num(tables[FIRST_UNJUDGED] - 1, nan=np.inf))
+        by_rank = (ends[..., np.newaxis] > np.arange(int(tables[RETRIEVED].max()))).sum(axis=1)
     names = tuple(f"r{number}" for number in range(1, runs + 1))
     any_scores = evaluate({"1": {"a": 1}}, [{"1": {"a": 1.0}}], ["P@1"])
     return replace(
@@ -41,7 +45,7 @@ def scores_of(
         values=np.stack(list(tables.values()), axis=1),
         judged=np.ones((runs, len(tables), topics)), missing=np.zeros(shape, np.bool_),
         lengths=tables[RETRIEVED].astype(np.int64), ignored=(0,) * runs,
-        sampling_errors=np.full((runs, len(tables), topics), np.nan),
+        sampling_errors=np.full((runs, len(tables), topics), np.nan), judged_by_rank=by_rank,
     )  # fmt: skip
 
 

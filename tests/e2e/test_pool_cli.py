@@ -185,25 +185,33 @@ def test_a_sample_records_stratum_and_inclusion_probability(call: Call, tmp_path
     assert all(0.2 < float(row["inclusion_probability"]) < 0.5 for row in rows if row["stratum"] == "2")
 
 
-def test_the_budget_counts_what_was_judged_already(call: Call, tmp_path: Path) -> None:
+@pytest.mark.parametrize("strategy", [None, "rank", "rrf", "mtf"])
+def test_the_budget_is_what_to_judge_next_beside_what_was_judged(
+    call: Call, tmp_path: Path, strategy: str | None
+) -> None:
     some = tmp_path / "so-far.txt"
     some.write_text("".join(Path("qrels.txt").read_text().splitlines(keepends=True)[:20]))
-    _, out, err = call(*HEAD, "--strategy", "rank", "--qrels", str(some), "--budget", "50")
-    assert len(out.splitlines()) == 30
-    assert not set(out.splitlines()) & set(judged(str(some)))
-    assert "judged already: 20 documents of the pool" in err
-    assert "to judge now: 30 documents, 0.2 hours" in err
-    _, out, err = call(*HEAD, "--strategy", "rank", "--qrels", str(some), "--budget", "20")
-    assert out == ""
     left = len(judged()) - 20
-    assert f"the budget of 20 is spent; {left} documents of the pool are unjudged" in err
-    assert "nothing is left" not in err
+    for budget in (5, 20, left - 1, left, left + 7):
+        options = () if strategy is None else ("--strategy", strategy)
+        status, out, err = call(*HEAD, *options, "--qrels", str(some), "--budget", str(budget))
+        lines = out.splitlines()
+        assert (status, len(lines)) == (0, min(budget, left))
+        assert not set(lines) & set(judged(str(some)))
+        assert set(lines) <= set(judged())
+        assert "judged already: 20 documents of the pool" in err
+        assert f"to judge now: {min(budget, left)} documents" in err
 
 
-def test_where_all_is_judged_it_says_how_to_replay_it(call: Call) -> None:
-    _, out, err = call(*HEAD, "--qrels", "qrels.txt")
-    assert out == ""
-    assert "nothing is left to judge; --simulate replays the judgments of --qrels" in err
+@pytest.mark.parametrize("options", [(), ("--budget", "200"), ("--batches", "3"), ("--strategy", "mtf")])
+def test_where_all_is_judged_it_says_so_and_fails(
+    call: Call, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / "next.txt"
+    status, out, err = call(*HEAD, *options, "--qrels", "qrels.txt", "-o", str(path))
+    assert (status, out, path.exists()) == (1, "", False)
+    assert "nothing is left to judge" in err.splitlines()[-1]
+    assert "--simulate" in err.splitlines()[-1]
 
 
 def test_a_budget_or_batches_without_a_strategy_begin_with_the_best_ranks(call: Call) -> None:

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sounding.collection.contributors import UNPOOLED
 from sounding.collection.coverage import Coverage, PoolOutcomes, coverage, pool_outcomes
 from sounding.collection.growth_by_depth import Growth, growth_by_depth
 from sounding.collection.judged_runs import JudgedRuns, read_judged_runs, refuse_measures, without_new
@@ -17,6 +16,7 @@ from sounding.collection.pseudo import DRAWS, Pseudo, rankings_without_judgments
 from sounding.collection.reinforcement import Reinforcement, reinforcement
 from sounding.collection.ties import TiedScores, tied_scores
 from sounding.collection.unique import By, UniqueDocuments, unique_documents
+from sounding.compare.scenarios import UNPOOLED
 from sounding.data.formats import Place, run_sources
 from sounding.data.simulation import RunInfo
 from sounding.data.tables import Qrels

@@ -8,8 +8,8 @@ import numpy as np
 
 from sounding.collection.audit import Audit
 from sounding.collection.judged_runs import UNKNOWN_KIND
-from sounding.collection.statements import NAMED, Statement, listed, percent
-from sounding.wording import plural
+from sounding.collection.statements import NAMED, Statement, listed
+from sounding.wording import plural, whole_percent
 
 NOT_JUDGED = -1.0  # the grade of a document that was pooled and not judged
 STEADY_TIES = 0.95  # tau between two rules for tied scores
@@ -150,7 +150,7 @@ def _tied(audit: Audit) -> Iterator[Statement]:
         claim = "Whether the rule for tied scores matters is not known"
         yield _note(
             "ties", claim if np.isnan(tau) else "The rule for tied scores matters", tau, "tau",
-            f"{percent(found.with_ties())} of lists have ties in the first {found.top}; tau of"
+            f"{whole_percent(found.with_ties())} of lists have ties in the first {found.top}; tau of"
             f" {found.measure} between order by doc id and order of lines {told}.",
         )  # fmt: skip
 

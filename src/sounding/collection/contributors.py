@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from sounding.compare.scenarios import Pool, find_pool, pool_end
+from sounding.arrays import NDArray
+from sounding.compare.scenarios import Pool, find_pool
 from sounding.data.simulation import RunInfo
 from sounding.data.tables import Qrels
 from sounding.errors import DataError
 from sounding.policies import DEFAULT_POLICIES, Policies
-from sounding.ranking import Counts, Values
+from sounding.ranking import Values
 from sounding.retrieved import Retrieved, cut_pool, read_retrieved
 from sounding.workers import Progress
-
-UNPOOLED = 0.05  # share of the documents at a rank that are not judged: more of them is the pool's end
 
 
 def first_unjudged(retrieved: Retrieved, grades: Values) -> Values:
@@ -34,30 +33,18 @@ def first_unjudged(retrieved: Retrieved, grades: Values) -> Values:
 def contributing_runs(
     retrieved: Retrieved, grades: Values, info: Mapping[str, RunInfo] | None = None
 ) -> Pool:
-    """Which of the runs contributed to the judgments and how deep: as listed in `info`, or guessed.
-
-    The pool ends where more than one in twenty of the documents that come in at a rank are not judged.
-    """
+    """Which of the runs contributed to the judgments and how deep: as listed in `info`, or guessed."""
     names = [
         sorted({name, tag}, key=[name, tag].index)
         for name, tag in zip(retrieved.runs, retrieved.tags, strict=True)
     ]
-    first, lengths = first_unjudged(retrieved, grades), retrieved.lengths
-    known = lengths.any(axis=0)  # topics that some run has
-    pool = find_pool(first[:, known], names, info, lengths=lengths[:, known])
-    ends = first[pool.contributing] - 1
-    if np.isnan(ends).all():  # nobody met an unjudged document, or nobody contributed
-        return pool
-    best = retrieved.pick(pool.contributing).best_ranks()
-    depth = max(pool.judged, pool_end(*judged_by_rank(best, grades), UNPOOLED))
-    return replace(pool, depth=depth, holed=int(np.count_nonzero(ends < depth)))
+    judged = judged_flags(retrieved, grades).sum(axis=1)
+    return find_pool(first_unjudged(retrieved, grades), judged, retrieved.lengths, names, info)
 
 
-def judged_by_rank(best: Counts, grades: Values) -> tuple[Counts, Counts]:
-    """(rank,) twice: documents that are judged, and that are not, by their best ranks, 0 for none."""
-    deepest, judged = int(best.max(initial=0)), np.isfinite(grades)
-    counts = [np.bincount(best[own], minlength=deepest + 1)[1:] for own in (judged, ~judged)]
-    return counts[0], counts[1]
+def judged_flags(retrieved: Retrieved, grades: Values) -> NDArray[np.bool_]:
+    """(run, topic, rank): whether a document stands there and is judged."""
+    return np.append(np.isfinite(grades), False)[retrieved.lists]  # the last place is what NONE points to
 
 
 def judgments_at_depth(

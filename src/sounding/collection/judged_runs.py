@@ -10,14 +10,8 @@ from typing import Any
 import numpy as np
 
 from sounding.arrays import NDArray
-from sounding.collection.contributors import (
-    UNPOOLED,
-    contributing_runs,
-    cut_to_pool,
-    first_unjudged,
-    judged_by_rank,
-)
-from sounding.compare.scenarios import GUESSED_FROM, Pool, pool_end
+from sounding.collection.contributors import contributing_runs, cut_to_pool, first_unjudged, judged_flags
+from sounding.compare.scenarios import GUESSED_FROM, UNPOOLED, Pool, counts_by_rank, pool_end
 from sounding.data.formats import Place, read_qrels, run_sources
 from sounding.data.listed_runs import Rows, groups_of, info_remarks, listed_rows, named
 from sounding.data.simulation import RunInfo
@@ -84,20 +78,19 @@ class JudgedRuns(Regrading):
         """(topic,) twice: to which contributing runs were pooled, and to which all are judged.
 
         NaN: nobody retrieved an unjudged document. A topic's pool is as deep as that of all topics where no
-        more than one in twenty of its documents is unjudged; otherwise it ends where more of those that come
-        in at a rank, the best that a contributing run gives them, are not judged.
+        more than one in twenty of the documents within that depth is unjudged; otherwise it ends by the same
+        rule as that of all.
         """
-        best, topic = self.retrieved.pick(self.contributing).best_ranks(), self.retrieved.topic
-        grades = self.grades()
+        pooled, depth = self.retrieved.pick(self.contributing), self.pool.depth
+        flags, lengths = judged_flags(pooled, self.grades()), pooled.lengths
         depths = np.full((2, len(self.topics)), np.nan)
         for number in range(len(self.topics)):
-            judged, unjudged = judged_by_rank(best[topic == number], grades[topic == number])
+            judged, unjudged = counts_by_rank(flags[:, number], lengths[:, number])
             if not unjudged.any():
                 continue
-            strict = int((unjudged > 0).argmax())
-            lost, had = unjudged[: self.pool.depth].sum(), judged[: self.pool.depth].sum()
-            usual = self.pool.depth if lost <= UNPOOLED * (lost + had) else 0
-            depths[:, number] = max(strict, usual, pool_end(judged, unjudged, UNPOOLED)), strict
+            lost, had = unjudged[:depth].sum(), judged[:depth].sum()
+            usual = depth if lost <= UNPOOLED * (lost + had) else 0
+            depths[:, number] = max(usual, pool_end(judged, unjudged)), int((unjudged > 0).argmax())
         return depths[0], depths[1]
 
     def is_relevant(self) -> Flags:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 Answer = Literal["yes", "with care", "no", "not known", "note"]
 
 NAMED = 5  # topics, runs or documents in a statement
@@ -24,11 +22,6 @@ class Statement:
     value: float  # NaN: not known
     rule: str  # what makes the answer
     why: str  # the claim's reasons, with all of their figures
-
-
-def percent(share: float) -> str:
-    """A share for people; a dash where it is not known."""
-    return "–" if np.isnan(share) else f"{100 * share:.0f}%"
 
 
 def listed(names: Sequence[str], count: int | None = None) -> str:

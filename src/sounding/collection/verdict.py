@@ -11,10 +11,11 @@ import numpy as np
 
 from sounding.collection.audit import LADDER, Audit
 from sounding.collection.cautions import cautions, remarks
-from sounding.collection.statements import Answer, Statement, percent
+from sounding.collection.statements import Answer, Statement
+from sounding.compare.scenarios import UNPOOLED
 from sounding.errors import expect
 from sounding.scores import FEW_TOPICS
-from sounding.wording import plural
+from sounding.wording import plural, whole_percent
 
 SHALLOW = 10  # a pool that is not as deep as this tells too little of any run
 # Percent: Voorhees (2002) has less than 2 for good collections, 6 to 8 for poor ones.
@@ -85,9 +86,10 @@ def _pooled_runs(audit: Audit) -> Statement:
     runs = audit.runs
     depth, topics = runs.pool.depth, len(runs.topics)
     rule = (
-        f"yes: a pool of depth {SHALLOW} or more, at most {percent(MOST_HOLED)} of its documents unjudged,"
-        f" and {FEW_TOPICS} topics or more; with care: less of these; no: not even the first documents are"
-        " judged, or one topic; not known: only relevant documents are listed"
+        f"yes: a pool of depth {SHALLOW} or more, at most {whole_percent(MOST_HOLED)} of its documents"
+        f" unjudged, and {FEW_TOPICS} topics or more; with care: less of these; no: more than"
+        f" {whole_percent(UNPOOLED)} of even the first documents are unjudged, or one topic; not known: only"
+        " relevant documents are listed"
     )
     why = f"{runs.describe_pool()} {plural(topics, 'topic')}."
     if not audit.has_pool:
@@ -150,11 +152,11 @@ def _below_the_pool(audit: Audit) -> Statement:
     return Statement(
         about="below the pool", figure=f"median share judged at {deepest}", value=middle,
         answer=_no_better(own, _by_topics(audit)),
-        rule=f"yes: {percent(WELL_JUDGED)} judged or more, by the median of pooled runs; with care:"
-        f" {percent(HALF_JUDGED)}; {TOPICS_RULE}",
+        rule=f"yes: {whole_percent(WELL_JUDGED)} judged or more, by the median of pooled runs; with care:"
+        f" {whole_percent(HALF_JUDGED)}; {TOPICS_RULE}",
         claim=f"Compare pooled runs by P@{deepest} and whatever weighs all ranks alike",
-        why=f"Judged of what they have down to {deepest}: {percent(middle)} by the median run,"
-        f" {percent(shares.min(initial=np.inf))} to {percent(shares.max(initial=-np.inf))};"
+        why=f"Judged of what they have down to {deepest}: {whole_percent(middle)} by the median run,"
+        f" {whole_percent(shares.min(initial=np.inf))} to {whole_percent(shares.max(initial=-np.inf))};"
         f" {UNJUDGED[audit.runs.policies.unjudged]}.{_few_topics(audit, own)}"
         + (UNLISTED if audit.only_relevant else ""),
     )  # fmt: skip
@@ -166,8 +168,8 @@ def _recall(audit: Audit) -> Statement:
     likely = growth.twice_likely.sum()
     share = float(more / known) if known and np.isfinite(more) else np.nan
     rule = (
-        f"yes: twice the depth would add at most {percent(SMALL_REMAINDER)} relevant documents, by Zobel's"
-        f" extrapolation; with care: {percent(LARGE_REMAINDER)}; {TOPICS_RULE}"
+        f"yes: twice the depth would add at most {whole_percent(SMALL_REMAINDER)} relevant documents, by"
+        f" Zobel's extrapolation; with care: {whole_percent(LARGE_REMAINDER)}; {TOPICS_RULE}"
     )
     own = _if_pooled(audit, _graded(share, SMALL_REMAINDER, LARGE_REMAINDER))
     if audit.only_relevant:
@@ -177,9 +179,9 @@ def _recall(audit: Audit) -> Statement:
     else:
         half = (growth.depth + 1) // 2
         why = (
-            f"Twice the depth would add {more:,.0f} relevant documents ({percent(share)}) by Zobel's"
-            f" extrapolation, {likely:,.0f} ({percent(likely / known)}) by a Poisson fit; of the {known:,}"
-            f" pooled, {percent(late / known)} came from below rank {half}."
+            f"Twice the depth would add {more:,.0f} relevant documents ({whole_percent(share)}) by Zobel's"
+            f" extrapolation, {likely:,.0f} ({whole_percent(likely / known)}) by a Poisson fit; of the"
+            f" {known:,} pooled, {whole_percent(late / known)} came from below rank {half}."
         )
     return Statement(
         about="recall", figure="relevant documents to come", value=share, rule=rule,
@@ -239,7 +241,10 @@ def _doubt(audit: Audit) -> str:
         return " But only relevant documents seem to be listed."
     if audit.runs.pool.depth:
         return ""
-    return " But not even the first documents of these runs are all judged: they were not pooled as listed."
+    return (
+        f" But more than {whole_percent(UNPOOLED)} of even the first documents of these runs are unjudged:"
+        " they were not pooled as listed."
+    )
 
 
 def _new_run(audit: Audit, run: int) -> Statement:
@@ -258,8 +263,9 @@ def _new_run(audit: Audit, run: int) -> Statement:
     told = depths[min(1, len(depths) - 1)]
     return Statement(
         about=f"new run {name}", answer=answer, figure=f"judged share at {told}", value=shares[told],
-        rule=f"yes: {percent(WELL_JUDGED)} judged or more down to k; with care: {percent(HALF_JUDGED)},"
-        " and as much as the lower quartile of left-out runs; never better than for pooled runs",
+        rule=f"yes: {whole_percent(WELL_JUDGED)} judged or more down to k; with care:"
+        f" {whole_percent(HALF_JUDGED)}, and as much as the lower quartile of left-out runs; never"
+        " better than for pooled runs",
         claim=f"Compare {name} with the others{limit}",
         why=" ".join(
             [
@@ -280,13 +286,13 @@ def _usual_shares(audit: Audit, depths: list[int]) -> dict[int, float]:
 
 
 def _shares_in_words(shares: Mapping[int, float], depths: list[int]) -> str:
-    return ", ".join(f"{percent(shares[depth])} of the first {depth}" for depth in depths)
+    return ", ".join(f"{whole_percent(shares[depth])} of the first {depth}" for depth in depths)
 
 
 def _beside_new_run(audit: Audit, run: int, usual: list[float]) -> Iterator[str]:
     """What to hold against the shares of a new run."""
     if usual:
-        told = ", ".join(map(percent, usual))
+        told = ", ".join(map(whole_percent, usual))
         yield f"A pooled run whose group is left out has {told} (lower quartile)."
     first = audit.coverage().first_unjudged[run]
     known = first[np.isfinite(first)]

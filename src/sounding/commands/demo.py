@@ -14,7 +14,7 @@ from sounding.commands.demo_judging import judging_demo
 from sounding.commands.demo_observations import DEEPEST, LEADING, Evidence, gather, observations
 from sounding.commands.demo_report import examined, last_lines, write_report
 from sounding.commands.options import PARAGRAPH_WIDTH, write_tables
-from sounding.wording import filled
+from sounding.wording import filled, whole_percent
 
 if TYPE_CHECKING:
     from sounding.data.simulation import Collection
@@ -147,8 +147,8 @@ def anew_sentence(rows: dict[str, list[Row]]) -> str:
         f" because they tell most about the order of the systems by {DEEPEST} (minimal test collections), or"
         " taken rank by rank. Claimed are pairs whose order is said to be 95% sure; 'right' shows how far to"
         f" believe it. The first {JUDGED_DEPTH} of all lists are {whole:,} documents; after"
-        f" {last.judgments:,} of them the first way has {last.accuracy:.0%} of the pairs in the right order,"
-        f" the second {rows['rank'][-1].accuracy:.0%}."
+        f" {last.judgments:,} of them the first way has {whole_percent(last.accuracy)} of the pairs in the"
+        f" right order, the second {whole_percent(rows['rank'][-1].accuracy)}."
     )
 
 

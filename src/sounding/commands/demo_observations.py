@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sounding.wording import whole_percent
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -74,8 +76,8 @@ def unjudged_documents(evidence: Evidence) -> str | None:
         return None
     return (
         f"{_names(evidence, new)} {_do(new)} not come from the groups whose results were pooled for judging."
-        f" Nobody has looked at {ours:.0%} of {_their(new)} first ten documents; for the pooled runs it is"
-        f" {theirs:.0%}. The columns headed 'judged' say so for every value."
+        f" Nobody has looked at {whole_percent(ours)} of {_their(new)} first ten documents; for the pooled"
+        f" runs it is {whole_percent(theirs)}. The columns headed 'judged' say so for every value."
     )
 
 
@@ -139,7 +141,7 @@ def depth(evidence: Evidence) -> str | None:
         )
     return (
         f"The pool is {evidence.pool_depth} deep. Measures that look further rest on less: of all that a"
-        f" pooled run retrieved, {deep:.0%} was judged.{told}"
+        f" pooled run retrieved, {whole_percent(deep)} was judged.{told}"
     )
 
 

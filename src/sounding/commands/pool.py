@@ -66,7 +66,9 @@ class PoolCommand(click.Command):
     help="How documents are chosen; listed below. With --simulate several: S,S.  [default: depth; rank with"
     " --budget or --batches]",
 )
-@click.option("--budget", type=click.IntRange(1), metavar="N", help="Judgments in all, those of --qrels too.")
+@click.option(
+    "--budget", type=click.IntRange(1), metavar="N", help="List the N next documents; simulate N judgments."
+)
 @click.option("--batches", type=click.IntRange(1), metavar="N", help="The next N of each topic, shuffled.")
 @click.option("--rate", type=float, metavar="R", help="Share of the pool that a sample draws.")
 @click.option("--strata", metavar="K:R,...", help="Strata of a sample: last pool rank and rate of each.")

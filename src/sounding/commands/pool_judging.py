@@ -19,7 +19,7 @@ from sounding.commands.options import (
 )
 from sounding.commands.pool_checks import LINES, QRELS
 from sounding.errors import DataError
-from sounding.wording import plural
+from sounding.wording import plural, whole_percent
 
 if TYPE_CHECKING:
     from sounding.collection.depth_pool import Contributors
@@ -77,7 +77,7 @@ def say_pool(pool: Retrieved, options: Options) -> None:
     size, depth, runs = int((pool.best_ranks() > 0).sum()), options["depth"], len(pool.runs)
     share = size / max(depth * runs * topics, 1)
     remark(
-        f"pool: {plural(size, 'document')}, {share:.0%} of {depth} x {plural(runs, 'run')}"
+        f"pool: {plural(size, 'document')}, {whole_percent(share)} of {depth} x {plural(runs, 'run')}"
         f" x {plural(topics, 'topic')};"
         f" {hours(size, options['seconds']):,.1f} hours at {options['seconds']:g} s a document",
         quiet=options["quiet"],
@@ -118,12 +118,17 @@ def _list(pool: Retrieved, strategy: Strategy, kind: Kind, judged: int, options:
     """The next documents: all of them, or one batch where the order follows the judgments."""
     from sounding.report import pool_tables
 
-    count = len(pool.docs)
-    if options["batches"] or kind.adaptive:
-        count = (options["batches"] or BATCH) * len(pool.topics)
-    if options["budget"]:
-        count = min(count, options["budget"] - judged)
-    picks = strategy.next(count=count) if count > 0 else []
+    count = options["budget"] or len(pool.docs)
+    if options["batches"]:
+        count = min(count, options["batches"] * len(pool.topics))
+    elif kind.adaptive and not options["budget"]:
+        count = BATCH * len(pool.topics)
+    picks = strategy.next(count=count)
+    if not picks and judged:
+        raise DataError(
+            f"nothing is left to judge: {options['qrels']} holds all {plural(judged, 'document')} of the pool;"
+            " a greater --depth or more runs add documents, and --simulate replays the judgments"
+        )
     if not options["batches"]:
         picks.sort(key=lambda pick: pick.document)  # by topic and doc id
     for text in _about_next(pool, kind, len(picks), judged, options):
@@ -143,12 +148,7 @@ def _about_next(pool: Retrieved, kind: Kind, picked: int, judged: int, options: 
     size = int((pool.best_ranks() > 0).sum())
     if options["qrels"] is not None:
         yield f"judged already: {plural(judged, 'document')} of the pool"
-    if not picked and size > judged and options["budget"]:
-        left = size - judged
-        yield f"the budget of {options['budget']:,} is spent; {left:,} documents of the pool are unjudged"
-    elif not picked:
-        yield "nothing is left to judge; --simulate replays the judgments of --qrels"
-    elif judged or picked < size:
+    if judged or picked < size:
         yield f"to judge now: {plural(picked, 'document')}, {hours(picked, options['seconds']):,.1f} hours"
     if kind.adaptive and picked:
         yield f"{kind.name} follows the judgments: judge these, and come back with --qrels"

@@ -13,7 +13,7 @@ from typing import Literal
 
 from sounding.compare.p_values import p_is
 from sounding.errors import DataError
-from sounding.wording import plural
+from sounding.wording import plural, whole_percent
 
 LOW = 0.5  # a share of judged documents below which more is unknown than known
 
@@ -247,10 +247,10 @@ RULES: tuple[tuple[Action, Callable[[Situation], str | None]], ...] = (
 
 def _shares(s: Situation) -> str:
     """How much of both was judged; where lists are short, how much of what they have."""
-    told = f"judged to {s.shares.depth}: {s.shares.a:.0%} and {s.shares.b:.0%}"
+    told = f"judged to {s.shares.depth}: {whole_percent(s.shares.a)} and {whole_percent(s.shares.b)}"
     for run, returned in ((s.run_a, s.returned_a), (s.run_b, s.returned_b)):
         if returned is not None:
-            told += f"; {run} has short lists, and {returned:.0%} of what it returned was judged"
+            told += f"; {run} has short lists, and {whole_percent(returned)} of what it returned was judged"
     return told
 
 

@@ -19,6 +19,7 @@ from sounding.compare.comparison import Comparison
 from sounding.compare.scenarios import SCENARIOS, scenarios
 from sounding.errors import DataError, SoundingError
 from sounding.measures import Measure, parse_measures
+from sounding.wording import whole_percent
 
 
 def at_depths(texts: Sequence[str | Measure], depths: Sequence[int]) -> tuple[Measure, ...]:
@@ -191,8 +192,8 @@ def _assessment_change(comparison: Comparison, shallow: int, deep: int, pair: in
     less, more = (b, a) if tests[deep].difference[pair] > 0 else (a, b)
     shares = [float(np.nanmean(comparison.assessment[run, deep])) for run in (less, more)]
     return (
-        f"assessment of {comparison.runs[less]} falls behind ({shares[0]:.0%} of its first"
-        f" {comparison.depths[deep]} judged, {shares[1]:.0%} of the other's)",
+        f"assessment of {comparison.runs[less]} falls behind ({whole_percent(shares[0])} of its first"
+        f" {comparison.depths[deep]} judged, {whole_percent(shares[1])} of the other's)",
         True,
     )
 

@@ -205,6 +205,7 @@ def _joined(parts: Sequence[Scores]) -> Scores:
         values=np.concatenate([part.values for part in parts], axis=1),
         judged=np.concatenate([part.judged for part in parts], axis=1),
         sampling_errors=np.concatenate([part.sampling_errors for part in parts], axis=1),
+        judged_by_rank=next((part.judged_by_rank for part in parts if part.judged_by_rank is not None), None),
         bounds=None,
         expected=None,
     )

@@ -17,11 +17,11 @@ from sounding.compare.pairs import Pairs
 from sounding.data.listed_runs import info_remarks, listed_rows
 from sounding.data.simulation import RunInfo
 from sounding.errors import DataError
+from sounding.wording import whole_percent
 
 GUESSED_FROM = 10  # a run with fewer judged at its top is never taken to have contributed
 HOLED = 0.1  # share of a run's lists in which a judgment may be lacking, where contributors are guessed
-END = 0.02  # share of lists that meet an unjudged document at one rank: more of them is a pool's end
-MOST_HOLED = 0.25  # share of lists with an unjudged document above a depth that is still called the pool's
+UNPOOLED = 0.05  # share of the documents at a rank that are not judged: more of them is the pool's end
 
 ROUNDING = 1e-9
 
@@ -52,13 +52,16 @@ class Pool:
         """How many runs, how deep, and how that is known, in a sentence."""
         count = int(np.count_nonzero(self.contributing))
         if not count and self.guessed:
-            return f"No pool was recognised: no run has its first {GUESSED_FROM} documents judged."
+            return (
+                f"No pool was recognised: no run has its first {GUESSED_FROM} documents judged on nine topics"
+                " in ten."
+            )
         if not count:
             return "No run contributed to the pool (as listed)."
         how = "guessed from what is judged" if self.guessed else "as listed"
         runs = f"{count} of {len(self.contributing)} runs contributed to the pool ({how})"
         if not self.depth:
-            return f"{runs}; not even the first documents of them are all judged."
+            return f"{runs}; more than {whole_percent(UNPOOLED)} of even their first documents are unjudged."
         if self.judged < self.depth:
             return (
                 f"{runs}; it is {self.depth} deep, with holes: {self.holed:,} of {self.lists:,} lists have an"
@@ -69,72 +72,68 @@ class Pool:
 
 def find_pool(
     first_unjudged: NDArray[np.float64],
+    judged_by_rank: NDArray[np.int64],
+    lengths: NDArray[np.float64] | NDArray[np.int64],
     names: Sequence[Sequence[str]],
     listed: Mapping[str, RunInfo] | None = None,
-    *,
-    lengths: NDArray[np.float64] | NDArray[np.int64] | None = None,
 ) -> Pool:
-    """The pool behind the judgments, from the rank of each run's first unjudged document, (run, topic).
+    """Return which runs contributed to the judgments and how deep: the one rule, for every verb.
 
-    NaN: all that the run retrieved was judged. `names` are the names that each run goes by; a run that
-    is not listed did not contribute. Without a list, contributing runs are guessed. `lengths` are how many
-    documents each run has for each topic; where no contributing run met an unjudged document, the pool is
-    as deep as the longest of all.
+    `first_unjudged` is the rank of each run's first unjudged document, (run, topic), NaN where everything
+    that it retrieved was judged; `judged_by_rank` how many of its documents are judged at each rank over all
+    topics, (run, rank); `lengths` how many documents it has for each topic. `names` are the names that each
+    run goes by; a run that is not listed did not contribute. Without a list, contributing runs are guessed.
+
+    The pool ends where more than one in twenty of the contributing runs' documents at a rank are unjudged.
     """
-    judged = np.where(np.isnan(first_unjudged), np.inf, first_unjudged - 1)
+    known = lengths.any(axis=0)  # topics that some run has
+    judged = np.where(np.isnan(first_unjudged), np.inf, first_unjudged - 1)[:, known]
     remarks: tuple[str, ...] = ()
     if listed is None:
         reach = _usual_reach(judged)
         contributing = reach >= _common_end(judged, reach)
     else:
-        known = listed_rows([own[0] for own in names], [own[-1] for own in names], listed)
-        if not any(known):
+        rows = listed_rows([own[0] for own in names], [own[-1] for own in names], listed)
+        if not any(rows):
             raise DataError(
                 f"none of the {len(names)} runs is listed; expected names such as {names[0][0]!r},"
                 f" found {next(iter(listed), 'nothing')!r}"
             )
-        contributing = np.array([run is not None and run.pooled for run in known], np.bool_)
-        remarks = tuple(info_remarks([own[0] for own in names], known, listed, grouped=False))
-    longest = 0 if lengths is None else int(lengths.max(initial=0))
+        contributing = np.array([run is not None and run.pooled for run in rows], np.bool_)
+        remarks = tuple(info_remarks([own[0] for own in names], rows, listed, grouped=False))
     ends = judged[contributing].ravel()
-    known_to = ends if lengths is None else np.minimum(ends, lengths[contributing].ravel())
-    strict = int(ends.min()) if np.isfinite(ends).any() else longest if len(ends) else 0
-    depth = max(strict, _pooled_depth(ends, known_to))
+    depth = pool_end(*counts_by_rank(judged_by_rank[contributing], lengths[contributing]))
     return Pool(
-        contributing=contributing, depth=depth, judged=strict, lists=len(ends),
-        holed=int(np.count_nonzero(ends < depth)), guessed=listed is None,
+        contributing=contributing, depth=depth, judged=int(min(ends.min(initial=depth), depth)),
+        lists=len(ends), holed=int(np.count_nonzero(ends < depth)), guessed=listed is None,
         remarks=remarks,
     )  # fmt: skip
 
 
-def pool_end(reached: NDArray[np.int64], ended: NDArray[np.int64], share: float) -> int:
-    """The depth behind which more than a share of what is looked at ends; single losses above it are borne.
+def counts_by_rank(
+    judged: NDArray[np.int64] | NDArray[np.bool_], lengths: NDArray[np.float64] | NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many documents of some lists are judged, and how many are not, at each rank: (rank,) twice.
 
-    At each rank, from 1, so many go on and so many end. The depth is the one down to which going on, each
-    counted by `share`, outweighs ending, counted by the rest of 1, by most.
+    `judged` is (anything, rank); `lengths` tells how long each list is.
     """
-    gain = np.cumsum(share * reached - (1 - share) * ended)
+    ends = np.bincount(lengths.ravel().astype(np.int64))  # the last place is the longest list's
+    listed = lengths.size - np.cumsum(ends)[:-1]
+    seen = np.zeros(len(listed), np.int64)
+    seen[: judged.shape[-1]] = judged.sum(axis=tuple(range(judged.ndim - 1)))[: len(listed)]
+    return seen, listed - seen
+
+
+def pool_end(judged: NDArray[np.int64], unjudged: NDArray[np.int64]) -> int:
+    """Return the depth behind which more than one in twenty documents are unjudged; holes above it are borne.
+
+    From rank 1 on, a judged document counts 1 for going deeper and an unjudged one 19 against it; the depth
+    is where the balance is largest.
+    """
+    gain = np.cumsum(UNPOOLED * judged - (1 - UNPOOLED) * unjudged)
     if not len(gain) or gain.max() < 0:
         return 0
     return int((gain >= gain.max() - ROUNDING).nonzero()[0][-1]) + 1
-
-
-def _pooled_depth(ends: NDArray[np.float64], known_to: NDArray[np.float64]) -> int:
-    """The depth to which lists were pooled, from where each stops being judged, if it does.
-
-    A judgment that was lost ends the lists that hold its document, each at another rank; the end of a pool
-    ends many lists at one rank.
-    """
-    stopped = ends[np.isfinite(ends)].astype(np.int64)
-    if not len(stopped):
-        return 0
-    deepest = int(max(stopped.max() + 1, known_to[np.isfinite(known_to)].max()))
-    ended = np.bincount(stopped, minlength=deepest)  # place r: lists whose document at rank r + 1 is unjudged
-    seen = np.minimum(np.where(np.isfinite(known_to), known_to, deepest), deepest).astype(np.int64)
-    going = len(ends) - np.cumsum(np.bincount(seen, minlength=deepest + 1))[:deepest]
-    holed = np.cumsum(ended) >= MOST_HOLED * len(ends)
-    last = int(holed.argmax()) if holed.any() else deepest
-    return pool_end(going[:last], ended[:last], END)
 
 
 def _usual_reach(judged: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -210,8 +210,8 @@ def _lengths(scores: Scores) -> NDArray[np.float64]:
 
 
 def _pool(scores: Scores, info: Mapping[str, RunInfo] | None) -> Pool | None:
-    if FIRST_UNJUDGED not in scores.measures:
+    if FIRST_UNJUDGED not in scores.measures or scores.judged_by_rank is None:
         return None
     names = list(zip(scores.runs, scores.tags, strict=True))
     lengths = np.nan_to_num(values_of(scores, RETRIEVED))
-    return find_pool(values_of(scores, FIRST_UNJUDGED), names, info, lengths=lengths)
+    return find_pool(values_of(scores, FIRST_UNJUDGED), scores.judged_by_rank, lengths, names, info)

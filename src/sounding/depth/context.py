@@ -17,6 +17,7 @@ from sounding.depth.over_depth import OverDepth
 from sounding.depth.rankings import Rankings
 from sounding.depth.ratios import is_quick
 from sounding.measures import parse
+from sounding.ranking import padded
 from sounding.scores import FEW_TOPICS, mean_over_topics
 from sounding.wording import plural
 
@@ -28,7 +29,8 @@ def pool_of(rankings: Rankings, info: Mapping[str, RunInfo] | None) -> Pool:
     first = np.array([FIRST_UNJUDGED(ranking) for ranking in rankings.plain])
     names = list(zip(rankings.runs, rankings.tags, strict=True))
     lengths = np.array([ranking.retrieved for ranking in rankings.plain])
-    return find_pool(first, names, info, lengths=lengths)
+    judged = padded([ranking.judged_by_rank() for ranking in rankings.plain])
+    return find_pool(first, judged, lengths, names, info)
 
 
 def order_of_runs(rankings: Rankings) -> tuple[int, ...]:

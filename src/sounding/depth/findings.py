@@ -18,10 +18,10 @@ from sounding.arrays import NDArray
 from sounding.compare.scenarios import Pool
 from sounding.depth.curves import name_of
 from sounding.measures import Measure
+from sounding.wording import percent, whole_percent
 
 Floats = NDArray[np.float64]
 Names = Mapping[Measure, str]  # what measures are called here; those that are not in it have their own names
-
 OWN_NAMES: Names = MappingProxyType({})
 
 STANDARD = (5, 10, 15, 20, 30, 100, 200, 500, 1000)  # the cut-offs of trec_eval
@@ -81,8 +81,8 @@ def fixed_beforehand(
     text = f"no plan file (--plan) fixes them. For {_listed(recall)} another k is another measure"
     if not np.isnan(low):
         text += (
-            f": by {recall[0]} the share of pairs told apart goes from {100 * low:.1f}% to"
-            f" {100 * high:.1f}% over the depths shown"
+            f": by {recall[0]} the share of pairs told apart goes from {percent(low)} to"
+            f" {percent(high)} over the depths shown"
         )
     text += "."
     return Finding(guideline=name, heed=True, text=text)
@@ -163,8 +163,8 @@ def extended_evaluation(
     told = covered.get(beyond[-1])
     if told is not None and not np.isnan(told[1]):
         text += (
-            f"; at {beyond[-1]} {told[0]} confirms {100 * told[1]:.1f}% of what the reference separates and"
-            f" turns {100 * told[2]:.1f}% round"
+            f"; at {beyond[-1]} {told[0]} confirms {percent(told[1])} of what the reference separates and"
+            f" turns {percent(told[2])} round"
             f"{', and other measures confirm as much or more' if measures > 1 else ''}"
         )
     return Finding(guideline=name, heed=True, text=f"{text}.")
@@ -207,7 +207,7 @@ def unpooled_runs(found: Sequence[Unjudged], pool: Pool, depth: int) -> Finding:
         return Finding(guideline=name, heed=False, text="every run contributed to the pool.")
     order = sorted(found, key=lambda one: (-one.share, one.run))
     shown = [
-        f"{one.run} {one.number:,} ({100 * one.share:.0f}%; median rank {one.first:g} of a topic's first,"
+        f"{one.run} {one.number:,} ({whole_percent(one.share)}; median rank {one.first:g} of a topic's first,"
         f" {one.middle:g} of all)"
         for one in order[:NAMED]
         if one.number

@@ -35,7 +35,7 @@ from sounding.mtc.planning import Course, courses
 from sounding.policies import DEFAULT_POLICIES
 from sounding.report.mtc_tables import forecast_note
 from sounding.scores import FEW_TOPICS
-from sounding.wording import percent, plural
+from sounding.wording import percent, plural, whole_percent
 
 WORLDS = 5  # completions of the judgments in which judging is tried out
 MOST = 3000  # judgments after which that is given up
@@ -151,7 +151,11 @@ def forecasts(store: Store, replay: Replay) -> Iterator[dict[str, Any]]:
         yield {"reason": f"There is no forecast: {confidence.reason}.", "needed": []}
         return
     if not ranking < SURE:
-        yield {"reason": "", "needed": [0] * WORLDS, "note": f"The order is as sure as {SURE:.0%} already."}
+        yield {
+            "reason": "",
+            "needed": [0] * WORLDS,
+            "note": f"The order is as sure as {whole_percent(SURE)} already.",
+        }
         return
     unjudged, overlap = len(replay.retrieved.docs) - session.judgments, replay.settings.overlap
     seconds = seconds_a_judgment(store, replay.sequence) * overlap

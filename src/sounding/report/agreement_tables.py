@@ -29,7 +29,7 @@ from sounding.report.agreement_rows import (
     topic_rows,
 )
 from sounding.report.tables import UNKNOWN, Column, Table, decimal
-from sounding.wording import plural
+from sounding.wording import plural, whole_percent
 
 SHOWN = 10  # rows of a long table that people see without asking for more
 FIRST = ("pairs", "topics", "taus", "systems", "swaps", "top")  # what people see unless they ask for others
@@ -80,7 +80,7 @@ def _effect_facts(effect: Effect) -> dict[str, Any]:
         "correlation": effect.correlation.tolist(), "mean_correlation": mean, "least_correlation": least,
         "swap_share": effect.swap_share.tolist(),
         "swap_difference": {
-            f"{share:.0%}": value
+            whole_percent(share): value
             for share, value in zip(SWAP_SHARES, effect.swap_difference.tolist(), strict=True)
         },
         "union_outside": _outside(effect, "union"), "intersection_outside": _outside(effect, "intersection"),
@@ -340,7 +340,8 @@ def _swaps_told(effect: Effect, pairs: int) -> str:
         return f"None of {plural(effect.pairs, 'pair')} is turned by any qrels."
     gaps = effect.swap_difference.tolist()
     told = ", ".join(
-        f"{share:.0%} at or below {gap:.4f}" for share, gap in zip(SWAP_SHARES[:-1], gaps[:-1], strict=True)
+        f"{whole_percent(share)} at or below {gap:.4f}"
+        for share, gap in zip(SWAP_SHARES[:-1], gaps[:-1], strict=True)
     )
     return (
         f"Turned by some qrels: {pairs:,} of {plural(effect.pairs, 'pair')}, none with an original"

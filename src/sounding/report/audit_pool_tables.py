@@ -9,7 +9,7 @@ import numpy as np
 from sounding.collection.audit import Audit
 from sounding.collection.growth_by_depth import Growth
 from sounding.report.audit_section import LISTED_ALONE, Extras, Section, known, people
-from sounding.wording import plural
+from sounding.wording import plural, whole_percent
 
 MOST_HOLES = 20  # unjudged documents of the pool that are named
 GROWTH_SHOWN = (1, 2, 3, 5, 10, 20, 30, 50, 75, 100, 200, 500, 1000)
@@ -224,7 +224,7 @@ def titles_section(audit: Audit, extras: Extras, top: int) -> Section:
         raise ValueError("no titles were asked for")
     notes = [
         "Mean share of a title's words that judged documents hold, by the best rank in a contributing run;"
-        f" all relevant documents: {100 * found.overall:.0f}%.",
+        f" all relevant documents: {whole_percent(found.overall)}.",
     ]
     if found.without_text or found.without_title:
         notes.append(

@@ -11,6 +11,7 @@ from sounding.collection.leave_out import LeaveOutSummary, LeftOut
 from sounding.collection.pseudo import Pseudo
 from sounding.collection.unique import By
 from sounding.report.audit_section import LISTED_ALONE, Extras, Section, known, number_text, people
+from sounding.wording import whole_percent
 
 if TYPE_CHECKING:
     import polars
@@ -146,9 +147,11 @@ def ties_section(audit: Audit, extras: Extras, top: int) -> Section:
     notes = [
         f"tau of {found.measure} between the orders of runs when ties go by doc id (trec), when lines stand"
         " as they are in the file, and when tied documents are averaged. RBP without a level counts grades.",
-        f"{100 * found.with_ties():.0f}% of lists have ties among their first {found.top} documents"
+        f"{whole_percent(found.with_ties())} of lists have ties among their first {found.top} documents"
         + (
-            "." if np.isnan(median) else f"; there the median share of tied documents is {100 * median:.0f}%."
+            "."
+            if np.isnan(median)
+            else f"; there the median share of tied documents is {whole_percent(median)}."
         ),
     ]
     tables = [

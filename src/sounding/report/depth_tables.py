@@ -26,7 +26,7 @@ from sounding.report.comparison_notes import facts
 from sounding.report.comparison_tables import SHOWN, Named
 from sounding.report.tables import Cell, Column, Table, columns_of
 from sounding.scores import mean_over_topics
-from sounding.wording import plural
+from sounding.wording import plural, whole_percent
 
 
 def case_tables(collections: Named) -> list[Table]:
@@ -172,7 +172,7 @@ def _judged(comparison: Comparison, move: Move) -> str:
     """The shares of both runs that are judged at the deeper depth, for the first measure that has it."""
     number = comparison.depths.index(move.to_depth)
     a, b = (mean_over_topics(comparison.assessment[comparison.pairs[move.pair], number])).tolist()
-    return f"{a:.0%} and {b:.0%}"
+    return f"{whole_percent(a)} and {whole_percent(b)}"
 
 
 def _by_interest(comparison: Comparison) -> list[Move]:

@@ -16,7 +16,7 @@ from sounding.compare.telling import TellingDocument
 from sounding.report.comparison_cells import WIDEST_NAME, p_name, short_names, shown_interval, signed
 from sounding.report.comparison_notes import EFFECT, floor_notes, notes
 from sounding.report.tables import UNKNOWN, Column, Table, markdown_text, render
-from sounding.wording import filled, plural
+from sounding.wording import filled, plural, whole_percent
 
 DOCUMENTS = 5  # unjudged documents that people see without asking for more
 HOW_BOUNDED = {
@@ -181,7 +181,7 @@ def _judged(comparison: Comparison, number: int, pair: int) -> str:
     p = f"{p_name(tests)} {p_is(tests.p_adjusted[pair], bool(tests.floor_adjusted[pair]))}"
     short = [
         f"; {comparison.runs[run]} has short lists, and"
-        f" {100 * comparison.judged_of_returned(run, number):.0f}% of what it returned was judged"
+        f" {whole_percent(comparison.judged_of_returned(run, number))} of what it returned was judged"
         for run in comparison.short_runs(number, pair)
     ]
     absent = np.count_nonzero(comparison.retrieved[places] == 0, axis=1).tolist()
@@ -191,8 +191,8 @@ def _judged(comparison: Comparison, number: int, pair: int) -> str:
         if count and comparison.policies.missing == "zero"
     ]
     return (
-        f"of the first {comparison.depths[number]} documents {100 * shares[0]:.0f}% of {a}'s and"
-        f" {100 * shares[1]:.0f}% of {b}'s: {'a' if tests.significant[pair] else 'no'} significant"
+        f"of the first {comparison.depths[number]} documents {whole_percent(shares[0])} of {a}'s and"
+        f" {whole_percent(shares[1])} of {b}'s: {'a' if tests.significant[pair] else 'no'} significant"
         f" difference ({p}){''.join([*short, *lacking])}"
     )
 

@@ -14,7 +14,7 @@ from sounding.collection.strategy import Pick, Sample
 from sounding.errors import DataError
 from sounding.report.tables import Cell, Column, Table
 from sounding.retrieved import Retrieved
-from sounding.wording import plural
+from sounding.wording import plural, whole_percent
 
 if TYPE_CHECKING:
     import polars
@@ -326,7 +326,7 @@ def _group_table(found: Foresight) -> Table:
     shown = ordered[:MOST]
     rest = f"{len(shown)} of {len(ordered)} groups. " if len(shown) < len(ordered) else ""
     told = [
-        f"{value:.0%} {where}"
+        f"{whole_percent(value)} {where}"
         for value, where in ((within, "in one group"), (between, "between groups"))
         if not np.isnan(value)
     ]
@@ -400,7 +400,7 @@ def _advice(found: Foresight, seconds: float) -> list[str]:
     """Which runs are poorly covered, and what it would take."""
     poor = found.poor.tolist()
     if not poor:
-        return [f"Every run has at least {POOR:.0%} of its first {NEAR} documents in the pool."]
+        return [f"Every run has at least {whole_percent(POOR)} of its first {NEAR} documents in the pool."]
     names = ", ".join(found.runs[run] for run in poor[:5])
     names += f" and {len(poor) - 5} more" if len(poor) > 5 else ""
     have = "runs have" if len(poor) > 1 else "run has"
@@ -411,7 +411,8 @@ def _advice(found: Foresight, seconds: float) -> list[str]:
         else ""
     )
     return [
-        f"{len(poor)} {have} less than {POOR:.0%} of the first {NEAR} documents in the pool: {names}.",
+        f"{len(poor)} {have} less than {whole_percent(POOR)} of the first {NEAR} documents in the pool:"
+        f" {names}.",
         f"Pooling the first {NEAR} of {'each' if len(poor) > 1 else 'it'} as well adds"
         f" {plural(near, 'document')} ({hours(near, seconds):,.1f} hours){deeper}.",
     ]

@@ -13,7 +13,7 @@ from sounding.basis import LEAST_JUDGMENTS, LEAST_RUNS
 from sounding.mtc.reuse import Reuse
 from sounding.report.mtc_tables import EQUAL, OPEN, SHOWN
 from sounding.report.tables import UNKNOWN, Column, Table, decimal
-from sounding.wording import plural
+from sounding.wording import percent, plural
 
 if TYPE_CHECKING:
     from sounding.mtc import Confidence, Parameters
@@ -139,11 +139,11 @@ def cost_notes(rows: Sequence[Row], pool: int, sure: float) -> list[str]:
         enough = next((row for row in own if row["confidence"] >= sure), None)
         last = own[-1]
         text = (
-            f"{strategy}: confidence {sure:g} by {enough['judgments']:,} judgments, {enough['cost']:.1%} of a"
-            f" pool of {pool:,}"
+            f"{strategy}: confidence {sure:g} by {enough['judgments']:,} judgments, {percent(enough['cost'])}"
+            f" of a pool of {pool:,}"
             if enough
             else f"{strategy}: confidence {last['confidence']:.3f} after {last['judgments']:,} judgments,"
-            f" {last['cost']:.1%} of a pool of {pool:,}"
+            f" {percent(last['cost'])} of a pool of {pool:,}"
         )
         bins, pairs = _right_from(own, "bins"), _right_from(own, "accuracy")
         if not np.isnan(last["bins"]):
@@ -218,7 +218,7 @@ def topics_table(
             Column("of all relevant", truth.relevant.tolist()),
         ],
         title=f"Judgments by topic ({who})",
-        notes=[f"{share:.1%} of the {plural(int(judged.sum()), 'judged document')} are relevant."],
+        notes=[f"{percent(share)} of the {plural(int(judged.sum()), 'judged document')} are relevant."],
     )
 
 
@@ -288,7 +288,7 @@ def list_pairs_table(found: Sequence[ListPair], related: Correlations, sure: flo
     numbers = [np.array([pair.judgments for pair in part], np.float64) for part in parts]
     notes = [
         f"Told apart at {sure:g}: {len(reached):,} of {plural(len(found), 'pair')} of lists"
-        + (f"; {np.mean(right):.1%} of their orders are right." if right else "."),
+        + (f"; {percent(float(np.mean(right)))} of their orders are right." if right else "."),
         f"Correlations: difference and judgments {_known(related.difference_judgments)}, distance and"
         f" judgments {_known(related.distance_judgments)}, difference and distance"
         f" {_known(related.difference_distance)}.",

@@ -19,17 +19,13 @@ from sounding.depth.stability import Stability
 from sounding.depth.subsets import JudgmentSubsets
 from sounding.depth.volatility import Volatility, volatility
 from sounding.report.tables import UNKNOWN, Cell, Column, Table, decimal
-from sounding.wording import plural
+from sounding.wording import percent, plural
 
 if TYPE_CHECKING:
     import polars
 
 OF_MEANS = ("pearson", "rmse")  # coefficients that compare means, not only their order
 HEED = "To heed, after the closing guidelines of Lu, Moffat & Culpepper (2016):"
-
-
-def _percent(share: float) -> str:
-    return UNKNOWN if np.isnan(share) else f"{100 * share:.1f}%"
 
 
 def shown_number(value: float, digits: int = 3) -> str:
@@ -53,10 +49,10 @@ def people_table(found: Stability, findings: Sequence[Finding]) -> Table:
             [f"{low:.3f}–{high:.3f}" for low, high in zip(rows["lowest"], rows["highest"], strict=True)],
             right=True,
         ),
-        Column("apart", [_percent(value) for value in rows["discrimination"]], right=True),
+        Column("apart", [percent(value) for value in rows["discrimination"]], right=True),
         Column("p", [UNKNOWN if np.isnan(p) else shown_p(p) for p in rows["median_p"]], right=True),
-        Column("cover", [_percent(value) for value in rows["coverage"]], right=True),
-        Column("turned", [_percent(value) for value in rows["inversion"]], right=True),
+        Column("cover", [percent(value) for value in rows["coverage"]], right=True),
+        Column("turned", [percent(value) for value in rows["inversion"]], right=True),
     ]
     # All that follows stays together: a last column by itself below the table is easily missed.
     columns += [

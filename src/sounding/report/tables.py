@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from sounding.errors import UnknownNameError
-from sounding.wording import filled
+from sounding.wording import filled, percent, whole_percent
 
 UNKNOWN = "–"
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
@@ -140,14 +140,14 @@ def shown_cell(cell: Cell, column: Column) -> str:
         if column.chance:
             return shown_confidence(cell)
         if column.percent:
-            return f"{100 * cell:.0f}%"
+            return whole_percent(cell)
         return decimal(cell, 4 if column.digits is None else column.digits)
     return str(cell)
 
 
 def shown_confidence(sure: float) -> str:
     """A chance that draws gave, in per cent as people read it: never 0 or 100."""
-    return ">99.9%" if sure >= 0.9995 else "<0.1%" if sure < 0.0005 else f"{100 * sure:.1f}%"
+    return ">99.9%" if sure >= 0.9995 else "<0.1%" if sure < 0.0005 else percent(sure)
 
 
 def decimal(value: float, digits: int = 4) -> str:

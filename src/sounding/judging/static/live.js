@@ -305,7 +305,7 @@ function model({ fitted, fittable }) {
 }
 
 function draw(state) {
-  const goal = `${Math.round(100 * state.sure)}%`;
+  const goal = `${Number((100 * state.sure).toPrecision(6))}%`;
   const alone = "Nothing judged yet: this order is only what the runs agree on. ";
   const words = {
     judged: state.judged.toLocaleString("en"),

@@ -9,7 +9,7 @@ from sounding.report.charts.frames import data, names, needs, span, thinned
 from sounding.report.charts.runs import AMOUNT, RunPane, reference_depth, run_pane, standing_notes
 from sounding.report.charts.series import Values, series_signs
 from sounding.report.charts.style import pane_title, titled
-from sounding.wording import plural
+from sounding.wording import plural, whole_percent
 
 if TYPE_CHECKING:
     import altair as alt
@@ -95,8 +95,8 @@ def _unjudged_note(shares: polars.Series) -> str:
     known = shares.cast(float).fill_nan(None).drop_nulls().sort().to_list()
     if not known:
         return ""
-    middle = known[len(known) // 2]
-    return f"Unjudged: {known[0]:.0%} to {known[-1]:.0%} of a run, {middle:.0%} of the median run."
+    least, usual, most = map(whole_percent, (known[0], known[len(known) // 2], known[-1]))
+    return f"Unjudged: {least} to {most} of a run, {usual} of the median run."
 
 
 @needs("run", "performance", "assessment")

@@ -9,7 +9,7 @@ from sounding.report.charts.axes import PERCENT, depth_x, value_domain
 from sounding.report.charts.frames import MOST_POINTS, data, names, needs, span, thinned
 from sounding.report.charts.series import Values, series_pane, series_signs
 from sounding.report.charts.style import COLOURS, RULE, pane_title, titled
-from sounding.wording import plural
+from sounding.wording import plural, whole_percent
 
 if TYPE_CHECKING:
     import altair as alt
@@ -176,7 +176,7 @@ def _parts(frame: polars.DataFrame, kinds: Sequence[str], total: int) -> str:
     """How many documents each kind of run found, in words."""
     counts = {kind: int(frame.filter(frame["kind"] == kind)["unique"].sum()) for kind in kinds}
     said = [
-        f"{count:,} {kind} ({count / total:.0%})" if count >= 0.01 * total else f"{count:,} {kind}"
+        f"{count:,} {kind} ({whole_percent(count / total)})" if count >= 0.01 * total else f"{count:,} {kind}"
         for kind, count in counts.items()
         if count
     ]

@@ -119,9 +119,10 @@ def test_pairs(
     """Test the differences between pairs of runs, from values by run and topic (NaN: no value).
 
     A pair is tested on the topics where both runs have a value; analyses of variance and Tukey's tests
-    use the topics where all runs have one. `correction` None: the one that belongs to the test. `apart`, (pair,), are pairs that have no topic in common although both have values. A pair
-    without two common topics is not tested, has NaN for p, and no other p is corrected for it; one where
-    there is nothing to test has p = 1. Both have a reason.
+    use the topics where all runs have one. `correction` None: the one that belongs to the test. `apart`,
+    (pair,), are pairs that have no topic in common although both have values. A pair without two common
+    topics is not tested, has NaN for p, and no other p is corrected for it; one whose runs are equal on
+    every topic has p = 1. Both have a reason.
     """
     chosen = find_test(test)
     used = check_choices(test, correction, alpha, margin, permutations)
@@ -344,7 +345,7 @@ def _limit(request: Request, outcome: Outcome, seen: _Seen, test: PairTest, test
     if outcome.least * tests <= request.alpha:
         return ""
     topics, times = int(seen.topics.max()), f" times {tests:,} pairs ({request.correction})" * (tests > 1)
-    few = test.by_signs and outcome.least >= 0.5 ** (topics - 1)
+    few = test.by_signs and outcome.least <= 0.5 ** (topics - 1)
     enough = fewest_topics(request.alpha / tests)
     if few:
         why = f"with {plural(topics, 'topic')} the smallest possible p is {outcome.least:.3g}{times}"

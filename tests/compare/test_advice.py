@@ -27,7 +27,14 @@ STRONG = replace(WEAK, case=3, shares=EVEN, measure="P@100", basis="utility")
 def test_a_pair_that_could_not_be_tested_needs_topics() -> None:
     advice = advise(replace(WEAK, case=0, settled=True, topics=1))
     assert advice.action == "add topics"
-    assert str(advice) == "Add topics: the runs share 1 topic, and a test needs at least 2."
+    assert str(advice) == "Add topics: the runs share 1 topic, and the test needs at least 2."
+    advice = advise(replace(WEAK, case=0, settled=True, topics=5, fewest_topics=6))
+    assert str(advice) == "Add topics: the runs share 5 topics, and the test needs at least 6."
+
+
+def test_a_pair_with_topics_enough_that_could_not_be_tested_needs_draws() -> None:
+    advice = advise(replace(WEAK, case=0, settled=True, topics=6, fewest_topics=6))
+    assert advice.action == "draw more permutations"
 
 
 @pytest.mark.parametrize("case", [3, 4])

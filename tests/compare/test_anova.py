@@ -140,11 +140,14 @@ def test_topics_that_a_run_lacks_are_left_out_for_all() -> None:
 
 
 @pytest.mark.parametrize("test", ["anova", "anova2"])
-def test_constant_runs_leave_no_error_and_say_so(test: str) -> None:
+def test_constant_runs_leave_no_error_and_are_tested_by_sign_flips(test: str) -> None:
     values = np.repeat([[0.1], [0.2], [0.2]], 5, axis=1)
     result = run(values, test)
-    assert set(result.p_adjusted.tolist()) == {1.0}
-    assert result.reasons[0] == anova.NO_ERROR
+    assert result.p.tolist() == [2 / 2**5, 2 / 2**5, 1]
+    assert result.p_adjusted.tolist() == [6 / 2**5, 6 / 2**5, 1]
+    assert result.omnibus is not None
+    assert (result.omnibus.f, result.omnibus.p < 1e-300) == (np.inf, True)
+    assert result.reasons[:2] == ("", "")
     assert result.reasons[2] == "the runs are equal on all 5 topics"
     assert not np.isnan([result.p, result.ci_low, result.ci_high]).any()
 

@@ -144,14 +144,9 @@ def test_a_difference_that_is_the_same_everywhere_is_no_nan(test: str) -> None:
     result = run(values, test)
     assert result.difference.tolist() == pytest.approx([0.1])
     assert result.effect.tolist() == [np.inf]
-    if compare.TESTS[test].needs_spread:
-        assert result.p.tolist() == [1.0]
-        assert result.reasons == ("the difference is the same on all 20 topics: no error to test against",)
-        assert (result.ci_low[0], result.ci_high[0]) == (-np.inf, np.inf)
-    else:
-        assert result.p[0] <= 0.002
-        assert result.reasons == ("",)
-        assert result.ci_low[0] == pytest.approx(0.1)
+    assert result.p[0] <= 0.002
+    assert result.reasons == ("",)
+    assert result.ci_low[0] == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("test", PAIRED)
@@ -279,7 +274,7 @@ def test_values_that_make_no_sense_are_refused() -> None:
 def test_the_method_names_test_zeros_permutations_seed_and_correction() -> None:
     values = table(3, 30)
     assert run(values, "randomisation").method == (
-        "randomisation test on the mean (499 sign flips, seed 9); correction holm"
+        "randomisation test on the mean (499 sign flips, seed 9); correction max-t"
     )
     assert "zeros: pratt" in run(values, "wilcoxon-pratt").method
     assert "ties dropped" in run(values, "sign").method
@@ -385,11 +380,11 @@ def test_tests_that_do_not_count_have_no_floor(test: str) -> None:
 
 @pytest.mark.parametrize("test", ["sign", "wilcoxon"])
 def test_too_few_topics_for_a_correction_are_told(test: str) -> None:
-    (note,) = run(ONE_SIGN, test).notes  # 3 x 2 / 64 is more than .05
-    assert note == (
-        "no pair can be significant at 0.05: the least p is 0.0312 times 3 pairs (holm); it takes more topics"
-    )
-    assert run(ONE_SIGN, test, correction="none").notes == ()
+    found = run(ONE_SIGN, test)  # 3 x 2 / 64 is more than .05
+    assert "0.0312 times 3 pairs (holm)" in found.limit
+    assert "at least 7 topics or test randomisation with correction max-t" in found.limit
+    assert (found.powerless, found.limit_alone) == (True, "")
+    assert run(ONE_SIGN, test, correction="none").limit == ""
 
 
 def test_a_pair_is_significant_alone_by_its_own_p_whatever_the_correction() -> None:

@@ -135,7 +135,7 @@ def test_settled_pairs_have_the_order_of_the_truth() -> None:
         compared("P@5", "AP"),
         compare_runs(
             collection().qrels, collection().runs, ["P@5", "AP"],
-            baselines=[run.name for run in collection().runs], procedure=T,
+            baselines=[run.name for run in collection().runs[1:]], procedure=T,
         ),
     ):  # fmt: skip
         for number, pair in rows(found):
@@ -429,22 +429,24 @@ def test_judged_documents_alone_settle_nothing_in_any_mode() -> None:
 
 def test_as_many_flips_are_drawn_as_the_correction_needs_for_a_pair_to_be_significant() -> None:
     assert Procedure().draws(5) == 10_000
-    assert Procedure().draws(46) == 250_000_000 // 1_035  # 46 x 45 / 2 pairs, and so much work for them
-    assert Procedure().needed(1_035) == 20_699  # each at .05 / 1,035
-    assert Procedure().draws(12) == 20 * 66 * 20 - 1  # 20 times as many as 66 pairs at .05 need
+    assert Procedure().draws(150) == 10_000
+    holm = Procedure(correction="holm")
+    assert holm.draws(46) == 250_000_000 // 1_035  # 46 x 45 / 2 pairs, and so much work for them
+    assert holm.needed(1_035) == 20_699  # each at .05 / 1,035
+    assert holm.draws(12) == 20 * 66 * 20 - 1  # 20 times as many as 66 pairs at .05 need
     assert Procedure(alpha=0.001).draws(2) == 99_999  # 50 beyond each limit of a 99.9% interval
-    assert Procedure().draws(129) == 165_119  # no more than a pair needs: the note says so
+    assert holm.draws(129) == 165_119  # no more than a pair needs: the note says so
     assert Procedure(correction="max-t").draws(46) == 10_000
     assert Procedure(test="t").draws(46) == 10_000
-    assert Procedure().draws(2_000) == MOST_PERMUTATIONS
+    assert holm.draws(2_000) == MOST_PERMUTATIONS
     assert Procedure(permutations=500).draws(46) == 500
 
 
 def test_with_too_few_flips_a_reader_is_told() -> None:
     scores = scores_of({"P@10": around(0.2, 0.5, 0.8), "A_p@10": around(0.9, 0.9, 0.9, seed=1)})
-    found = compare(scores, procedure=Procedure(permutations=40))
-    assert any("No pair can be significant" in note for note in found.notes)
-    assert not any("No pair can be" in note for note in compare(scores, procedure=Procedure()).notes)
+    found = compare(scores, procedure=Procedure(correction="holm", permutations=40))
+    assert any("No pair can be significant" in limit for limit in found.limits)
+    assert compare(scores, procedure=Procedure(permutations=40)).limits == ()
 
 
 @pytest.mark.parametrize(
@@ -522,17 +524,15 @@ def test_a_pair_without_common_topics_among_others_has_no_case() -> None:
     assert found.interesting()[-1] == (0, place)
 
 
-def test_a_measure_without_differences_is_left_out_and_the_others_are_compared() -> None:
+def test_a_measure_without_differences_is_compared_like_the_others() -> None:
     beside = {"A_p@10": around(0.9, 0.9, seed=1), "A_p@5": around(0.9, 0.9, seed=2)}
     flat = np.full((2, 30), 0.2)
     found = compare(scores_of({"P@5": flat, "P@10": around(0.2, 0.3)} | beside), procedure=T)
-    assert [str(measure) for measure in found.measures] == ["P@10"]
-    assert (found.depths, found.values.shape, len(found.bounds)) == ((10,), (2, 1, 30), 1)
-    assert found.notes == (
-        "Left out: P@5, r1 and r2: the runs are equal on all 30 topics; nothing to compare.",
-    )
-    with pytest.raises(DataError, match="P@5, r1 and r2: the runs are equal"):
-        compare(scores_of({"P@5": flat, "P@10": flat} | beside), procedure=T)
+    assert [str(measure) for measure in found.measures] == ["P@5", "P@10"]
+    assert found.left_out == ()
+    assert found.notes == ("1 of 2 pairs without a test: the runs are equal on all 30 topics.",)
+    row = found.columns([(0, 0)])
+    assert (row["difference"], row["p_adjusted"], row["case"]) == ([0.0], [1.0], [1])
 
 
 def test_alpha_is_that_of_the_procedure_and_topics_are_the_same_where_none_lack() -> None:
@@ -554,20 +554,21 @@ def test_one_run_is_refused() -> None:
 
 
 @pytest.mark.parametrize("test", ["t", "randomisation", "wilcoxon", "anova", "tukey"])
-def test_equal_runs_are_refused_by_every_test(test: str) -> None:
+def test_equal_runs_are_no_difference_by_every_test(test: str) -> None:
     values = around(0.2, 0.2)
     values[1] = values[0]
-    with pytest.raises(DataError, match=r"P@10, r1 and r2: the runs are equal on all 30 topics; nothing to"):
-        compare(assessed(values), procedure=Procedure(test=test))
+    found = compare(assessed(values), procedure=Procedure(test=test))
+    (tests,) = found.performance_tests
+    assert (tests.difference.tolist(), tests.p_adjusted.tolist()) == ([0.0], [1.0])
+    assert tests.reasons == ("the runs are equal on all 30 topics",)
 
 
 @pytest.mark.parametrize("test", ["t", "bootstrap", "anova", "anova2", "tukey"])
-def test_constant_values_are_refused_where_the_test_has_no_error_to_test_against(test: str) -> None:
+def test_constant_values_are_compared_where_the_test_has_no_error_to_test_against(test: str) -> None:
     values = np.repeat([[0.2], [0.3]], 30, axis=1)
-    if test == "t":
-        values = np.repeat([[0.2], [0.2]], 30, axis=1)
-    with pytest.raises(DataError, match=r"P@10, r\d and r\d: .*nothing to compare"):
-        compare(assessed(values), procedure=Procedure(test=test))
+    found = compare(assessed(values), procedure=Procedure(test=test))
+    assert found.significant.all()
+    assert found.performance_tests[0].p[0] == 2.0**-29
 
 
 def test_an_omnibus_test_that_does_not_reject_is_an_answer() -> None:
@@ -670,10 +671,12 @@ def test_depths_beyond_the_lists_are_counted_by_run_and_those_alike_said_togethe
 
 
 def test_a_measure_that_is_left_out_is_kept_in_mind() -> None:
-    scores = scores_of({"P@5": around(0.2, 0.4), "AP": np.full((2, 30), 0.5), "A_p@5": around(0.5, 0.5)})
+    gappy = around(0.2, 0.4)
+    gappy[0, :15], gappy[1, 15:] = np.nan, np.nan
+    scores = scores_of({"P@5": around(0.2, 0.4), "AP": gappy, "A_p@5": around(0.5, 0.5)})
     found = compare(scores, measures=["P@5", "AP"], procedure=T)
     (problem,) = found.left_out
-    assert problem.startswith("AP, r2 and r1: the runs are equal")
+    assert problem.startswith("AP: no pair of the 1 has 2 topics where both runs have values")
     assert f"Left out: {problem}." in found.notes
 
 

@@ -199,8 +199,9 @@ def plain_max_t(values: NDArray[np.float64], chosen: NDArray[np.intp]) -> list[f
     gaps = values[chosen[:, 0]] - values[chosen[:, 1]]
 
     def t(some: NDArray[np.float64]) -> NDArray[np.float64]:
-        count = np.sum(~np.isnan(some), axis=1)
-        return np.abs(np.nanmean(some, axis=1)) / np.nanstd(some, axis=1) * np.sqrt(count - 1)
+        """|sum| over the root of the sum of squares: |t| but for a rising function, on the same topics."""
+        size = np.sqrt(np.nansum(some**2, axis=1))
+        return np.abs(np.nansum(some, axis=1)) / np.where(size > 0, size, 1.0)
 
     observed = t(gaps)
     order = np.argsort(-observed)
@@ -225,10 +226,9 @@ def test_max_t_compares_with_the_largest_t_of_the_pairs_that_are_left(missing: i
 
 
 def test_where_all_flips_were_made_only_topics_can_help() -> None:
-    (note,) = run(table(3, 5), correction="holm").notes
-    assert note.endswith("the least p is 0.0625 times 3 pairs (holm); it takes more topics")
-    (note,) = run(table(3, 6), correction="holm").notes
-    assert note.endswith("it takes more topics or correction max-t")
+    few = run(table(3, 5), correction="holm").limit
+    assert few.endswith("the smallest possible p is 0.0625 times 3 pairs (holm). Use at least 7 topics")
+    assert run(table(3, 6), correction="holm").limit.endswith("at least 7 topics or correction max-t")
 
 
 def test_max_t_rejects_where_holm_cannot() -> None:
@@ -238,11 +238,9 @@ def test_max_t_rejects_where_holm_cannot() -> None:
     stepwise = run(values, correction="holm", permutations=999)
     assert joint.significant.sum() >= 11
     assert not stepwise.significant.any()
-    assert (
-        "no pair can be significant at 0.05: the least p is 0.001 times 66 pairs (holm)" in stepwise.notes[0]
-    )
-    assert stepwise.notes[0].endswith("it takes at least 1,319 permutations or correction max-t")
-    assert joint.notes == ()
+    assert "999 draws can show is 0.001 times 66 pairs (holm)" in stepwise.limit
+    assert stepwise.limit.endswith("at least 1,319 permutations or correction max-t")
+    assert (joint.limit, joint.notes) == ("", ())
 
 
 def test_where_hardly_any_draw_may_reach_a_pair_a_reader_is_told_that_the_seed_decides() -> None:
@@ -257,3 +255,35 @@ def test_where_hardly_any_draw_may_reach_a_pair_a_reader_is_told_that_the_seed_d
     assert run(values, correction="holm", permutations=26_399).notes == ()
     assert run(values, correction="none", permutations=1_319).notes == ()
     assert run(values[1:3], correction="holm", permutations=1_319).notes == ()
+
+
+def test_one_pair_with_few_common_topics_takes_no_power_from_the_others() -> None:
+    values = table(12, 30)
+    values[0] += 0.3
+    whole = run(values, correction="max-t", permutations=2_000)
+    values[11, 3:] = np.nan  # its t is infinite in every fourth arrangement
+    gappy = run(values, correction="max-t", permutations=2_000)
+    others = ~(gappy.pairs == 11).any(axis=1)
+    assert gappy.significant[others].tolist() == whole.significant[others].tolist()
+    assert gappy.significant[others].sum() >= 10
+    assert not gappy.significant[~others].any()
+
+
+def test_max_t_of_one_pair_is_its_own_p_however_few_of_the_topics_it_has() -> None:
+    values = table(2, 30)
+    values[1, 8:] = np.nan
+    result = run(values, correction="max-t")
+    assert result.p_adjusted.tolist() == result.p.tolist()
+    assert (result.p * 2**8 % 2).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("topics", [3, 6, 9])
+def test_max_t_with_constant_and_zero_differences_is_that_of_all_flips(topics: int) -> None:
+    values = table(5, topics, steps=4)
+    values[1] = values[0]  # equal
+    values[2] = values[0] + 0.25  # the same on every topic: as far from 0 as it can be
+    result = run(values, correction="max-t")
+    assert result.p_adjusted.tolist() == pytest.approx(plain_max_t(values, result.pairs), abs=1e-12)
+    place = result.pairs.tolist().index([0, 2])
+    assert result.p_adjusted[place] == 2 / 2**topics
+    assert result.p_adjusted[0] == 1

@@ -87,7 +87,7 @@ def _pairs(found: Found, options: Options) -> list[Table]:
 def _cases_by_depth(found: Found, options: Options) -> list[Table]:
     from sounding.report.comparison_notes import notes
     from sounding.report.depth_tables import case_tables, depth_tables, tidy_cases
-    from sounding.report.tables import with_notes
+    from sounding.report.tables import first_said, with_notes
 
     if options["format_name"] not in PEOPLE:
         return [tidy_cases(found, options["top"])]
@@ -95,6 +95,8 @@ def _cases_by_depth(found: Found, options: Options) -> list[Table]:
     for name, comparison in found:
         tables += depth_tables(comparison, name if len(found) > 1 else None, options["top"])
     told = [note for _, one in found for note in notes(one, intervals=False, brief=not options["notes"])]
+    limits = [f"{name}: {limit}" if len(found) > 1 else limit for name, one in found for limit in one.limits]
+    tables[0] = first_said(tables[0], limits)
     return [*tables[:-1], with_notes(tables[-1], told)]
 
 
@@ -129,7 +131,7 @@ def beside(found: Found, tables: list[Table], options: Options) -> list[str]:
     from sounding.report.comparison_notes import how_tested, how_valued
 
     first = found[0][1]
-    notes = [f"{name}: {note}" for name, one in found for note in one.notes]
+    notes = [f"{name}: {note}" for name, one in found for note in (*one.limits, *one.notes)]
     if len(found) == 1:
         notes = list(tables[0].facts.get("notes", first.notes)) if tables else []
     told = [f"Test: {how_tested(first)}; seed {first.procedure.seed}."]

@@ -100,7 +100,7 @@ def gate_verdict(comparison: Comparison, options: Options) -> Verdict:
                 p_adjusted=columns["p_adjusted"][place], case=columns["case"][place],
                 strength=columns["strength"][place], settled=columns["settled"][place],
                 noninferior_p_adjusted=margins[place],
-                untested="" if tests.omnibus is not None else tests.reasons[pair],
+                untested=tests.limit or ("" if tests.omnibus is not None else tests.reasons[pair]),
             )
         )  # fmt: skip
     return gate(rows, options["fail_on"], alpha=options["alpha"], margin=options["margin"])

@@ -21,7 +21,7 @@ MANY_TOPICS = 1000  # beyond it a figure says no more than that the difference i
 
 Basis = Literal["recall", "utility"]
 Action = Literal[
-    "nothing to judge", "use another collection", "add topics",
+    "nothing to judge", "use another collection", "add topics", "draw more permutations",
     "compare at a shallower depth", "put the run into the pool", "judge documents",
     "use another measure", "look at the pair",
 ]  # fmt: skip
@@ -47,7 +47,7 @@ class Situation:
     basis: Basis  # of the measure
     condensed: bool = False  # the measure passes over unjudged documents already
     condensed_as: str | None = None  # how the measure that does is written; None: there is none
-    case: int  # of the decision matrix for the pair by itself, 1 to 4; 0: it could not be tested
+    case: int  # of the decision matrix for the pair by itself, 1 to 4; 0: no test could have told
     settled: bool | None  # no completion of the judgments reverses the order; None: not known
     limited: str = ""  # which completions were looked at, where not all: `if at most 3 ...`
     undecided: bool = False  # the documents of the two runs would tell whether it is settled
@@ -62,6 +62,7 @@ class Situation:
     p: float  # of the difference, before correction
     topics: int
     topics_needed: int | None = None  # for a difference like this one to be significant; None: not told
+    fewest_topics: int = 2  # with which the test can reach alpha at all
 
     def __post_init__(self) -> None:
         if self.case not in range(5):
@@ -121,9 +122,18 @@ def advise(situation: Situation) -> Advice:
 
 
 def _untested(s: Situation) -> str | None:
+    if s.case or s.topics >= s.fewest_topics:
+        return None
+    return (
+        f"Add topics: the runs share {plural(s.topics, 'topic')}, and the test needs at least"
+        f" {s.fewest_topics}."
+    )
+
+
+def _too_few_draws(s: Situation) -> str | None:
     if s.case:
         return None
-    return f"Add topics: the runs share {plural(s.topics, 'topic')}, and a test needs at least 2."
+    return "Draw more permutations: with this few no difference can be significant (--permutations)."
 
 
 def _undecided(s: Situation) -> str | None:
@@ -231,6 +241,7 @@ def _strong(s: Situation) -> str | None:
 # Tried in this order; the last applies always.
 RULES: tuple[tuple[Action, Callable[[Situation], str | None]], ...] = (
     ("add topics", _untested),
+    ("draw more permutations", _too_few_draws),
     ("look at the pair", _undecided),
     ("nothing to judge", _settled_and_significant),
     ("use another collection", _low_everywhere),

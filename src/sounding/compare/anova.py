@@ -10,8 +10,6 @@ from sounding.compare import student
 from sounding.compare.pairs import DIGITS
 from sounding.compare.registry import Floats, Omnibus, Outcome, Request, pair_test
 
-NO_ERROR = "the values leave no error to test against: they do not vary from topic to topic"
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variance:
@@ -56,7 +54,7 @@ def _variance(values: Floats, left: Floats, means: Floats, df_error: int) -> Var
         f = between / error
         p = float(fdtrc(runs - 1, df_error, f))
     else:
-        f, p = (0.0, 1.0) if between == 0 else (np.inf, 1.0)
+        f, p = (0.0, 1.0) if between == 0 else (np.inf, 0.0)
     omnibus = Omnibus(f=f, df_runs=runs - 1, df_error=df_error, p=max(p, float(np.finfo(np.float64).tiny)))
     return Variance(omnibus, error, topics)
 
@@ -97,9 +95,7 @@ def _pooled(request: Request, variance: Variance, name: str) -> Outcome:
     gaps, p, reach = pooled_t(request, variance, request.alpha / count if joint else request.alpha)
     f = variance.omnibus
     adjusted, silent = None, ""
-    if variance.mean_square == 0:
-        silent = NO_ERROR
-    elif f.p > request.alpha:
+    if f.p > request.alpha:
         adjusted = np.ones(count)
         silent = (
             f"the omnibus F test does not reject (F = {f.f:.4g} on {f.df_runs} and {f.df_error}"
@@ -108,6 +104,7 @@ def _pooled(request: Request, variance: Variance, name: str) -> Outcome:
     return Outcome(
         p=p, low=gaps - reach, high=gaps + reach, adjusted=adjusted, omnibus=f,
         error=np.full(count, variance.standard_error), df_error=f.df_error, silent=silent,
+        no_error=variance.mean_square == 0,
         method=f"{name}: omnibus F first, then t tests with the pooled error",
         interval=(
             "of the mean, by t with the pooled error"

@@ -20,7 +20,7 @@ from sounding.measures import Measure, parse_measures
 from sounding.measures.utility import insq_weights
 from sounding.scores import Scores
 
-Cases = NDArray[np.int8]  # (..., pair): 1 to 4; 0: the pair could not be tested
+Cases = NDArray[np.int8]  # (..., pair): 1 to 4; 0: not tested, or by a test that cannot reach alpha
 
 UNTESTED = 0
 CASES = (1, 2, 3, 4)
@@ -53,15 +53,18 @@ def strength(case: int) -> str | None:
 def decide(performance: PairTests, assessment: PairTests, *, alone: bool = False) -> Cases:
     """(pair,): the case of every pair, from the tests on its performance and on its assessment.
 
-    `alone`: as if no other pair had been asked for, before any correction.
+    `alone`: as if no other pair had been asked for, before any correction. A pair that no test could
+    have separated has no case, unless its runs are equal in both on every topic. Assessment that differs
+    by the same on every topic is uneven, whatever its p.
     """
     better, uneven = (
         tests.significant_alone if alone else tests.significant for tests in (performance, assessment)
     )
+    uneven = uneven | assessment.constant
     same_side = np.sign(performance.difference) == np.sign(assessment.difference)
     case = np.where(better, np.where(uneven & same_side, 4, 3), np.where(uneven, 2, 1))
-    untested = np.minimum(performance.topics, assessment.topics) < 2
-    return np.where(untested, UNTESTED, case).astype(np.int8)
+    tested = performance.could_differ(alone=alone) & assessment.could_differ(alone=alone)
+    return np.where(tested | (performance.equal & assessment.equal), case, UNTESTED).astype(np.int8)
 
 
 def count_cases(cases: Cases) -> NDArray[np.int64]:

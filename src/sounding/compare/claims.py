@@ -13,7 +13,7 @@ import numpy as np
 from sounding.arrays import NDArray
 from sounding.compare.effect import cohens_dz, wins_ties_losses
 from sounding.compare.equivalence import Equivalence, one_sided
-from sounding.compare.multiplicity import CORRECTIONS, MAX_T, find_correction
+from sounding.compare.multiplicity import CORRECTIONS, MAX_T, find_correction, holm
 from sounding.compare.pairs import Pairs, grid_decimals
 from sounding.compare.registry import Floats, Omnibus, Outcome, PairTest, Request, find_test
 from sounding.errors import DataError
@@ -23,6 +23,7 @@ from sounding.wording import plural
 Kind = TypeVar("Kind", bound=np.generic)
 
 LEAST = float(np.finfo(np.float64).tiny)  # no p-value is 0
+FLIPS = "randomisation"  # the test by sign flips
 OWN = "own"  # the correction of tests that allow for all pairs by themselves
 FEW_REACH = 5  # draws that may reach a pair before it is not significant: with fewer, chance decides
 
@@ -54,10 +55,36 @@ class PairTests:
     centre: str  # the same in a word: mean, median or pseudomedian
     least: float  # the least p there can be; 0: any
     drawn: int  # arrangements or resamples that were drawn; 0: none
-    powerless: bool  # no pair could be significant, whatever its values are
+    limit: str  # why no adjusted p could have reached alpha, whatever the values are; empty: it could
+    limit_alone: str  # the same of p before correction
     notes: tuple[str, ...]  # what a reader of the whole table should know
     omnibus: Omnibus | None  # of analyses of variance
     equivalence: Equivalence | None  # where a margin was given
+
+    @property
+    def powerless(self) -> bool:
+        """Whether no pair could be significant, so that nothing follows where none is."""
+        return bool(self.limit)
+
+    @property
+    def fewest_topics(self) -> int:
+        """The common topics that a pair needs for the test to reach alpha at all."""
+        return fewest_topics(self.alpha) if find_test(self.test).by_signs else 2
+
+    def could_differ(self, *, alone: bool = False) -> NDArray[np.bool_]:
+        """(pair,): the test could have found a difference; `alone`: before correction."""
+        limit = self.limit_alone if alone else self.limit
+        return (self.topics >= self.fewest_topics) & (not limit)
+
+    @property
+    def equal(self) -> NDArray[np.bool_]:
+        """(pair,): the two runs have the same value on every topic, of two or more."""
+        return (self.topics > 1) & (self.ties == self.topics)
+
+    @property
+    def constant(self) -> NDArray[np.bool_]:
+        """(pair,): one run is ahead by the same amount on every topic."""
+        return np.isinf(self.effect)
 
     @property
     def significant(self) -> NDArray[np.bool_]:
@@ -93,10 +120,10 @@ def test_pairs(
     """Test the differences between pairs of runs, from values by run and topic (NaN: no value).
 
     A pair is tested on the topics where both runs have a value; analyses of variance and Tukey's tests
-    use the topics where all runs have one. `correction` None: Holm's, or the one that belongs to the
-    test. `apart`, (pair,), are pairs that have no topic in common although both have values. A pair
-    without two common topics is not tested, has NaN for p, and no other p is corrected for it; one where
-    there is nothing to test has p = 1. Both have a reason.
+    use the topics where all runs have one. `correction` None: the one that belongs to the test. `apart`,
+    (pair,), are pairs that have no topic in common although both have values. A pair without two common
+    topics is not tested, has NaN for p, and no other p is corrected for it; one whose runs are equal on
+    every topic has p = 1. Both have a reason.
     """
     chosen = find_test(test)
     used = check_choices(test, correction, alpha, margin, permutations)
@@ -112,10 +139,11 @@ def test_pairs(
             f"no pair of the {len(known):,} has 2 topics where both runs have values; a test needs at least 2"
         )
     request = replace(whole, pairs=whole.pairs[known])
-    outcome = chosen.function(request)
+    tested = seen.pick(known)
+    outcome = _with_constants(chosen.function(request), tested, chosen, alpha)
     p = np.clip(outcome.p, LEAST, 1.0)
     adjusted = _adjust(p, outcome, used)
-    floor, floor_drawn, floor_adjusted = _floors(p, adjusted, seen.pick(known), chosen, outcome)
+    floor, floor_drawn, floor_adjusted = _floors(p, adjusted, tested, chosen, outcome)
     return PairTests(
         pairs=whole.pairs,
         topics=seen.topics, wins=seen.wins, ties=seen.ties, losses=seen.losses,
@@ -124,10 +152,12 @@ def test_pairs(
         p=_spread(p, known, np.nan), p_adjusted=_spread(adjusted, known, np.nan),
         floor=_spread(floor, known, np.False_), floor_drawn=_spread(floor_drawn, known, np.False_),
         floor_adjusted=_spread(floor_adjusted, known, np.False_),
-        reasons=tuple(_reasons(seen, chosen, outcome)),
+        reasons=tuple(_reasons(seen, outcome)),
         test=chosen.name, correction=used, alpha=alpha,
         method=_method(outcome, used, dropped), interval=outcome.interval, centre=outcome.centre,
-        least=outcome.least, drawn=outcome.drawn, powerless=outcome.least * _multiplied(request) > alpha,
+        least=outcome.least, drawn=outcome.drawn,
+        limit=_limit(request, outcome, tested, chosen, _multiplied(request)),
+        limit_alone=_limit(request, outcome, tested, chosen, 1),
         notes=tuple(_notes(request, outcome, chosen, adjusted)), omnibus=outcome.omnibus,
         equivalence=None if margin is None else _equivalence(whole, seen, known, outcome, margin),
     )  # fmt: skip
@@ -180,9 +210,9 @@ def _correction(test: PairTest, asked: str | None) -> str:
     asked = find_correction(asked)
     if test.correction == OWN:
         raise DataError(f"test {test.name} allows for all pairs by itself; leave the correction {asked} out")
-    if asked == MAX_T and test.name != "randomisation":
+    if asked == MAX_T and test.name != FLIPS:
         raise DataError(
-            f"correction {MAX_T} comes from sign flips: use it with the test randomisation, not {test.name}"
+            f"correction {MAX_T} comes from sign flips: use it with the test {FLIPS}, not {test.name}"
         )
     return asked
 
@@ -238,16 +268,36 @@ def _describe(request: Request, apart: NDArray[np.bool_] | None) -> _Seen:
     return _Seen(topics=topics, wins=wins, ties=ties, losses=losses, difference=mean, effect=effect)
 
 
-def _reasons(seen: _Seen, test: PairTest, outcome: Outcome) -> Iterator[str]:
+def _with_constants(outcome: Outcome, seen: _Seen, test: PairTest, alpha: float) -> Outcome:
+    """The outcome, with the p of all sign flips for differences that leave a test no error to test against.
+
+    A difference that is the same on all n topics has an infinite t. Only two of its 2^n sign flips lie as
+    far from 0, so that p is 2^(1 - n); its interval is the difference itself where that reaches alpha.
+    The least p of tests by signs is that of the pair with the most topics.
+    """
+    least = outcome.least
+    if test.by_signs:
+        least = max(least, 0.5 ** (int(seen.topics.max()) - 1))
+    rows = np.isinf(seen.effect) & (test.needs_spread or outcome.no_error)
+    if not rows.any():
+        return replace(outcome, least=least)
+    p = np.where(rows, 0.5 ** (seen.topics - 1), outcome.p)
+    reach = np.where(p <= alpha, 0.0, np.inf)
+    return replace(
+        outcome, p=p, least=least,
+        low=np.where(rows, seen.difference - reach, outcome.low),
+        high=np.where(rows, seen.difference + reach, outcome.high),
+        adjusted=holm(p) if outcome.no_error and test.correction == OWN else outcome.adjusted,
+    )  # fmt: skip
+
+
+def _reasons(seen: _Seen, outcome: Outcome) -> Iterator[str]:
     equal = (seen.ties == seen.topics).tolist()
-    constant = np.isinf(seen.effect).tolist()
     for place, topics in enumerate(seen.topics.tolist()):
         if topics < 2:
             yield f"{plural(topics, 'common topic')}; a test needs at least 2"
         elif equal[place]:
             yield f"the runs are equal on all {topics} topics"
-        elif test.needs_spread and constant[place]:
-            yield f"the difference is the same on all {topics} topics: no error to test against"
         else:
             yield outcome.silent
 
@@ -271,8 +321,9 @@ def _floors(
         floor |= (np.minimum(seen.wins, seen.losses) == 0) & (seen.wins + seen.losses > 0)
     if not outcome.drawn:
         return floor, np.zeros_like(floor), np.zeros_like(floor)
-    drawn = p <= least
-    made_of = drawn if outcome.adjusted is None else outcome.adjusted <= least
+    fewest = (1 + 1e-9) / (1 + outcome.drawn)
+    drawn = p <= fewest
+    made_of = drawn if outcome.adjusted is None else outcome.adjusted <= fewest
     return floor, drawn, made_of & (adjusted < 1)
 
 
@@ -290,22 +341,34 @@ def _multiplied(request: Request) -> int:
     return len(request.pairs) if request.correction in ("bonferroni", "holm") else 1
 
 
-def _notes(request: Request, outcome: Outcome, test: PairTest, adjusted: Floats) -> Iterator[str]:
-    """Says so where no pair could be significant, or where the draws decide which are."""
-    tests = _multiplied(request)
-    flipped = test.name == "randomisation" and tests > 1 and request.values.shape[1] > 5
-    other = f" or correction {MAX_T}" if flipped else ""
+def _limit(request: Request, outcome: Outcome, seen: _Seen, test: PairTest, tests: int) -> str:
+    """Why no p times so many tests could have reached alpha, and what would help; empty: some could."""
     if outcome.least * tests <= request.alpha:
+        return ""
+    topics, times = int(seen.topics.max()), f" times {tests:,} pairs ({request.correction})" * (tests > 1)
+    few = test.by_signs and outcome.least <= 0.5 ** (topics - 1)
+    enough = fewest_topics(request.alpha / tests)
+    if few:
+        why = f"with {plural(topics, 'topic')} the smallest possible p is {outcome.least:.3g}{times}"
+        helps = [f"at least {enough} topics"]
+    else:
+        drawn = f"the smallest p that {outcome.drawn:,} draws can show is {outcome.least:.3g}{times}"
+        why, helps = drawn, [f"at least {int(np.ceil(tests / request.alpha - 1e-9)) - 1:,} permutations"]
+    if tests > 1 and fewest_topics(request.alpha) <= topics and outcome.least <= request.alpha:
+        helps.append(f"correction {MAX_T}" if test.name == FLIPS else f"test {FLIPS} with correction {MAX_T}")
+    return f"no pair can be significant at alpha {request.alpha:g}: {why}. Use {' or '.join(helps)}"
+
+
+def fewest_topics(alpha: float) -> int:
+    """How many topics it takes until a test by signs can reach alpha: 2^(1 - n) <= alpha."""
+    return max(2, int(np.ceil(1 - np.log2(alpha) - 1e-9)))
+
+
+def _notes(request: Request, outcome: Outcome, test: PairTest, adjusted: Floats) -> Iterator[str]:
+    """Says so where the draws decide which pairs are significant."""
+    if outcome.least * _multiplied(request) <= request.alpha:
+        other = f" or correction {MAX_T}" if test.name == FLIPS else ""
         yield from _chance_notes(request, outcome, adjusted, other)
-        return
-    times = f" times {tests:,} pairs ({request.correction})" if tests > 1 else ""
-    # More draws help a test that draws; any other has done all that these topics allow.
-    needed = int(np.ceil(tests / request.alpha)) - 1
-    takes = f"at least {needed:,} permutations" if outcome.drawn else "more topics"
-    yield (
-        f"no pair can be significant at {request.alpha:g}: the least p is {outcome.least:.3g}{times};"
-        f" it takes {takes}{other}"
-    )
 
 
 def _chance_notes(request: Request, outcome: Outcome, adjusted: Floats, other: str) -> Iterator[str]:

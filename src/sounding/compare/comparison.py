@@ -71,7 +71,7 @@ class Evenness:
 
     depth: int
     shares: NDArray[np.float64]  # (run,) mean A_p
-    even: NDArray[np.bool_]  # (pair,) no significant difference
+    even: NDArray[np.bool_]  # (pair,) no difference, where the test could have found one
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -107,6 +107,20 @@ class Comparison(Displayed):
         return self.procedure.alpha
 
     @property
+    def limits(self) -> tuple[str, ...]:
+        """Why nothing could be significant by some measures, a sentence each; empty: something could."""
+        measures: dict[str, list[str]] = {}
+        for measure, tests in zip(self.measures, self.performance_tests, strict=True):
+            if tests.limit:
+                measures.setdefault(tests.limit, []).append(str(measure))
+        return tuple(
+            f"{limit[0].upper()}{limit[1:]}."
+            if len(named) == len(self.measures)
+            else f"By {', '.join(named)}, {limit}."
+            for limit, named in measures.items()
+        )
+
+    @property
     def same_topics(self) -> bool:
         """Every pair was compared on the same number of topics, by every measure."""
         return len({count for tests in self.performance_tests for count in tests.topics.tolist()}) == 1
@@ -123,8 +137,6 @@ class Comparison(Displayed):
 
     def strength(self, measure: int, pair: int) -> str | None:
         """`strong` or `weak`; None: not tested, or nothing could have been significant."""
-        if self.performance_tests[measure].powerless:
-            return None
         return strength(int(self.cases[measure, pair]))
 
     def __repr__(self) -> str:
@@ -320,6 +332,7 @@ class Comparison(Displayed):
             returned_a=self.judged_of_returned(a, measure) if frozen[a] else None,
             returned_b=self.judged_of_returned(b, measure) if frozen[b] else None,
             p=float(tests.p_alone[pair]), topics=int(tests.topics[pair]), topics_needed=needed,
+            fewest_topics=tests.fewest_topics,
         )  # fmt: skip
 
     def _undecided(self, measure: int, pair: int) -> bool:

@@ -35,6 +35,12 @@ class Flips:
         """How many arrangements are listed."""
         return len(self.packed)
 
+    def share(self, extreme: NDArray[np.float64] | NDArray[np.intp]) -> Floats:
+        """Counts of arrangements as shares; drawn ones count the observed one beside them."""
+        if self.complete:
+            return extreme / self.count
+        return (1 + extreme) / (1 + self.count)
+
     def bits(self, rows: slice) -> Floats:
         """(flip, topic): 1 where flipped."""
         if self.count * self.topics <= KEPT_BITS:
@@ -76,19 +82,16 @@ def enumerates(topics: int, permutations: int) -> bool:
     return topics <= ENUMERATED_TOPICS or (topics < 31 and 2**topics <= permutations)
 
 
-def share_as_extreme(sums: Floats, observed: Floats, slack: float, flips: Flips) -> Floats:
-    """(row,): share of arrangements whose sum is as far from 0 as the observed one, which counts itself.
+def share_as_extreme(sizes: Floats, observed: Floats, slack: float, flips: Flips) -> Floats:
+    """(row,): share of arrangements whose |sum| is as large as the observed one, which counts itself.
 
     Equal sums that were reached in another order differ in their last bits: `slack` calls them equal.
     """
     limit = np.abs(observed) - slack
-    extreme = np.count_nonzero(np.abs(sums) >= limit[:, np.newaxis], axis=1)
-    if flips.complete:
-        return extreme / flips.count
-    return (1 + extreme) / (1 + flips.count)
+    return flips.share(np.count_nonzero(sizes >= limit[:, np.newaxis], axis=1))
 
 
-@pair_test("randomisation", draws=True, by_signs=True)
+@pair_test("randomisation", correction="max-t", draws=True, by_signs=True)
 def randomisation(request: Request) -> Outcome:
     """Randomisation test on the mean difference (sign flips).
 
@@ -98,13 +101,22 @@ def randomisation(request: Request) -> Outcome:
     topics = request.values.shape[1]
     exact = enumerates(topics, request.permutations)
     flips = enumerate_flips(topics) if exact else draw_flips(topics, request.permutations, request.rng)
-    p, low, high = np.empty((3, len(request.pairs)))
-    for rows, gaps, sums in _sums_in_blocks(request, flips):
-        p[rows] = share_as_extreme(sums, gaps.values.sum(axis=1), _slack(request), flips)
-        low[rows], high[rows] = subset_interval(gaps, sums, flips, request.alpha)
+    count = len(request.pairs)
+    steps = _StepDown(request, flips) if request.correction == "max-t" and count > 1 else None
+    order = np.arange(count) if steps is None else steps.order
+    p, low, high = np.empty((3, count))
+    for rows, gaps, sums in _sums_in_blocks(replace(request, pairs=request.pairs[order]), flips):
+        pairs = order[rows]
+        low[pairs], high[pairs] = subset_interval(gaps, sums, flips, request.alpha)
+        np.abs(sums, out=sums)
+        p[pairs] = share_as_extreme(sums, gaps.values.sum(axis=1), _slack(request), flips)
+        if steps is not None:
+            steps.add(rows, sums)
     if not exact:
         _enumerate_short_pairs(request, p, low, high)
-    adjusted = max_t(request, flips) if request.correction == "max-t" else None
+    adjusted = p if request.correction == "max-t" else None
+    if steps is not None:
+        adjusted = steps.adjusted(flips)
     low, high = (np.round(limit, request.decimals - 2) for limit in (low, high))
     drawn = f"all {flips.count:,} sign flips" if exact else f"{flips.count:,} sign flips, {request.seed}"
     return Outcome(
@@ -180,48 +192,43 @@ def _enumerate_short_pairs(request: Request, p: Floats, low: Floats, high: Float
                 gaps.topics, gaps.mean, gaps.squares,
             )  # fmt: skip
             sums = flips.sums(front.values)
-            p[rows] = share_as_extreme(sums, front.values.sum(axis=1), _slack(request), flips)
+            p[rows] = share_as_extreme(np.abs(sums), front.values.sum(axis=1), _slack(request), flips)
             low[rows], high[rows] = subset_interval(front, sums, flips, request.alpha)
 
 
-def max_t(request: Request, flips: Flips) -> Floats:
-    """(pair,): adjusted p by the step-down max-T procedure of Westfall and Young (1993).
+class _StepDown:
+    """Adjusted p by the step-down max-T procedure of Westfall and Young (1993), from sign flips.
 
-    Pairs are taken from the smallest to the largest |t|; each is compared with the largest |t| among
+    Pairs are taken from the smallest to the largest statistic; each is compared with the largest among
     itself and those before it in the same arrangement, where all pairs are flipped on the same topics.
+    The statistic is |sum| over the root of the sum of squares, which no flip changes: on the same topics
+    it puts sums in the order of |t|. Unlike t its variance over flips is 1 however few topics a pair has,
+    so that a pair with few of them neither stands out by chance nor widens the others' distribution.
     """
-    whole = not np.isnan(request.values).any()
-    observed = np.empty(len(request.pairs))
-    for rows, gaps in request.differences():
-        observed[rows] = _statistic(gaps, gaps.values.sum(axis=1, keepdims=True), whole)[:, 0]
-    order = np.argsort(observed, kind="stable")
-    largest = np.zeros(flips.count)
-    extreme = np.empty(len(order))
-    ordered = replace(request, pairs=request.pairs[order])
-    for rows, gaps, sums in _sums_in_blocks(ordered, flips):
-        t = _statistic(gaps, sums, whole)
-        np.maximum(t[0], largest, out=t[0])
-        np.maximum.accumulate(t, axis=0, out=t)
-        largest = t[-1].copy()
+
+    def __init__(self, request: Request, flips: Flips) -> None:
+        count = len(request.pairs)
+        self.observed, self.scale = np.empty((2, count))
+        for rows, gaps in request.differences():
+            size = np.sqrt(np.sum(gaps.values**2, axis=1))
+            self.scale[rows] = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+            self.observed[rows] = np.abs(gaps.values.sum(axis=1)) * self.scale[rows]
+        self.order = np.argsort(self.observed, kind="stable")  # in which pairs are to be added
+        self._largest = np.zeros(flips.count)
+        self._extreme = np.empty(count)
+
+    def add(self, rows: slice, sizes: Floats) -> None:
+        """Count with the next pairs of the order; `sizes` are their |sums|, (pair, flip), and are used up."""
+        pairs = self.order[rows]
         # A relative tolerance, for equal sums that were reached in another order.
-        limit = observed[order[rows], np.newaxis] * (1 - 1e-9)
-        extreme[order[rows]] = np.count_nonzero(t >= limit, axis=1)
-    p = extreme / flips.count if flips.complete else (1 + extreme) / (1 + flips.count)
-    p[order] = np.maximum.accumulate(p[order][::-1])[::-1]
-    return p
+        limits = self.observed[pairs] * (1 - 1e-9)
+        sizes *= self.scale[pairs, np.newaxis]
+        for pair, limit, size in zip(pairs.tolist(), limits.tolist(), sizes, strict=True):
+            np.maximum(self._largest, size, out=self._largest)
+            self._extreme[pair] = np.count_nonzero(self._largest >= limit)
 
-
-def _statistic(gaps: Differences, sums: Floats, whole: bool) -> Floats:
-    """(pair, sum): |t| for sums over topics with flipped signs, which leave the sum of squares as it is.
-
-    On whole topics all t have the same degrees of freedom, and the share of |sum| in the most that it
-    could be puts them in the same order.
-    """
-    most = np.sqrt(gaps.topics * np.sum(gaps.values**2, axis=1))
-    share = np.abs(sums)
-    share *= np.divide(1.0, most, out=np.zeros_like(most), where=most > 0)[:, np.newaxis]
-    if whole:
-        return share
-    left = np.where(share > 1 - 1e-12, 0.0, 1 - share**2)
-    df = np.maximum(gaps.topics - 1, 0)[:, np.newaxis]
-    return share * np.sqrt(np.divide(df, left, out=np.full_like(share, np.inf), where=left > 0))
+    def adjusted(self, flips: Flips) -> Floats:
+        """(pair,): the adjusted p, after all pairs were added."""
+        p = flips.share(self._extreme)
+        p[self.order] = np.maximum.accumulate(p[self.order][::-1])[::-1]
+        return p

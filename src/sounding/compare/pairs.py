@@ -11,7 +11,7 @@ from sounding.arrays import NDArray
 from sounding.errors import DataError
 
 DIGITS = 13  # of the largest value: what lies beyond them is rounding, not a difference
-BLOCK = 2**18  # numbers that are worked on at once
+BLOCK = 2**17  # numbers that are worked on at once: they stay in a cache
 
 Pairs = NDArray[np.intp]  # (pair, 2): run_a, run_b
 
@@ -22,17 +22,15 @@ def all_pairs(runs: int) -> Pairs:
 
 
 def baseline_pairs(runs: int, baselines: Sequence[int]) -> Pairs:
-    """Every run against every baseline, the baseline second; two baselines meet once: (pair, 2)."""
+    """Every other run against every baseline, the baseline second: (pair, 2).
+
+    Two baselines do not meet: a pair that nobody asks for would cost the others power.
+    """
     wrong = [place for place in baselines if not 0 <= place < runs]
     if wrong:
         raise DataError(f"baseline {wrong[0]}: expected a run from 0 to {runs - 1}")
     chosen = list(dict.fromkeys(baselines))
-    pairs = [
-        (run, baseline)
-        for place, baseline in enumerate(chosen)
-        for run in range(runs)
-        if run != baseline and run not in chosen[:place]
-    ]
+    pairs = [(run, baseline) for baseline in chosen for run in range(runs) if run not in chosen]
     return np.array(pairs, np.intp).reshape(-1, 2)
 
 

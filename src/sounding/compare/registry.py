@@ -13,6 +13,7 @@ from sounding.compare.pairs import Differences, Pairs, blocks, differences
 from sounding.errors import UnknownNameError, expect
 
 Floats = NDArray[np.float64]
+Correction = Literal["holm", "bonferroni", "max-t", "own"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -70,6 +71,7 @@ class Outcome:
     least: float = 0.0  # the smallest p there can be, for tests that count arrangements
     drawn: int = 0  # arrangements or resamples that were drawn; 0: none, p is exact or by formula
     silent: str = ""  # why the test can say nothing of any pair that differs
+    no_error: bool = False  # every difference is the same on all topics: nothing to test it against
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +81,9 @@ class PairTest:
     name: str
     title: str
     function: Callable[[Request], Outcome] = field(repr=False)
-    correction: Literal["holm", "bonferroni", "own"]
+    correction: Correction
     whole_topics: bool  # uses only topics on which every run has a value
-    needs_spread: bool  # says nothing of differences that are all equal
+    needs_spread: bool  # has no p for a difference that is the same on all topics
     draws: bool  # makes permutations or resamples, as many as it is told
     by_signs: bool  # has its least p where all differences of a pair have one sign
 
@@ -92,7 +94,7 @@ TESTS: dict[str, PairTest] = {}
 def pair_test(
     name: str,
     *,
-    correction: Literal["holm", "bonferroni", "own"] = "holm",
+    correction: Correction = "holm",
     whole_topics: bool = False,
     needs_spread: bool = False,
     draws: bool = False,

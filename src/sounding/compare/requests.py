@@ -90,6 +90,11 @@ def chosen_pairs(
     if baselines:
         # Measured from the best run down, so that rows come in that order.
         places = [order.index(find_run(scores, name, sources)) for name in baselines]
+        if len(set(places)) == len(order):
+            raise DataError(
+                "every run is a baseline, and baselines are not compared with each other;"
+                " give other runs as well, or --pair A B"
+            )
         return np.array(order, np.intp)[baseline_pairs(len(order), places)]
     return np.array(order, np.intp)[all_pairs(len(order))]
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from sounding.arrays import NDArray
-from sounding.compare.anova import NO_ERROR
 from sounding.compare.cases import (
     FIRST_UNJUDGED,
     RETRIEVED,
@@ -85,8 +84,7 @@ def compared(
     if apart.all():
         raise DataError(_apart(scores, pairs))
     attempts = {
-        measure: _tested(values_of(scores, measure), measure, pairs, scores.runs, procedure, apart)
-        for measure in measures
+        measure: _tested(values_of(scores, measure), measure, pairs, procedure, apart) for measure in measures
     }
     problems = [one for one in attempts.values() if isinstance(one, str)]
     if len(problems) == len(attempts):
@@ -144,7 +142,8 @@ def _of_common_topics(bounds: PairBounds | None, apart: NDArray[np.bool_]) -> Pa
 
 
 def _evenness(depth: int, table: NDArray[np.float64], tests: PairTests) -> Evenness:
-    return Evenness(depth=depth, shares=mean_over_topics(table), even=~tests.significant_alone)
+    alike = tests.could_differ(alone=True) & ~(tests.significant_alone | tests.constant)
+    return Evenness(depth=depth, shares=mean_over_topics(table), even=tests.equal | alike)
 
 
 def _shallower(
@@ -168,22 +167,14 @@ def _tested(
     values: NDArray[np.float64],
     measure: Measure,
     pairs: Pairs,
-    runs: Sequence[str],
     procedure: Procedure,
     apart: NDArray[np.bool_],
 ) -> PairTests | str:
-    """The test of performance; a sentence where there is nothing that it could say of any pair."""
+    """The test of performance; a sentence where no pair has enough topics for it."""
     try:
-        tests = procedure.apply(values, pairs, procedure.margin, apart)
+        return procedure.apply(values, pairs, procedure.margin, apart)
     except DataError as problem:
         return f"{measure}: {problem}"
-    differ = bool((tests.ties < tests.topics).any())
-    omnibus_alone = tests.omnibus is not None and NO_ERROR not in tests.reasons and differ
-    if all(tests.reasons) and not omnibus_alone:
-        a, b = (runs[place] for place in pairs[0].tolist())
-        others = f" (and {len(pairs) - 1:,} more pairs without a test)" if len(pairs) > 1 else ""
-        return f"{measure}, {a} and {b}: {tests.reasons[0]}{others}; nothing to compare"
-    return tests
 
 
 def _same_universe(scores: Scores, measure: Measure) -> bool:

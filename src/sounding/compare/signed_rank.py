@@ -129,7 +129,8 @@ def _enumerated_p(signed: Floats) -> Floats:
     flips = enumerate_flips(front.shape[1])
     p = np.empty(len(front))
     for rows in blocks(len(front), flips.count):
-        p[rows] = share_as_extreme(flips.sums(front[rows]), front[rows].sum(axis=1), 0.25, flips)
+        sizes = np.abs(flips.sums(front[rows]))
+        p[rows] = share_as_extreme(sizes, front[rows].sum(axis=1), 0.25, flips)
     return p
 
 

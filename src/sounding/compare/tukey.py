@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from sounding.arrays import NDArray
-from sounding.compare.anova import NO_ERROR, pooled_t, two_way
+from sounding.compare.anova import pooled_t, two_way
 from sounding.compare.pairs import blocks
 from sounding.compare.registry import Floats, Outcome, Request, pair_test
 
@@ -30,7 +30,7 @@ def tukey(request: Request) -> Outcome:
         reach = critical_q(request.alpha, runs, df) * error / np.sqrt(2)
     return Outcome(
         p=p, low=gaps - reach, high=gaps + reach, adjusted=adjusted,
-        error=np.full(len(gaps), error), df_error=df, silent="" if error > 0 else NO_ERROR,
+        error=np.full(len(gaps), error), df_error=df, no_error=error == 0,
         method=f"Tukey's HSD (two-way, {runs} runs); p of a pair by itself from its t with the pooled error",
         interval="of the mean, by Tukey's range for all pairs of runs at once",
     )  # fmt: skip

@@ -152,7 +152,7 @@ def _tested(table: Floats, pairs: Pairs, procedure: Procedure) -> Part:
     order = np.sign(np.nan_to_num(tests.difference)).astype(np.int8)
     constant = same_everywhere(tests)
     median = np.array([np.nan if constant.all() else np.median(tests.p[~constant])])
-    separated = (order * tests.significant)[np.newaxis].astype(np.int8)
+    separated = (order * (tests.significant & ~constant))[np.newaxis].astype(np.int8)
     return order[np.newaxis], separated, median, np.array([np.count_nonzero(constant)])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from sounding.compare.comparison import Comparison
 from sounding.report.comparison_cells import short_names
 from sounding.report.comparison_notes import cases_in_words, facts, notes
-from sounding.report.tables import Column, Table, columns_of, with_notes
+from sounding.report.tables import Column, Table, columns_of, first_said, with_notes
 
 SIGNS_IN_LINE = 60  # that people see beside each other
 SIGNS: Mapping[tuple[bool, int], str] = {  # (strong, sign of the difference, 0: not significant)
@@ -42,6 +42,7 @@ def matrix_tables(
         ]
         title = f"{measure}: {len(rows)} runs against each other"
         tables.append(Table(columns, title=title, keys=2))
+    tables[0] = first_said(tables[0], comparison.limits)
     told = [LEGEND, cases_in_words(comparison), *notes(comparison, intervals=False, brief=brief)]
     tables[-1] = with_notes(tables[-1], told)
     return tables

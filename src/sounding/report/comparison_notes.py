@@ -9,7 +9,7 @@ import numpy as np
 
 from sounding.compare.cases import CASES
 from sounding.compare.comparison import Comparison
-from sounding.compare.p_values import p_is
+from sounding.compare.p_values import FLOOR, p_is
 from sounding.compare.settled import which_completions
 from sounding.wording import plural
 
@@ -98,8 +98,10 @@ def cases_in_words(comparison: Comparison) -> str:
         told = ", ".join(
             f"{count:,} in case {case}" for case, count in zip(CASES, counts, strict=True) if count
         )
+        without = len(comparison.pairs) - sum(counts)
+        told += f"{', ' * bool(told)}{without:,} without a case" * bool(without)
         rest = "" if bounds is None else f"; {np.count_nonzero(bounds.settled):,} settled"
-        parts.append(f"{measure}: {plural(len(comparison.pairs), 'pair')}, {told or 'none tested'}{rest}.")
+        parts.append(f"{measure}: {plural(len(comparison.pairs), 'pair')}, {told}{rest}.")
     return " ".join(parts)
 
 
@@ -114,15 +116,23 @@ def advice_notes(comparison: Comparison) -> list[str]:
     ]
 
 
-def floor_notes(comparison: Comparison, sign: str) -> list[str]:
-    """How many p are the least that so many draws can give, and how they are marked."""
+def floor_notes(comparison: Comparison) -> list[str]:
+    """How many p are the smallest that the draws can show, for programs."""
     tests = comparison.performance_tests
     floors = sum(int(np.count_nonzero(one.floor_drawn)) for one in tests)
     if not floors:
         return []
     rows = sum(len(one.pairs) for one in tests)
-    draws = max(one.drawn for one in tests)
-    return [f"{floors:,} of {rows:,} p are the least that {draws:,} draws can give: marked with {sign}."]
+    return [f"{floors:,} of {rows:,} p are the smallest that {_draws(comparison)} can show: p_at_floor."]
+
+
+def floor_legend(comparison: Comparison, shown: bool) -> list[str]:
+    """What the mark of such a p means, where people see one."""
+    return [f"{FLOOR} marks the smallest p that {_draws(comparison)} can show."] if shown else []
+
+
+def _draws(comparison: Comparison) -> str:
+    return plural(max(tests.drawn for tests in comparison.performance_tests), "draw")
 
 
 def facts(comparison: Comparison) -> dict[str, Any]:
@@ -133,6 +143,11 @@ def facts(comparison: Comparison) -> dict[str, Any]:
         "settled": settled_basis(comparison),
         "test": {"name": first.test, "correction": first.correction, "alpha": first.alpha,
                  "method": first.method, "interval": first.interval},
+        "inconclusive": {
+            str(measure): f"{tests.limit}."
+            for measure, tests in zip(comparison.measures, comparison.performance_tests, strict=True)
+            if tests.limit
+        },
         "omnibus": {
             str(measure): asdict(tests.omnibus)
             for measure, tests in zip(comparison.measures, comparison.performance_tests, strict=True)
@@ -144,5 +159,5 @@ def facts(comparison: Comparison) -> dict[str, Any]:
             str(measure): counts
             for measure, counts in zip(comparison.measures, comparison.counts().tolist(), strict=True)
         },
-        "notes": list(comparison.notes),
+        "notes": [*comparison.limits, *comparison.notes],
     }  # fmt: skip

@@ -11,10 +11,18 @@ import numpy as np
 from sounding.compare.claims import PairTests
 from sounding.compare.comparison import MARGIN_COLUMNS, Comparison
 from sounding.compare.holds import shown_chance
-from sounding.compare.p_values import SMALL, shown_p
+from sounding.compare.p_values import FLOOR, shown_p
 from sounding.report.comparison_cells import p_name, short_names, shown_case, shown_interval, yes_or_no
-from sounding.report.comparison_notes import EFFECT, advice_notes, cases_in_words, facts, floor_notes, notes
-from sounding.report.tables import UNKNOWN, Column, Table, columns_of
+from sounding.report.comparison_notes import (
+    EFFECT,
+    advice_notes,
+    cases_in_words,
+    facts,
+    floor_legend,
+    floor_notes,
+    notes,
+)
+from sounding.report.tables import UNKNOWN, Column, Table, columns_of, first_said
 from sounding.scores import mean_over_topics
 
 SHOWN = 20  # pairs that people see without asking for more
@@ -31,7 +39,7 @@ def tidy_pairs(comparison: Comparison, collection: str | None = None, top: int |
     if collection is not None:
         columns.insert(0, Column("collection", [collection] * len(rows)))
     beside = facts(comparison)
-    beside["notes"] += [*floor_notes(comparison, "p_at_floor"), *advice_notes(comparison)]
+    beside["notes"] += [*floor_notes(comparison), *advice_notes(comparison)]
     return Table(columns, facts=beside | _account_facts(comparison, top))
 
 
@@ -119,16 +127,16 @@ def people_pairs(
     ]
     shown = "" if len(rows) == len(order) else f"{len(rows)} of {len(order):,} rows, the rest with --top N. "
     told = [shown + cases_in_words(comparison)]
+    marked = any(str(cell).startswith(FLOOR) for column in columns for cell in column.cells)
     if brief:
         told += notes(comparison, brief=True)
-        if any(p >= SMALL and floor for p, floor in _adjusted(comparison, rows, found)):
-            told[1] += " ≤: with more draws it may be smaller."
+        told[1] = " ".join([told[1], *floor_legend(comparison, marked)])
     else:
-        told += [*advice_notes(comparison), *notes(comparison), *floor_notes(comparison, "≤")]
+        told += [*advice_notes(comparison), *notes(comparison), *floor_legend(comparison, marked)]
         told += [EFFECT] if full else []
     if any(short[name] != name for side in ("run_a", "run_b") for name in found[side]):
         told.append("Long names of runs are shortened here, and whole in every other format.")
-    return Table(columns, title=title, notes=told, keys=len(keys))
+    return first_said(Table(columns, title=title, notes=told, keys=len(keys)), comparison.limits)
 
 
 def _size_columns(comparison: Comparison, rows: Rows, found: Cells, *, full: bool) -> Iterator[Column]:

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sounding.compare.cases import MEANING, strength
+from sounding.compare.claims import PairTests
 from sounding.compare.comparison import Comparison
 from sounding.compare.documents import OpenDocument, Settling
-from sounding.compare.p_values import p_is
+from sounding.compare.p_values import SMALL, p_is
 from sounding.compare.runs import TOPICS
 from sounding.compare.settled import which_completions
 from sounding.compare.telling import TellingDocument
 from sounding.report.comparison_cells import WIDEST_NAME, p_name, short_names, shown_interval, signed
-from sounding.report.comparison_notes import EFFECT, floor_notes, notes
+from sounding.report.comparison_notes import EFFECT, floor_legend, notes
 from sounding.report.tables import UNKNOWN, Column, Table, markdown_text, render
 from sounding.wording import filled, plural, whole_percent
 
@@ -71,7 +72,9 @@ def explain_in_markdown(
 
 
 def _told_of_pair(comparison: Comparison, more: Sequence[str], brief: bool) -> list[str]:
-    beside = [] if brief else [*floor_notes(comparison, "≤"), EFFECT]
+    tests = [*comparison.performance_tests, *comparison.assessment_tests]
+    marked = any(np.any(one.floor_adjusted & (one.p_adjusted >= SMALL)) for one in tests)
+    beside = [*floor_legend(comparison, marked), *([] if brief else [EFFECT])]
     return [*notes(comparison, brief=brief), *beside, *more]
 
 
@@ -119,8 +122,8 @@ def _verdict(comparison: Comparison, number: int, pair: int) -> str:
         return f"not tested: {tests.reasons[pair]}"
     p = f"{p_name(tests)} {p_is(tests.p_adjusted[pair], bool(tests.floor_adjusted[pair]))}"
     limits = _limits(comparison, number, pair)
-    if tests.powerless:
-        return f"nothing could be significant here, {mean_a:.4f} against {mean_b:.4f} ({p})"
+    if tests.limit:
+        return f"no conclusion, {mean_a:.4f} against {mean_b:.4f} ({p}): {tests.limit}"
     if not tests.significant[pair]:
         return f"no significant difference, {mean_a:.4f} against {mean_b:.4f} ({p}){limits}"
     if tests.difference[pair] < 0:
@@ -192,16 +195,26 @@ def _judged(comparison: Comparison, number: int, pair: int) -> str:
     ]
     return (
         f"of the first {comparison.depths[number]} documents {whole_percent(shares[0])} of {a}'s and"
-        f" {whole_percent(shares[1])} of {b}'s: {'a' if tests.significant[pair] else 'no'} significant"
-        f" difference ({p}){''.join([*short, *lacking])}"
+        f" {whole_percent(shares[1])} of {b}'s: {_differ(tests, pair)} ({p}){''.join([*short, *lacking])}"
     )
+
+
+def _differ(tests: PairTests, pair: int) -> str:
+    """Whether the two were judged differently, as far as the test can tell."""
+    if tests.significant[pair]:
+        return "a significant difference"
+    if tests.constant[pair]:
+        return "the same difference on every topic"
+    if tests.equal[pair]:
+        return "the same on every topic"
+    if not tests.could_differ()[pair]:
+        return "no test could tell whether they differ"
+    return "no significant difference"
 
 
 def _case(comparison: Comparison, number: int, pair: int) -> str:
     """The case of the decision matrix, its strength, and what it means."""
     tests, case = comparison.performance_tests[number], int(comparison.cases[number, pair])
-    if tests.powerless:
-        return f"{case}: nothing could be significant here"
     better = comparison.names(pair)[0 if tests.difference[pair] > 0 else 1]
     return f"{case}, {strength(case)}: {f'{better} is ' if tests.significant[pair] else ''}{MEANING[case]}"
 

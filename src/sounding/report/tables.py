@@ -85,6 +85,11 @@ def with_notes(table: Table, more: Sequence[str]) -> Table:
     return replace(table, notes=list(dict.fromkeys([*table.notes, *more])))
 
 
+def first_said(table: Table, sentences: Sequence[str]) -> Table:
+    """The table with sentences above it that must be read first."""
+    return replace(table, title=" ".join([*sentences, table.title or ""]).strip() or None)
+
+
 def render(
     tables: Sequence[Table], format_name: str, *, width: int | None = None, marks: bool = False
 ) -> str:
@@ -162,7 +167,7 @@ def stands_left(column: Column) -> bool:
 
 
 def _text(table: Table, width: int | None, marks: bool) -> str:
-    lines = [table.title, ""] if table.title else []
+    lines = [filled(table.title, width) if width else table.title, ""] if table.title else []
     for number, columns in enumerate(_folded(table.columns, width, table.keys)):
         lines += [""] if number else []
         lines += _aligned(columns, table.height, marks)

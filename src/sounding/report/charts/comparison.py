@@ -26,11 +26,12 @@ STRENGTHS = {  # colour and shape: both tell, so that neither is needed
 
 
 @needs("pair", "measure", "difference", "lower", "upper")
-def difference_intervals(frame: polars.DataFrame) -> Chart:
+def difference_intervals(frame: polars.DataFrame, *, of: int | None = None) -> Chart:
     """The difference of every pair with its interval, the measures side by side, pairs as they come.
 
     Columns: `pair`, `measure`, `difference`, `lower`, `upper` (null: no limit); optional `strength` (strong,
-    weak, null where not known), a colour and a shape each.
+    weak, null where not known), a colour and a shape each. `of`: how many pairs there are, where the frame
+    has some of them.
     """
     import altair as alt
     import polars
@@ -46,9 +47,13 @@ def difference_intervals(frame: polars.DataFrame) -> Chart:
     ]
     return titled(
         alt.hconcat(*panes, spacing=30),
-        f"Differences of {plural(frame['pair'].n_unique(), 'pair')} of runs with their intervals",
+        f"Differences of {_how_many(frame['pair'].n_unique(), of)} of runs with their intervals",
         ["The first run of a pair less the second. Each interval is of its pair alone, before correction."],
     )
+
+
+def _how_many(shown: int, of: int | None) -> str:
+    return plural(shown, "pair") if of is None or of <= shown else f"{shown:,} of {plural(of, 'pair')}"
 
 
 def _interval_pane(frame: polars.DataFrame, measure: str, seen: Sequence[str]) -> alt.LayerChart:
@@ -168,4 +173,4 @@ def chart_of(comparison: Comparison, top: int | None = None) -> Chart:
         },
         schema_overrides={"strength": polars.String},
     )  # fmt: skip
-    return difference_intervals(frame)
+    return difference_intervals(frame, of=len(comparison.pairs))

@@ -66,7 +66,12 @@ def listed(names: Sequence[str], most: int = NAMED) -> str:
 
 
 def _short(found: Found) -> Iterator[str]:
-    """Three sentences: who is best and whether to trust it, what the collection is good for, what to do."""
+    """Three sentences: who is best and whether to trust it, what the collection is good for, what to do.
+
+    Before them: that nothing could be significant, where that is so.
+    """
+    if not isinstance(found.comparison, Missing):
+        yield from found.comparison.limits
     yield _leader(found)
     fit = [one for one in found.statements if one.answer != "note"]
     if fit:
@@ -97,6 +102,8 @@ def _trust(comparison: Comparison, pair: int, first: str, second: str) -> str:
     tests, settled = comparison.performance_tests[0], comparison.settled(0, pair)
     if tests.reasons[pair]:
         return f"; its lead over {second} was not tested"
+    if not comparison.cases[0, pair]:
+        return f"; no test could tell whether its lead over {second} is more than chance"
     if not tests.significant[pair]:
         told = f", but its lead over {second} is not significant and should not be trusted"
     elif comparison.strength(0, pair) == "weak":
@@ -221,15 +228,16 @@ def _lead(comparison: Comparison, first: str, second: str) -> Iterator[str]:
         yield f"Its lead was not tested: {tests.reasons[pair]}."
     elif pair is not None:
         p = f"{p_name(tests)} {p_is(tests.p_adjusted[pair], bool(tests.floor_adjusted[pair]))}"
-        kind = f"case {comparison.cases[0, pair]}"
-        kind += f", a {strong} conclusion" if (strong := comparison.strength(0, pair)) else ""
+        kind = f"case {comparison.cases[0, pair]}, a {comparison.strength(0, pair)} conclusion"
         settled = {
             True: "no further judgment can turn the order",
             False: "in principle, were any unjudged document of any of these runs to be relevant, further"
             " judgments could still turn the order",
             None: "whether further judgments could turn the order is not known",
         }[comparison.settled(0, pair)]
-        if tests.significant[pair]:
+        if not comparison.cases[0, pair]:
+            yield f"No test could tell whether that lead is more than chance ({p}), and {settled}."
+        elif tests.significant[pair]:
             yield f"That lead is significant ({p}; {kind}), and {settled}."
         else:
             yield f"That lead is not significant ({p}; {kind}), and {settled}."
@@ -270,6 +278,9 @@ def _trusted(comparison: Comparison | Missing) -> Iterator[str]:
         yield f"No chance is stated that these conclusions hold: {comparison.holds.reason}."
     for number, measure in enumerate(comparison.measures):
         cases = comparison.counts()[number].tolist()
+        if not any(cases):
+            yield f"By {measure}, no conclusion: no pair could be significant."
+            continue
         text = (
             f"By {measure}, {cases[2] + cases[3]:,} of {plural(sum(cases), 'pair')} differ significantly;"
             f" {cases[2]:,} of these differences {_be(cases[2])} strong (case 3)"

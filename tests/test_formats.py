@@ -21,6 +21,7 @@ from sounding.data.formats import detect, parse_qrels, parse_run, read_qrels, re
 from sounding.data.problems import Problems
 from sounding.data.sources import Content
 from sounding.data.tables import Qrels, Run
+from sounding.data.text import split_fields
 from sounding.data.topics import read_topics
 from sounding.errors import DataError, FormatError, MissingPartError, SoundingError, UnknownNameError
 
@@ -397,3 +398,59 @@ def test_the_tag_is_the_sixth_field_whatever_the_ids_look_like(doc: str, tmp_pat
     path = tmp_path / "run.txt"
     path.write_text(f"1 Q0 {doc} 1 3 mytag\n# a comment at the end\n", encoding="utf-8")
     assert read_run(path).tag == "mytag"
+
+
+RECORD = "401 Q0 d1 1 0.5 tag"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{RECORD}401 Q0 d2 2 0.4 tag",  # the line end is missing
+        f"{RECORD} 401 Q0 d2 2 0.4 tag",  # or has become a blank
+        "401 Q0 d1 1 0.5 my tag401 Q0 d2 2 0.4 my tag",
+        "401 Q0 d1 1 0.5401 Q0 d2 2 0.4 tag",  # cut off within the score
+        f"{RECORD} {RECORD}",
+        f"401 0 d1 1 0.5 tag 402 0 {'d' * 80} 2 3e-05 tag",
+    ],
+)
+def test_two_records_on_one_line_are_refused_with_the_line(line: str, tmp_path: Path) -> None:
+    file = tmp_path / "run.txt"
+    second = line.split()[1]
+    for before in (f"401 {second} a 1 9 tag\n", f"# two\n401 {second} a 1 9 my tag\n"):
+        file.write_text(f"{before}{line}\n401 {second} z 3 0.1 tag\n")
+        with pytest.raises(FormatError) as raised:
+            read_run(file)
+        assert (raised.value.line, raised.value.more) == (before.count("\n") + 1, 0)
+        assert f"{len(line.split())} fields" in raised.value.problem
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "my tag",
+        "tag of 3 words",
+        "a Q0 b",
+        "a Q0 b c 1",
+        "1 2 3 4 5 6 7",
+        "Q0 b 1 x",
+        "tag # 401 Q0",
+        "Q0 Q0 Q0 Q0",
+    ],
+)
+def test_tags_with_blanks_and_numbers_in_them_are_still_read(tag: str, tmp_path: Path) -> None:
+    file = tmp_path / "run.txt"
+    file.write_text("".join(f"401 Q0 d{n} {n} {9 - n} {tag}\n" for n in range(5)))
+    run = read_run(file)
+    assert run.docs.texts() == [f"d{n}" for n in range(5)]
+    assert run.tag == tag.split()[0]
+
+
+def test_lines_with_carriage_returns_and_wide_gaps_are_not_taken_for_longer_ones() -> None:
+    for text in (b"1 Q0 a 1 2 t\r\n1 Q0 b 2 1 t\r\n", b"1  Q0\ta 1 2 t\n1 Q0 b   2 1 t \n"):
+        content = Content.from_bytes("run", text)
+        fields = split_fields(
+            content.buffer, content.size, wanted=(0, 2, 4), least=6, shape="", problems=Problems("run")
+        )
+        assert not fields.longer
+        assert fields.lines is None

@@ -48,18 +48,10 @@ def stored(folder: Path, line: Callable[[int], str]) -> Path:
     return file
 
 
-@pytest.fixture(scope="module")
-def enough(tmp_path_factory: pytest.TempPathFactory) -> int:
-    """What a good file takes that is as long as the bad ones."""
-    # A comment, so that it takes the same way through the reader as a bad file does.
-    line = "401 Q0 doc{0:06} {0} 3.5000 tag\n".format
-    return peak(stored(tmp_path_factory.mktemp("good"), lambda n: line(n) if n else "# a comment\n"))
-
-
 @pytest.mark.parametrize("kind", BAD)
-def test_a_bad_file_needs_little_more_memory_than_a_good_one(kind: str, tmp_path: Path, enough: int) -> None:
+def test_a_bad_file_takes_a_few_times_its_bytes_as_a_good_one_does(kind: str, tmp_path: Path) -> None:
     file = stored(tmp_path, BAD[kind])
-    assert peak(file) < 1.5 * enough
+    assert peak(file) < 9 * file.stat().st_size
     with pytest.raises(FormatError) as raised:
         read_run(file)
     assert raised.value.more >= (LINES - 1001 if kind == "repeated documents" else LINES - 1)

@@ -245,9 +245,9 @@ def _dirty(folder: Path) -> None:
 
 
 def _empty(folder: Path) -> None:
-    """Files with nothing in them, or nothing that can be used; `runs/` holds one good run."""
-    ranked = rank(10, truth(10, 4, 30, [0.1]), [1.0], 10)
-    _write(folder, ranked, ["good"], pool(ranked, [0], 5))
+    """Files with nothing in them, or nothing that can be used, beside two good runs."""
+    ranked = rank(10, truth(10, 4, 30, [0.1]), [1.0, 1.2], 10)
+    _write(folder, ranked, ["good", "other"], pool(ranked, [0], 5))
     good = (folder / "qrels.txt").read_text()
     (folder / "nothing.txt").write_text("")
     (folder / "blank.txt").write_text("\n  \n\t\n")

@@ -326,7 +326,9 @@ def test_a_text_has_no_bounds() -> None:
 def test_averaged_ties_are_refused() -> None:
     size = np.ones_like(GRADED.ranking.rank)
     tied = replace(GRADED.ranking, ties=TieBlocks(GRADED.ranking.rank, size))
-    with pytest.raises(DataError, match=r"AP: bounds need an order .* use ties trec, file or rank"):
+    with pytest.raises(
+        DataError, match=r"AP: bounds need an order .* use ties trec, score-file, file or rank"
+    ):
         bounds(parse("AP"), tied, GRADED.unknowns(capped=False))
 
 

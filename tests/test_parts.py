@@ -32,7 +32,7 @@ from sounding.errors import SoundingError
 MEASURES = ("AP", "nDCG@10", "P@5", "RR", "Bpref", "num_rel", "NumRet", "RunID", "Judged@10", "ERR@10")
 POLICIES = (
     Policies(), Policies(unjudged="condensed"), Policies(missing="skip"), Policies(ties="rank"),
-    Policies(ties="file"), Policies(ties="average"), Policies(depth=7), Policies(negative="split"),
+    Policies(ties="file"), Policies(ties="score-file"), Policies(ties="average"), Policies(depth=7), Policies(negative="split"),
     Policies(compat="trec_eval-9"),
 )  # fmt: skip
 

@@ -139,7 +139,7 @@ def test_a_cut_pool_keeps_what_some_contributing_run_has_at_that_depth() -> None
 
 
 def test_averaged_ties_and_no_runs_are_refused() -> None:
-    with pytest.raises(DataError, match="use ties trec, file or rank"):
+    with pytest.raises(DataError, match="use ties trec, score-file, file or rank"):
         read_retrieved({"x": {"1": {"a": 1}}}, policies=Policies(ties="average"))
     with pytest.raises(DataError, match="at least one"):
         read_retrieved([])

@@ -261,7 +261,7 @@ def test_an_additive_measure_can_be_averaged() -> None:
 def test_a_measure_that_cannot_be_averaged_says_so_by_name(known: Definition) -> None:
     values = {"k": 3, "recall": 0.5}
     needed = {key: values[key] for key, p in known.parameters.items() if p.default is p.empty}
-    with pytest.raises(DataError, match=rf"^{known.name}\b.*not available.*trec, file or rank"):
+    with pytest.raises(DataError, match=rf"^{known.name}\b.*not available.*trec, score-file, file or rank"):
         Measure.of(known.name, **needed)(TIED)
 
 

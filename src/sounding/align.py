@@ -6,7 +6,7 @@ Order, ties, depth, negative grades and missing topics are decided here and nowh
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -205,6 +205,8 @@ def order_documents(run: Run, rows: Places, policies: Policies) -> tuple[Places,
     if policies.ties == "rank":
         return _order_by_rank(run)[rows], None
     scores = single_precision(run.scores) if policies.compat == "trec_eval-9" else run.scores
+    if policies.ties == "score-file":
+        return _order_by_score(scores, run.starts, stable=True)[1].take(rows), None
     order, positions, tied = _order_by_score(scores, run.starts)
     if policies.ties == "average":
         return _average_blocks(rows, positions, tied)
@@ -230,8 +232,13 @@ def _order_by_rank(run: Run) -> Places:
     return positions
 
 
-def _order_by_score(scores: NDArray[np.floating], starts: Places) -> tuple[Places, Places, NDArray[np.bool_]]:
-    """Row at each position, position of each row, and which positions tie with the one before."""
+def _order_by_score(
+    scores: NDArray[np.floating], starts: Places, *, stable: bool = False
+) -> tuple[Places, Places, NDArray[np.bool_]]:
+    """Row at each position, position of each row, and which positions tie with the one before.
+
+    Rows with equal scores are in any order unless it is to be `stable`: as they stand.
+    """
     rows = np.arange(len(scores))
     if not len(scores):
         return rows, rows, np.zeros(0, np.bool_)
@@ -241,7 +248,7 @@ def _order_by_score(scores: NDArray[np.floating], starts: Places) -> tuple[Place
     np.greater(scores[1:], scores[:-1], out=rising[1:])
     order = positions = rows
     if (rising & inner).any():
-        order = _sorted_within(scores, starts)
+        order = _sorted_within(scores, starts, "stable" if stable else None)
         positions = np.empty_like(order)
         positions[order] = rows
         scores = scores[order]
@@ -250,9 +257,11 @@ def _order_by_score(scores: NDArray[np.floating], starts: Places) -> tuple[Place
     return order, positions, tied & inner
 
 
-def _sorted_within(scores: NDArray[np.floating], starts: Places) -> Places:
+def _sorted_within(
+    scores: NDArray[np.floating], starts: Places, kind: Literal["stable"] | None = None
+) -> Places:
     """Rows by falling score within each topic: one sort of all scores, then one by topic."""
-    falling = np.argsort(-scores)
+    falling = np.argsort(-scores, kind=kind)
     sizes = np.diff(starts)
     numbers = np.arange(len(sizes), dtype=np.uint16 if len(sizes) < 1 << 16 else np.int64)
     topic = np.repeat(numbers, sizes)[falling]

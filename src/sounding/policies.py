@@ -9,7 +9,8 @@ from typing import Literal, get_args
 from sounding.errors import DataError, UnknownNameError
 from sounding.limits import check_count
 
-Ties = Literal["trec", "file", "rank", "average"]
+Ties = Literal["trec", "score-file", "file", "rank", "average"]
+ORDERS: tuple[Ties, ...] = ("trec", "score-file", "file", "rank")  # tie rules that give one order
 Unjudged = Literal["nonrelevant", "condensed", "bounds", "expected"]
 Missing = Literal["zero", "skip", "error"]
 Negative = Literal["trec", "split", "nonrelevant"]
@@ -28,7 +29,9 @@ class Policies:
     The defaults reproduce `trec_eval -c`, version 10.
     """
 
-    ties: Ties = "trec"  # score then doc id, both descending; file: lines as they stand; rank: rank column
+    # trec: score, then doc id, both descending; score-file: score, then the order of lines; file: lines as
+    # they stand; rank: the rank column; average: the expected value over tied blocks
+    ties: Ties = "trec"
     unjudged: Unjudged = "nonrelevant"  # condensed: removed first; bounds and expected: beside the value
     missing: Missing = "zero"  # a judged topic that a run lacks
     negative: Negative = "trec"  # negative grades; trec: pooled, not judged; split: only -1 is

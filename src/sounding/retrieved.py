@@ -141,7 +141,7 @@ def read_retrieved(
     evaluation refuses them. `check` sees every run whole, and raises where it is not to be taken.
     """
     if policies.ties == "average":
-        raise DataError("averaged ties give no order of documents; use ties trec, file or rank")
+        raise DataError("averaged ties give no order of documents; use ties trec, score-file, file or rank")
     wanted = None if topics is None else set(topics)
 
     def work(run: Run) -> _Part:

@@ -7,32 +7,34 @@ import pytest
 from tests.collection.random_runs import Trial, trial
 
 from sounding.collection.judged_runs import read_judged_runs
-from sounding.collection.unique import By, unique_documents
+from sounding.collection.unique import Among, By, unique_documents
 
 DEPTH = 3
 
 
-def holders(made: Trial, by: By, topic: str, doc: str) -> set[str]:
-    """Who contributed a document, looked up list by list."""
+def holders(made: Trial, by: By, topic: str, doc: str, among: Among = "pooled") -> set[str]:
+    """Who contributed a document, or has it as deep, looked up list by list."""
     return {
         run if by == "run" else row.group
         for run, row in made.info.items()
-        if row.pooled and doc in made.order(run, topic)[:DEPTH]
+        if (row.pooled or among == "all") and doc in made.order(run, topic)[:DEPTH]
     }
 
 
+@pytest.mark.parametrize("among", ["pooled", "all"])
 @pytest.mark.parametrize("by", ["run", "group"])
 @pytest.mark.parametrize("seed", range(4))
-def test_unique_documents_are_those_that_a_search_of_all_lists_finds(seed: int, by: By) -> None:
+def test_unique_documents_are_those_that_a_search_of_all_lists_finds(seed: int, by: By, among: Among) -> None:
     made = trial(seed)
-    found = unique_documents(read_judged_runs(made.qrels, made.runs, info=made.info), by)
+    found = unique_documents(read_judged_runs(made.qrels, made.runs, info=made.info), by, among)
     expected = {name: [0, 0] for name in found.names}
     for topic, judged in made.judged.items():
         for doc, grade in judged.items():
             who = holders(made, by, topic, doc)
-            if len(who) == 1:
-                expected[who.pop()][0] += 1
-                expected[next(iter(holders(made, by, topic, doc)))][1] += grade >= 1
+            if len(who) == len(holders(made, by, topic, doc, among)) == 1:
+                owner = who.pop()
+                expected[owner][0] += 1
+                expected[owner][1] += grade >= 1
     assert dict(zip(found.names, found.judged_counts().sum(axis=1).tolist(), strict=True)) == {
         name: judged for name, (judged, _) in expected.items()
     }

@@ -33,7 +33,7 @@ choices = st.builds(
     policies=st.fixed_dictionaries(
         {},
         optional={
-            "ties": st.sampled_from(["trec", "file", "rank"]),
+            "ties": st.sampled_from(["trec", "score-file", "file", "rank"]),
             "unjudged": st.sampled_from(["nonrelevant", "condensed", "bounds", "expected"]),
             "depth": st.none() | st.integers(1, 5000),
             "at_most": st.none() | st.sampled_from(["10", "2x", "growth"]),

@@ -134,6 +134,22 @@ def test_runs_that_lead_early_and_are_least_assessed_deep_are_named_with_their_p
     assert not guidelines.early_leaders(names, "AP", (10, early), (1000, deep), shares).heed
 
 
+@pytest.mark.parametrize("assessed", [1.0, 0.8])
+def test_equally_assessed_runs_are_not_least_assessed(assessed: float) -> None:
+    """All judged alike, or nearly so, or more than a quarter tied at the bottom: nobody is below the others."""
+    names, means = tuple("abcdefgh"), np.linspace(1, 0.3, 8)
+    alike = np.full(8, assessed)
+    nearly = alike - np.array([0.04, *np.zeros(7)])
+    tied = np.where(np.arange(8) < 4, assessed - 0.3, assessed)
+    for shares in (alike, nearly, tied):
+        found = guidelines.early_leaders(names, "AP", (10, means), (100, means), shares)
+        assert not found.heed, shares
+    below = alike - np.array([0.2, *np.zeros(7)])
+    found = guidelines.early_leaders(names, "AP", (10, means), (100, means), below)
+    assert found.heed
+    assert "the 1 least assessed at 100: a (" in found.text
+
+
 def test_people_read_what_is_to_be_heeded_and_in_one_line_what_is_kept() -> None:
     findings = [
         Finding(guideline="standard depths", heed=False, text="all."),

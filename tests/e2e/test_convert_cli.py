@@ -117,7 +117,7 @@ def test_there_and_back_is_the_same_run(order: str, folder: Path, size: str) -> 
     ]
 
 
-@pytest.mark.parametrize("ties", ["trec", "file", "rank", "average"])
+@pytest.mark.parametrize("ties", ["trec", "score-file", "file", "rank", "average"])
 def test_values_are_the_same_whatever_the_format(ties: str, folder: Path, size: str) -> None:
     random_lines = lines_of(5)
     random.Random(2).shuffle(random_lines)

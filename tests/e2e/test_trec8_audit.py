@@ -14,7 +14,9 @@ from sounding.collection.verdict import verdict
 from sounding.data.run_info import read_run_info
 from sounding.data.simulation import RunInfo
 from sounding.growth import expected_beyond, likely_beyond
+from sounding.policies import ORDERS, Policies
 from sounding.report.audit_tables import verdict_text
+from sounding.retrieved import read_retrieved
 
 PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
 
@@ -22,6 +24,16 @@ PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
 @pytest.fixture(scope="module")
 def info(collections: Path) -> dict[str, RunInfo]:
     return read_run_info(collections / "trec8" / "info.tsv")
+
+
+def test_pools_by_score_and_line_have_as_many_documents_as_nists(collections: Path) -> None:
+    """The first ten documents of all 129 runs: 13,080 as NIST pools them now, ties as they stand."""
+    runs = sorted((collections / "trec8").glob("runs/input.*.gz"))
+    sizes = {
+        ties: int(read_retrieved(runs, depth=10, policies=Policies(ties=ties), jobs=None).sizes.sum())
+        for ties in ORDERS[:3]
+    }
+    assert sizes == {"trec": 13_094, "score-file": 13_080, "file": 13_856}
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ def bounds(measure: Measure, ranking: Ranking, unknowns: Unknowns) -> Bounds:
     if ranking.ties is not None:
         raise DataError(
             f"{measure}: bounds need an order of the documents, and ties are averaged;"
-            " use ties trec, file or rank"
+            " use ties trec, score-file, file or rank"
         )
     for name, counts in (("outside", unknowns.outside), ("at_most", unknowns.at_most)):
         if counts is not None and counts.shape != (len(ranking.topics),):

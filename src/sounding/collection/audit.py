@@ -15,7 +15,7 @@ from sounding.collection.leave_out import LeftOut, Remove, leave_out
 from sounding.collection.pseudo import DRAWS, Pseudo, rankings_without_judgments
 from sounding.collection.reinforcement import Reinforcement, reinforcement
 from sounding.collection.ties import TiedScores, tied_scores
-from sounding.collection.unique import By, UniqueDocuments, unique_documents
+from sounding.collection.unique import Among, By, UniqueDocuments, unique_documents
 from sounding.compare.scenarios import UNPOOLED
 from sounding.data.formats import Place, run_sources
 from sounding.data.simulation import RunInfo
@@ -42,6 +42,7 @@ class Audit(Displayed):
     runs: JudgedRuns
     measures: tuple[Measure, ...]
     remove: Remove  # what leaving out a run or group takes away
+    among: Among  # the runs that may hold a document for it not to be unique
     draws: int  # of random pseudo-judgments
     seed: int
     _read_ties: Callable[[Progress | None], TiedScores]
@@ -113,13 +114,15 @@ class Audit(Displayed):
 
     def unique(self, by: By = "group") -> UniqueDocuments:
         """Documents that one group, or run, alone contributed."""
-        return self._once(("unique", by), lambda: unique_documents(self.runs, by))
+        return self._once(("unique", by), lambda: unique_documents(self.runs, by, self.among))
 
     def leave_out(self, by: By = "group", progress: Progress | None = None) -> LeftOut:
         """Values had a group, or run, not taken part."""
         return self._once(
             ("leave_out", by),
-            lambda: leave_out(self.runs, self.measures, by=by, remove=self.remove, progress=progress),
+            lambda: leave_out(
+                self.runs, self.measures, by=by, remove=self.remove, among=self.among, progress=progress
+            ),
         )
 
     def reinforcement(self) -> Reinforcement:
@@ -178,6 +181,7 @@ def audit(
     pool_depth: int | None = None,
     level: float = 1,
     remove: Remove = "relevant",
+    unique_among: Among = "pooled",
     draws: int = DRAWS,
     policies: Policies = DEFAULT_POLICIES,
     qrels_format: str | None = None,
@@ -190,7 +194,7 @@ def audit(
     Runs are files, folders, globs, tables, dicts or frames, as for `evaluate`; `new` names files of runs
     that had no part in the judgments. `info` tells group and kind of runs and which were pooled. `remove`
     says what leaving out a run or group takes away: relevant documents that nobody else found, or all
-    judgments of what nobody else found.
+    judgments of what nobody else found. `unique_among` says who nobody is: the other pooled runs, or all.
     """
     check_count("draws", draws, 1)
     wanted = parse_measures(measures, level=level)
@@ -212,4 +216,7 @@ def audit(
         qrels=found.qrels, runs=without_new(places, fresh), names=names, level=level, policies=policies,
         reading=reading,
     )  # fmt: skip
-    return Audit(runs=found, measures=wanted, remove=remove, draws=draws, seed=policies.seed, _read_ties=ties)
+    return Audit(
+        runs=found, measures=wanted, remove=remove, among=unique_among, draws=draws, seed=policies.seed,
+        _read_ties=ties,
+    )  # fmt: skip

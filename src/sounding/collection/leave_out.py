@@ -14,7 +14,7 @@ import numpy as np
 
 from sounding.collection.coverage import judged_shares
 from sounding.collection.judged_runs import Flags, JudgedRuns, refuse_measures
-from sounding.collection.unique import By, unique_documents
+from sounding.collection.unique import Among, By, unique_documents
 from sounding.measures import Measure
 from sounding.ranking import Counts, Values
 from sounding.retrieved import NONE
@@ -152,15 +152,17 @@ def leave_out(
     *,
     by: By = "group",
     remove: Remove = "relevant",
+    among: Among = "pooled",
     progress: Progress | None = None,
 ) -> LeftOut:
     """Every contributing run, or group, left out in turn, with the runs that this concerns evaluated anew.
 
-    `remove` is what goes: the relevant documents that nobody else contributed, or all such judgments.
+    `remove` is what goes: the relevant documents that nobody else contributed, or all such judgments; with
+    `among` all, only those that no other run retrieved as deep as the pool, pooled or not.
     Left-out groups also tell about those of their runs that were not pooled themselves.
     """
     refuse_measures(measures)
-    unique = unique_documents(runs, by)
+    unique = unique_documents(runs, by, among)
     whole = runs.view()
     full = runs.values(measures, whole)
     ten = _most_relevant(runs)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import polars
 
 By = Literal["run", "group"]
+Among = Literal["pooled", "all"]
 
 MIXED = "mixed"
 SEVERAL = -1  # more than one contributor has the document, or none
@@ -71,8 +72,11 @@ class UniqueDocuments:
         )
 
 
-def unique_documents(runs: JudgedRuns, by: By = "group") -> UniqueDocuments:
-    """Judged documents that exactly one contributing run, or group, has as deep as the pool goes."""
+def unique_documents(runs: JudgedRuns, by: By = "group", among: Among = "pooled") -> UniqueDocuments:
+    """Return the judged documents that exactly one contributing run, or group, has as deep as the pool goes.
+
+    `among` all: and that no other run has there either, pooled or not, as in NIST's leave-out qrels.
+    """
     pooled = runs.contributions()
     owner = runs.runs if by == "run" else runs.groups
     owners = [name for name, own in zip(owner, runs.contributing, strict=True) if own]
@@ -80,6 +84,10 @@ def unique_documents(runs: JudgedRuns, by: By = "group") -> UniqueDocuments:
     kinds = [kind for kind, own in zip(runs.kinds, runs.contributing, strict=True) if own]
     known = tuple(sorted(set(kinds)))
     sole = _sole_holder(pooled, owners, names)
+    if among == "all":
+        submitted = runs.retrieved.pick(~runs.new).cut(runs.reach)
+        everybody = [name for name, new in zip(owner, runs.new, strict=True) if not new]
+        sole[_sole_holder(submitted, everybody, list(dict.fromkeys(everybody))) == SEVERAL] = SEVERAL
     single = _sole_holder(pooled, kinds, known)
     grades = runs.grades()
     return UniqueDocuments(

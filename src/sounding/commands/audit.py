@@ -40,18 +40,28 @@ SECTIONS = (
     "titles",
 )  # fmt: skip
 CHOICES = {
-    "ties": ("trec", "file", "rank"), "unjudged": ("nonrelevant", "condensed"),
+    "ties": names.ORDERS, "unjudged": ("nonrelevant", "condensed"),
     "missing": get_args(names.Missing), "negative": get_args(names.Negative),
     "fractional": get_args(names.Fractional), "duplicates": get_args(names.Duplicates),
     "compat": get_args(names.Compat),
 }  # fmt: skip
 IDLE_ELSEWHERE = {
     "measures": ("runs", "topics", "leave-out"), "remove": ("topics", "leave-out"),
+    "unique_among": ("topics", "unique", "leave-out"),
     "unjudged": ("runs", "topics", "leave-out", "ties", "assessment"),
     "missing": ("runs", "topics", "leave-out", "ties", "assessment"),
 }  # the sections that an option changes  # fmt: skip
 
-TAKEN = ("pool_depth", "level", "remove", "draws", "qrels_format", "run_format", "jobs")  # as they are given
+TAKEN = (
+    "pool_depth",
+    "level",
+    "remove",
+    "unique_among",
+    "draws",
+    "qrels_format",
+    "run_format",
+    "jobs",
+)  # as they are given
 
 
 def plain_policies(command: Any) -> Any:
@@ -75,6 +85,10 @@ def plain_policies(command: Any) -> Any:
 @click.option(
     "--remove", type=click.Choice(("relevant", "judgments")), default="relevant", show_default=True,
     help="What leaving out takes: unique relevant documents, or all unique judgments.",
+)  # fmt: skip
+@click.option(
+    "--unique-among", type=click.Choice(("pooled", "all")), default="pooled", show_default=True,
+    help="Runs without which a document is unique: the other pooled ones, or all, as NIST.",
 )  # fmt: skip
 @click.option("--section", "chosen", multiple=True, type=click.Choice(SECTIONS), help="Details; repeatable.")
 @click.option("--all", "every", is_flag=True, help="The verdict and every section.")
@@ -174,8 +188,8 @@ def _check_idle(options: Options) -> None:
         typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if typed and chosen and not set(chosen) & set(concerned):
             raise click.UsageError(
-                f"--{name.removesuffix('s')} changes nothing in section {', '.join(chosen)}; it is for the"
-                f" verdict and --section {', '.join(concerned)}"
+                f"--{name.removesuffix('s').replace('_', '-')} changes nothing in section"
+                f" {', '.join(chosen)}; it is for the verdict and --section {', '.join(concerned)}"
             )
     for name, used, needed in (
         ("top", shown, "a section: --section or --all"),

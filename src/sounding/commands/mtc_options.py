@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 
 MODEL = "model"  # another word for the prior that learns how far to believe each run
-ORDERS = ("trec", "file", "rank")  # tie rules that give an order
 
 
 def session_options(command: Command) -> Command:
@@ -67,7 +66,8 @@ def session_options(command: Command) -> Command:
                 help="When the order of two runs counts as probable.",
             ),
             click.option(
-                "--ties", type=click.Choice(ORDERS), default="trec", show_default=True, help="As evaluate."
+                "--ties", type=click.Choice(names.ORDERS), default="trec", show_default=True,
+                help="As evaluate.",
             ),
             click.option(
                 "--compat", type=click.Choice(get_args(names.Compat)), default="trec_eval-10",

@@ -36,7 +36,8 @@ _POLICIES: Sequence[tuple[str, Any, str]] = (
     (
         "ties",
         names.Ties,
-        "Order of documents with equal scores: by doc id (trec), line, rank column, or averaged.",
+        "Order of documents with equal scores: by doc id (trec), by line (score-file), or averaged; file and"
+        " rank: all documents by line, or by the rank column.",
     ),
     (
         "unjudged",

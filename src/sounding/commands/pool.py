@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from sounding.collection.foresight import Foresight
     from sounding.retrieved import Retrieved
 
-ORDERS = ("trec", "file", "rank")  # tie rules that give an order
-
 
 class PoolCommand(click.Command):
     """A command whose help names every strategy."""
@@ -66,9 +64,7 @@ class PoolCommand(click.Command):
     help="How documents are chosen; listed below. With --simulate several: S,S.  [default: depth; rank with"
     " --budget or --batches]",
 )
-@click.option(
-    "--budget", type=click.IntRange(1), metavar="N", help="List the N next documents; simulate N judgments."
-)
+@click.option("--budget", type=click.IntRange(1), metavar="N", help="List the N next documents to judge.")
 @click.option("--batches", type=click.IntRange(1), metavar="N", help="The next N of each topic, shuffled.")
 @click.option("--rate", type=float, metavar="R", help="Share of the pool that a sample draws.")
 @click.option("--strata", metavar="K:R,...", help="Strata of a sample: last pool rank and rate of each.")
@@ -88,7 +84,9 @@ class PoolCommand(click.Command):
 )  # fmt: skip
 @click.option("--residual", type=float, metavar="X", help="The depth for a mean RBP residual of X.")
 @click.option("--seconds", type=float, default=30, show_default=True, help="Time to judge a document.")
-@click.option("--ties", type=click.Choice(ORDERS), default="trec", show_default=True, help="As evaluate.")
+@click.option(
+    "--ties", type=click.Choice(names.ORDERS), default="trec", show_default=True, help="As evaluate."
+)
 @click.option(
     "--compat", type=click.Choice(get_args(names.Compat)), default="trec_eval-10", show_default=True,
     help="As evaluate.",

@@ -126,8 +126,8 @@ def _list(pool: Retrieved, strategy: Strategy, kind: Kind, judged: int, options:
     picks = strategy.next(count=count)
     if not picks and judged:
         raise DataError(
-            f"nothing is left to judge: {options['qrels']} holds all {plural(judged, 'document')} of the pool;"
-            " a greater --depth or more runs add documents, and --simulate replays the judgments"
+            f"nothing is left to judge: {options['qrels']} holds all {plural(judged, 'document')} of the"
+            " pool; a greater --depth or more runs add documents, and --simulate replays the judgments"
         )
     if not options["batches"]:
         picks.sort(key=lambda pick: pick.document)  # by topic and doc id

@@ -56,7 +56,7 @@ class Listings:
         if policies.ties == "average":
             raise DataError(
                 "which runs stay in order is asked of one order of the documents, and ties are averaged;"
-                " use ties trec, file or rank"
+                " use ties trec, score-file, file or rank"
             )
         parts = [_list_run(run, judged, policies) for run in runs]
         lists, topic = _numbered(parts, judged)

@@ -27,6 +27,7 @@ OWN_NAMES: Names = MappingProxyType({})
 STANDARD = (5, 10, 15, 20, 30, 100, 200, 500, 1000)  # the cut-offs of trec_eval
 LEADING = 0.1  # the share of the runs that are said to lead
 LEAST = 0.25  # the share of the runs that are said to be least assessed
+CLEARLY = 0.05  # how far below the median assessment they have to be: less is no difference to speak of
 EXACT_FORM = "exact form"  # not to be heeded, and always told
 NAMED = 5  # runs that a sentence names
 
@@ -232,24 +233,35 @@ def early_leaders(
 ) -> Finding:
     """Runs among the first tenth at a shallow depth that are in the least assessed quarter at a deep one.
 
+    Least assessed are only runs clearly below the others: none that ties with a run outside the quarter.
     `early` and `deep` are depths with the means there, (run,); `assessment` is A_p at the deep one.
     """
     count = len(runs)
     leading = set(_first(-_or(early[1], -np.inf), max(1, int(LEADING * count))))
-    least = set(_first(_or(assessment, np.inf), max(1, int(LEAST * count))))
+    least = _least_assessed(assessment, max(1, int(LEAST * count)))
     both = sorted(leading & least, key=lambda run: -early[1][run])
     places = {k: _places_of(means) for k, means in (early, deep)}
     name = "early leaders"
     first = f"among the first {len(leading)} by {measure}@{early[0]}"
-    rule = f"{first} and the {len(least)} least assessed at {deep[0]}"
     if not both or count < 4:
-        return Finding(guideline=name, heed=False, text=f"no run is {rule}.")
+        text = f"no run {first} is assessed clearly less than the others at {deep[0]}."
+        return Finding(guideline=name, heed=False, text=text)
+    rule = f"{first} and the {len(least)} least assessed at {deep[0]}"
     told = [
         f"{runs[run]} (place {places[early[0]][run]}, then {places[deep[0]][run]}; A_p {assessment[run]:.2f})"
         for run in both[:NAMED]
     ]
     more = f" and {len(both) - NAMED} more" if len(both) > NAMED else ""
     return Finding(guideline=name, heed=True, text=f"{rule}: {_listed(told)}{more}.")
+
+
+def _least_assessed(assessment: Floats, count: int) -> set[int]:
+    """The places of at most so many runs whose assessment is clearly below that of all others."""
+    known = np.sort(assessment[np.isfinite(assessment)])
+    if len(known) <= count:
+        return set()
+    limit = min(known[count], np.median(known) - CLEARLY)
+    return set((assessment < limit).nonzero()[0].tolist())
 
 
 def _first(values: Floats, count: int) -> list[int]:

@@ -235,7 +235,7 @@ class Measure:
         if expected is None:
             raise DataError(
                 f"{self}: the average over tied documents is not available for this measure;"
-                " use ties trec, file or rank"
+                " use ties trec, score-file, file or rank"
             )
         return expected(ranking, **parameters)
 

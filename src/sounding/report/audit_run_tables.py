@@ -39,6 +39,7 @@ def unique_section(audit: Audit, extras: Extras, top: int) -> Section:
         f"Relevant documents that one group alone has among the first {audit.runs.reach} of its pooled runs,"
         f" by the kind of these: {int(total.sum()):,} of {relevant:,}.",
         "Unique judged: all such documents, relevant or not.",
+        *(["No run of another group has them as deep, pooled or not."] * (audit.among == "all")),
     ]
     title = "Unique relevant documents (Voorhees 2002, Fig. 1)"
     table = people(wide, title, notes=notes, top=top)
@@ -57,9 +58,10 @@ def leave_out_section(audit: Audit, extras: Extras, top: int) -> Section:
         rows += _summaries(found, by)
     summary = polars.DataFrame(rows)
     frame = polars.concat(frames).select("by", polars.all().exclude("by"))
+    others = "nobody else contributed" if audit.among == "pooled" else "no other run has, pooled or not"
     lost = "relevant documents" if audit.remove == "relevant" else "judgments"
     notes = [
-        f"Left out: {lost} that nobody else contributed. Changes are the value without them less the value"
+        f"Left out: {lost} that {others}. Changes are the value without them less the value"
         " with them: a run that loses has a minus. %: mean and largest size of the changes of contributing"
         " runs, whatever their signs, and the run that has it; signed: mean with the signs; change: mean size"
         " in the measure itself. Places: mean and largest change of rank among contributing runs, all on the"

@@ -100,7 +100,7 @@ def facts(audit: Audit) -> dict[str, Any]:
         },
         "pool": {
             "depth": runs.pool.depth, "judged_depth": runs.pool.judged, "holes": len(runs.holes()),
-            "guessed": runs.pool.guessed,
+            "guessed": runs.pool.guessed, "unique_among": audit.among,
             "contributing": [run for run, own in zip(runs.runs, runs.contributing, strict=True) if own],
         },
         "measures": [str(measure) for measure in audit.measures],

@@ -494,11 +494,11 @@ def test_everything_can_be_used_by_everybody_and_fits(
 def test_the_live_page_does_not_move_what_one_looks_at(site: Site, visit: Visit) -> None:
     """New numbers leave the place in a table, and what is open."""
     page = visit("olga", "/organise", PHONE)
-    until(page, "document.querySelector('#runs').classList.contains('more')")
-    page.evaluate("document.querySelector('#runs').scrollLeft = 60; scrollTo(0, 300)")
+    until(page, "document.querySelector('#coverage').classList.contains('more')")
+    page.evaluate("document.querySelector('#coverage').scrollLeft = 30; scrollTo(0, 300)")
     site.project.engine.judge("assessor-1", "MB001", "d05", 1, key="abcdefgh")
     until(page, "document.querySelector('#judged').textContent === '1'")
-    assert page.evaluate("[document.querySelector('#runs').scrollLeft, Math.round(scrollY)]") == [60, 300]
+    assert page.evaluate("[document.querySelector('#coverage').scrollLeft, Math.round(scrollY)]") == [30, 300]
     assert page.text_content("#updated").startswith("As of ")
 
 

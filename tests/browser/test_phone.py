@@ -9,17 +9,17 @@ from tests.judging.web import add_person
 
 def test_a_table_that_is_too_wide_scrolls_in_its_box_and_says_so(site: Site, visit: Visit) -> None:
     page = visit("olga", "/organise", PHONE)
-    box, hint = page.locator("#runs"), page.locator(".hint:has(+ #runs)")
+    box, hint = page.locator("#coverage"), page.locator(".hint:has(+ #coverage)")
     until(page, hint.is_visible)
     assert (box.get_attribute("role"), box.get_attribute("aria-label")) == (
         "region",
-        f"Ranking by expected {page.text_content('#measure')}: scroll for more",
+        "How much of each run is judged: scroll for more",
     )
     box.focus()
     page.keyboard.press("ArrowRight")
-    until(page, "document.querySelector('#runs').scrollLeft > 0")
+    until(page, "document.querySelector('#coverage').scrollLeft > 0")
     page.set_viewport_size(DESK)
-    until(page, "!document.querySelector('#runs').hasAttribute('tabindex')")
+    until(page, "!document.querySelector('#coverage').hasAttribute('tabindex')")
     assert hint.is_hidden()
 
 

@@ -148,6 +148,7 @@ def test_chances_that_conclusions_hold_are_counted(found: Found) -> None:
         assert sentence.endswith("were the first 100 documents of every run judged.")
 
 
+@pytest.mark.usefixtures("any_basis")
 def test_the_chance_that_a_lead_holds_is_told(gather_files: Gather) -> None:
     first = {topic: ["rel", "non"] for topic in TOPICS}
     second = {topic: ["u1", "rel"] if number % 3 else ["rel", "u1"] for number, topic in enumerate(TOPICS)}
@@ -156,6 +157,17 @@ def test_the_chance_that_a_lead_holds_is_told(gather_files: Gather) -> None:
     (lead,) = [text for text in told(found, "best") if text.startswith("What is probable: a paired t test")]
     assert " once the first 100 documents of every run are judged is " in lead
     assert " would probably be ahead then" in lead
+
+
+def test_too_few_runs_and_judgments_are_said_once_and_no_chance_is_told(gather_files: Gather) -> None:
+    first = {topic: ["rel", "non"] for topic in TOPICS}
+    second = {topic: ["u1", "rel"] if number % 3 else ["rel", "u1"] for number, topic in enumerate(TOPICS)}
+    qrels = {topic: {"rel": 1, "non": 0} for topic in TOPICS}
+    found = gather_files({"first": first, "second": second}, qrels, measures=("AP",))
+    assert not [text for text in told(found, "best") if "probab" in text]
+    (said,) = [text for text in told(found, "trusted") if "5 runs and 100 judgments" in text]
+    assert f"2 runs and {2 * len(TOPICS)} judgments" in said
+    assert not [text for text in told(found, "trusted") if "paired t tests" in text]
 
 
 def test_the_summary_begins_with_three_sentences(found: Found) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 from typing import Any
 
@@ -330,6 +331,7 @@ def test_a_frame_of_scores_refuses_names_that_are_not_utf_8(tmp_path: Path) -> N
         DataError, match=r"^topic 'caf\\xe8' is not UTF-8, and frames and Parquet hold nothing"
     ):
         _ = scores.frame
-    run.write_bytes(b"1 Q0 a 1 3 caf\xe9\n")
+    run = tmp_path / os.fsdecode(b"caf\xe9.txt")
+    run.write_bytes(b"1 Q0 a 1 3 t\n")
     with pytest.raises(DataError, match=r"^run 'caf\\xe9' is not UTF-8"):
         _ = evaluate({"1": {"a": 1}}, [run], ["RR"]).frame

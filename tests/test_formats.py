@@ -147,7 +147,7 @@ def test_runs_of_a_folder_have_names_of_their_own(tmp_path: Path) -> None:
         (tmp_path / name).write_text(TREC)
     assert [run.name for run in read_runs(tmp_path)] == ["a", "b"]
     assert [run.tag for run in read_runs([tmp_path / "a.txt", tmp_path / "b.txt"])] == ["bm25", "bm25"]
-    assert [run.name for run in read_runs(str(tmp_path / "a*"))] == ["bm25"]
+    assert [run.name for run in read_runs(str(tmp_path / "a*"))] == ["a"]
 
 
 def test_runs_in_memory_are_named_or_numbered() -> None:

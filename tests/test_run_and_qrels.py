@@ -43,7 +43,7 @@ def test_several_groups_may_judge_one_document_and_none_may_twice() -> None:
 def test_tables_show_themselves_in_a_few_words(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("".join(f"1 Q0 d{number} 1 2.5 bm25\n" for number in range(2000)))
-    assert repr(read_run(path)) == f"<Run 'bm25' from {path}: 1 topic, 2,000 documents>"
+    assert repr(read_run(path)) == f"<Run 'file' from {path}: 1 topic, 2,000 documents>"
     path.write_text("1 0 a 1\n1 0 b 0\n2 0 a 2\n")
     assert repr(read_qrels(path)) == f"<Qrels from {path}: 2 topics, 3 judgments, 2 relevant>"
     assert repr(Run.from_dict({"1": {"a": 1}}, name="x" * 500)).startswith("<Run 'xxx")

@@ -59,7 +59,7 @@ def test_a_name_around_the_topics_names_the_run() -> None:
     for text in (json.dumps({"bm25": RUN}), json.dumps({"name": "bm25", "metadata": {"k": 1}, "run": RUN})):
         run = run_of(text, "json")
         assert as_dict(run) == RUN
-        assert run.name == run.tag == "bm25"
+        assert (run.name, run.tag) == ("file", "bm25")
     assert run_of(json.dumps({"run": RUN}), "json").tag == "file"
     assert as_dict(qrels_of(json.dumps({"name": "q", "qrels": {"1": {"a": 1}}}), "json")) == {"1": {"a": 1}}
 

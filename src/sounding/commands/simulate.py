@@ -299,17 +299,16 @@ def _reused(found: _Found) -> list[Reuse]:
 def _normality(found: _Found) -> Normality:
     import numpy as np
 
+    from sounding.data.naming import RunIndex
     from sounding.mtc import Session
     from sounding.mtc.normality import normality
 
-    names, options = list(found.options["histogram"]), found.options
-    for name in names:
-        if name not in found.retrieved.runs:
-            raise UnknownNameError("run", name, found.retrieved.runs)
+    index, options = RunIndex(found.retrieved.runs, found.retrieved.tags), found.options
+    places = [index.place(name) for name in options["histogram"]]
     topics = found.retrieved.topics
     if options["topic"] is not None and options["topic"] not in topics:
         raise UnknownNameError("topic", options["topic"], topics)
-    two = found.retrieved.pick([found.retrieved.runs.index(name) for name in names])
+    two = found.retrieved.pick(places)
     asked = asdict(replace(found.parameters, draws=HISTOGRAM_DRAWS))
     chosen = slice(None) if options["topic"] is None else [topics.index(options["topic"])]
     gaps = []
@@ -318,7 +317,9 @@ def _normality(found: _Found) -> Normality:
         gaps.append((values[:, 0] - values[:, 1]).mean(axis=0, dtype=float))
     result = normality(np.concatenate(gaps))
     if result is None:
-        raise DataError(f"{names[0]} and {names[1]} differ by the same in every completion: nothing varies")
+        raise DataError(
+            f"{two.runs[0]} and {two.runs[1]} differ by the same in every completion: nothing varies"
+        )
     return result
 
 

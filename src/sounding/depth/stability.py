@@ -17,6 +17,7 @@ from sounding.compare.procedure import Procedure, check_procedure
 from sounding.compare.runs import Reading
 from sounding.compare.scenarios import Pool
 from sounding.data.formats import read_qrels
+from sounding.data.naming import RunIndex
 from sounding.data.reading import readable_again
 from sounding.data.simulation import RunInfo
 from sounding.data.tables import Qrels
@@ -41,7 +42,7 @@ from sounding.depth.requests import (
 )
 from sounding.depth.volatility import Agreeing
 from sounding.display import Displayed
-from sounding.errors import DataError, UnknownNameError
+from sounding.errors import DataError
 from sounding.measures import Measure, named_measures
 from sounding.policies import DEFAULT_POLICIES, Policies, check_policies
 from sounding.retrieved import Retrieved, read_retrieved
@@ -79,12 +80,8 @@ class Stability(Displayed):
         return self.rankings.runs
 
     def find(self, name: str) -> int:
-        """The place of a run, by its name or by a tag that only it has."""
-        if name in self.runs:
-            return self.runs.index(name)
-        if self.rankings.tags.count(name) == 1:
-            return self.rankings.tags.index(name)
-        raise UnknownNameError("run", name, self.runs)
+        """Return the place of a run: by its name, its tag or its file, with or without extension."""
+        return RunIndex(self.runs, self.rankings.tags).place(name)
 
     def place(self, k: int) -> int:
         """Where a depth stands among those that are looked at."""

@@ -35,8 +35,8 @@ def command(
     """List every problem of each FILE (run, qrels or topics), with lines and counts.
 
     A folder stands for the files in it, and a glob in quotes for those that it matches.
-    Nothing is evaluated. Remarks name what is legal and surprises people: ties, lines out of order,
-    negative grades. Exit status 1 where a file has a problem.
+    All problems are counted; the first 100 are listed. Nothing is evaluated. Remarks name what is legal
+    and surprises people: ties, lines out of order, negative grades. Exit status 1 where a file has a problem.
     """
     from sounding.data.checking import check_file
     from sounding.data.finding import find_files

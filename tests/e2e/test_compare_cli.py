@@ -906,8 +906,10 @@ def test_a_gate_passes_what_changes_nothing_and_not_what_no_test_could_tell(
         call(str(few), runs[0], str(same), "--baseline", "same", "-m", "AP", "--fail-on", "worse,weak")[0]
         == 0
     )
-    status, _, err = call(str(few), *runs, "--baseline", "good", "-m", "AP", "--fail-on", "worse")
-    assert (status, "not tested" in err) == (3, True)
+    for test in ("t", "randomisation"):
+        worse = (str(few), *runs, "--baseline", "good", "-m", "AP", "--fail-on", "worse", "--test", test)
+        status, _, err = call(*worse)
+        assert (status, "not tested" in err) == (3, True)
     # On every topic .5 less: a t test has no error to test against, and the run is worse all the same.
     two = (str(qrels), *runs, "-m", "P@1", "-m", "AP", "--test", "randomisation", "--baseline", "good")
     assert call(*two, "--fail-on", "worse")[0] == 3

@@ -147,7 +147,8 @@ def test_constant_runs_leave_no_error_and_are_tested_by_sign_flips(test: str) ->
     assert result.p_adjusted.tolist() == [6 / 2**5, 6 / 2**5, 1]
     assert result.omnibus is not None
     assert (result.omnibus.f, result.omnibus.p < 1e-300) == (np.inf, True)
-    assert result.reasons[:2] == ("", "")
+    assert "too few to test it" in result.reasons[0]
+    assert run(np.tile(values, 2), test).reasons[:2] == ("", "")
     assert result.reasons[2] == "the runs are equal on all 5 topics"
     assert not np.isnan([result.p, result.ci_low, result.ci_high]).any()
 

@@ -135,7 +135,7 @@ def test_settled_pairs_have_the_order_of_the_truth() -> None:
         compared("P@5", "AP"),
         compare_runs(
             collection().qrels, collection().runs, ["P@5", "AP"],
-            baselines=[run.name for run in collection().runs[1:]], procedure=T,
+            baselines=[run.name for run in collection().runs[::2]], procedure=T,
         ),
     ):  # fmt: skip
         for number, pair in rows(found):
@@ -144,7 +144,7 @@ def test_settled_pairs_have_the_order_of_the_truth() -> None:
                 a, b = found.pairs[pair].tolist()
                 seen = found.performance_tests[number].difference[pair]
                 assert (truth[a, number] - truth[b, number]) * seen > 0
-    assert settled > 30
+    assert settled > 20
 
 
 def test_where_documents_are_too_many_what_the_runs_own_bounds_leave_open_is_not_known(

@@ -236,18 +236,24 @@ def test_an_interval_that_is_not_of_the_mean_says_what_it_is_of(
 
 def test_p_at_the_floor_is_marked_and_what_it_would_take_is_said_once(call: Call) -> None:
     asked = ("qrels.txt", "runs", "-m", "P@5", "-m", "AP", "--test", "randomisation", "--permutations", "99")
-    _, out, _ = call(*asked, "--top", "3")
-    assert all("≤0.2800" in row for row in out.splitlines()[2:5])  # 28 pairs at 1 / 100
-    assert out.count("No pair can be significant at 0.05: the least p is 0.01 times 28 pairs (holm)") == 1
+    by_holm = (*asked, "--correction", "holm")
+    _, out, _ = call(*by_holm, "--top", "3")
+    first, *_ = out.splitlines()
+    assert first.startswith("No pair can be significant")
+    assert "at least 559 permutations" in " ".join(out.split())
+    assert out.count("≤0.2800") == 3  # 28 pairs at 1 / 100
     assert "strong" not in out
-    assert all("  1 (nothing could be significant)  " in row for row in out.splitlines()[2:5])
-    assert " ≤: with more draws it may be smaller." in out
-    _, out, _ = call(*asked, "--top", "3", "--notes")
-    assert "p are the least that 99 draws can give: marked with ≤." in out
-    _, _, err = call(*asked, "--format", "csv")
-    assert "p are the least that 99 draws can give: marked with p_at_floor." in err
+    assert "case 1" not in out
+    for shown in (("--top", "3"), ("--top", "3", "--notes")):
+        assert call(*by_holm, *shown)[1].count("≤ marks the smallest p that 99 draws can show.") == 1
+    _, _, err = call(*by_holm, "--format", "csv")
+    assert "p are the smallest that 99 draws can show: p_at_floor" in err
     for view in (("--matrix",), ("--matrix", "--format", "csv")):
-        assert "≤" not in "".join(call(*asked, *view)[1:])
+        assert "≤" not in "".join(call(*by_holm, *view)[1:])
+    body = json.loads(call(*by_holm, "--format", "json")[1])
+    assert list(body["inconclusive"]) == ["P@5", "AP"]
+    assert {row["case"] for row in body["rows"]} == {row["strength"] for row in body["rows"]} == {None}
+    assert json.loads(call(*asked, "--format", "json")[1])["inconclusive"] == {}
     _, out, _ = call(*asked, "--format", "json", "--correction", "none")
     rows = json.loads(out)["rows"]
     assert {row["p_at_floor"] for row in rows} == {True, False}
@@ -278,8 +284,9 @@ def test_a_baseline_stands_second_in_every_row(call: Call, trial: Path) -> None:
         "qrels.txt", "runs", "-m", "P@5", "--baseline", first, "--baseline", second, "--format", "csv"
     )
     rows = [line.split(",")[:2] for line in out.splitlines()[1:]]
-    assert len(rows) == 7 + 6
+    assert len(rows) == 6 + 6
     assert {row[1] for row in rows} == {first, second}
+    assert not {row[0] for row in rows} & {first, second}
 
 
 def test_a_margin_adds_equivalence(call: Call) -> None:
@@ -658,7 +665,7 @@ def test_a_comparison_is_drawn(call: Call, trial: Path, tmp_path: Path, view: tu
     assert (status, err) == (0, f"chart: {target}\n")
     drawn = target.read_text()
     assert drawn.startswith("<svg")
-    assert (f"{a} and {b} topic by topic" if view else "Differences of 4 pairs of runs") in drawn
+    assert (f"{a} and {b} topic by topic" if view else "Differences of 4 of 28 pairs of runs") in drawn
 
 
 # -- depths ----------------------------------------------------------------------------------------
@@ -866,7 +873,9 @@ def test_a_gate_ends_with_the_status_of_what_fails(call: Call, trial: Path) -> N
     assert "(non-inferiority p = " in err
 
 
-def test_a_gate_does_not_pass_what_was_left_out_or_not_tested(call: Call, tmp_path: Path) -> None:
+def test_a_gate_passes_what_changes_nothing_and_not_what_no_test_could_tell(
+    call: Call, tmp_path: Path
+) -> None:
     qrels = tmp_path / "one.txt"
     qrels.write_text("".join(f"{topic} 0 r 1\n" for topic in range(10)))
     for name, rank in (("good", 1), ("bad", 2)):
@@ -877,12 +886,30 @@ def test_a_gate_does_not_pass_what_was_left_out_or_not_tested(call: Call, tmp_pa
         ]
         (tmp_path / f"{name}.txt").write_text("".join(rows))
     runs = [str(tmp_path / f"{name}.txt") for name in ("good", "bad")]
-    # By P@2 the two are equal: that measure is left out.
-    asked = (str(qrels), *runs, "-m", "AP", "-m", "P@2", "--baseline", "good")
-    status, _, err = call(*asked, "--test", "sign", "--fail-on", "worse")
-    assert status == 1
-    assert "no verdict without every measure: P@2, bad and good: the runs are equal on all 10 topics" in err
-    assert call(*asked, "--test", "sign")[0] == 0
+    # By P@2 the two are equal, by AP one is worse.
+    asked = (str(qrels), *runs, "--baseline", "good", "--fail-on", "worse,weak,unsettled")
+    for test in ("sign", "t", "randomisation", "anova"):
+        assert call(*asked, "-m", "P@2", "--test", test)[::2] == (
+            0,
+            "passed: 1 comparison, none worse or weak or unsettled\n",
+        )
+        status, _, err = call(*asked, "-m", "AP", "-m", "P@2", "--test", test)
+        assert (status, err.count("worse: bad")) == (3, 1)
+    same = tmp_path / "same.txt"
+    same.write_text((tmp_path / "good.txt").read_text())
+    for measures in (("-m", "AP"), ("-m", "AP", "-m", "P@1"), ("-m", "AP", "--margin", "0.01")):
+        identical = (str(qrels), runs[0], str(same), "--baseline", "same", *measures)
+        assert call(*identical, "--fail-on", "worse,weak,unsettled")[0] == 0
+    few = tmp_path / "few.txt"
+    few.write_text("".join(f"{topic} 0 r 1\n" for topic in range(3)))
+    assert (
+        call(str(few), runs[0], str(same), "--baseline", "same", "-m", "AP", "--fail-on", "worse,weak")[0]
+        == 0
+    )
+    for test in ("t", "randomisation"):
+        worse = (str(few), *runs, "--baseline", "good", "-m", "AP", "--fail-on", "worse", "--test", test)
+        status, _, err = call(*worse)
+        assert (status, "not tested" in err) == (3, True)
     # On every topic .5 less: a t test has no error to test against, and the run is worse all the same.
     two = (str(qrels), *runs, "-m", "P@1", "-m", "AP", "--test", "randomisation", "--baseline", "good")
     assert call(*two, "--fail-on", "worse")[0] == 3
@@ -1084,9 +1111,9 @@ def test_one_run_and_one_topic_get_a_sentence(call: Call, trial: Path, tmp_path:
     assert "nothing to compare it with" in call("qrels.txt", one, "-m", "P@5")[2]
     copy = tmp_path / "copy.txt"
     copy.write_text((trial / one).read_text())
-    status, _, err = call("qrels.txt", one, str(copy), "-m", "P@5")
-    assert status == 1
-    assert "the runs are equal on all 30 topics; nothing to compare" in err
+    status, out, err = call("qrels.txt", one, str(copy), "-m", "P@5")
+    assert (status, err) == (0, "")
+    assert "the runs are equal on all 30 topics" in out
     lines = (trial / "qrels.txt").read_text().splitlines(keepends=True)
     (tmp_path / "one.txt").write_text(
         "".join(line for line in lines if line.split()[0] == lines[0].split()[0])

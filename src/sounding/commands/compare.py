@@ -62,7 +62,11 @@ if TYPE_CHECKING:
 @click.argument("runs", nargs=-1, metavar="RUN...")
 @click.option("-m", "--measure", "measures", multiple=True, metavar="M", help="A measure: AP, P@10.")
 @click.option(
-    "--baseline", "baselines", multiple=True, metavar="RUN", help="Only pairs with this run; may be repeated."
+    "--baseline",
+    "baselines",
+    multiple=True,
+    metavar="RUN",
+    help="Compare the other runs with this one; may be repeated.",
 )
 @click.option("--pair", nargs=2, metavar="A B", help="Only this pair, explained with topics and documents.")
 @click.option(
@@ -76,7 +80,7 @@ if TYPE_CHECKING:
 @click.option(
     "--correction",
     metavar="C",
-    help="none, bonferroni, holm, bh or max-t; default: holm, or what belongs to the test.",
+    help="none, bonferroni, holm, bh or max-t; default: max-t, or what belongs to the test.",
 )
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of both tests.")
 @click.option(

@@ -52,7 +52,11 @@ def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) ->
     help="A measure: AP, P@10. The first puts runs in order.",
 )
 @click.option(
-    "--baseline", "baselines", multiple=True, metavar="RUN", help="Only pairs with this run; may be repeated."
+    "--baseline",
+    "baselines",
+    multiple=True,
+    metavar="RUN",
+    help="Compare the other runs with this one; may be repeated.",
 )
 @pool_options
 @click.option(
@@ -73,7 +77,7 @@ def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) ->
 @click.option(
     "--correction",
     metavar="C",
-    help="none, bonferroni, holm, bh or max-t; default: holm, or what belongs to the test.",
+    help="none, bonferroni, holm, bh or max-t; default: max-t, or what belongs to the test.",
 )
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of both tests.")
 @click.option(

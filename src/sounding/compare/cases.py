@@ -63,7 +63,8 @@ def decide(performance: PairTests, assessment: PairTests, *, alone: bool = False
     uneven = uneven | assessment.constant
     same_side = np.sign(performance.difference) == np.sign(assessment.difference)
     case = np.where(better, np.where(uneven & same_side, 4, 3), np.where(uneven, 2, 1))
-    tested = performance.could_differ(alone=alone) & assessment.could_differ(alone=alone)
+    tested = performance.could_differ(alone=alone)
+    tested &= assessment.could_differ(alone=alone) | assessment.constant
     return np.where(tested | (performance.equal & assessment.equal), case, UNTESTED).astype(np.int8)
 
 

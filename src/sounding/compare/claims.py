@@ -74,7 +74,9 @@ class PairTests:
     def could_differ(self, *, alone: bool = False) -> NDArray[np.bool_]:
         """(pair,): the test could have found a difference; `alone`: before correction."""
         limit = self.limit_alone if alone else self.limit
-        return (self.topics >= self.fewest_topics) & (not limit)
+        # What is the same on every topic is tested by sign flips, whatever the test.
+        fewest = np.where(self.constant, fewest_topics(self.alpha), self.fewest_topics)
+        return (self.topics >= fewest) & (not limit)
 
     @property
     def equal(self) -> NDArray[np.bool_]:
@@ -152,7 +154,7 @@ def test_pairs(
         p=_spread(p, known, np.nan), p_adjusted=_spread(adjusted, known, np.nan),
         floor=_spread(floor, known, np.False_), floor_drawn=_spread(floor_drawn, known, np.False_),
         floor_adjusted=_spread(floor_adjusted, known, np.False_),
-        reasons=tuple(_reasons(seen, outcome)),
+        reasons=tuple(_reasons(seen, chosen, outcome, alpha)),
         test=chosen.name, correction=used, alpha=alpha,
         method=_method(outcome, used, dropped), interval=outcome.interval, centre=outcome.centre,
         least=outcome.least, drawn=outcome.drawn,
@@ -291,13 +293,17 @@ def _with_constants(outcome: Outcome, seen: _Seen, test: PairTest, alpha: float)
     )  # fmt: skip
 
 
-def _reasons(seen: _Seen, outcome: Outcome) -> Iterator[str]:
+def _reasons(seen: _Seen, test: PairTest, outcome: Outcome, alpha: float) -> Iterator[str]:
     equal = (seen.ties == seen.topics).tolist()
+    constant = np.isinf(seen.effect) & (test.needs_spread or outcome.no_error)
+    untold = (constant & (seen.topics < fewest_topics(alpha))).tolist()
     for place, topics in enumerate(seen.topics.tolist()):
         if topics < 2:
             yield f"{plural(topics, 'common topic')}; a test needs at least 2"
         elif equal[place]:
             yield f"the runs are equal on all {topics} topics"
+        elif untold[place]:
+            yield f"the difference is the same on all {topics} topics, which are too few to test it"
         else:
             yield outcome.silent
 

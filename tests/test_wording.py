@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sounding.wording import plural
+from sounding.wording import natural_order, natural_places, plural
 
 
 @pytest.mark.parametrize(
@@ -12,3 +12,10 @@ from sounding.wording import plural
 )
 def test_only_one_thing_is_singular_and_thousands_have_commas(count: int, words: str) -> None:
     assert plural(count, "pair") == words
+
+
+def test_names_with_numbers_stand_as_people_count() -> None:
+    names = ["10", "9", "1", "q2", "11", "q10", "2", "MB01", "q1a", "q1", "é", ""]
+    ordered = [names[place] for place in natural_places(names)]
+    assert ordered == ["", "1", "2", "9", "10", "11", "MB01", "q1", "q1a", "q2", "q10", "é"]
+    assert sorted(["01", "1", "1"], key=natural_order) == ["01", "1", "1"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from math import isnan
 
 
@@ -26,6 +28,17 @@ def whole_percent(share: float) -> str:
     """The same without decimals, `50%`, but for shares that would come out as all or nothing: `99.7%`."""
     rounded = "–" if isnan(share) else f"{100 * share:.0f}%"
     return percent(share) if rounded in ("–", "0%", "-0%", "100%") else rounded
+
+
+def natural_order(name: str) -> list[tuple[int, int, str]]:
+    """The key by which people sort names with numbers in them: topics 2, 10, 11 and not 10, 11, 2."""
+    parts = re.split(r"(\d+)", name)
+    return [(0, int(part), part) if part.isdecimal() else (1, 0, part) for part in parts if part]
+
+
+def natural_places(names: Sequence[str]) -> list[int]:
+    """The places of the names when people sort them."""
+    return sorted(range(len(names)), key=lambda place: natural_order(names[place]))
 
 
 def wrapped(text: str, width: int, first: str = "", others: str = "") -> list[str]:

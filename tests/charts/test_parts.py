@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from itertools import pairwise
 
 import polars
@@ -10,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sounding.report import charts
 from sounding.report.charts.axes import depth_ticks, value_domain
 from sounding.report.charts.frames import data, thin_depths, thinned
 from sounding.report.charts.runs import PERFORMANCE, five_numbers, spread_labels
+from sounding.report.charts.save import svg_of
 
 
 def places(count: int) -> list[str]:
@@ -120,3 +124,33 @@ def test_ticks_are_at_1_2_and_5() -> None:
     assert depth_ticks(1, 1000) == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
     assert depth_ticks(3, 30) == [5, 10, 20]
     assert depth_ticks(3, 4) == [3]
+
+
+@pytest.mark.parametrize("value", [1.0, 0.98, 0.3, -1.0])
+def test_an_axis_of_a_coefficient_that_is_always_the_same_ends_at_1(value: float) -> None:
+    low, high = value_domain(polars.Series([value] * 3), from_zero=False, most=1.0)
+    assert low <= value <= high <= 1
+    assert low < high
+
+
+def test_the_axes_of_stability_do_not_leave_the_range_of_what_they_show() -> None:
+    """Two runs whose order never changes: tau and r are 1 at every depth, and all findings are kept."""
+    ks = [1, 2, 5]
+    same = {name: [1.0] * 3 for name in ("discrimination", "coverage", "tau", "pearson")}
+    frame = polars.DataFrame(
+        {"measure": ["AP"] * 3, "k": ks, "median_p": [0.2, 0.1, 0.1], "inversion": [0.0] * 3} | same
+    )
+    text = json.dumps(charts.stability_over_k(frame, reference="AP@5").to_dict())
+    domains = [json.loads(found) for found in re.findall(r'"domain": (\[[-0-9., ]+\])', text)]
+    upright = [one for one in domains if one != [1, 5]]
+    assert len(upright) >= 6
+    assert all(-1 <= low < high <= 1 for low, high in upright)
+
+
+def test_names_that_begin_alike_are_drawn_whole() -> None:
+    runs = [f"university-of-somewhere.bm25-rm3-rerank.{'long-' * 8}run-{number}" for number in range(3)]
+    rows = {"run": runs, "measure": ["AP"] * 3, "value": [0.1, 0.2, 0.3]}
+    bounds = polars.lit(None, polars.Float64)
+    drawn = svg_of(charts.values_with_bounds(polars.DataFrame(rows).with_columns(lower=bounds, upper=bounds)))
+    assert all(f">{run}<" in drawn for run in runs)
+    assert "…" not in drawn

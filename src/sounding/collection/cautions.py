@@ -9,7 +9,7 @@ import numpy as np
 from sounding.collection.audit import Audit
 from sounding.collection.judged_runs import UNKNOWN_KIND
 from sounding.collection.statements import NAMED, Statement, listed
-from sounding.wording import plural, whole_percent
+from sounding.wording import natural_order, plural, whole_percent
 
 NOT_JUDGED = -1.0  # the grade of a document that was pooled and not judged
 STEADY_TIES = 0.95  # tau between two rules for tied scores
@@ -115,14 +115,14 @@ def _relevant_counts(audit: Audit) -> Iterator[Statement]:
     relevant = runs.judgments.relevant(runs.level)
     few = relevant < FEW_RELEVANT
     if few.any():
-        names = [runs.topics[place] for place in few.nonzero()[0]]
+        names = sorted((runs.topics[place] for place in few.nonzero()[0]), key=natural_order)
         yield _note(
             "few relevant", f"{plural(len(names), 'topic')} with fewer than {FEW_RELEVANT} relevant"
             " documents", float(len(names)), "topics", f"One document moves them far: {listed(names)}.",
         )  # fmt: skip
     many = relevant > runs.pool.depth
     if audit.has_pool and runs.pool.depth and many.any():
-        names = [runs.topics[place] for place in many.nonzero()[0]]
+        names = sorted((runs.topics[place] for place in many.nonzero()[0]), key=natural_order)
         yield _note(
             "many relevant", f"{plural(len(names), 'topic')} with more relevant documents than the pool is"
             f" deep ({runs.pool.depth})", float(len(names)), "topics",

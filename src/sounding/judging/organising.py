@@ -16,7 +16,7 @@ from sounding.judging.assignments import assessors_of, assigned
 from sounding.judging.project import Project
 from sounding.judging.settings import Order, Settings
 from sounding.judging.store import Store, Topic, TopicStatus, User
-from sounding.wording import plural
+from sounding.wording import natural_order, plural
 
 INSTRUCTIONS = "instructions"  # the name of the setting
 
@@ -47,7 +47,7 @@ def topic_states(project: Project) -> list[TopicState]:
             judged=counts.of(topic.id).judged, unsettled=counts.of(topic.id).unsettled,
             left=counts.of(topic.id).left, again=counts.of(topic.id).again,
         )
-        for topic in project.store.topics()
+        for topic in sorted(project.store.topics(), key=lambda topic: natural_order(topic.id))
     ]  # fmt: skip
 
 

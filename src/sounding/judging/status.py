@@ -17,7 +17,7 @@ from sounding.judging.staffing import notes_of
 from sounding.judging.store import Store, User
 from sounding.report.mtc_tables import NOTHING_JUDGED
 from sounding.report.tables import Column, Table, shown_confidence
-from sounding.wording import plural
+from sounding.wording import natural_order, plural
 
 TITLE = 50  # characters of a topic's title
 
@@ -76,7 +76,7 @@ def waiting_columns(settings: Settings, rows: Sequence[TopicCounts | TopicState]
 def _topics(project: Project, live: Live) -> Table:
     assessors = Counter(topic for topic, _ in assigned(project.store))
     known = {topic.id: topic for topic in project.store.topics()}
-    names = sorted({*live.topics, *known}, key=str.encode)
+    names = sorted({*live.topics, *known}, key=natural_order)
     rows = [live.of(name) for name in names]
     unclear = f", {live.cannot:,} of them could not be judged" if live.cannot else ""
     unclear += f"; {live.unsettled:,} wait for adjudication" if live.unsettled else ""

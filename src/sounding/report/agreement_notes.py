@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sounding.assessors.study import Study
-from sounding.wording import plural
+from sounding.wording import natural_order, plural
 
 OF_JUDGMENTS = ("negative", "fractional")  # policies that count where there are no runs
 
@@ -70,6 +70,6 @@ def _left_out(study: Study) -> list[str]:
 
 
 def _listed(names: Sequence[str], most: int = 10) -> str:
-    shown = ", ".join(sorted(names)[:most])
+    shown = ", ".join(sorted(names, key=natural_order)[:most])
     rest = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{plural(len(names), 'topic')} ({shown}{rest})"

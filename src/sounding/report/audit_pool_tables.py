@@ -9,7 +9,7 @@ import numpy as np
 from sounding.collection.audit import Audit
 from sounding.collection.growth_by_depth import Growth
 from sounding.report.audit_section import LISTED_ALONE, Extras, Section, known, people
-from sounding.wording import plural, whole_percent
+from sounding.wording import natural_places, plural, whole_percent
 
 MOST_HOLES = 20  # unjudged documents of the pool that are named
 GROWTH_SHOWN = (1, 2, 3, 5, 10, 20, 30, 50, 75, 100, 200, 500, 1000)
@@ -145,7 +145,7 @@ def topics_section(audit: Audit, extras: Extras, top: int) -> Section:
         columns, schema_overrides={name: kind for name, kind in texts.items() if name in columns}
     )
     table = people(
-        frame,
+        frame[natural_places(runs.topics)],
         "Topics",
         digits=dict.fromkeys(("pool_depth", "judged_depth", "last_depth"), 0)
         | dict.fromkeys(("to_come", "likely_to_come", "remaining"), 1),

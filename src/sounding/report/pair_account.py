@@ -17,7 +17,7 @@ from sounding.compare.telling import TellingDocument
 from sounding.report.comparison_cells import WIDEST_NAME, p_name, short_names, shown_interval, signed
 from sounding.report.comparison_notes import EFFECT, floor_legend, notes
 from sounding.report.tables import UNKNOWN, Column, Table, markdown_text, render
-from sounding.wording import filled, plural, whole_percent
+from sounding.wording import filled, natural_places, plural, whole_percent
 
 DOCUMENTS = 5  # unjudged documents that people see without asking for more
 HOW_BOUNDED = {
@@ -235,7 +235,8 @@ def _topic_table(comparison: Comparison, number: int, pair: int) -> Table:
     a, b = short_names(comparison.names(pair), WIDEST_NAME).values()
     values = comparison.values[comparison.pairs[pair], number]
     gaps = np.nan_to_num(values[0] - values[1])
-    order = [place for place in np.argsort(-np.abs(gaps), kind="stable")[:TOPICS].tolist() if gaps[place]]
+    largest = sorted(natural_places(comparison.topics), key=lambda place: -abs(gaps[place]))
+    order = [place for place in largest[:TOPICS] if gaps[place]]
     telling = comparison.accounts[number].telling if comparison.accounts else {}
     first = [next(iter(telling.get(comparison.topics[place], ())), None) for place in order]
     columns = [

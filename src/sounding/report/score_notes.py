@@ -9,7 +9,7 @@ import numpy as np
 
 from sounding.arrays import NDArray
 from sounding.scores import FEW_TOPICS, Scores
-from sounding.wording import plural
+from sounding.wording import natural_order, plural
 
 BOUND_KINDS = {
     "contains": "the bounds contain the truth and may be wider than need be",
@@ -28,6 +28,7 @@ def notes_on(scores: Scores) -> list[str]:
         skipped = {topic for topic, gone in zip(scores.topics, nowhere, strict=True) if gone}
         barren = tuple(topic for topic in barren if topic not in skipped)
     if barren:
+        barren = tuple(sorted(barren, key=natural_order))
         grade = "" if scores.level == 1 else f" (grade {scores.level:g} or better)"
         notes.append(
             f"{_some('topic', barren)} without a relevant document{grade}: recall measures are 0 there."

@@ -19,6 +19,7 @@ from sounding.measures.trec import trec_format, trec_name, trec_order
 from sounding.report.score_notes import notes_on, silent_bounds, warnings
 from sounding.report.tables import UNKNOWN, Cell, Column, Table
 from sounding.scores import Scores, mean_over_topics
+from sounding.wording import natural_places
 
 if TYPE_CHECKING:
     import polars
@@ -172,7 +173,8 @@ def board_frame(scores: Scores, order: Sequence[int] | None = None) -> polars.Da
 
 def _topic_columns(scores: Scores, layout: Layout) -> list[Column]:
     """One row a run and topic, then the run's summary."""
-    topics = [*scores.topics, ALL]
+    order = natural_places(scores.topics)
+    topics = [*(scores.topics[place] for place in order), ALL]
     columns = [
         Column("run", [run for run in scores.runs for _ in topics]),
         Column("topic", topics * len(scores.runs), joined=True),
@@ -182,16 +184,16 @@ def _topic_columns(scores: Scores, layout: Layout) -> list[Column]:
         cells: list[Cell] = []
         for run in range(len(scores.runs)):
             if measure.definition.aggregate == "text":
-                cells += [*map(str, scores.texts[measure][run]), None]
+                cells += [*map(str, scores.texts[measure][run][order]), None]
                 continue
-            row: list[Cell] = [*scores.values[run, number].tolist(), float(means[run, number])]
+            row: list[Cell] = [*scores.values[run, number, order].tolist(), float(means[run, number])]
             whole = measure.definition.basis == "count" and not layout.standardised
             cells += [_whole(cell) for cell in row] if whole else row
         columns.append(Column(_headed(measure, layout), cells))
         for name, table in scores.beside().items():
             means_beside = scores.beside_mean()[name]
             if not np.isnan(means_beside[:, number]).all():
-                rows = np.column_stack([table[:, number], means_beside[:, number]])
+                rows = np.column_stack([table[:, number, order], means_beside[:, number]])
                 columns.append(Column(SHORT.get(name, name), rows.ravel().tolist(), joined=True))
     return columns
 

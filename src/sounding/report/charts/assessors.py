@@ -55,7 +55,7 @@ def agreement_of_assessors(frame: polars.DataFrame) -> Chart:
     x = alt.X(
         "value:Q", title="agreement (1: full)", scale=alt.Scale(domain=[low, max(high, 1.0)], nice=False)
     )
-    y = alt.Y("assessors:N", sort=who, title=None, axis=alt.Axis(labelLimit=260))
+    y = alt.Y("assessors:N", sort=who, title=None)
     offset = alt.YOffset("coefficient:N", sort=kinds)
     colour = alt.Color(
         "coefficient:N", scale=alt.Scale(domain=kinds, range=series_colours(len(kinds))), title=None

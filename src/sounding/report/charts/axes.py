@@ -70,10 +70,13 @@ def level_rule(height: float, field: str) -> alt.Chart:
     return line.mark_rule(color=RULE, strokeDash=[2, 3]).encode(alt.Y(f"{field}:Q"))
 
 
-def value_domain(column: polars.Series, *, from_zero: bool = True, room: float = 0) -> tuple[float, float]:
+def value_domain(
+    column: polars.Series, *, from_zero: bool = True, room: float = 0, most: float = math.inf
+) -> tuple[float, float]:
     """A round range that holds all known values of a column, and 0 unless `from_zero` is off.
 
-    `room` is left beyond the values, as a share of what they span, but not below 0.
+    `room` is left beyond the values, as a share of what they span, but not below 0. No value can be above
+    `most`, and the range does not go there.
     """
     values = column.cast(float).drop_nulls().to_numpy()
     known = values[np.isfinite(values)]
@@ -83,6 +86,6 @@ def value_domain(column: polars.Series, *, from_zero: bool = True, room: float =
     spare = room * (high - low)
     low, high = min(low, 0.0) if from_zero else low - spare, high + spare
     if low == high:
-        return (low, low + 1.0)
+        return (low, low + 1.0) if low + 1 <= most else (most - 1, most)
     step = 10 ** math.floor(math.log10(high - low)) / 10
-    return (round(math.floor(low / step) * step, 10), round(math.ceil(high / step) * step, 10))
+    return (round(math.floor(low / step) * step, 10), round(min(math.ceil(high / step) * step, most), 10))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sounding.report.charts.axes import value_domain
 from sounding.report.charts.frames import data, names, needs
 from sounding.report.charts.style import COLOURS, FAINT, RULE, pane_title, titled
-from sounding.wording import plural
+from sounding.wording import natural_places, plural
 
 if TYPE_CHECKING:
     import altair as alt
@@ -63,7 +63,7 @@ def _interval_pane(frame: polars.DataFrame, measure: str, seen: Sequence[str]) -
     pairs = names(frame, "pair")
     columns = [frame[name].cast(polars.Float64) for name in ("difference", "lower", "upper")]
     low, high = value_domain(polars.concat([*columns, polars.Series([0.0])]), from_zero=False, room=ROOM)
-    y = alt.Y("pair:N", sort=pairs, title=None, axis=alt.Axis(labelLimit=320, grid=False))
+    y = alt.Y("pair:N", sort=pairs, title=None, axis=alt.Axis(grid=False))
     scale = alt.Scale(domain=[low, high], nice=False)
     title = f"difference in {measure}, mean over topics"
     x = alt.X("difference:Q", scale=scale, title=title)
@@ -116,7 +116,8 @@ def _topic_pane(frame: polars.DataFrame, measure: str, runs: tuple[str, str]) ->
     better = (
         polars.when(polars.col("difference") >= 0).then(polars.lit(runs[0])).otherwise(polars.lit(runs[1]))
     )
-    drawn = frame.select("topic", "difference", better=better).sort(
+    named = frame[natural_places(frame["topic"].to_list())]
+    drawn = named.select("topic", "difference", better=better).sort(
         polars.col("difference").fill_nan(None), descending=True, nulls_last=True, maintain_order=True
     )
     topics = names(drawn, "topic")

@@ -133,7 +133,7 @@ def _six(frame: polars.DataFrame) -> list[tuple[str, Values]]:
     """Title and upright axis of the six panes."""
 
     def values(column: str, title: str, *, from_zero: bool, shown: str = "") -> Values:
-        domain = value_domain(frame[column], from_zero=from_zero)
+        domain = value_domain(frame[column], from_zero=from_zero, most=1.0)
         return Values(column=column, title=title, domain=domain, format=shown)
 
     return [

@@ -115,7 +115,7 @@ def _places_of_runs(runs: Sequence[str]) -> alt.Y:
     import altair as alt
 
     if len(runs) <= NAMED_RUNS:
-        axis = alt.Axis(labelLimit=220, labelOverlap=False, grid=False)
+        axis = alt.Axis(labelOverlap=False, grid=False)
         return alt.Y("run:N", sort=list(runs), scale=alt.Scale(domain=list(runs)), title=None, axis=axis)
     down = alt.Scale(domain=[len(runs) + 0.5, 0.5], nice=False)
     return alt.Y("place:Q", title="place in the order", scale=down, axis=alt.Axis(tickMinStep=1, grid=False))

@@ -59,7 +59,7 @@ def _pane(frame: polars.DataFrame, measure: str, runs: Sequence[str], *, first: 
     low, high = value_domain(polars.concat(columns), from_zero=True, room=ROOM)
     scale = alt.Scale(domain=[low, high], nice=False)
     if len(runs) <= NAMED_RUNS:
-        axis = alt.Axis(labels=first, ticks=first, labelLimit=220, labelOverlap=False, grid=False)
+        axis = alt.Axis(labels=first, ticks=first, labelOverlap=False, grid=False)
         scaled = alt.Scale(domain=list(runs))
         y = alt.Y("run:N", sort=list(runs), scale=scaled, title=None, axis=axis)
         height = max(60, 17 * len(runs))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 INK = "#222222"
 FAINT = "#9a9a9a"
+UNCUT = 0  # no limit to the width of a label: names that are cut can look the same
 RULE = "#666666"
 BAND_OPACITY = 0.18
 
@@ -74,9 +75,11 @@ def _look() -> dict[str, Any]:
         "axis": {
             "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelColor": INK,
             "titleColor": INK, "gridColor": "#ebebeb", "domainColor": RULE, "tickColor": RULE,
-            "titlePadding": 8, "labelFlush": False,
+            "titlePadding": 8, "labelFlush": False, "labelLimit": UNCUT,
         },
-        "legend": {"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 260},
+        "legend": {
+            "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": UNCUT,
+        },
         "header": {"labelFontSize": 12, "titleFontSize": 12},
         "view": {"stroke": "#cccccc"},
     }  # fmt: skip

@@ -270,7 +270,11 @@ def _tables(
             session, picks, outlook, options["seconds"], brief=brief, reason=confidence.reason
         ),
         "forecast": lambda: made.forecast_table(
-            courses, options["wanted"], options["seconds"], options["most"], confidence.reason
+            courses,
+            options["wanted"],
+            options["seconds"],
+            options["most"],
+            "no confidence is stated" if brief else confidence.reason,
         ),
     }
     tables = [replace(every[name](), facts=facts) for name in _shown(options)]

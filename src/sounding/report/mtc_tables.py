@@ -151,18 +151,20 @@ def pairs_table(
     least_sure = gap if confidence.reason else chance
     pairs.sort(key=lambda pair: (least_sure[pair], place[pair[0]], place[pair[1]]))
     words = _words(session, confidence, proven, pairs, sure)
-    unstated = unstated_notes(confidence)[-1:]
-    notes = [
-        _stopping(words, None if confidence.reason else sure),
-        *(unstated or [_mean_sure(session, confidence)]),
-    ]
+    stated = not confidence.reason
+    notes = [_stopping(words, sure if stated else None)]
+    if stated:
+        notes.append(_mean_sure(session, confidence))
+    elif not brief:  # people have read it below the ranking
+        notes += unstated_notes(confidence)[-1:]
     shown = pairs[:SHOWN] if brief else pairs
     columns = [] if held is None else _held_columns(held, session.pairs(), shown, brief=brief)
     if held is not None:
-        notes.append(held_note(held))
+        notes.append(held_note(held, why=not brief or stated))
         notes += [AGAINST] if CONCLUSIONS[-1] in columns[0].cells else []
     if len(shown) < len(pairs):
-        notes.insert(0, f"The {len(shown)} least sure of {plural(len(pairs), 'pair')}; --view pairs has all.")
+        which = "least sure" if stated else "closest"
+        notes.insert(0, f"The {len(shown)} {which} of {plural(len(pairs), 'pair')}; --view pairs has all.")
     return Table(
         [
             Column("run", [confidence.runs[run] for run, _ in shown]),
@@ -182,12 +184,12 @@ def pairs_table(
     )
 
 
-def held_note(held: Holds) -> str:
-    """What is concluded, and what it would hold after."""
+def held_note(held: Holds, *, why: bool) -> str:
+    """What is concluded, and what it would hold after; where that is not stated, why, if it is asked for."""
     if held.reason:
         return (
-            f"Conclusion: of a paired t test ({held.alpha:g}) of the two runs alone by what is judged so far."
-            f" {held.describe()}"
+            f"Conclusion: of a paired t test ({held.alpha:g}) of the two runs alone by what is judged so far"
+            f"{f'. {held.describe()}' if why else '; holds: not stated.'}"
         )
     return (
         f"Conclusion: of a paired t test ({held.alpha:g}) of the two runs alone by what is judged so far;"
@@ -238,7 +240,8 @@ def documents_table(
     if not picks:
         notes.append("Nothing is left to judge." if not session.next() else "No document was asked for.")
     elif outlook is None:
-        notes.append(f"{work}: what it would bring is not stated, nor the chance of each; {reason}.")
+        why = "" if brief else f"; {reason}"
+        notes.append(f"{work}: what it would bring, and the chance of each, is not stated{why}.")
     else:
         after = outlook.after
         notes.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from sounding.compare.pairs import Pairs
 from sounding.compare.procedure import Procedure
 from sounding.compare.requests import check_choices, check_names, check_request, chosen_pairs
 from sounding.compare.runs import Reading
+from sounding.data.formats import run_sources
 from sounding.errors import DataError
 from sounding.evaluation import evaluate
 from sounding.measures import Measure, parse_measures
@@ -51,7 +52,7 @@ class Designs:
 
 def design_runs(
     qrels: Any,
-    runs: Iterable[Any],
+    runs: Any,
     measures: Any,
     *,
     baselines: Sequence[str] = (),
@@ -69,16 +70,16 @@ def design_runs(
     how = Procedure(seed=policies.seed) if procedure is None else procedure
     files = Reading() if reading is None else reading
     values_only = replace(policies, unjudged="nonrelevant") if policies.unjudged == "bounds" else policies
-    sources = list(runs)
-    check_names(pair or baselines, sources, files.run_format)
+    places = run_sources(runs)
+    check_names(pair or baselines, places, files.run_format)
     judgments = files.judgments(qrels, policies)
-    with files.step(len(sources), "evaluating runs") as progress:
+    with files.step(len(places), "evaluating runs") as progress:
         scores = evaluate(
-            judgments, sources, chosen, policies=values_only,
+            judgments, places, chosen, policies=values_only,
             run_format=files.run_format, jobs=files.jobs, progress=progress or files.progress,
         )  # fmt: skip
     check_request(scores, chosen)
-    pairs = chosen_pairs(scores, chosen, baselines, pair, sources)
+    pairs = chosen_pairs(scores, chosen, baselines, pair, [place.source for place in places])
     correction = checked_correction(how.test, how.correction, how.alpha, None, None)
     comparisons = 1 if correction in ONE_BY_ONE else len(pairs)
     found = [_designed(scores, measure, pairs, how, comparisons) for measure in chosen]

@@ -45,8 +45,11 @@ def is_count(name: str, value: object, least: int) -> bool:
 
 def check_count(name: str, value: object, least: int) -> None:
     """Refuse a number that is not whole, or too small, or beyond the limit of its name."""
-    if not is_count(name, value, least):
-        raise DataError(f"{name} is {value!r}; give a whole number from {least} to {most(name):,}")
+    if is_count(name, value, least):
+        return
+    if isinstance(value, Integral) and int(value) > most(name):
+        raise DataError(f"{name} is {value!r}; give at most {most(name):,}")
+    raise DataError(f"{name} is {value!r}; give a whole number from {least}")
 
 
 def check_finite(name: str, value: float) -> None:

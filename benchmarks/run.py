@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.timing import Command, Sample, Timing, interleave, whole
+from tests import gallery
 
 import sounding
 
@@ -73,7 +74,7 @@ class Choice:
 
 
 def workloads(choice: Choice) -> list[Workload]:
-    """One run, a set, four times as many runs (each holds the one before), and a set with scores in full."""
+    """One run, a set, four times as many (each holds the one before), scores in full; then gallery shapes."""
     counts, topics = ((1, 4, 16), 20) if choice.quick else ((1, 40, 160), 50)
     runs = written(choice, counts[-1], topics, "decimals")
     sizes = f"x {topics} topics x 1000"
@@ -84,6 +85,10 @@ def workloads(choice: Choice) -> list[Workload]:
             for count in counts
         ),
         Workload(f"{counts[1]} runs {sizes}, scores in full", doubles[0].with_name("qrels.txt"), doubles),
+        *(
+            Workload(f"gallery, {shape.name}", shape.qrels, sorted(shape.runs.iterdir()))
+            for shape in (gallery.make(name, choice.folder / "gallery") for name in gallery.LARGE)
+        ),
     ]
 
 
@@ -422,6 +427,14 @@ def targets(
     ]  # fmt: skip
 
 
+def gallery_targets(shapes: dict[str, dict[str, Timing]]) -> Iterator[Target]:
+    """Being faster than pytrec_eval on every large shape of the gallery."""
+    for name, timings in shapes.items():
+        for label, least in ((ONE, 4.0), (TWO, 6.4)):
+            measured = timings[PYTREC].best / timings[label].best if PYTREC in timings else None
+            yield Target(f"x faster than pytrec_eval, {name}, {label[10:]}: {least:g}", measured, least)
+
+
 def times_more(standard: dict[str, Timing], large: dict[str, Timing]) -> float | None:
     """How much longer four times the work takes in one process."""
     if ONE not in standard or ONE not in large:
@@ -490,8 +503,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(table(rows))
     smaller = " (they are set for 40 runs of 50 topics: this was the quick version)" if choice.quick else ""
     print(f"\ntargets{smaller}\n")
-    one_run, standard, large, doubles = timings
-    verdicts = [target.row() for target in targets(one_run, standard, large, doubles, start)]
+    one_run, standard, large, doubles, *shapes = timings
+    found = [
+        *targets(one_run, standard, large, doubles, start),
+        *gallery_targets(dict(zip(gallery.LARGE, shapes, strict=True))),
+    ]
+    verdicts = [target.row() for target in found]
     print(table([["what", "measured", "verdict"], *verdicts]))
     if missing := absent(choice):
         print(f"\nabsent: {', '.join(missing)}")

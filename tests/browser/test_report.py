@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import gallery
 from tests.browser.conftest import PATIENCE, becomes, faults, new_page, settled, until
 from tests.conftest import require
 
@@ -114,6 +115,19 @@ def test_few_runs_and_topics_with_names_of_other_scripts_make_a_quiet_page(
         assert page.locator("[data-chart]").count() == page.locator("[data-chart] svg.marks").count() > 1
         assert page.locator("#scoreboard tbody th", has_text="løp-0-漢字").count() == 1
         page.context.close()
+
+
+@pytest.mark.parametrize("name", ["pair", "team", "clicks", "graded"])
+def test_every_shape_makes_a_quiet_page(chromium: Any, tmp_path: Path, name: str) -> None:
+    """Two runs and three topics, sparse labels, only relevant documents, grades below 0."""
+    shape, file = gallery.make(name, tmp_path), tmp_path / "report.html"
+    _run("report", str(shape.qrels), str(shape.runs), "--draws", "2", "--quiet", "-o", str(file))
+    page = opened(chromium, file, width=390)
+    assert page.said == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator("[data-chart]").count() == page.locator("[data-chart] svg.marks").count() > 1
+    assert page.locator("#scoreboard tbody tr").count() == len(list(shape.runs.iterdir()))
+    page.context.close()
 
 
 @pytest.mark.parametrize("width", [1280, 390])

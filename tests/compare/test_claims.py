@@ -248,7 +248,7 @@ def test_corrections_that_do_not_fit_a_test_are_refused() -> None:
         ({"alpha": np.nan}, "alpha nan"),
         ({"margin": 0.0}, "margin 0.0: expected a difference above 0"),
         ({"margin": np.nan}, "margin nan"),
-        ({"permutations": 0}, "0 permutations: expected at least 1"),
+        ({"permutations": 0}, "permutations is 0; give a whole number from 1"),
         ({"pairs": np.array([[0, 3]])}, r"pair \(0, 3\): expected two different runs from 0 to 2"),
         ({"pairs": np.array([[0, 1], [1, 1]])}, r"pair \(1, 1\): expected two different runs"),
         ({"pairs": np.array([[-1, 1]])}, r"pair \(-1, 1\)"),

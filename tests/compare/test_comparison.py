@@ -456,7 +456,7 @@ def test_with_too_few_flips_a_reader_is_told() -> None:
         ({"alpha": float("nan")}, "alpha nan: expected"),
         ({"alpha": "0.05"}, "alpha 0.05: expected a number"),
         ({"margin": -1.0}, "margin -1.0: expected a difference above 0"),
-        ({"permutations": 0}, "0 permutations: expected at least 1"),
+        ({"permutations": 0}, "permutations is 0; give a whole number from 1"),
         ({"test": "tea"}, "unknown test 'tea'"),
         ({"correction": "holmes"}, "unknown correction 'holmes'"),
         ({"test": "tukey", "correction": "holm"}, "leave the correction holm out"),

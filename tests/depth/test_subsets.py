@@ -203,7 +203,7 @@ def test_bad_requests_are_refused_in_one_line() -> None:
     regrading = read_regrading(draw_qrels(0), draw_runs(0))
     with pytest.raises(DataError, match=r"shares \[0\]; expected numbers above 0 and at most 1"):
         judgment_subsets(regrading, shares=[0])
-    with pytest.raises(DataError, match="draws: 0; expected at least 1"):
+    with pytest.raises(DataError, match="draws is 0; give a whole number from 1"):
         judgment_subsets(regrading, draws=0)
     with pytest.raises(DataError, match="RunID gives text, and runs are ordered by numbers; leave it out"):
         judgment_subsets(regrading, ["RunID"])

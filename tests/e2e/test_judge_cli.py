@@ -109,9 +109,11 @@ def test_init_says_what_there_is_and_what_is_missing(
             "database postgresql://me@h/x: blanks in an address",
         ),
         (["--overlap", "21"], "overlap 21; expected 1 to 20 assessors a document"),
-        (["--depth", str(10**20)], "expected at least 1 each, and a depth of at most 100,000"),
-        (["--lease", "nan"], "a lease of nan minutes; expected more than 0 and at most 1,440"),
-        (["--lease", "inf"], "a lease of inf minutes; expected more than 0 and at most 1,440"),
+        (["--depth", str(10**6)], "expected at least 1 each, and a depth of at most 100,000"),
+        (["--depth", str(10**20)], "'--depth'"),
+        (["--lease", "1441"], "a lease of 1441 minutes; expected more than 0 and at most 1,440"),
+        (["--lease", "nan"], "'--lease'"),
+        (["--lease", "inf"], "'--lease'"),
         (["--title", " "], "title ' '; expected one line of at most 200 characters, not blank"),
         (["--title", "a\nb"], "expected one line of at most 200 characters, not blank"),
         (["--title", "x" * 201], "(201 characters); expected one line of at most 200 characters"),
@@ -145,7 +147,7 @@ def test_what_is_wrong_is_one_line_and_nothing_is_left(
     ("option", "value", "message"),
     [
         ("--overlap", "21", "overlap 21; expected 1 to 20"),
-        ("--lease", "nan", "a lease of nan minutes; expected more than 0"),
+        ("--lease", "1441", "a lease of 1441 minutes; expected more than 0"),
         ("--title", "x" * 201, "expected one line of at most 200 characters"),
     ],
 )

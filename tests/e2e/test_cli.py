@@ -236,6 +236,17 @@ def test_check_lists_every_problem_with_lines_and_counts(call: Call) -> None:
     assert "mine.txt: run, 2 topics, 5 documents, tag mine; no problem" in out
 
 
+def test_check_counts_all_problems_and_lists_the_first_of_them(call: Call) -> None:
+    Path("broken.jsonl").write_text("{broken\n" * 2500)
+    status, out, _ = call("check", "--kind", "run", "broken.jsonl")
+    assert status == 1
+    assert "2,500 problems" in out
+    assert out.count("line ") == 100
+    assert "2,400 more" in out
+    status, out, _ = call("check", "--kind", "run", "broken.jsonl", "--format", "json")
+    assert sum(row["count"] for row in json.loads(out)["rows"]) == 2500
+
+
 def test_check_of_good_files_is_exit_0_and_remarks_what_surprises(call: Call) -> None:
     Path("odd.txt").write_text("1 Q0 a 1 1 t\n1 Q0 b 1 2 t\n1 Q0 c 2 2 t\n")
     status, out, _ = call("check", "odd.txt", "qrels.txt")

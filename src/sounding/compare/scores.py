@@ -72,9 +72,11 @@ def compared(
     bounds: tuple[PairBounds | None, ...],
     procedure: Procedure,
     info: Mapping[str, RunInfo] | None,
+    pool: Pool | None = None,
 ) -> Comparison:
     """Test the pairs by every measure, and put down what belongs to them; the request was checked.
 
+    `pool` is the one behind the judgments, where it is known; otherwise it is found from the scores.
     Measures by which no pair can be tested are left out, with a note, unless that is all of them.
     """
     apart = without_common_topics(scores, pairs)
@@ -107,7 +109,8 @@ def compared(
         own_cases=np.array([decide(*both, alone=True) for both in decided]),
         bounds=tuple(_of_common_topics(bounds_of[measure], apart) for measure in kept), accounts=(),
         evenness=tuple(sorted(evenness, key=lambda one: one.depth)),
-        lengths=_lengths(scores), retrieved=retrieved, pool=_pool(scores, info),
+        lengths=_lengths(scores), retrieved=retrieved,
+        pool=_pool(scores, info) if pool is None else pool,
         notes=(
             *topic_notes(scores, values),
             *short_lists(np.nanmax(retrieved, axis=1, initial=0.0), kept),

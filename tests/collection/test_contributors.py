@@ -35,13 +35,13 @@ def test_first_unjudged_is_the_measure_of_that_name() -> None:
 def test_a_pool_cut_by_listed_runs_equals_one_cut_by_pool_ranks() -> None:
     known = COLLECTION.qrels
     assert known.pool_ranks is not None
-    by_ranks, _ = judgments_at_depth(known, COLLECTION.runs, 5)
-    by_runs, said = judgments_at_depth(replace(known, pool_ranks=None), COLLECTION.runs, 5, info=INFO)
+    by_ranks, *_ = judgments_at_depth(known, COLLECTION.runs, 5)
+    by_runs, said, _ = judgments_at_depth(replace(known, pool_ranks=None), COLLECTION.runs, 5, info=INFO)
     assert 0 < len(by_ranks.docs) < len(known.docs)
     assert by_ranks.frame.rows() == by_runs.frame.rows()
     kept = f"{len(by_runs.docs):,} of {len(known.docs):,} judgments kept"
     assert said == f"pool cut to depth 5 (of {len(POOLED)} contributing runs, listed): {kept}"
-    told, how = judgments_at_depth(known, COLLECTION.runs, 5, info=INFO)  # ranks of the qrels come first
+    told, how, _ = judgments_at_depth(known, COLLECTION.runs, 5, info=INFO)  # ranks of the qrels come first
     assert told.frame.rows() == by_ranks.frame.rows()
     assert how == f"pool cut to depth 5 (by the pool ranks of the qrels): {kept}"
 
@@ -49,7 +49,7 @@ def test_a_pool_cut_by_listed_runs_equals_one_cut_by_pool_ranks() -> None:
 def test_listed_runs_that_are_not_given_are_counted() -> None:
     some = [run for run in COLLECTION.runs if run.name == min(POOLED)]
     qrels = replace(COLLECTION.qrels, pool_ranks=None)
-    _, said = judgments_at_depth(qrels, some, 5, info=INFO)
+    _, said, _ = judgments_at_depth(qrels, some, 5, info=INFO)
     assert f"of only 1 of the {len(POOLED)} contributing runs, listed" in said
 
 
@@ -70,7 +70,7 @@ def test_a_pool_that_no_run_made_cannot_be_cut() -> None:
 def test_pool_ranks_are_believed_whatever_the_runs_say_and_not_cut_deeper_than_they_go() -> None:
     qrels = Qrels.from_columns(["1"] * 3, list("abc"), [1, 1, 0], pool_ranks=[3, 1, 2])
     runs = {"x": {"1": {"a": 3.0, "b": 2.0, "c": 1.0}}}
-    kept, _ = judgments_at_depth(qrels, runs, 2)
+    kept, *_ = judgments_at_depth(qrels, runs, 2)
     assert kept.docs.texts() == ["b", "c"]
     with pytest.raises(DataError, match="end at 3; cut the pool to at most that, not 4"):
         judgments_at_depth(qrels, runs, 4)

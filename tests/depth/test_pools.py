@@ -144,7 +144,7 @@ def test_the_scale_stays_that_of_the_qrels_when_the_best_grade_falls_out_of_the_
     assert found.means[0, 0, 1] == pytest.approx(1 / 2 * (1 - 0.8))
     cut = cut_pool(qrels, contributors, 1)  # the same answer wherever a pool is cut
     np.testing.assert_allclose(evaluate(cut, runs, ["ERR", "RBP"]).mean(), found.means[0])
-    ranked, _ = judgments_at_depth(replace(qrels, pool_ranks=contributors.pool_ranks(qrels)), runs, 1)
+    ranked, *_ = judgments_at_depth(replace(qrels, pool_ranks=contributors.pool_ranks(qrels)), runs, 1)
     np.testing.assert_allclose(evaluate(ranked, runs, ["ERR", "RBP"]).mean(), found.means[0])
 
 

@@ -243,7 +243,7 @@ def test_judgments_are_those_that_a_shallower_pool_would_have_had(call: Call, tr
     _, out, err = call(*cut, "--view", "ranking", "--format", "json")
     body = json.loads(out)
     files, info = sorted((trial / "runs").iterdir()), read_run_info(trial / "info.tsv")
-    qrels, said = judgments_at_depth(read_qrels(trial / "qrels.txt"), files, 2, info=info)
+    qrels, said, _ = judgments_at_depth(read_qrels(trial / "qrels.txt"), files, 2, info=info)
     given, elsewhere = known_judgments(session_of(trial)[1], qrels)
     assert body["judgments"] == len(given) < session_of(trial)[0].judgments
     expected = Session(session_of(trial)[1], depth=20, given=given, elsewhere=elsewhere).ranking()

@@ -88,15 +88,24 @@ def no_bar(items: int, label: str) -> Iterator[None]:
     yield
 
 
-@pytest.mark.parametrize("seed", [1, 4, 8])
-def test_the_sections_of_a_report_state_one_depth(seed: int, tmp_path: Any) -> None:
-    qrels, runs, info = holed_collection(seed)
+@pytest.mark.parametrize("cut", [None, 4])
+@pytest.mark.parametrize(("seed", "listed"), [(1, True), (4, True), (8, True), (2, False), (3, False)])
+def test_the_sections_of_a_report_state_one_depth(
+    seed: int, listed: bool, cut: int | None, tmp_path: Any
+) -> None:
+    qrels, runs, rows = holed_collection(seed)
+    info = rows if listed else None
     write_qrels(qrels, tmp_path / "qrels.txt")
     for run in runs:
         write_run(run, tmp_path / f"{run.name}.txt")
     files = tuple(str(tmp_path / f"{run.name}.txt") for run in runs)
     request = Request(
-        qrels=str(tmp_path / "qrels.txt"), runs=files, info=info, measures=parse_measures(MEASURES), draws=2
+        qrels=str(tmp_path / "qrels.txt"),
+        runs=files,
+        info=info,
+        measures=parse_measures(MEASURES),
+        draws=2,
+        pool_depth=cut,
     )
     found: Any = gather(request, no_bar)
     pools = [facts(found.comparison.pool), facts(found.stability.pool), facts(found.audit.runs.pool)]

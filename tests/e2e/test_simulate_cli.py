@@ -233,7 +233,9 @@ def test_every_seed_leaves_out_each_run_and_draws_pairs_of_its_own(call: Call) -
 def test_judgments_beyond_a_shallower_pool_are_not_known(call: Call, trial: Path) -> None:
     argument = ("qrels.txt", "runs", *QUICK, "--pool-depth", "2", "--format", "csv")
     _, out, err = call(*argument)
-    qrels, said = judgments_at_depth(read_qrels(trial / "qrels.txt"), sorted((trial / "runs").iterdir()), 2)
+    qrels, said, _ = judgments_at_depth(
+        read_qrels(trial / "qrels.txt"), sorted((trial / "runs").iterdir()), 2
+    )
     retrieved = read_retrieved(sorted((trial / "runs").iterdir()), depth=20, topics=qrels.topics)
     session = Session(retrieved, depth=20)
     rows = simulate(session, Truth.of(retrieved, qrels, session.form), [16])

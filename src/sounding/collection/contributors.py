@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,22 @@ def judged_flags(retrieved: Retrieved, grades: Values) -> NDArray[np.bool_]:
     return np.append(np.isfinite(grades), False)[retrieved.lists]  # the last place is what NONE points to
 
 
+class CutPool(NamedTuple):
+    """The judgments that a shallower pool would have had."""
+
+    qrels: Qrels
+    told: str  # what was cut, in a sentence
+    pool: Pool | None  # the same runs, as deep as was asked for; None: cut by the pool ranks of the qrels
+
+
+def pool_at_depth(pool: Pool, retrieved: Retrieved, grades: Values, depth: int) -> Pool:
+    """The pool when it was cut to a depth: the same runs, and what is judged of them now."""
+    first = first_unjudged(retrieved.pick(pool.contributing), grades)
+    reach = first[np.isfinite(first)] - 1
+    judged = int(min(reach.min(initial=depth), depth))
+    return replace(pool, depth=depth, judged=judged, holed=int(np.count_nonzero(reach < depth)))
+
+
 def judgments_at_depth(
     qrels: Qrels,
     runs: Any,
@@ -58,22 +74,23 @@ def judgments_at_depth(
     jobs: int | None = 1,
     progress: Progress | None = None,
     retrieved: Retrieved | None = None,
-) -> tuple[Qrels, str]:
-    """The judgments that a pool of this depth would have had, and a sentence that says so.
+) -> CutPool:
+    """The judgments that a pool of this depth would have had, a sentence that says so, and that pool.
 
     Judgments that know their pool ranks are cut by these. Otherwise the pool is that of the runs which
     contributed: those that `info` lists as pooled, or else those whose documents show it. `retrieved` is
     what the runs have for these topics, where that was read already.
     """
     if qrels.pool_ranks is not None:
-        return cut_judgments(qrels, None, depth)
+        return CutPool(*cut_judgments(qrels, None, depth), None)
     if retrieved is None:
         retrieved = read_retrieved(
             runs, topics=qrels.topics, policies=replace(policies, depth=None), run_format=run_format,
             jobs=jobs, progress=progress,
         )  # fmt: skip
     pool = contributing_runs(retrieved, retrieved.grades(qrels, policies), info)
-    return cut_to_pool(qrels, retrieved, pool, depth, info)
+    kept, told = cut_to_pool(qrels, retrieved, pool, depth, info)
+    return CutPool(kept, told, pool_at_depth(pool, retrieved, retrieved.grades(kept, policies), depth))
 
 
 def cut_to_pool(

@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from sounding.arrays import NDArray
-from sounding.collection.contributors import contributing_runs, cut_to_pool, first_unjudged, judged_flags
+from sounding.collection.contributors import (
+    contributing_runs,
+    cut_to_pool,
+    first_unjudged,
+    judged_flags,
+    pool_at_depth,
+)
 from sounding.compare.scenarios import GUESSED_FROM, UNPOOLED, Pool, counts_by_rank, pool_end
 from sounding.data.formats import Place, read_qrels, run_sources
 from sounding.data.listed_runs import Rows, groups_of, info_remarks, listed_rows, named
@@ -158,7 +164,7 @@ def judged_runs(
         remarks += _like_pooled(retrieved.pick(unlisted), retrieved.grades(qrels, policies), pool.depth)
     if pool_depth is not None:
         qrels, sentence = cut_to_pool(qrels, retrieved, pool, pool_depth, info)
-        pool = _at_depth(pool, retrieved, retrieved.grades(qrels, policies), pool_depth)
+        pool = pool_at_depth(pool, retrieved, retrieved.grades(qrels, policies), pool_depth)
         remarks = [sentence, *remarks]
     groups = groups_of(retrieved.runs, rows)
     kinds = tuple(row.kind if row and row.kind else UNKNOWN_KIND for row in rows)
@@ -201,14 +207,6 @@ def _contributors(
     contributing = np.zeros(len(new), np.bool_)
     contributing[~new] = pool.contributing
     return replace(pool, contributing=contributing)
-
-
-def _at_depth(pool: Pool, retrieved: Retrieved, grades: Values, depth: int) -> Pool:
-    """The pool when it was cut to a depth: the same runs, and what is judged of them now."""
-    first = first_unjudged(retrieved.pick(pool.contributing), grades)
-    reach = first[np.isfinite(first)] - 1
-    judged = int(min(reach.min(initial=depth), depth))
-    return replace(pool, depth=depth, judged=judged, holed=int(np.count_nonzero(reach < depth)))
 
 
 def _like_pooled(unlisted: Retrieved, grades: Values, depth: int) -> list[str]:

@@ -245,11 +245,11 @@ def _compared(collection: Source, request: Request, info: Mapping[str, RunInfo] 
     files, options, procedure = find_runs(collection.runs), request.options, request.procedure
     counts = counts_only(options) or options["matrix"]
     with names_refused(collection.qrels), plan_blamed(request.plan):
-        judgments, cut = taken_judgments(collection.qrels, files, options, request.policies, info)
+        judgments, cut, pool = taken_judgments(collection.qrels, files, options, request.policies, info)
         found = compare_runs(
             judgments, files, request.measures, baselines=options["baselines"], pair=options["pair"],
             info=info, policies=request.policies, procedure=procedure, reading=_reading(options),
-            settled=not counts or bool(options["fail_on"]),
+            settled=not counts or bool(options["fail_on"]), pool=pool,
         )  # fmt: skip
     notes = found.notes if cut is None else (f"{cut[0].upper()}{cut[1:]}.", *found.notes)
     if request.dropped:
@@ -292,7 +292,7 @@ def _design(collection: Source, request: Request) -> int:
 
     files, options = find_runs(collection.runs), request.options
     with names_refused(collection.qrels), plan_blamed(request.plan):
-        judgments, cut = taken_judgments(
+        judgments, cut, _ = taken_judgments(
             collection.qrels, files, options, request.policies, taken_info(options)
         )
         found = design_runs(

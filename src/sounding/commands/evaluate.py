@@ -130,7 +130,7 @@ def _evaluated(
     from sounding.evaluation import evaluate
 
     files = find_runs(runs)
-    judgments, cut = taken_judgments(qrels, files, options, policies, taken_info(options))
+    judgments, cut, _ = taken_judgments(qrels, files, options, policies, taken_info(options))
     failures: list[str] = []
     try:
         with progress_bar(

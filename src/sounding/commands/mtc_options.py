@@ -134,8 +134,8 @@ def read_judgments(source: str, runs: tuple[str, ...], options: Options) -> tupl
     policies, info = session_policies(options), taken_info(options)
     with qrels_first(source):
         if options["pool_depth"] is not None:
-            cut: tuple[Qrels, str | None] = taken_judgments(source, find_runs(runs), options, policies, info)
-            return cut
+            judgments, told, _ = taken_judgments(source, find_runs(runs), options, policies, info)
+            return judgments, told
         judgments = read_qrels(
             source, format=options["qrels_format"], duplicates=options["duplicates"], fractional="accept"
         )

@@ -21,6 +21,7 @@ from sounding.report.tables import FORMATS, Table, parquet, render
 from sounding.workers import Progress
 
 if TYPE_CHECKING:
+    from sounding.compare.scenarios import Pool
     from sounding.data.simulation import RunInfo
 
 Command = Callable[..., Any]
@@ -163,10 +164,10 @@ def taken_judgments(
     options: Options,
     policies: names.Policies,
     info: Mapping[str, RunInfo] | None,
-) -> tuple[Any, str | None]:
-    """The judgments, cut where --pool-depth asks for it, and a sentence that says so."""
+) -> tuple[Any, str | None, Pool | None]:
+    """The judgments, cut where --pool-depth asks for it, a sentence that says so, and their pool."""
     if options["pool_depth"] is None:
-        return qrels, None
+        return qrels, None, None
     from sounding.collection.contributors import judgments_at_depth
     from sounding.data.formats import read_qrels
 

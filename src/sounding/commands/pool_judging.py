@@ -102,7 +102,7 @@ def grades_of(pool: Retrieved, options: Options) -> Values:
         return np.full(len(pool.docs), np.nan)
     policies = replace(options["policies"], fractional="accept")
     # Cut by the runs that made the judgments, as deep as those go: not by the pool that is asked for.
-    whole, told = taken_judgments(options["qrels"], options["files"], options, policies, options["listed"])
+    whole, told, _ = taken_judgments(options["qrels"], options["files"], options, policies, options["listed"])
     if told is not None:
         remark(told, quiet=options["quiet"])
     qrels = read_qrels(

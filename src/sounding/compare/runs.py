@@ -17,6 +17,7 @@ from sounding.compare.listings import Listings
 from sounding.compare.pairs import Pairs
 from sounding.compare.procedure import Procedure, check_procedure
 from sounding.compare.requests import check_choices, check_named, check_names, check_request, chosen_pairs
+from sounding.compare.scenarios import Pool
 from sounding.compare.scores import bounds_of_scores, compared
 from sounding.compare.settled import PairBounds, bounds_of_pairs
 from sounding.compare.telling import telling_documents
@@ -73,6 +74,7 @@ def compare_runs(
     reading: Reading | None = None,
     settled: bool = True,
     scores: Scores | None = None,
+    pool: Pool | None = None,
 ) -> Comparison:
     """Evaluate runs with all that a comparison needs, and compare them.
 
@@ -82,7 +84,8 @@ def compare_runs(
     pairs are asked for and documents are very many, they are the runs' own, and a pair that they leave
     open is not known to be. What may be relevant is the same for all runs: whatever one of them
     retrieved, and the N further documents of the universe `+N`. `settled` False: no bounds at all.
-    `scores` are those that `scores_to_compare` gave for the same, where they are there already.
+    `scores` are those that `scores_to_compare` gave for the same, where they are there already; `pool` is the
+    one that the judgments were cut to, where they were.
     """
     chosen = parse_measures(measures)
     check_choices(chosen, policies)
@@ -103,12 +106,12 @@ def compare_runs(
     check_request(scores, chosen)
     pairs = chosen_pairs(scores, chosen, baselines, pair, [place.source for place in places])
     if scores.bounds is None or not settled:
-        return compared(scores, chosen, pairs, (None,) * len(chosen), how, info)
+        return compared(scores, chosen, pairs, (None,) * len(chosen), how, info, pool)
     apart = not (baselines or pair) and _too_many(scores, pairs)
     if (
         apart and policies.universe == "runs"
     ):  # the runs' own bounds, which are there already, suppose the same
-        return compared(scores, chosen, pairs, _bounds_apart(scores, chosen, pairs), how, info)
+        return compared(scores, chosen, pairs, _bounds_apart(scores, chosen, pairs), how, info, pool)
     listings = Listings.of(
         [read_one(place, policies, files.run_format) for place in places],
         prepare(judgments, scores.policies),
@@ -117,9 +120,9 @@ def compare_runs(
     if apart:
         shared = value_bounds(listings.rankings, listings.outside(), scores.measures, scores.policies)
         bounds = _bounds_apart(replace(scores, bounds=shared), chosen, pairs)
-        return compared(scores, chosen, pairs, bounds, how, info)
+        return compared(scores, chosen, pairs, bounds, how, info, pool)
     bounds = _bounds_of_differences(scores, chosen, pairs, listings, files)
-    found = compared(scores, chosen, pairs, bounds, how, info)
+    found = compared(scores, chosen, pairs, bounds, how, info, pool)
     return found if pair is None else replace(found, accounts=tuple(_accounts(found, listings)))
 
 

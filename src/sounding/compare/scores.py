@@ -75,9 +75,11 @@ def compared(
     bounds: tuple[PairBounds | None, ...],
     procedure: Procedure,
     info: Mapping[str, RunInfo] | None,
+    pool: Pool | None = None,
 ) -> Comparison:
     """Test the pairs by every measure, and put down what belongs to them; the request was checked.
 
+    `pool` is the one behind the judgments, where it is known; otherwise it is found from the scores.
     Measures by which no pair can be tested are left out, with a note, unless that is all of them.
     """
     apart = without_common_topics(scores, pairs)
@@ -101,7 +103,7 @@ def compared(
     decided = list(zip(performance, assessment, strict=True))
     values = np.stack([values_of(scores, measure) for measure in kept], axis=1)
     retrieved = values_of(scores, RETRIEVED)
-    pool = _pool(scores, info)
+    pool = _pool(scores, info) if pool is None else pool
     return Comparison(
         runs=scores.runs, measures=kept, topics=scores.topics, depths=depths,
         values=values, assessment=np.stack(assessed, axis=1), pairs=pairs,

@@ -357,6 +357,7 @@ def stability(
     policies: Policies = DEFAULT_POLICIES,
     reading: Reading | None = None,
     retrieved: Retrieved | None = None,
+    pool: Pool | None = None,
 ) -> Stability:
     """Measures at every depth: which pairs of runs they tell apart, and how that fits a reference.
 
@@ -364,7 +365,7 @@ def stability(
     as `AP@100`; without it the pool depth as far as it is known, and else the deepest of the depths.
     `pool_depth` cuts the judgments to a shallower pool first. Paired t tests are made at every depth, other
     tests at the chosen ones. Runs and qrels as for `evaluate`; `retrieved` is what the runs have for the
-    judged topics, where that was read already.
+    judged topics, where that was read already; `pool` the one behind judgments that were cut already.
     """
     check_policies(policies)
     check_procedure(procedure)
@@ -377,7 +378,7 @@ def stability(
     )
     notes = []
     if pool_depth is not None:
-        judgments, told = judgments_at_depth(
+        judgments, told, pool = judgments_at_depth(
             judgments, sources, pool_depth, info=info, policies=policies, run_format=files.run_format,
             jobs=files.jobs, retrieved=retrieved,
         )  # fmt: skip
@@ -388,7 +389,7 @@ def stability(
     rankings = read_rankings(judgments, sources, policies, files)
     found = study(
         rankings, wanted, depths=depths, reference=asked, procedure=procedure, agreeing=agreeing, info=info,
-        names=names_as_typed(named),
+        names=names_as_typed(named), pool=pool,
     )  # fmt: skip
     return replace(found, notes=(*notes, *found.notes))
 
@@ -424,9 +425,10 @@ def study(
     agreeing: Agreeing = Agreeing(),  # noqa: B008 - it cannot be changed
     info: Mapping[str, RunInfo] | None = None,
     names: Mapping[Measure, str] | None = None,
+    pool: Pool | None = None,
 ) -> Stability:
     """The same of runs that were read and put in order; measures are cut at 1, and called by `names`."""
-    pool = pool_of(rankings, info)
+    pool = pool_of(rankings, info) if pool is None else pool
     chosen = chosen_depths(depths, rankings.deepest)
     targets = references(measures, reference, pool, chosen, rankings.deepest)
     ks = depths_to_look_at(max(*chosen, *map(depth_of, targets)), chosen)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sounding.collection.audit import Audit
     from sounding.collection.statements import Statement
     from sounding.compare.comparison import Comparison
+    from sounding.compare.scenarios import Pool
     from sounding.data.tables import Qrels
     from sounding.depth.findings import Finding
     from sounding.depth.intervals import PairOverDepth
@@ -109,13 +110,13 @@ def gather(request: Request, bars: Bars, parts: Collection[str] = PARTS) -> Foun
         )  # fmt: skip
         runs = _held(request, progress)
         _check_baselines(request, runs)
-        cut, remarks = _cut(request, qrels, runs)
+        cut, remarks, pool = _cut(request, qrels, runs)
     with bars(count, "evaluating") as progress:
         reading = Reading(run_format=request.run_format, jobs=request.jobs, progress=progress)
         whole = scores_to_compare(cut, runs, request.measures, policies=policies, reading=reading)
     scores = replace(whole.of_measures(request.measures), remarks=(*remarks, *whole.remarks))
-    comparison = _wanted("comparison", parts, lambda: _compared(request, cut, runs, whole, bars))
-    over_depth = _wanted("stability", parts, lambda: _over_depth(request, cut, runs, bars))
+    comparison = _wanted("comparison", parts, lambda: _compared(request, cut, runs, whole, pool, bars))
+    over_depth = _wanted("stability", parts, lambda: _over_depth(request, cut, runs, pool, bars))
     audited = _wanted("audit", parts, lambda: _audited(request, qrels, runs, bars))
     findings: tuple[Finding, ...] = ()
     leaders: tuple[PairOverDepth, ...] = ()
@@ -153,17 +154,17 @@ def _check_baselines(request: Request, runs: Sequence[Any]) -> None:
             raise UnknownNameError("run", name, names)
 
 
-def _cut(request: Request, qrels: Qrels, runs: Sequence[Any]) -> tuple[Qrels, tuple[str, ...]]:
-    """The judgments of the pool that was asked for, and what was cut in a sentence."""
+def _cut(request: Request, qrels: Qrels, runs: Sequence[Any]) -> tuple[Qrels, tuple[str, ...], Pool | None]:
+    """The judgments of the pool that was asked for, what was cut in a sentence, and that pool."""
     if request.pool_depth is None:
-        return qrels, ()
+        return qrels, (), None
     from sounding.collection.contributors import judgments_at_depth
 
-    kept, told = judgments_at_depth(
+    kept, told, pool = judgments_at_depth(
         qrels, runs, request.pool_depth, info=request.info, policies=request.policies,
         run_format=request.run_format, jobs=request.jobs,
     )  # fmt: skip
-    return kept, (told,)
+    return kept, (told,), pool
 
 
 def _held(request: Request, progress: Progress | None) -> list[Any]:
@@ -182,7 +183,9 @@ def _held(request: Request, progress: Progress | None) -> list[Any]:
 # -- the parts -------------------------------------------------------------------------------------
 
 
-def _compared(request: Request, qrels: Qrels, runs: Sequence[Any], scores: Scores, bars: Bars) -> Comparison:
+def _compared(
+    request: Request, qrels: Qrels, runs: Sequence[Any], scores: Scores, pool: Pool | None, bars: Bars
+) -> Comparison:
     count = len(runs)
     if count < 2:
         raise DataError("there is one run, and a comparison needs two")
@@ -190,7 +193,7 @@ def _compared(request: Request, qrels: Qrels, runs: Sequence[Any], scores: Score
     with bars(0, f"comparing {'runs with the baseline' if request.baselines else f'{pairs:,} pairs'}"):
         found = compare_runs(
             qrels, runs, request.measures, baselines=request.baselines, info=request.info,
-            policies=request.policies, procedure=request.procedure, scores=scores,
+            policies=request.policies, procedure=request.procedure, scores=scores, pool=pool,
             reading=Reading(run_format=request.run_format, jobs=request.jobs),
         )  # fmt: skip
     return _with_holds(found, request, qrels, runs, bars)
@@ -212,7 +215,9 @@ def _with_holds(
     return replace(found, holds=held) if held.open_documents else found
 
 
-def _over_depth(request: Request, qrels: Qrels, runs: Sequence[Any], bars: Bars) -> Stability:
+def _over_depth(
+    request: Request, qrels: Qrels, runs: Sequence[Any], pool: Pool | None, bars: Bars
+) -> Stability:
     deep = [m for m in request.measures if m.definition.at == "k" and m.definition.takes("k")]
     if not deep:
         named = ", ".join(map(str, request.measures))
@@ -220,7 +225,7 @@ def _over_depth(request: Request, qrels: Qrels, runs: Sequence[Any], bars: Bars)
     with bars(len(runs), "looking deeper and deeper") as progress:
         return stability(
             qrels, runs, list(dict.fromkeys(map(name_of, deep))), info=request.info,
-            policies=request.policies,
+            policies=request.policies, pool=pool,
             reading=Reading(run_format=request.run_format, jobs=request.jobs, progress=progress),
         )  # fmt: skip
 

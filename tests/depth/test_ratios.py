@@ -10,7 +10,16 @@ from scipy import stats
 
 from sounding.compare import TESTS, all_pairs
 from sounding.compare.procedure import Procedure
-from sounding.depth.ratios import ALIKE, Separation, can_test, coverage, inversions, is_quick, separate
+from sounding.depth.ratios import (
+    ALIKE,
+    Separation,
+    can_test,
+    coverage,
+    inversions,
+    is_quick,
+    same_everywhere,
+    separate,
+)
 from sounding.errors import DataError
 
 UNCORRECTED = Procedure(test="t", correction="none")
@@ -90,8 +99,8 @@ def test_many_depths_at_once_say_what_compare_says_at_each(correction: str, alph
         tests = procedure.apply(table, pairs)
         signs = np.sign(tests.difference)
         np.testing.assert_array_equal(found.order[place], signs)
-        np.testing.assert_array_equal(found.separated[place], signs * tests.significant)
-        tested = np.array(["same on all" not in reason for reason in tests.reasons])
+        tested = ~same_everywhere(tests)
+        np.testing.assert_array_equal(found.separated[place], signs * (tests.significant & tested))
         assert found.constant[place] == np.count_nonzero(~tested) > 0
         assert found.median_p[place] == pytest.approx(
             np.median(tests.p[tested]), rel=1e-6
@@ -116,8 +125,8 @@ def test_every_other_test_of_compare_is_used_as_compare_uses_it(test: str) -> No
     found = separate(values, (5, 9), pairs, procedure)
     for place, table in enumerate(values):
         tests = procedure.apply(table, pairs)
-        np.testing.assert_array_equal(found.separated[place], np.sign(tests.difference) * tests.significant)
-        tested = np.array(["same on all" not in reason for reason in tests.reasons])
+        tested, signs = ~same_everywhere(tests), np.sign(tests.difference)
+        np.testing.assert_array_equal(found.separated[place], signs * (tests.significant & tested))
         assert found.constant[place] == np.count_nonzero(~tested)
         assert found.median_p[place] == np.median(tests.p[tested])
 
@@ -130,7 +139,8 @@ def test_runs_that_lack_topics_are_compared_on_what_they_share() -> None:
     found = separate(values, range(1, 5), pairs, UNCORRECTED)
     for place, table in enumerate(values):
         tests = UNCORRECTED.apply(table, pairs)
-        np.testing.assert_array_equal(found.separated[place], np.sign(tests.difference) * tests.significant)
+        signs = np.sign(tests.difference) * ~same_everywhere(tests)
+        np.testing.assert_array_equal(found.separated[place], signs * tests.significant)
 
 
 def test_topics_that_all_runs_lack_change_nothing() -> None:

@@ -204,3 +204,30 @@ def test_one_run_has_a_short_summary_too(gather_files: Gather) -> None:
     judged = {topic: {"rel": 1, "non": 0} for topic in TOPICS}
     found = gather_files({"alone": {topic: ["rel"] for topic in TOPICS}}, judged, measures=("P@1",))
     assert told(found, "short")[0] == "There is one run, alone, and nothing to compare it with."
+
+
+@pytest.mark.parametrize("topics", [3, 5])
+def test_with_fewer_than_six_topics_the_first_sentence_says_that_nothing_can_be_concluded(
+    gather_files: Gather, topics: int
+) -> None:
+    some = TOPICS[:topics]
+    runs = {name: dict.fromkeys(some, order) for name, order in (("a", ["rel"]), ("b", ["non", "rel"]))}
+    found = gather_files(runs, {topic: {"rel": 1, "non": 0} for topic in some}, measures=("RR@10",))
+    texts = [one.text for one in summary(found)]
+    assert "No pair can be significant" in texts[0]
+    assert "6 topics" in texts[0]
+    for claim in ("no difference was found", "No significant difference", "not significant", "differ signif"):
+        assert not [text for text in texts if claim in text], claim
+    assert "add topics (1)" in told(found, "next")[0]
+
+
+def test_of_150_runs_the_ones_that_differ_from_the_best_are_not_called_alike(gather_files: Gather) -> None:
+    """Half of the runs have the relevant document on top, half have it nowhere."""
+    good = {topic: ["rel", "non"] for topic in TOPICS}
+    bad = {topic: ["non", "other"] for topic in TOPICS}
+    runs = {f"run{number:03}": bad if number % 2 else good for number in range(150)}
+    judged = {topic: {"rel": 1, "non": 0, "other": 0} for topic in TOPICS}
+    found = gather_files(runs, judged, measures=("RR@10",), parts=("comparison",))
+    assert isinstance(found.comparison, Comparison)
+    assert int(found.comparison.significant.sum()) == 75 * 75
+    assert not [text for text in told(found, "doubtful") if f"{150 * 149 // 2:,} pairs" in text]

@@ -163,10 +163,12 @@ def _t_tests(values: Floats, pairs: Pairs, procedure: Procedure) -> Part:
     gaps, squares = _spread(values, pairs, decimals)
     error = np.sqrt(squares / (topics - 1) / topics)
     tested = error > 0
-    t = np.where(tested, student.ratio(gaps, error), 0.0)
     order = np.sign(gaps).astype(np.int8)
-    separated = order * _significant(t, topics - 1, procedure)
     constant = ~tested & (order != 0)
+    # The t of a constant difference has the p that compare gives it, by which the others are corrected.
+    flipped = student.critical(0.5 ** (topics - 1), topics - 1)
+    t = np.where(tested, student.ratio(gaps, error), np.where(constant, flipped, 0.0))
+    separated = order * (_significant(t, topics - 1, procedure) & ~constant)
     median = _median_p(t, topics - 1)
     for place in constant.any(axis=1).nonzero()[0].tolist():
         kept = t[place : place + 1, ~constant[place]]

@@ -366,7 +366,8 @@ METHODS = (
     ),
     (
         "Test of a difference, and correction for many pairs",
-        "Smucker, Allan & Carterette, CIKM 2007; Holm, Scandinavian Journal of Statistics 6, 1979",
+        "Smucker, Allan & Carterette, CIKM 2007; Westfall & Young, Resampling-Based Multiple Testing, 1993;"
+        " Holm, Scandinavian Journal of Statistics 6, 1979",
     ),
     (
         "Case: performance and assessment tested side by side",

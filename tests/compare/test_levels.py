@@ -181,3 +181,19 @@ def test_the_page_shows_the_shares_of_false_claims() -> None:
     for test in PAIRED[:-1]:
         shares = " | ".join(f"{false_claims(test, noise, 4_000):.4f}" for noise in NOISES.values())
         assert f"| `{test}` | {shares} |" in table
+
+
+@pytest.mark.parametrize("lacking", [0, 12])
+def test_max_t_rarely_claims_a_difference_that_is_none_beside_some_that_are(lacking: int) -> None:
+    """Runs 0 to 3 do not differ, run 4 does; run 3 has few topics in common with the others."""
+    rng, pairs, count = np.random.default_rng(6), compare.all_pairs(5), 600
+    null, found, claims = (pairs < 4).all(axis=1), 0, 0
+    for _ in range(count):
+        values = rng.random(20) + NOISES["skewed"](rng, (5, 20))
+        values[4] += 1
+        values[3, :lacking] = np.nan
+        significant = compare.test_pairs(values, pairs, permutations=199, rng=rng).significant
+        claims += bool(significant[null].any())
+        found += int(significant[~null].sum())
+    assert claims / count <= allowed(count)
+    assert found >= 3.5 * count

@@ -106,6 +106,16 @@ def test_a_job_that_was_stopped_does_only_what_is_left(folder: Path, monkeypatch
     assert sum(steps) == 4
 
 
+def test_the_pool_is_known_from_what_was_kept(folder: Path) -> None:
+    first, kept, plain = (
+        evaluate(measures=["FirstUnjudged"], results=name) for name in ("kept", "kept", None)
+    )
+    assert first.judged_by_rank is not None
+    assert kept.judged_by_rank is not None
+    assert plain.judged_by_rank is not None
+    assert first.judged_by_rank.tolist() == kept.judged_by_rank.tolist() == plain.judged_by_rank.tolist()
+
+
 def test_runs_can_be_added_later(folder: Path) -> None:
     evaluate()
     before = times(folder / "kept")

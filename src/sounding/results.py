@@ -23,7 +23,7 @@ from sounding.data.formats import Place
 from sounding.data.sources import is_remote, plain_name
 from sounding.data.tables import Qrels
 from sounding.errors import DataError
-from sounding.evaluation import RunValues
+from sounding.evaluation import POOL_MEASURE, RunValues
 from sounding.files import located, write_whole
 from sounding.measures import Measure
 from sounding.policies import Policies
@@ -75,8 +75,9 @@ class ResultsFolder:
         constant = {
             "run": row.name, "tag": row.tag, "source": row.source, "qrels": self.qrels,
             "policies": self.policies, "made_from": self._made_from(place),
-            "judged_by_rank": " ".join(map(str, row.judged_by_rank.tolist())),
         }  # fmt: skip
+        if POOL_MEASURE in self.measures:
+            constant["judged_by_rank"] = " ".join(map(str, row.judged_by_rank.tolist()))
         frame = polars.DataFrame(columns, schema_overrides={"text": polars.String}).with_columns(
             polars.col("value", "judged", "sampling_error").fill_nan(None),
             *(polars.lit(_printable(text)).alias(name) for name, text in constant.items()),
@@ -104,6 +105,7 @@ class ResultsFolder:
             values = frame[name].fill_null(float("nan")).to_numpy()
             return values.reshape(measures, topics)
 
+        counts = frame["judged_by_rank"][0] if POOL_MEASURE in self.measures else ""
         texts = np.array(frame["text"].to_list(), object).reshape(measures, topics)
         return RunValues(
             name=frame["run"][0], tag=frame["tag"][0], source=frame["source"][0], values=table("value"),
@@ -116,7 +118,7 @@ class ResultsFolder:
             lengths=frame["retrieved"].to_numpy()[:topics].astype(np.int64),
             missing=frame["missing"].to_numpy()[:topics].astype(np.bool_),
             ignored=int(frame["ignored_topics"][0]), ranking=None, marks=None,
-            judged_by_rank=np.array(frame["judged_by_rank"][0].split(), np.int64),
+            judged_by_rank=np.array(counts.split(), np.int64),
         )  # fmt: skip
 
     def _path(self, place: Place) -> Path:

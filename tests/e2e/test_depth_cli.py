@@ -235,7 +235,7 @@ def test_the_table_fits_a_screen_and_says_what_to_heed(call: Call) -> None:
     assert head.split() == [*HEAD, "open", "A_p"]
     assert max(map(len, out.splitlines())) <= 110
     assert [row.split()[0] for row in rows[:6]] == ["AP", "10", "50", "RBP", "10", "50"]
-    assert "100.0%    0.0%  1.000     1.000  1.000  1.000" in rows[1]  # the reference itself
+    assert "100%      0%  1.000     1.000  1.000  1.000" in rows[1]  # the reference itself
     for text in (
         "8 runs, 28 pairs, 30 topics.", "Against the reference (AP@10, RBP@10)", "Stable: AP from",
         "Test: paired t test on the mean difference, correction none, alpha 0.05. Policies: ties trec",
@@ -715,7 +715,7 @@ def test_a_long_name_strands_no_column(call: Call) -> None:
 
     assert heads("AP(norm='b')") == [[*HEAD, "open", "A_p"]]
     # Two columns too wide: A_p alone would not fit.
-    assert heads("AP(norm='b',rel=1)") == [HEAD[:7], ["measure", "k", *HEAD[7:], "open", "A_p"]]
+    assert heads("AP(norm='b',rel=1,assessed=True)") == [HEAD[:7], ["measure", "k", *HEAD[7:], "open", "A_p"]]
 
 
 def two_constants(folder: Path, topics: int = 30) -> tuple[str, ...]:
@@ -744,7 +744,7 @@ def test_a_constant_difference_is_not_tested_and_that_is_said(call: Call, tmp_pa
         assert told in text, told
     assert "at least 2 topics that two runs share" not in text
     _, out, _ = call(*files, "-m", "AP", "--depths", "1", "--test", "randomisation", "--correction", "none")
-    assert out.splitlines()[2].split()[3:5] == ["100.0%", "<0.001"]
+    assert out.splitlines()[2].split()[3:5] == ["100%", "<0.001"]
 
 
 def test_where_all_runs_have_one_mean_it_is_said_why_there_is_no_tau(call: Call, tmp_path: Path) -> None:

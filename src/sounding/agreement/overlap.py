@@ -86,7 +86,7 @@ def _system_places(values: Floats) -> _Stretches:
 
 def _item_places(items: Sequence[Any], which: str) -> _Stretches:
     found: _Stretches = {}
-    if not isinstance(items, Iterable) or isinstance(items, str | bytes):
+    if not isinstance(items, Iterable):
         raise DataError(f"the {which} list is {items!r}; expected a list of items, best first")
     rank = 1
     for item in items:

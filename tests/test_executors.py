@@ -223,7 +223,7 @@ def test_names_of_files_count_from_the_folder_that_the_work_was_sent_from(
         monkeypatch.chdir(tmp_path)
         with run_on(pool):
             scores = sounding.evaluate(qrels, "run*.txt", ["AP"])
-            assert scores.runs == ("sys0", "sys1", "sys2", "sys3", "sys4")
+            assert scores.runs == ("run0", "run1", "run2", "run3", "run4")
             with pytest.raises(
                 SoundingError, match="standard input: the workers of a cluster cannot read it"
             ):

@@ -327,8 +327,8 @@ def test_the_live_page_tells_what_is_left_and_what_is_known_of_a_late_run(
     ]  # fmt: skip
     until(page, "document.querySelector('#matrix').textContent.includes('pairs of runs by')")
     cells = page.locator("#matrix tbody strong").all_text_contents()
-    assert len(cells) == 4
-    assert sum(map(int, cells)) == 6  # pairs of four runs
+    assert list(map(int, cells)) == [0, 0, 0, 0]  # four topics are too few for any test
+    assert "6 pairs could not be tested" in page.text_content("#matrix")  # of four runs
     assert "there are 4 runs and 12 judgments" in page.text_content("#verdict")
     assert page.locator("#curve polyline").count() == 0
     assert "Too early to conclude: 4 topics with judgments, fewer than 25" in page.text_content("#matrix")

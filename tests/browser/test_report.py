@@ -61,7 +61,7 @@ def few_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
                 for topic in range(topics)
                 for rank in range(4)
             ]
-            (place / f"{number}.txt").write_text("\n".join(lines) + "\n", "utf-8")
+            (place / f"løp-{number}-漢字.txt").write_text("\n".join(lines) + "\n", "utf-8")
         judged = [f"тема-{topic} 0 文書{doc} {doc % 2}" for topic in range(topics) for doc in range(3)]
         (folder / f"{name}.qrels").write_text("\n".join(judged) + "\n", "utf-8")
         page = folder / f"{name}.html"

@@ -13,7 +13,8 @@ from tests.conftest import require
 
 from sounding.cli import main
 
-HOSTILE = "</script><b>"
+HOSTILE = "<b>&amp;"  # a run, named by its file
+HOSTILE_GROUP = "</script><b>"  # a name that would end a script
 MANY = 129  # runs, as TREC-8 has
 
 require("vl_convert")
@@ -21,15 +22,18 @@ require("vl_convert")
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report on 12 runs: 198 rows of pairs, one run with a name that would end a script."""
+    """A report on 12 runs: 198 rows of pairs, one run and its group with names that are markup."""
     folder = tmp_path_factory.mktemp("browser")
     sizes = ["--topics", "10", "--groups", "6", "--systems", "2", "--documents", "200", "--length", "40"]
     _run("sample", str(folder / "trial"), *sizes, "--pool-depth", "5", "--contributors", "4", "--quiet")
     runs = folder / "trial" / "runs"
     first = sorted(runs.iterdir())[0]
-    first.write_text(first.read_text().replace(first.stem, HOSTILE))
+    first.rename(runs / f"{HOSTILE}.txt")
     info = folder / "trial" / "info.tsv"
-    info.write_text(info.read_text().replace(first.stem, HOSTILE))
+    group = first.stem.partition("-")[0]
+    info.write_text(
+        info.read_text().replace(first.stem, HOSTILE).replace(f"\t{group}\t", f"\t{HOSTILE_GROUP}\t")
+    )
     page = folder / "report.html"
     _run("report", str(folder / "trial" / "qrels.txt"), str(runs), "--info", str(info), "--draws", "2", "--test", "t", "--quiet", "-o", str(page))  # fmt: skip
     return page

@@ -100,7 +100,7 @@ def find_pool(
                 f" found {next(iter(listed), 'nothing')!r}"
             )
         contributing = np.array([run is not None and run.pooled for run in rows], np.bool_)
-        # A run that was not pooled and is not here is no news, unless a run lacks its row: then it may be that one.
+        # An absent run that was not pooled is no news, unless a run here lacks a row, which may be that one.
         of_interest = listed if None in rows else {name: row for name, row in listed.items() if row.pooled}
         remarks = tuple(info_remarks([own[0] for own in names], rows, of_interest, grouped=False))
     ends = judged[contributing].ravel()

@@ -43,3 +43,10 @@ def test_many_names_are_cut_short() -> None:
     assert named(["a"], "run") == "1 run (a)"
     assert named(["a", "b", "c"], "row") == "3 rows (a, b, c)"
     assert named(["a", "b", "c", "d"], "row") == "4 rows (a, b, c, ...)"
+
+
+def test_where_only_the_pool_matters_rows_that_were_not_pooled_may_lack_their_run() -> None:
+    rows = [ROWS["a"], ROWS["b"]]
+    none_pooled = {name: replace(row, pooled=name in "ab") for name, row in ROWS.items()}
+    assert info_remarks(["a", "x"], rows, none_pooled, grouped=False) == []
+    assert "gone" in "".join(info_remarks(["a", "x"], rows, ROWS, grouped=False))

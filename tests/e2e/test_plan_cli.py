@@ -165,7 +165,7 @@ def test_an_order_that_only_a_tie_can_spoil_is_at_least_even(
     plan = caller(capsys, "plan", "judged", "first", "second", "--jobs", "1", "--format", "json", "--view")
     pair = json.loads(plan("pairs")[1])["rows"][0]
     (document,) = json.loads(plan("documents")[1])["rows"]
-    assert (pair["run"], document["doc"]) == ("x", "c")
+    assert (pair["run"], document["doc"]) == ("first", "c")
     # 200 draws: the chance of c, plus half of the rest, to within four standard errors.
     sure = document["chance"] + (1 - document["chance"]) / 2
     assert pair["confidence"] == pytest.approx(sure, abs=4 * 0.5 * (0.25 / 200) ** 0.5)

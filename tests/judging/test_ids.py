@@ -146,8 +146,10 @@ def test_a_run_with_an_id_that_is_no_good_is_refused_and_nothing_is_recorded(
 
 
 def test_a_tag_with_blanks_is_no_harm(project: Project, tmp_path: Path) -> None:
-    (tmp_path / "tag.csv").write_text("topic,doc,score,run\n303,d08,10,my best run\n303,d07,9,my best run\n")
-    assert add_runs(project, [str(tmp_path / "tag.csv")]).rows == 1
+    (tmp_path / "my best run.csv").write_text(
+        "topic,doc,score,run\n303,d08,10,my best run\n303,d07,9,my best run\n"
+    )
+    assert add_runs(project, [str(tmp_path / "my best run.csv")]).rows == 1
     assert project.engine.next("assessor-1", "303")
     with open_project(project.folder) as again:
         assert "my best run" in again.engine.run_names()

@@ -50,7 +50,7 @@ def info_remarks(
     """What the info file and the runs do not have in common: a line each.
 
     `new` runs need not be listed. `consequence` says what pooled rows without a run lead to; `grouped` says
-    whether it matters who submitted a run.
+    whether it matters who submitted a run; if not, rows of runs that were not pooled may lack theirs.
     """
     asked = [False] * len(runs) if new is None else new
     old = [(name, row) for name, row, fresh in zip(runs, rows, asked, strict=True) if not fresh]
@@ -63,8 +63,8 @@ def info_remarks(
         remarks.append(f"{named(unlisted, 'run')} not in the info file: taken as not pooled")
     if lonely and grouped:
         remarks.append(f"{named(lonely, 'run')} without a group in the info file: each counts as its own")
-    if absent:
-        pooled = sum(row.pooled for row in absent)
+    pooled = sum(row.pooled for row in absent)
+    if pooled or (absent and grouped):
         remarks.append(
             f"{named([row.run for row in absent], 'row')} of the info file without a run here,"
             f" {pooled} of them pooled{consequence if pooled else ''}"

@@ -59,7 +59,6 @@ def study_assessors(
     progress: Progress | None = None,
 ) -> Study:
     """How far assessors agree, how each is biased, and how the ranking of runs depends on them."""
-    expect(panel, Panel, "panel", "what read_panel() gives")
     check_policies(policies)
     how = Choices() if choices is None else choices
     check_count("resamples", how.resamples, 2)
@@ -68,6 +67,7 @@ def study_assessors(
     check_finite("level", how.level)
     if not 0 < how.alpha < 1:
         raise DataError(f"alpha is {how.alpha}; give a number between 0 and 1, such as 0.05")
+    expect(panel, Panel, "panel", "what read_panel() gives")
     filled = fill_outside(panel, how.outside, primary=how.primary, level=how.level)
     bootstrap = Bootstrap(how.resamples, how.alpha, how.seed)
     agreements = agree(filled, level=how.level, bootstrap=bootstrap)

@@ -327,13 +327,18 @@ def _work_and_leave(
 
 
 def _end_with(parent: int) -> None:
-    """Have this child unwind, and so remove half-written files, when it is told to or its parent dies."""
+    """Have this child unwind, and so remove half-written files, when it is told to or its parent dies.
+
+    It ignores the signals that its parent ignores (nohup).
+    """
     for number in STOPPING:
-        signal.signal(number, unwind)
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, unwind)
     if sys.platform == "linux":
         import ctypes
 
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        ends = signal.SIGKILL if signal.getsignal(signal.SIGTERM) is signal.SIG_IGN else signal.SIGTERM
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ends)
     if os.getppid() != parent:  # which was gone before the system knew that this matters
         sys.exit(1)
 

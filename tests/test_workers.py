@@ -225,9 +225,9 @@ def test_a_system_that_gives_no_more_processes_is_said_and_leaves_nothing_open(
         return fork()
 
     monkeypatch.setattr(os, "fork", refuse)
-    before = os.listdir("/proc/self/fd")
+    before = sorted(Path("/proc/self/fd").iterdir())
     with pytest.raises(SoundingError, match="--jobs 1"):
         map_items(square, range(9), processes=3)
-    assert os.listdir("/proc/self/fd") == before
+    assert sorted(Path("/proc/self/fd").iterdir()) == before
     assert workers.apart(lambda: 7) == 7  # which can do without
-    assert os.listdir("/proc/self/fd") == before
+    assert sorted(Path("/proc/self/fd").iterdir()) == before

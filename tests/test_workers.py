@@ -216,7 +216,8 @@ def test_small_work_and_single_items_stay_on_one_process() -> None:
 def test_a_system_that_gives_no_more_processes_is_said_and_leaves_nothing_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    fork, made = os.fork, []
+    fork = os.fork
+    made: list[int] = []
 
     def refuse() -> int:
         if made:

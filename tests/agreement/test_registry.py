@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -131,7 +132,8 @@ def test_bad_requests_are_refused_in_one_line() -> None:
         agreement_matrix([1, 2], [1, 2])
     with pytest.raises(UnknownNameError, match="unknown coefficient 'tau'; did you mean tau_"):
         agreement_matrix([[1, 2]], [[1, 2]], "tau")
-    for wrong in (["a", "b"], [1, None, {}], [[1, 2], [3]]):
+    unusable: list[Any] = [["a", "b"], [1, None, {}], [[1, 2], [3]]]
+    for wrong in unusable:
         with pytest.raises(DataError, match="expected one number a system") as refused:
             kendall_tau(wrong, [1, 2])
         assert not re.search("convert|float|inhomogeneous", str(refused.value))

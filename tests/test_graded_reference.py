@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -318,3 +319,30 @@ def test_trec_eval_agrees_on_random_topics() -> None:
     for name, measure in measures.items():
         expected = [peer[f"{number:06}"][name] for number in range(len(topics))]
         np.testing.assert_allclose(measure(ranking), expected, rtol=0, atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("cells", [1, 7, 100, 1 << 21])
+def test_sums_are_added_one_after_the_other_however_topics_are_put_together(
+    cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graded, "CELLS", cells)
+    rng = np.random.default_rng(5)
+    lengths = np.append(rng.integers(0, 12, 40), [0, 60, 1, 0])
+    topic = np.repeat(np.arange(len(lengths)), lengths)
+    nth = np.concatenate([np.arange(1, length + 1) for length in lengths])
+    values = rng.random(len(topic))
+    expected = np.concatenate([np.cumsum(part) for part in np.split(values, np.cumsum(lengths)[:-1])])
+    assert (graded._added_in_order(values, topic, nth, len(lengths)) == expected).all()
+    assert graded._added_in_order(values[:0], topic[:0], nth[:0], 3).shape == (0,)
+
+
+def test_one_topic_with_many_relevant_documents_costs_no_memory_for_the_others() -> None:
+    lengths = np.ones(2_000, np.int64)
+    lengths[7] = 20_000  # 320 MB, if every topic had as many
+    topic = np.repeat(np.arange(len(lengths)), lengths)
+    nth = np.concatenate([np.arange(1, length + 1) for length in lengths])
+    tracemalloc.start()
+    graded._added_in_order(np.ones(len(topic)), topic, nth, len(lengths))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 80e6

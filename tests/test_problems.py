@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sounding.data import trec
 from sounding.data.checking import check_file
 from sounding.data.formats import read_run
 from sounding.data.problems import LISTED, Problems
+from sounding.data.sources import Content
 from sounding.errors import FormatError
 
 LINES = 200_000
@@ -105,3 +107,27 @@ def test_control_characters_are_counted_by_lines(tmp_path: Path) -> None:
     file.write_bytes(b"1 Q0 a 1 3 t\n1 Q0 b\0\0 2 2 t\n1 Q0 c 3 1 t\x01\n")
     (problem,) = check_file(file, "run").problems
     assert (problem.line, problem.times, problem.lines) == (2, 2, (2, 3))
+
+
+def test_a_file_whose_tags_hold_blanks_is_not_copied() -> None:
+    line = f"401 Q0 {'d' * 4000} 1 3.5 my tag\n".encode()
+    content = Content.from_bytes("run.txt", line * 4000)
+    problems = Problems(content.source)
+    second, rank = trec._run_fields(content, (1, 3), problems).columns
+    tracemalloc.start()
+    trec._note_wrong_lengths(content, second, rank, problems)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < content.size / 4
+
+
+@pytest.mark.parametrize("block", range(1, 12))
+def test_a_line_of_two_records_is_found_wherever_blocks_end(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trec, "BLOCK", block)
+    file = tmp_path / "run.txt"
+    file.write_text("1 Q0 a 1 5 t\n1 Q0 b 2 4 t1 Q0 c 3 3 t\n1 Q0 d 4 2 t\n")
+    with pytest.raises(FormatError) as raised:
+        read_run(file)
+    assert raised.value.line == 2

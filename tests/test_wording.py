@@ -19,3 +19,9 @@ def test_names_with_numbers_stand_as_people_count() -> None:
     ordered = [names[place] for place in natural_places(names)]
     assert ordered == ["", "1", "2", "9", "10", "11", "MB01", "q1", "q1a", "q2", "q10", "é"]
     assert sorted(["01", "1", "1"], key=natural_order) == ["01", "1", "1"]
+
+
+def test_numbers_of_any_length_are_ordered() -> None:
+    long = "1" * 5_000  # more digits than Python reads as a number
+    names = [long + "2", "0" * 5_000 + "7", "8", long + "1", "٩", "10"]
+    assert sorted(names, key=natural_order) == [names[1], "8", "٩", "10", long + "1", long + "2"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import signal
@@ -209,3 +210,25 @@ def test_small_work_and_single_items_stay_on_one_process() -> None:
     assert processes_for(WORTH_FORKING + 1, 100, None) == min(cores, 100)
     assert processes_for(WORTH_FORKING + 1, 1, None) == 1
     assert processes_for(10, 100, 2) == 2
+
+
+@linux
+def test_a_system_that_gives_no_more_processes_is_said_and_leaves_nothing_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fork = os.fork
+    made: list[int] = []
+
+    def refuse() -> int:
+        if made:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        made.append(1)
+        return fork()
+
+    monkeypatch.setattr(os, "fork", refuse)
+    before = sorted(Path("/proc/self/fd").iterdir())
+    with pytest.raises(SoundingError, match="--jobs 1"):
+        map_items(square, range(9), processes=3)
+    assert sorted(Path("/proc/self/fd").iterdir()) == before
+    assert workers.apart(lambda: 7) == 7  # which can do without
+    assert sorted(Path("/proc/self/fd").iterdir()) == before

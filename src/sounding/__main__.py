@@ -48,10 +48,13 @@ class _ClosedOutput(io.RawIOBase):
 
 def _replace_closed_streams() -> None:
     """Have something stand where standard streams are closed: another file would take their number."""
+    from sounding.files import closed
+
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
+            closed.add(number)
             os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
     if sys.stdout is None:
         sys.stdout = io.TextIOWrapper(_ClosedOutput(), "utf-8", write_through=True)

@@ -17,6 +17,9 @@ from sounding.errors import DataError
 # On a worker of a cluster: the folder from which whoever sent the work counts names of files.
 sent_from: ContextVar[str | None] = ContextVar("sent_from", default=None)
 
+# The standard streams that were closed when the command began: what has their numbers now only keeps them.
+closed: set[int] = set()
+
 
 def located(name: str | Path) -> Path:
     """Where a file is; on a worker, names count from the folder that the work was sent from."""
@@ -35,7 +38,10 @@ def refuse_unwritable(path: Path) -> None:
 
     Replacing a file needs no right to write to it, so that a system would let a protected one go.
     """
-    if _descriptor(path) is not None:
+    descriptor = _descriptor(path)
+    if descriptor in closed:
+        raise DataError(f"{path} cannot be written: it is closed; write to a file with -o FILE")
+    if descriptor is not None:
         return
     if not path.resolve().parent.is_dir():
         raise DataError(f"{path} cannot be written: there is no folder {str(path.parent)!r}")

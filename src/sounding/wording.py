@@ -30,10 +30,17 @@ def whole_percent(share: float) -> str:
     return percent(share) if rounded in ("–", "0%", "-0%", "100%") else rounded
 
 
-def natural_order(name: str) -> list[tuple[int, int, str]]:
+def natural_order(name: str) -> list[tuple[int, int, str, str]]:
     """The key by which people sort names with numbers in them: topics 2, 10, 11 and not 10, 11, 2."""
-    parts = re.split(r"(\d+)", name)
-    return [(0, int(part), part) if part.isdecimal() else (1, 0, part) for part in parts if part]
+    return [_natural_key(part) for part in re.split(r"(\d+)", name) if part]
+
+
+def _natural_key(part: str) -> tuple[int, int, str, str]:
+    if not part.isdecimal():
+        return 1, 0, "", part
+    # Not int(part): Python reads no number of more than 4,300 digits. Digits of other scripts count as well.
+    number = "".join(str(int(digit)) for digit in part).lstrip("0")
+    return 0, len(number), number, part
 
 
 def natural_places(names: Sequence[str]) -> list[int]:

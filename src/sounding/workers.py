@@ -47,6 +47,10 @@ class Stopped(SystemExit):
     """A signal asked this process to end; the code is what a shell gives for the signal."""
 
 
+class NoProcessError(SoundingError):
+    """The system has no room for another process."""
+
+
 def unwind(number: int, _: object) -> NoReturn:
     """Handle a signal: leave by an exception, so that whatever is half-written is removed.
 
@@ -139,7 +143,10 @@ def apart(work: Callable[[], Result]) -> Result:
     if sys.platform != "linux" or _child or "polars" in sys.modules or threading.active_count() > 1:
         return work()
     with _children() as children:
-        _start(children, _Task(lambda _: work(), [None], stop=True), [0])
+        try:
+            _start(children, _Task(lambda _: work(), [None], stop=True), [0])
+        except NoProcessError:
+            return work()
         outcome = _collect(children)
     if not outcome:
         return work()
@@ -282,7 +289,13 @@ def _start(children: list[_Child], task: _Task, numbers: Iterable[int]) -> None:
     # parent must know of the child.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     try:
-        child = os.fork()
+        try:
+            child = os.fork()
+        except OSError as error:
+            os.close(ours)
+            raise NoProcessError(
+                f"no worker process could be started ({error.strerror}); use --jobs 1"
+            ) from error
         if child == 0:
             for pipe in (ours, *(other.pipe for other in children)):
                 os.close(pipe)  # with a reader left, whoever writes would wait for it when the parent is gone
@@ -327,13 +340,18 @@ def _work_and_leave(
 
 
 def _end_with(parent: int) -> None:
-    """Have this child unwind, and so remove half-written files, when it is told to or its parent dies."""
+    """Have this child unwind, and so remove half-written files, when it is told to or its parent dies.
+
+    It ignores the signals that its parent ignores (nohup).
+    """
     for number in STOPPING:
-        signal.signal(number, unwind)
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, unwind)
     if sys.platform == "linux":
         import ctypes
 
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        ends = signal.SIGKILL if signal.getsignal(signal.SIGTERM) is signal.SIG_IGN else signal.SIGTERM
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ends)
     if os.getppid() != parent:  # which was gone before the system knew that this matters
         sys.exit(1)
 

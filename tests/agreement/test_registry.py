@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -130,5 +132,10 @@ def test_bad_requests_are_refused_in_one_line() -> None:
         agreement_matrix([1, 2], [1, 2])
     with pytest.raises(UnknownNameError, match="unknown coefficient 'tau'; did you mean tau_"):
         agreement_matrix([[1, 2]], [[1, 2]], "tau")
+    unusable: list[Any] = [["a", "b"], [1, None, {}], [[1, 2], [3]]]
+    for wrong in unusable:
+        with pytest.raises(DataError, match="expected one number a system") as refused:
+            kendall_tau(wrong, [1, 2])
+        assert not re.search("convert|float|inhomogeneous", str(refused.value))
     with pytest.raises(DataError, match="p of RBO is 1; expected a number above 0 and below 1"):
         agreement_matrix([[1, 2]], [[1, 2]], "rbo", p=1)

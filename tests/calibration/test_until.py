@@ -53,3 +53,10 @@ def test_anything_else_is_refused_in_one_line(text: str) -> None:
 def test_a_pool_of_nobody_is_refused_in_one_line() -> None:
     with pytest.raises(DataError, match=r"^until pool:5: none of the runs contributes [^\n]* or say runs:5$"):
         considered("pool:5", (False, False))
+
+
+@pytest.mark.parametrize("text", ["runs:10000001", "runs:99999999999", f"pool:{'9' * 3000}"])
+def test_a_depth_that_is_too_large_is_refused_with_the_limit(text: str) -> None:
+    with pytest.raises(DataError, match="at most 10,000,000") as refused:
+        parse_until(text)
+    assert len(str(refused.value)) < 200

@@ -229,6 +229,7 @@ def test_what_was_judged_of_a_topic_lowers_its_chances_alone() -> None:
         ("10:0", "a sampling rate of 0.0; expected more than 0 and at most 1"),
         ("10:1.5", "a sampling rate of 1.5"),
         ("10:nan", "a sampling rate of nan"),
+        ("10:1,99999999999999999999:0.5", "at most 1,000,000,000"),
     ],
 )
 def test_strata_that_are_none_are_refused(text: str, problem: str) -> None:

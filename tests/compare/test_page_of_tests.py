@@ -66,7 +66,6 @@ def test_every_test_correction_and_column_is_explained() -> None:
     assert tuple(row[0] for row in rows("## Corrections")) == compare.CORRECTION_NAMES
     explained = {name for row in rows("## Columns") for name in re.findall(r"\w+", row[0])}
     named = {field.name for field in fields(compare.PairTests)} | {
-        "powerless",
         "significant",
         "significant_alone",
         "p_alone",

@@ -38,7 +38,7 @@ def test_among_150_runs_the_one_that_finds_nothing_is_significantly_worse_by_def
     values = campaign()
     found = Procedure().apply(values, compare.all_pairs(len(values)))
     assert found.correction == "max-t"
-    assert not found.powerless
+    assert not found.limit
     with_the_worst = (found.pairs == 0).any(axis=1)
     assert found.significant[with_the_worst].all()
     assert found.notes == ()
@@ -48,7 +48,7 @@ def test_holm_with_too_few_draws_says_first_that_it_cannot_tell_and_gives_no_cas
     values = campaign(40)
     # 780 pairs times 1 / 10,000 is more than .05.
     found = compared(values, np.ones_like(values), correction="holm", permutations=9_999)
-    assert found.performance_tests[0].powerless
+    assert found.performance_tests[0].limit
     assert set(found.cases.ravel().tolist()) == {0}
     table = people_pairs(found)
     assert table.title is not None

@@ -122,6 +122,19 @@ def test_an_absurd_number_gives_a_result_or_one_line(
             assert status, f"{told} is no number, or beyond all limits"
 
 
+@pytest.mark.parametrize(
+    ("value", "fact"),
+    [("1e400", "at most 1,000,000,000"), ("nan", "a finite number"), ("-inf", "a finite number")],
+)
+def test_a_number_that_is_not_finite_is_refused_with_what_to_give(
+    value: str, fact: str, places: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = BASE["evaluate"].format(**places).split()
+    status, _, err = caller(capsys)("evaluate", *words, f"--level={value}")
+    assert status == 2
+    assert fact in err
+
+
 def test_there_is_a_limit_for_every_number() -> None:
     assert len(every_number()) > 80
     assert all(limits.most(parameter.name or "") < 2**63 for _, parameter in every_number())

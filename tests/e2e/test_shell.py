@@ -130,6 +130,16 @@ def test_what_cannot_be_remarked_is_no_reason_to_print_nothing(
     assert (found.returncode, found.stdout) == (0, expected)
 
 
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/stdin"])
+def test_a_closed_descriptor_is_no_place_for_a_result(name: str, folder: Path) -> None:
+    check_one_line(bash(folder, f"sounding {EVALUATE} -o {name} >&- <&-"), name, "closed")
+
+
+def test_a_closed_error_stream_is_no_place_for_a_result(folder: Path) -> None:
+    assert bash(folder, f"sounding {EVALUATE} -o /dev/fd/2 2>&-").returncode == 1
+    assert bash(folder, f"sounding {EVALUATE} -o /dev/stdout 2>&-").stdout
+
+
 def test_a_closed_input_is_said_in_one_line(folder: Path) -> None:
     check_one_line(bash(folder, "sounding evaluate qrels.txt - <&-"), "standard input", "closed")
 

@@ -211,15 +211,35 @@ raise SystemExit
         assert child.communicate(timeout=PATIENCE)[0].split() == ["alone"]
 
 
+def ignoring(number: signal.Signals) -> str:
+    """A piece of program that ignores a signal: nohup does so with hangups, `command &` with interrupts."""
+    return f"import signal\nsignal.signal({int(number)}, signal.SIG_IGN)\n"
+
+
 def test_a_hangup_is_ignored_where_whoever_started_the_command_wants_that(runs: Path, tmp_path: Path) -> None:
     target = tmp_path / "out"
-    ignoring = f"import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n{SLOWLY}"  # as nohup does
     some = [str(runs / f"r{number}.txt") for number in range(10)]
-    with started(ignoring, "convert", *some, "-o", f"{target}/", "--to=trec", "--jobs=2") as child:
+    before = ignoring(signal.SIGHUP) + SLOWLY
+    with started(before, "convert", *some, "-o", f"{target}/", "--to=trec", "--jobs=2") as child:
         eventually(lambda: bool(finished(target)), "nothing is done")
-        os.kill(child.pid, signal.SIGHUP)
+        os.killpg(child.pid, signal.SIGHUP)
         assert child.wait(PATIENCE) == 0
     assert len(finished(target)) == 10
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_workers_ignore_the_signals_that_their_parent_ignores(
+    number: signal.Signals, runs: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "out"
+    before = ignoring(number) + FOR_EVER
+    with started(before, "convert", str(runs), "-o", f"{target}/", "--to=trec", "--jobs=2") as child:
+        eventually(lambda: len(half_written(target)) == 2, "nothing is begun")
+        both = session(child.pid)
+        os.killpg(child.pid, number)
+        time.sleep(0.2)  # in which a worker that did not ignore it would be gone
+        assert sorted(session(child.pid)) == sorted(both)
+        told_to_end(child, signal.SIGKILL)  # and its worker ends with it
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -16,14 +16,17 @@ import uvicorn
 from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
 from fastapi import FastAPI
+from starlette.types import Receive, Scope, Send
 from tests.judging.test_crash_server import signed_in_headers
 from tests.judging.web import PASSWORD, Browser, add_person, awaited
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from sounding.cli import main
 from sounding.judging import auth
-from sounding.judging.app import create_app
+from sounding.judging.app import create_app, serve
 from sounding.judging.limits import RateLimit
 from sounding.judging.project import Project, invite
+from sounding.judging.server_log import log_failure
 from sounding.judging.web import TOKEN
 
 DOCS = Path(__file__).parents[2] / "docs" / "judging-security.md"
@@ -183,6 +186,53 @@ def test_one_network_of_ipv6_is_one_guesser(project: Project, quick: None) -> No
     codes = codes_of(app, [(f"2001:db8:0:1::{n:x}", "ann", "wrong") for n in range(12)])
     assert codes == [401] * 10 + [429] * 2
     assert codes_of(app, [("2001:db8:0:2::1", "ann", PASSWORD)]) == [204]
+
+
+def test_ipv4_clients_of_an_ipv6_socket_are_guessers_of_their_own(project: Project, quick: None) -> None:
+    add_person(project, "ann")
+    app = create_app(project)
+    codes = codes_of(app, [("::ffff:192.0.2.1", "ann", "wrong")] * 12)
+    assert codes == [401] * 10 + [429] * 2
+    assert codes_of(app, [("192.0.2.1", "ann", PASSWORD)]) == [429]  # the same client
+    assert codes_of(app, [(one, "ann", PASSWORD) for one in ("::ffff:192.0.2.2", "::1")]) == [204, 204]
+    assert auth.network_of("::1") != auth.network_of("::2")
+
+
+def test_the_log_names_an_ipv4_client_of_an_ipv6_socket_by_its_own_address(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    log_failure(None, "::ffff:192.0.2.1")
+    assert caplog.messages[0].split()[-1] == "192.0.2.1"
+
+
+@pytest.mark.parametrize(
+    ("peer", "trusted"),
+    [("127.0.0.1", True), ("::1", True), ("::ffff:127.0.0.1", True), ("192.0.2.1", False)],
+)
+def test_a_proxy_on_this_machine_names_the_client(
+    peer: str, trusted: bool, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[uvicorn.Config] = []
+
+    def run(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        served.append(server.config)
+        sockets[0].close()
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    serve(project, "127.0.0.1", 0)
+    seen: list[str] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(scope["client"][0])
+
+    async def ask() -> None:
+        headers = [(b"x-forwarded-for", FAR.encode())]
+        scope = {"type": "http", "client": (peer, 5000), "headers": headers, "scheme": "http"}
+        trust = ProxyHeadersMiddleware(app, served[0].forwarded_allow_ips)  # type: ignore[arg-type]
+        await trust(scope, None, None)  # type: ignore[arg-type]
+
+    asyncio.run(ask())
+    assert seen == [FAR if trusted else peer]
 
 
 def test_a_browser_that_has_signed_in_is_not_locked_out_by_others_of_its_address(

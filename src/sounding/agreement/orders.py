@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import NamedTuple
 
 import numpy as np
@@ -60,7 +61,9 @@ def _numbers(values: ArrayLike) -> Floats:
     try:
         return np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"values are not numbers: {error}; expected one number a system") from error
+        raise DataError(
+            f"values are {reprlib.repr(values)}; expected one number a system, such as [0.31, 0.25]"
+        ) from error
 
 
 def known_orderings(values: Floats) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sounding.arrays import NDArray
 from sounding.errors import DataError
-from sounding.limits import check_count
+from sounding.limits import most
 from sounding.retrieved import Retrieved
 
 Flags = NDArray[np.bool_]
@@ -50,8 +50,9 @@ class Until:
 
 def parse_until(text: str) -> Until:
     """What `pool:100` or `runs:100` says."""
-    found = re.fullmatch(r"(pool|runs):(\d{1,9})", text) if isinstance(text, str) else None
+    found = re.fullmatch(r"(pool|runs):(\d{1,4000})", text) if isinstance(text, str) else None
     if found is None or int(found[2]) < 1:
         raise DataError(f"until {text!r}; expected pool:D or runs:D with a depth from 1, such as pool:100")
-    check_count("k", int(found[2]), 1)  # it becomes the cut-off of a measure
+    if int(found[2]) > most("k"):  # it becomes the cut-off of a measure
+        raise DataError(f"until {found[1]}: the depth is too large; give at most {most('k'):,}")
     return Until("pool" if found[1] == "pool" else "runs", int(found[2]))

@@ -53,8 +53,8 @@ def _limit(parameter: click.Parameter) -> None:
 
     def checked(context: click.Context, own: click.Parameter, value: Any) -> Any:
         for number in value if isinstance(value, tuple) else (value,):
-            if isinstance(number, float) and not math.isfinite(number):
-                raise click.BadParameter(f"{number} is not a number", context, own)
+            if isinstance(number, float) and (math.isnan(number) or number == -math.inf):
+                raise click.BadParameter(f"{number} is not possible; give a finite number", context, own)
             if number is not None and number > most(name):
                 raise click.BadParameter(f"{number} is too large; give at most {most(name):,}", context, own)
         return value if callback is None else callback(context, own, value)

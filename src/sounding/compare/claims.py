@@ -62,11 +62,6 @@ class PairTests:
     equivalence: Equivalence | None  # where a margin was given
 
     @property
-    def powerless(self) -> bool:
-        """Whether no pair could be significant, so that nothing follows where none is."""
-        return bool(self.limit)
-
-    @property
     def fewest_topics(self) -> int:
         """The common topics that a pair needs for the test to reach alpha at all."""
         return fewest_topics(self.alpha) if find_test(self.test).by_signs else 2

@@ -15,7 +15,7 @@ from sounding.data.problems import Problems
 from sounding.data.quoting import quoted, shortened
 from sounding.data.sources import Content
 from sounding.data.tables import Qrels, Run, byte_order
-from sounding.data.text import Fields, Stretch, line_at, split_fields, stretches
+from sounding.data.text import BLOCK, Fields, Stretch, line_at, split_fields, stretches
 from sounding.data.tokens import Bytes, Places, Tokens, same_texts
 from sounding.policies import Duplicates, Fractional
 
@@ -154,9 +154,7 @@ def _note_wrong_lengths(content: Content, second: Tokens, rank: Tokens, problems
             ),
         )  # fmt: skip
     alike = all((word == word[0]).all() for word in second.words())
-    if not alike or bytes(content.view).count(second[:1].encoded()[0]) > len(
-        second
-    ):  # else it comes once a line
+    if not alike or _count(content, second[:1].encoded()[0]) > len(second):  # else it comes once a line
         _note_lines(
             content, problems, _glued,
             lambda fields: (
@@ -164,6 +162,12 @@ def _note_wrong_lengths(content: Content, second: Tokens, rank: Tokens, problems
                 f" expected 6 fields: {RUN_SHAPE}"
             ),
         )  # fmt: skip
+
+
+def _count(content: Content, word: bytes) -> int:
+    """Count how often a word comes in a text, a block at a time: a copy of all of it may not fit."""
+    ends = BLOCK + len(word) - 1  # a word that begins in one block may end in the next
+    return sum(bytes(content.view[at : at + ends]).count(word) for at in range(0, content.size, BLOCK))
 
 
 def _text(field: bytes) -> str:

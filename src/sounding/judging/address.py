@@ -23,6 +23,15 @@ def address_of(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+def ip_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Return the address of a client; a ValueError where the text is none.
+
+    A socket of IPv6 that listens everywhere also takes IPv4, and names its clients ::ffff:192.0.2.1.
+    """
+    found = ipaddress.ip_address(text)
+    return (found.ipv4_mapped if found.version == 6 else None) or found
+
+
 def remember_address(folder: Path, address: str) -> None:
     """Note where a project is served; a folder that cannot be written to is served all the same."""
     with suppress(SoundingError):

@@ -143,7 +143,7 @@ def serve(project: Project, host: str, port: int, *, access_log: bool = False, *
     listening = _listening(host, port)
     address = address_of(*listening.getsockname()[:2])
     config = uvicorn.Config(
-        app, proxy_headers=True, forwarded_allow_ips="127.0.0.1,::1", server_header=False,
+        app, proxy_headers=True, forwarded_allow_ips="127.0.0.1,::1,::ffff:127.0.0.1", server_header=False,
         timeout_graceful_shutdown=3, log_level="warning", **options,
     )  # fmt: skip
     for remark in _remarks(project, elsewhere):

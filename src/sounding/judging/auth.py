@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cache, partial
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from typing import TypeVar
 
 from argon2 import PasswordHasher
@@ -23,6 +23,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from fastapi.concurrency import run_in_threadpool
 
 from sounding.errors import SoundingError
+from sounding.judging.address import ip_of
 from sounding.judging.hashing import BusyError, HashingPool
 from sounding.judging.limits import RateLimit
 from sounding.judging.project import digest_of
@@ -243,10 +244,11 @@ def refuse_until(wait: float) -> None:
 def network_of(address: str) -> str:
     """Return what counts as one address: of IPv6 the network of 64 bits, all of which one customer has."""
     try:
-        known = ip_address(address)
+        known = ip_of(address)
     except ValueError:
         return address
-    return str(known if known.version == 4 else ip_network((known, 64), strict=False))
+    alone = known.version == 4 or known.is_loopback
+    return str(known if alone else ip_network((known, 64), strict=False))
 
 
 def new_device(user: User) -> str:

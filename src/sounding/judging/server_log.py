@@ -8,10 +8,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from ipaddress import ip_address
 
 from starlette.types import Scope
 
+from sounding.judging.address import ip_of
 from sounding.judging.records import User
 
 log = logging.getLogger("sounding.judging")
@@ -62,6 +62,6 @@ def log_access(scope: Scope, status: int, size: int) -> None:
 def _address(text: str) -> str:
     """Return an address; what is none, as a proxy may pass on whatever a client says, is not logged."""
     try:
-        return str(ip_address(text))
+        return str(ip_of(text))
     except ValueError:
         return "unknown"

@@ -24,6 +24,7 @@ _DIVISORS: Mapping[str, Callable[[Counts | Values], Values]] = {
 }
 
 
+CELLS = 1 << 21  # of a table that sums are made in
 GRADE_LIMIT = 1000  # 2^1024 is no double any more
 
 
@@ -86,10 +87,27 @@ def running(operation: np.ufunc, values: Values, nth: Counts) -> Values:
 
 
 def _added_in_order(values: Values, topic: Counts, nth: Counts, topics: int) -> Values:
-    """As `running(np.add, ...)`, each topic's values added one after the other, as trec_eval does."""
-    table = np.zeros((topics, int(nth.max(initial=0))))
-    table[topic, nth - 1] = values
-    return np.add.accumulate(table, axis=1)[topic, nth - 1]
+    """As `running(np.add, ...)`, each topic's values added one after the other, as trec_eval does.
+
+    Topics of similar length share a table, so one long topic does not make all the others as long.
+    """
+    lengths = np.bincount(topic, minlength=topics)
+    longest_first = np.argsort(-lengths, kind="stable")
+    lengths = lengths[longest_first]
+    row = np.argsort(longest_first)[topic]
+    order = np.argsort(row, kind="stable")
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    result = np.empty(len(values))
+    begin = 0
+    while begin < topics and lengths[begin]:
+        end = min(begin + max(1, CELLS // int(lengths[begin])), topics)
+        chosen = order[ends[begin] : ends[end]]
+        cells = row[chosen] - begin, nth[chosen] - 1
+        table = np.zeros((end - begin, int(lengths[begin])))
+        table[cells] = values[chosen]
+        result[chosen] = np.add.accumulate(table, axis=1)[cells]
+        begin = end
+    return result
 
 
 class Ideal(NamedTuple):

@@ -90,7 +90,8 @@ def _number(parameter: str, value: Any, *, whole: bool) -> float:
         raise _RefusedError(wanted)
     number = int(value) if isinstance(value, int | Integral) else float(value)
     if abs(number) > LARGEST:
-        raise _RefusedError(f"{wanted}, and no larger than 2**53")
+        within = parameter not in _RANGES or inside(number)  # a range with an upper end has said enough
+        raise _RefusedError(f"{wanted}, and no larger than 2**53" if within else wanted)
     if not math.isfinite(number) or not inside(number) or (whole and number != int(number)):
         raise _RefusedError(wanted)
     return int(number) if whole else number

@@ -16,6 +16,7 @@ from sounding.collection.strategies.orders import FixedQueue
 from sounding.collection.strategies.topic_pool import TopicPool
 from sounding.collection.strategies.turns import by_topic
 from sounding.errors import DataError
+from sounding.limits import check_count
 from sounding.ranking import Counts, Values
 
 DEFAULT_STRATA = "10:1,30:0.2,100:0.05"
@@ -152,6 +153,7 @@ def parse_strata(text: str) -> tuple[list[int], list[float]]:
             ) from None
     if ends != sorted(set(ends)) or ends[0] < 1:
         raise DataError(f"strata {text!r}: last ranks must grow from 1")
+    check_count("the last rank of strata", ends[-1], 1)
     for each in rates:
         check_rate(each)
     return ends, rates

@@ -9,6 +9,10 @@ import pytest
 
 from sounding.cli import main
 
+# The first lines of a program that is to be signalled: whoever runs the tests may ignore a signal, and
+# children would inherit that.
+HEED_SIGNALS = "import signal\nfor number in (1, 2, 15): signal.signal(number, signal.SIG_DFL)\n"
+
 Said = tuple[int, str, str]
 Call = Callable[..., Said]
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.e2e.calling import HEED_SIGNALS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks, and has /proc")
 
@@ -60,7 +61,7 @@ def session(leader: int) -> list[int]:
 @contextmanager
 def started(before: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """The command line in a session of its own, with a piece of program run before it."""
-    program = f"{before}\nfrom sounding.__main__ import run\nrun()"
+    program = f"{HEED_SIGNALS}{before}\nfrom sounding.__main__ import run\nrun()"
     child = subprocess.Popen(
         [sys.executable, "-c", program, *arguments],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -54,7 +54,6 @@ def test_a_link_leads_to_where_the_project_was_served_last(
         ("ftp://judge.example.org", "https://judge.example.org"),
         ("http://", "https://judge.example.org"),
         ("http://host:port", "https://judge.example.org"),
-        ("", "https://judge.example.org"),
     ],
 )
 def test_what_is_no_address_is_refused_before_anything_changes(

@@ -350,7 +350,7 @@ def test_settings_and_instructions_are_shown_and_changed(
         call("settings", "--title", "x", "--instructions", str(tmp_path / "bad.txt")), 1, "bad.txt: not UTF-8"
     )
     check_refused(call("settings", "--title", " "), 2, "--title is blank; give what it is to be, or leave")
-    check_refused(call("settings", "--measure", ""), 2, "--measure is blank; give what it is to be, or leave")
+    check_refused(call("settings", "--measure", ""), 2, "'--measure': it is empty")
     assert people.store.last_sequence() == before + 2
 
 

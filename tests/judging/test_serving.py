@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx2
 import pytest
 import uvicorn
+from tests.e2e.calling import HEED_SIGNALS
 from tests.judging.journals import keep
 from tests.judging.test_crash_server import SERVER, signed_in_headers
 from tests.judging.web import add_person, make_project
@@ -35,7 +36,7 @@ def folder(sea_reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @contextmanager
 def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A server of a project in a process of its own, and its address."""
-    command = [sys.executable, "-c", SERVER, str(folder), "0"]
+    command = [sys.executable, "-c", HEED_SIGNALS + SERVER, str(folder), "0"]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         assert server.stderr is not None

@@ -12,6 +12,7 @@ from sounding.calibration.scoring import SURE
 from sounding.collection.statements import Statement
 from sounding.compare.advice import Advice, Situation, advise
 from sounding.compare.comparison import Comparison
+from sounding.compare.holds import NEIGHBORS
 from sounding.compare.p_values import p_is
 from sounding.depth.stability import Stability
 from sounding.depth.volatility import THRESHOLD
@@ -278,6 +279,8 @@ def _trusted(comparison: Comparison | Missing) -> Iterator[str]:
     )
     if comparison.holds is not None and comparison.holds.reason:
         yield f"No chance is stated that these conclusions hold: {comparison.holds.reason}."
+    elif comparison.holds is not None:
+        yield NEIGHBORS
     for number, measure in enumerate(comparison.measures):
         cases = comparison.counts()[number].tolist()
         if not any(cases):

@@ -9,6 +9,8 @@ import pytest
 from tests.report.conftest import Gather
 
 from sounding.compare.comparison import Comparison
+from sounding.compare.procedure import Procedure
+from sounding.depth.intervals import pair_over_depth
 from sounding.report.page.gather import Found, Missing
 from sounding.report.page.summary import ABOUT, listed, summary
 from sounding.wording import plural
@@ -253,3 +255,16 @@ def test_runs_that_find_nothing_are_not_told_to_differ(gather_files: Gather) -> 
     found = gather_files(runs, judged, measures=("P@5", "RR", "P@10"))
     assert not any("is best" in text for text in told(found, "best"))
     assert not any("add topics" in text for text in told(found, "short"))
+
+
+def test_two_runs_are_too_few_to_call_an_order_stable(two: Found) -> None:
+    assert not any("is stable by" in text for text in told(two, "depth"))
+    assert any("2 runs are too few" in text for text in told(two, "depth"))
+
+
+def test_a_pair_over_depth_has_no_case_with_fewer_than_six_topics() -> None:
+    rng = np.random.default_rng(0)
+    for topics, cased in ((3, False), (12, True)):
+        values, shares = rng.random((2, 1, 2, topics))
+        found = pair_over_depth(("a", "b"), "P", values, shares, [5], Procedure(test="t"))
+        assert bool(found.cases.any()) == cased

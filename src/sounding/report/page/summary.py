@@ -19,7 +19,7 @@ from sounding.depth.volatility import THRESHOLD
 from sounding.report.comparison_cells import p_name
 from sounding.report.page.gather import Found, Missing
 from sounding.report.tables import decimal
-from sounding.scores import Scores
+from sounding.scores import FEW_RUNS, Scores
 from sounding.wording import plural
 
 ABOUT = {
@@ -359,6 +359,9 @@ def _told(statement: Statement, *, why: bool) -> str:
 
 
 def _stable(found: Stability) -> str:
+    if len(found.runs) < FEW_RUNS:
+        runs = plural(len(found.runs), "run")
+        return f"Whether the order of the runs is stable over depth is not known: {runs} are too few to say."
     parts = []
     for one in found.measures:
         begin = one.volatility.stable_from()

@@ -220,5 +220,5 @@ def test_scenarios_are_counted_by_depth() -> None:
 
 
 def test_a_depth_beyond_the_limit_is_named() -> None:
-    with pytest.raises(DataError, match="99,999,999,999.*10,000,000"):
+    with pytest.raises(DataError, match=r"99,999,999,999.*10,000,000"):
         at_depths(["P"], [10, 99_999_999_999])

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 GEOMETRIC_FLOOR = 1e-5  # trec_eval's: a value of 0 would make every geometric mean 0
 FEW_TOPICS = 25  # Voorhees (2002): fewer topics do not carry a comparison
+FEW_RUNS = 5  # with fewer, tau between two orders of the runs says nothing: of two it is 1 or -1
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)

@@ -217,3 +217,8 @@ def test_scenarios_are_counted_by_depth() -> None:
     assert count_scenarios(found, 1) == {1: 0, 2: 1, 3: 0}
     unknown = two_runs({10: (0.5, 0.6)}, {10: (0.9, 0.9)})
     assert count_scenarios(unknown, 0) == {}
+
+
+def test_a_depth_beyond_the_limit_is_named() -> None:
+    with pytest.raises(DataError, match=r"99,999,999,999.*10,000,000"):
+        at_depths(["P"], [10, 99_999_999_999])

@@ -204,3 +204,10 @@ def test_contributors_of_simulated_pools_are_guessed_right(depth: int, seed: int
     assert pool is not None
     assert pool.depth == depth
     assert pool.contributing.tolist() == [row.pooled for row in collection.info]
+
+
+def test_one_run_or_runs_with_short_lists_show_no_pool() -> None:
+    assert not pool_behind([[30, 30], [2, 2], [1, 1]], NAMES).contributing.any()
+    short = pool_behind([[INF, INF], [INF, INF], [1.0, 1.0]], NAMES, lengths=[[10, 10], [10, 10], [200, 200]])
+    assert (short.contributing.any(), short.depth) == (np.False_, 0)
+    assert pool_behind([[30, 30], [30, 30], [1, 1]], NAMES).depth == 30

@@ -450,3 +450,15 @@ def test_nearly_all_pairs_of_trec8_are_settled_with_the_full_pool_and_by_ap_none
     assert shares["P@10"] == pytest.approx(0.93, abs=0.005)
     assert shares["RBP(p=0.8)"] == pytest.approx(0.95, abs=0.005)
     assert shares["AP"] == 0
+
+
+@pytest.mark.parametrize("measure", ["P@3", "AP", "nDCG@3", "RR", "RBP"])
+def test_two_runs_with_the_same_lists_are_settled_as_equal(measure: str) -> None:
+    collection = draw_collection(1)
+    same = replace(collection, lists=[collection.lists[0], collection.lists[0], collection.lists[1]])
+    found = bounds_of(same, measure)
+    assert (found.lower[0], found.upper[0]) == (0.0, 0.0)
+    assert found.final[0]
+    assert not found.settled[0]  # nobody is ahead
+    apart = bounds_of(collection, measure)
+    assert not (apart.final & (apart.lower < 0) & (apart.upper > 0)).any()

@@ -142,14 +142,15 @@ def test_people_see_ranking_pairs_documents_and_what_judging_brings(call: Call) 
     assert found
     before, after, low, high = map(float, found.groups())
     assert low <= after <= high
-    assert f"Confidence {before:.3f} after" in said
+    assert f"Confidence {before:.2f} after" in said
     assert re.search(
         r"Of 15 pairs, \d+ proven by a bound, whatever the rest is, \d+ probable at 0\.95, \d+ open", said
     )
     assert "Truth: AP of the first 20 documents of each run on 5 topics, were all of them judged." in said
     assert "can be trusted" not in said
     assert "a draw in which two runs are equal counts half" in said
-    probable = re.search(r"\d\.\d{3} probable", said.partition("Truth:")[0])
+    probable = re.search(r"\d probable", said.partition("Truth:")[0])
+    assert not re.search(r"1\.0+ probable", said)
     assert ("among nearly equal runs" in said) == bool(probable)
 
 
@@ -386,3 +387,26 @@ def test_what_cannot_be_is_refused_in_one_line(
 def test_the_commands_on_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run_commands(ROOT / "docs" / "plan.md") >= 4
+
+
+def test_only_a_proven_order_has_a_confidence_of_1(call: Call) -> None:
+    """A tight run of draws shows >0.99 to people; programs get the share itself."""
+    rows = read(call("qrels.txt", "runs", *QUICK, "--view", "pairs", "--format", "csv")[1])
+    probable = {(row["run"], row["other"]) for row in rows if row["order"] == "probable"}
+    assert any(float(row["confidence"]) > 0.99 for row in rows if row["order"] == "probable")
+    said = call("qrels.txt", "runs", *QUICK, "--view", "pairs")[1]
+    shown = [line.split() for line in said.splitlines()]
+    cells = [line[3] for line in shown if tuple(line[:2]) in probable]
+    assert len(cells) == len(probable)
+    assert ">0.99" in cells
+    assert not any(cell.startswith("1") for cell in cells)
+
+
+def test_without_a_stated_confidence_neither_draws_nor_a_forecast_table_are_shown(call: Call) -> None:
+    status, out, _ = call("some", "one", "two", "--jobs", "1", "--to", "0.95")
+    said = words(out)
+    assert status == 0
+    assert "No confidence is stated" in said
+    assert "confidence by draws" not in said
+    assert "Judgments to a confidence" not in said
+    assert "no forecast" in said

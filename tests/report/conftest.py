@@ -62,13 +62,13 @@ def gather_files(tmp_path: Path) -> Gather:
     def build(runs: dict[str, dict[str, list[str]]], qrels: dict[str, dict[str, int]], **more: Any) -> Found:
         folder = tmp_path / "runs"
         folder.mkdir(exist_ok=True)
-        for number, (name, topics) in enumerate(runs.items()):
+        for name, topics in runs.items():
             lines = [
                 f"{topic} Q0 {doc} {rank} {-rank} {name}"
                 for topic, docs in topics.items()
                 for rank, doc in enumerate(docs, 1)
             ]
-            (folder / f"{number}.txt").write_text("\n".join(lines) + "\n")
+            (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
         judged = [f"{topic} 0 {doc} {grade}" for topic, docs in qrels.items() for doc, grade in docs.items()]
         (tmp_path / "qrels.txt").write_text("\n".join(judged) + "\n")
         return gathered(tmp_path / "qrels.txt", [folder], **more)

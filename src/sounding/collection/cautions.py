@@ -9,6 +9,7 @@ import numpy as np
 from sounding.collection.audit import Audit
 from sounding.collection.judged_runs import UNKNOWN_KIND
 from sounding.collection.statements import NAMED, Statement, listed
+from sounding.scores import FEW_RUNS
 from sounding.wording import natural_order, plural, whole_percent
 
 NOT_JUDGED = -1.0  # the grade of a document that was pooled and not judged
@@ -161,6 +162,8 @@ def _popular(audit: Audit) -> Iterator[Statement]:
     from sounding.collection.reinforcement import assessed_at, assessment
 
     old = ~audit.runs.new
+    if np.count_nonzero(old) < FEW_RUNS:
+        return
     tau = kendall_tau(average_precision(audit.runs)[old], assessment(audit.runs)[old])
     if tau > ASSESSED_ALIKE and not audit.only_relevant:  # where judged means relevant it says nothing
         yield _note(

@@ -88,7 +88,7 @@ def plain_policies(command: Any) -> Any:
 )  # fmt: skip
 @click.option(
     "--unique-among", type=click.Choice(("pooled", "all")), default="pooled", show_default=True,
-    help="Runs without which a document is unique: the other pooled ones, or all, as NIST.",
+    help="Count a document as unique if no other pooled run (or no other run) has it.",
 )  # fmt: skip
 @click.option("--section", "chosen", multiple=True, type=click.Choice(SECTIONS), help="Details; repeatable.")
 @click.option("--all", "every", is_flag=True, help="The verdict and every section.")

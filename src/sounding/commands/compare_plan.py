@@ -89,7 +89,6 @@ def gate_verdict(comparison: Comparison, options: Options) -> Verdict:
         raise DataError(f"no verdict without every measure: {comparison.left_out[0]}")
     order = comparison.interesting()
     columns = comparison.columns(order)
-    limits = list(zip(columns["difference_least"], columns["difference_most"], strict=True))
     margins = columns.get("noninferiority_p", [None] * len(order))
     rows = []
     for place, (number, pair) in enumerate(order):
@@ -100,8 +99,7 @@ def gate_verdict(comparison: Comparison, options: Options) -> Verdict:
                 measure=columns["measure"][place], difference=columns["difference"][place],
                 p_adjusted=columns["p_adjusted"][place], case=columns["case"][place],
                 strength=columns["strength"][place],
-                # Runs that are equal whatever the unjudged documents are have no order that could turn.
-                settled=True if limits[place] == (0, 0) else columns["settled"][place],
+                settled=columns["settled"][place],
                 noninferior_p_adjusted=margins[place],
                 untested=tests.limit or ("" if tests.omnibus is not None else tests.reasons[pair]),
             )

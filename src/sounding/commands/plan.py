@@ -257,14 +257,15 @@ def _tables(
 
     from sounding.report import mtc_tables as made
 
-    brief = options["format_name"] in PEOPLE and options["view"] is None
+    people = options["format_name"] in PEOPLE
+    brief = people and options["view"] is None
     facts = made.plan_facts(session, confidence, outlook, courses, options["sure"], options["seconds"])
     facts["policies"] = {name: options[name] for name in ("ties", "compat", "duplicates")}
     facts["seed"] = options["seed"]
     every = {
-        "ranking": lambda: made.ranking_table(session, confidence, proven, options["sure"]),
+        "ranking": lambda: made.ranking_table(session, confidence, proven, options["sure"], people=people),
         "pairs": lambda: made.pairs_table(
-            session, confidence, proven, options["sure"], brief=brief, held=held
+            session, confidence, proven, options["sure"], brief=brief, people=people, held=held
         ),
         "documents": lambda: made.documents_table(
             session, picks, outlook, options["seconds"], brief=brief, reason=confidence.reason
@@ -274,10 +275,17 @@ def _tables(
             options["wanted"],
             options["seconds"],
             options["most"],
-            "no confidence is stated" if brief else confidence.reason,
+            confidence.reason,
         ),
     }
-    tables = [replace(every[name](), facts=facts) for name in _shown(options)]
+    shown = _shown(options)
+    without = brief and courses is None and "forecast" in shown
+    if without:
+        shown.remove("forecast")
+    tables = [replace(every[name](), facts=facts) for name in shown]
+    if without:
+        notes = [*tables[-1].notes, "There is no forecast: no confidence is stated."]
+        tables[-1] = replace(tables[-1], notes=notes)
     if cut is not None:
         facts["pool"] = cut
         tables[0] = replace(tables[0], notes=[*tables[0].notes, cut])

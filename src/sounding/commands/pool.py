@@ -172,7 +172,8 @@ def _foresee(retrieved: Retrieved, contributors: Contributors, options: Options)
     if options["residual"] is not None:
         write(pool_tables.residual_table(found, options["residual"], seconds, p), options)
         return
-    say_pool(contributors.pool(retrieved, options["depth"]), options)
+    done = found.judged_at(options["depth"])
+    say_pool(contributors.pool(retrieved, options["depth"]), options, done or 0)
     if options["format_name"] in PEOPLE:
         tables = pool_tables.summary_tables(found, seconds, p)
         write_tables(tables, options["format_name"], options["output"])

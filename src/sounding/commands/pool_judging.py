@@ -69,8 +69,8 @@ def say_contributors(contributors: Contributors, options: Options) -> None:
     remark(f"{count} of {every} runs contribute ({contributors.how})", quiet=options["quiet"])
 
 
-def say_pool(pool: Retrieved, options: Options) -> None:
-    """How large the pool is, and what it costs."""
+def say_pool(pool: Retrieved, options: Options, judged: int = 0) -> None:
+    """How large the pool is, and what it costs to judge what is not judged yet."""
     from sounding.report.pool_tables import hours
 
     topics = int((pool.lengths.max(axis=0) > 0).sum())
@@ -79,7 +79,8 @@ def say_pool(pool: Retrieved, options: Options) -> None:
     remark(
         f"pool: {plural(size, 'document')}, {whole_percent(share)} of {depth} x {plural(runs, 'run')}"
         f" x {plural(topics, 'topic')};"
-        f" {hours(size, options['seconds']):,.1f} hours at {options['seconds']:g} s a document",
+        f" {hours(size - judged, options['seconds']):,.1f} hours at {options['seconds']:g} s a document"
+        f"{f', {size - judged:,} left to judge' if judged else ''}",
         quiet=options["quiet"],
     )
     longest = int(pool.lengths.max(initial=0))

@@ -63,6 +63,7 @@ class Situation:
     topics: int
     topics_needed: int | None = None  # for a difference like this one to be significant; None: not told
     fewest_topics: int = 2  # with which the test can reach alpha at all
+    equal: bool = False  # the two runs have the same value on every topic
 
     def __post_init__(self) -> None:
         if self.case not in range(5):
@@ -154,6 +155,12 @@ def _settled_and_significant(s: Situation) -> str | None:
     )
 
 
+def _equal_for_good(s: Situation) -> str | None:
+    if not (s.closed and s.equal):
+        return None
+    return f"Nothing to judge: the runs are equal, and no further judgment can change that{_limited(s)}."
+
+
 def _low_everywhere(s: Situation) -> str | None:
     if s.closed or not s.shallower or any(max(one.a, one.b) >= LOW for one in (s.shares, *s.shallower)):
         return None
@@ -164,7 +171,7 @@ def _low_everywhere(s: Situation) -> str | None:
 
 
 def _only_significance_lacks(s: Situation) -> str | None:
-    if s.significant or (s.weak and not s.closed):
+    if s.significant or ((s.weak or s.equal) and not s.closed):
         return None
     why = (
         f"no judgment can reverse the order{_limited(s)}"
@@ -244,6 +251,7 @@ RULES: tuple[tuple[Action, Callable[[Situation], str | None]], ...] = (
     ("draw more permutations", _too_few_draws),
     ("look at the pair", _undecided),
     ("nothing to judge", _settled_and_significant),
+    ("nothing to judge", _equal_for_good),
     ("use another collection", _low_everywhere),
     ("add topics", _only_significance_lacks),
     ("compare at a shallower depth", _even_above),

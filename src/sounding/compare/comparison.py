@@ -154,11 +154,11 @@ class Comparison(Displayed):
         return np.divide(np.nansum(both, axis=2), counted, out=none, where=(counted > 0) & tested)
 
     def settled(self, measure: int, pair: int) -> bool | None:
-        """Whether no completion of the judgments turns the order of the two runs; None: not known."""
+        """Whether no completion of the judgments can reverse the pair; None: not known."""
         bounds = self.bounds[measure]
         if bounds is None or np.isnan(bounds.lower[pair]):
             return None
-        settled = bool(bounds.settled[pair])
+        settled = bool(bounds.final[pair])
         return settled if settled or bounds.closest else None
 
     def frozen_runs(self, from_depth: int, to_depth: int) -> NDArray[np.bool_]:
@@ -214,7 +214,7 @@ class Comparison(Displayed):
         for number, tests in enumerate(self.performance_tests):
             weak = ~self.strong[number]
             bounds = self.bounds[number]
-            unsettled = np.False_ if bounds is None else ~bounds.settled
+            unsettled = np.False_ if bounds is None else ~bounds.final
             group = np.where(tests.significant, 0, np.where(weak, 1, np.where(unsettled, 2, 3)))
             group = np.where(self.cases[number] == UNTESTED, 4, group)
             gaps = -np.nan_to_num(np.abs(tests.difference))
@@ -332,13 +332,13 @@ class Comparison(Displayed):
             returned_a=self.judged_of_returned(a, measure) if frozen[a] else None,
             returned_b=self.judged_of_returned(b, measure) if frozen[b] else None,
             p=float(tests.p_alone[pair]), topics=int(tests.topics[pair]), topics_needed=needed,
-            fewest_topics=tests.fewest_topics,
+            fewest_topics=tests.fewest_topics, equal=bool(tests.equal[pair]),
         )  # fmt: skip
 
     def _undecided(self, measure: int, pair: int) -> bool:
         """Whether the documents of the two runs, which were not looked at, might settle the pair."""
         bounds = self.bounds[measure]
-        return bounds is not None and not bounds.closest and not bounds.settled[pair]
+        return bounds is not None and not bounds.closest and not bounds.final[pair]
 
     @property
     def frame(self) -> polars.DataFrame:

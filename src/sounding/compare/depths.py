@@ -18,6 +18,7 @@ from sounding.compare.claims import PairTests
 from sounding.compare.comparison import Comparison
 from sounding.compare.scenarios import SCENARIOS, scenarios
 from sounding.errors import DataError, SoundingError
+from sounding.limits import most
 from sounding.measures import Measure, parse_measures
 from sounding.wording import whole_percent
 
@@ -27,6 +28,8 @@ def at_depths(texts: Sequence[str | Measure], depths: Sequence[int]) -> tuple[Me
     ordered = sorted(set(depths))
     if not ordered or ordered[0] < 1:
         raise DataError(f"depths {', '.join(map(str, depths)) or 'none'}: expected whole numbers from 1")
+    if ordered[-1] > most("k"):
+        raise DataError(f"depth {ordered[-1]:,}: too deep; give at most {most('k'):,}")
     found: dict[Measure, None] = {}
     for text in texts:
         deepened = [_cut(text, depth) for depth in ordered]
@@ -231,9 +234,15 @@ def _clarity(tests: PairTests) -> NDArray[np.float64]:
     return np.where(tests.significant, np.log(tests.alpha / tests.p_adjusted), np.log(tests.p / tests.alpha))
 
 
+def has_scenarios(comparison: Comparison) -> bool:
+    """Whether the pool is known: listed, or recognised by what is judged."""
+    pool = comparison.pool
+    return pool is not None and (not pool.guessed or bool(pool.contributing.any()))
+
+
 def count_scenarios(comparison: Comparison, measure: int) -> dict[int, int]:
     """Scenario of Lu et al. -> pairs in it, at the measure's depth; empty where the pool is not known."""
-    if comparison.pool is None:
+    if comparison.pool is None or not has_scenarios(comparison):
         return {}
     found = scenarios(comparison.pool, comparison.pairs, comparison.depths[measure])
     return {scenario: int(np.count_nonzero(found == scenario)) for scenario in SCENARIOS}

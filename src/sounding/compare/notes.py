@@ -60,10 +60,12 @@ def short_lists(longest: ArrayLike, measures: Sequence[Measure]) -> Iterator[str
 
 def test_notes(performance: Sequence[PairTests]) -> Iterator[str]:
     """Of pairs without a test, and of what a test has to say itself."""
-    rows = sum(len(tests.pairs) for tests in performance)
-    reasons = [reason for tests in performance for reason in tests.reasons if reason]
-    if reasons:
-        yield f"{len(reasons):,} of {rows:,} pairs without a test: {reasons[0]}."
+    by_pair = list(zip(*(tests.reasons for tests in performance), strict=True))
+    untested = [reasons for reasons in by_pair if any(reasons)]
+    if untested:
+        some = "" if all(map(all, untested)) else " by some measures"
+        reason = next(filter(None, untested[0]))
+        yield f"{len(untested):,} of {plural(len(by_pair), 'pair')} without a test{some}: {reason}."
     told: dict[str, list[str]] = {}
     for note in dict.fromkeys(note for tests in performance for note in tests.notes):
         told.setdefault(note.partition(":")[0], []).append(note)

@@ -53,8 +53,8 @@ class Pool:
         count = int(np.count_nonzero(self.contributing))
         if not count and self.guessed:
             return (
-                f"No pool was recognised: no run has its first {GUESSED_FROM} documents judged on nine topics"
-                " in ten."
+                f"No pool was recognised: no two runs with longer lists have their first {GUESSED_FROM}"
+                " documents judged on nine topics in ten."
             )
         if not count:
             return "No run contributed to the pool (as listed)."
@@ -92,6 +92,10 @@ def find_pool(
     if listed is None:
         reach = _usual_reach(judged)
         contributing = reach >= _common_end(judged, reach)
+        # A short list may be judged whole by luck, and so may one run: neither shows a pool.
+        long = np.median(lengths[:, known], axis=1) > GUESSED_FROM if known.any() else False
+        if np.count_nonzero(contributing & long) < 2 and not np.isinf(reach).all():
+            contributing = np.zeros_like(contributing)
     else:
         rows = listed_rows([own[0] for own in names], [own[-1] for own in names], listed)
         if not any(rows):

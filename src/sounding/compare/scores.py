@@ -140,7 +140,9 @@ def _of_common_topics(bounds: PairBounds | None, apart: NDArray[np.bool_]) -> Pa
     if bounds is None or not apart.any():
         return bounds
     lower, upper = (np.where(apart, np.nan, side) for side in (bounds.lower, bounds.upper))
-    return replace(bounds, lower=lower, upper=upper, settled=bounds.settled & ~apart)
+    return replace(
+        bounds, lower=lower, upper=upper, settled=bounds.settled & ~apart, equal=bounds.equal & ~apart
+    )
 
 
 def _evenness(depth: int, table: NDArray[np.float64], tests: PairTests) -> Evenness:

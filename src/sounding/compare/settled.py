@@ -47,8 +47,14 @@ class PairBounds:
     # difference: document by document, and attained; rule: Carterette's for AP, or what is better of it
     # and separate bounds; separate: the runs' own bounds against each other
     kind: Kind
-    settled: NDArray[np.bool_]  # (pair,) 0 is outside
+    settled: NDArray[np.bool_]  # (pair,) 0 is outside: the same run is ahead whatever is judged
+    equal: NDArray[np.bool_]  # (pair,) both bounds are 0: the runs stay equal whatever is judged
     closest: bool = True  # False: with the runs' documents there are closer bounds, which may settle more
+
+    @property
+    def final(self) -> NDArray[np.bool_]:
+        """(pair,): no judgment reverses the pair: one run stays ahead, or the two stay equal."""
+        return self.settled | self.equal
 
 
 def pair_bounds(
@@ -90,10 +96,23 @@ def bounds_of_pairs(
         found = _by_difference(measure, listings, pairs)
     else:
         own = _own_bounds(measure, listings, value_bounds)
-        found = separate_bounds(measure, own.lower, own.upper, pairs, _known(listings, pairs))
+        found = _with_same_lists(
+            separate_bounds(measure, own.lower, own.upper, pairs, _known(listings, pairs)), listings, pairs
+        )
     if progress:
         progress(len(pairs))
     return found
+
+
+def _with_same_lists(found: PairBounds, listings: Listings, pairs: Pairs) -> PairBounds:
+    """Set the bounds to 0 for two runs with the same lists, whose own bounds do not show that."""
+    numbers: dict[tuple[bytes, bytes], int] = {}
+    content = np.array(
+        [numbers.setdefault((one.doc.tobytes(), one.rank.tobytes()), len(numbers)) for one in listings.lists]
+    )
+    same = (content[pairs[:, 0]] == content[pairs[:, 1]]) & ~np.isnan(found.lower)
+    lower, upper = (np.where(same, 0.0, side) for side in (found.lower, found.upper))
+    return replace(found, lower=lower, upper=upper, equal=found.equal | same)
 
 
 def as_asked(measure: Measure, policies: Policies) -> Measure:
@@ -330,4 +349,7 @@ def _mean(table: Table, known: NDArray[np.bool_]) -> Values:
 
 def _pair_bounds(lower: Values, upper: Values, kind: Kind, size: float) -> PairBounds:
     margin = CLOSE * size
-    return PairBounds(lower=lower, upper=upper, kind=kind, settled=(lower > margin) | (upper < -margin))
+    return PairBounds(
+        lower=lower, upper=upper, kind=kind,
+        settled=(lower > margin) | (upper < -margin), equal=(lower >= -margin) & (upper <= margin),
+    )  # fmt: skip

@@ -14,7 +14,7 @@ import numpy as np
 from sounding.arrays import NDArray
 from sounding.compare.anova import comparison_half_width, one_way, two_way
 from sounding.compare.cases import UNTESTED, Cases, decide
-from sounding.compare.claims import PairTests
+from sounding.compare.claims import PairTests, fewest_topics
 from sounding.compare.procedure import Procedure
 from sounding.depth.ratios import can_test, same_everywhere
 from sounding.scores import mean_over_topics
@@ -146,6 +146,6 @@ def _p(tests: PairTests | None) -> float:
 
 
 def _case(performance: PairTests | None, assessment: PairTests | None) -> int:
-    if performance is None or assessment is None:
+    if performance is None or assessment is None or performance.topics[0] < fewest_topics(performance.alpha):
         return UNTESTED
     return int(decide(performance, assessment)[0])

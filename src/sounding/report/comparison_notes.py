@@ -100,7 +100,7 @@ def cases_in_words(comparison: Comparison) -> str:
         )
         without = len(comparison.pairs) - sum(counts)
         told += f"{', ' * bool(told)}{without:,} without a case" * bool(without)
-        rest = "" if bounds is None else f"; {np.count_nonzero(bounds.settled):,} settled"
+        rest = "" if bounds is None else f"; {np.count_nonzero(bounds.final):,} settled"
         parts.append(f"{measure}: {plural(len(comparison.pairs), 'pair')}, {told}{rest}.")
     return " ".join(parts)
 

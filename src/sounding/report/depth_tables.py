@@ -16,6 +16,7 @@ from sounding.compare.depths import (
     count_scenarios,
     examples,
     families,
+    has_scenarios,
     moved_pairs,
     moves,
 )
@@ -98,6 +99,7 @@ def _depth_facts(comparison: Comparison, top: int | None) -> dict[str, Any]:
                 run for run, own in zip(comparison.runs, comparison.pool.contributing, strict=True) if own
             ],
         }  # fmt: skip
+    if has_scenarios(comparison):
         found["scenarios"] = {
             str(measure): count_scenarios(comparison, number)
             for number, measure in enumerate(comparison.measures)
@@ -114,7 +116,7 @@ def _moved(comparison: Comparison, move: Move) -> dict[str, Any]:
 def depth_tables(comparison: Comparison, label: str | None = None, top: int | None = None) -> list[Table]:
     """Moves between cases, pairs that move, an example for each case, and scenarios: for people."""
     tables = [_step_table(comparison), _moved_table(comparison, top), _example_table(comparison)]
-    if comparison.pool is not None:
+    if has_scenarios(comparison):
         tables.append(_scenario_table(comparison))
     if label is not None:
         tables = [replace(table, title=f"{label}: {table.title}") for table in tables]

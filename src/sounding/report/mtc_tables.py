@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sounding.arrays import NDArray
-from sounding.compare.holds import CONCLUSIONS, Holds, shown_chance
+from sounding.compare.holds import CONCLUSIONS, NEIGHBORS, Holds, shown_chance
 from sounding.mtc.forms import form_of
 from sounding.mtc.planning import FIRST_CHECK
 from sounding.ranking import Counts, Values
@@ -31,10 +31,6 @@ SAME = 1e-12  # values that differ by less differ by rounding
 
 Flags = NDArray[np.bool_]
 NOTHING_JUDGED = "Nothing judged yet: this order is only what the runs agree on."
-NEIGHBOURS = (
-    "Do not rely on 0.95 among nearly equal runs: on TREC-8, of such claims about sets of 5 to 10 neighbors,"
-    " 46% to 90% were right."
-)
 AGAINST = (
     "Conclusion worse: by what is judged so far, the rest not relevant, the run is behind; with what the rest"
     " is expected to be it is ahead."
@@ -51,11 +47,12 @@ def truth_note(session: Session) -> str:
     )
 
 
-def how_note(parameters: Parameters) -> str:
-    """How chances, weights and confidence were found."""
-    text = (
-        f"Prior {parameters.prior}, selection {parameters.selection}, confidence by {parameters.confidence}"
-    )
+def how_note(parameters: Parameters, *, stated: bool = True) -> str:
+    """How chances, weights and, where it is stated, confidence were found."""
+    text = f"Prior {parameters.prior}, selection {parameters.selection}"
+    if not stated and parameters.confidence == "draws":
+        return f"{text}."
+    text += f", confidence by {parameters.confidence}"
     if parameters.confidence == "draws":
         return f"{text} ({parameters.draws:,}); a draw in which two runs are equal counts half for either."
     divided = form_of(parameters.measure, parameters.depth, 1).divided_by != "nothing"
@@ -72,27 +69,38 @@ def unstated_notes(confidence: Confidence) -> list[str]:
     return [*nothing, f"No confidence is stated: {confidence.reason}."]
 
 
-def ranking_table(session: Session, confidence: Confidence, proven: Flags, sure: float) -> Table:
+def _confidences(chances: Sequence[float], words: Sequence[str | None], *, people: bool) -> list[Any]:
+    """Chances as programs read them or, for people, 1.000 only where the order is proven."""
+    if not people:
+        return list(chances)
+    return [
+        f"{chance:.3f}" if word == PROVEN else shown_chance(chance)
+        for chance, word in zip(chances, words, strict=True)
+    ]
+
+
+def ranking_table(
+    session: Session, confidence: Confidence, proven: Flags, sure: float, *, people: bool
+) -> Table:
     """One row a run, best first: expected value, and how sure it is to be above the next."""
     order = confidence.order
     above = confidence.adjacent().tolist()
     matter = {frozenset(pair) for pair in session.pairs().tolist()}
     adjacent = list(pairwise(order.tolist()))
-    words = [
-        word if frozenset(pair) in matter else None
-        for pair, word in zip(adjacent, _words(session, confidence, proven, adjacent, sure), strict=True)
-    ]
+    known = _words(session, confidence, proven, adjacent, sure)
+    words = [word if frozenset(pair) in matter else None for pair, word in zip(adjacent, known, strict=True)]
+    above = [*_confidences(above, known, people=people), None]
     return Table(
         [
             Column("run", [confidence.runs[run] for run in order]),
             Column(f"expected {session.form.name}", confidence.values[order].tolist(), digits=4),
-            Column("above next", [*above, None], digits=3),
+            Column("above next", above, digits=None if people else 3, right=people),
             Column("order", [*words, None]),
         ],
         title="Ranking by expected value",
         notes=[
             *unstated_notes(confidence), truth_note(session), *missing_notes(session.retrieved),
-            how_note(session.parameters), *_neighbour_notes(session, words),
+            how_note(session.parameters, stated=not confidence.reason), *_neighbour_notes(session, words),
         ],
     )  # fmt: skip
 
@@ -100,7 +108,7 @@ def ranking_table(session: Session, confidence: Confidence, proven: Flags, sure:
 def _neighbour_notes(session: Session, words: Sequence[str | None]) -> list[str]:
     """A caveat where neighbours are told apart by the model of runs, of which it was measured."""
     told = PROBABLE in words and len(session.retrieved.runs) > 2 and session.parameters.prior == "runs"
-    return [NEIGHBOURS] if told else []
+    return [NEIGHBORS] if told else []
 
 
 def ranking_rows(confidence: Confidence) -> list[dict[str, Any]]:
@@ -136,6 +144,7 @@ def pairs_table(
     sure: float,
     *,
     brief: bool,
+    people: bool,
     held: Holds | None = None,
 ) -> Table:
     """One row for each pair that matters, the better run first, the least sure pairs on top.
@@ -154,7 +163,7 @@ def pairs_table(
     stated = not confidence.reason
     notes = [_stopping(words, sure if stated else None)]
     if stated:
-        notes.append(_mean_sure(session, confidence))
+        notes.append(_mean_sure(session, confidence, words))
     elif not brief:  # people have read it below the ranking
         notes += unstated_notes(confidence)[-1:]
     shown = pairs[:SHOWN] if brief else pairs
@@ -174,7 +183,12 @@ def pairs_table(
                 [float(confidence.values[run] - confidence.values[other]) for run, other in shown],
                 digits=4,
             ),
-            Column("confidence", [float(chance[pair]) for pair in shown], digits=3),
+            Column(
+                "confidence",
+                _confidences([float(chance[pair]) for pair in shown], words[: len(shown)], people=people),
+                digits=None if people else 3,
+                right=people,
+            ),
             Column("order", words[: len(shown)]),
             *columns,
         ],
@@ -245,8 +259,9 @@ def documents_table(
     else:
         after = outlook.after
         notes.append(
-            f"{work} is expected to bring the confidence from {outlook.before:.3f} to"
-            f" {after.mean():.3f}{_error(after)}; {after.min():.3f} to {after.max():.3f} in"
+            f"{work} is expected to bring the confidence from {shown_chance(outlook.before)} to"
+            f" {shown_chance(float(after.mean()))}{_error(after)}; {shown_chance(float(after.min()))} to"
+            f" {shown_chance(float(after.max()))} in"
             f" {plural(len(after), 'completion')} drawn."
         )
     retrieved = session.retrieved
@@ -433,6 +448,7 @@ def _stopping(words: Sequence[str], sure: float | None) -> str:
     return f"{text}: judging may stop" + ("." if probable else ", for nothing can change the order.")
 
 
-def _mean_sure(session: Session, confidence: Confidence) -> str:
+def _mean_sure(session: Session, confidence: Confidence, words: Sequence[str]) -> str:
     sure, judged = confidence.of_these(session.pairs()), plural(session.judgments, "judgment")
-    return f"Confidence {sure:.3f} after {judged}: the mean over these pairs."
+    shown = shown_chance(sure) if set(words) != {PROVEN} else f"{sure:.3f}"
+    return f"Confidence {shown} after {judged}: the mean over these pairs."

@@ -137,7 +137,7 @@ def _limits(comparison: Comparison, number: int, pair: int) -> str:
     named = f"{' and '.join(short)} {'has' if len(short) == 1 else 'have'} short lists"
     if strength(int(comparison.cases[number, pair])) != "weak":
         return f"; {named}" if short else ""
-    return "; weak, for more of one run was judged" + (f", and {named}" if short else "")
+    return "; weak: one run was judged more completely than the other" + (f", and {named}" if short else "")
 
 
 def _named_facts(comparison: Comparison, number: int, pair: int) -> Iterator[tuple[str, str]]:

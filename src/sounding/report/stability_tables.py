@@ -19,6 +19,7 @@ from sounding.depth.stability import Stability
 from sounding.depth.subsets import JudgmentSubsets
 from sounding.depth.volatility import Volatility, volatility
 from sounding.report.tables import UNKNOWN, Cell, Column, Table, decimal
+from sounding.scores import FEW_RUNS
 from sounding.wording import percent, plural
 
 if TYPE_CHECKING:
@@ -133,6 +134,8 @@ def _tested(found: Stability) -> str:
 
 def _stable(found: Stability) -> str:
     how = found.agreeing
+    if len(found.runs) < FEW_RUNS:
+        return f"Stable: not known; {plural(len(found.runs), 'run')} are too few to say."
     if how.is_distance:
         return f"Stable: not known by {how.coefficient}, a distance, which has no threshold; use tau_b."
     parts = [
@@ -268,7 +271,7 @@ def _pair_table(pair: PairOverDepth, depths: Sequence[int]) -> Table:
         Column("case", [f"{case} {strength(case)}" if case else None for case in cases]),
     ]
     meant = "; ".join(f"{case}: {MEANING[case]}" for case in sorted(set(pair.cases.tolist())) if case)
-    untested = "No case (–): fewer than 2 common topics, or a difference that is the same on every topic."
+    untested = "No case (–): too few common topics, or a difference that is the same on every topic."
     notes = [
         "Error bars (±) are disjoint where a paired t test separates the two. Tested as a pair by itself."
         f" {_swaps(pair)}".rstrip(),

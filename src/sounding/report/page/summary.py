@@ -12,13 +12,14 @@ from sounding.calibration.scoring import SURE
 from sounding.collection.statements import Statement
 from sounding.compare.advice import Advice, Situation, advise
 from sounding.compare.comparison import Comparison
+from sounding.compare.holds import NEIGHBORS
 from sounding.compare.p_values import p_is
 from sounding.depth.stability import Stability
 from sounding.depth.volatility import THRESHOLD
 from sounding.report.comparison_cells import p_name
 from sounding.report.page.gather import Found, Missing
 from sounding.report.tables import decimal
-from sounding.scores import Scores
+from sounding.scores import FEW_RUNS, Scores
 from sounding.wording import plural
 
 ABOUT = {
@@ -87,7 +88,7 @@ def _leader(found: Found) -> str:
     if len(order) == 1:
         return f"There is one run, {first}, and nothing to compare it with."
     second = scores.runs[order[1]]
-    equal = _equal_to_best(scores)
+    equal = _best_runs(scores, 0)
     if len(equal) > 1:
         return f"By {leading}, {listed(equal)} share the best mean: none of them can be called the best."
     best = f"By {leading}, {first} is best of {plural(len(order), 'run')}"
@@ -150,7 +151,7 @@ def _best(found: Found) -> Iterator[str]:
         yield from _limits(scores, 0)
         return
     first, leading = order[0], scores.measures[0]
-    equal = _equal_to_best(scores)
+    equal = _best_runs(scores, 0)
     topics = plural(len(scores.topics), "topic")
     value = decimal(float(means[first, 0]))
     if len(equal) > 1:
@@ -165,12 +166,12 @@ def _best(found: Found) -> Iterator[str]:
         if not isinstance(found.comparison, Missing):
             yield from _lead(found.comparison, scores.runs[first], scores.runs[second])
     yield from _limits(scores, first)
-    yield from _by_others(scores, first)
+    yield from _by_others(scores)
 
 
-def _equal_to_best(scores: Scores) -> list[str]:
-    """The runs whose mean by the first measure is the best one, to the decimals that are shown."""
-    order, means = scores.order(), scores.mean()[:, 0].tolist()
+def _best_runs(scores: Scores, number: int) -> list[str]:
+    """The runs whose mean by a measure is the best one, to the decimals that are shown."""
+    order, means = scores.order([number]), scores.mean()[:, number].tolist()
     return [scores.runs[run] for run in order if decimal(means[run]) == decimal(means[order[0]])]
 
 
@@ -194,18 +195,20 @@ def _limits(scores: Scores, run: int) -> Iterator[str]:
     )
 
 
-def _by_others(scores: Scores, first: int) -> Iterator[str]:
+def _by_others(scores: Scores) -> Iterator[str]:
     """Who is best by the other measures."""
-    same, other = [], []
+    first, same, other = _best_runs(scores, 0), [], []
     for number, measure in enumerate(scores.measures[1:], 1):
-        leader = scores.order([number])[0]
-        if leader == first:
+        best = _best_runs(scores, number)
+        if best == first:
             same.append(str(measure))
         else:
-            mean = decimal(float(scores.mean()[leader, number]))
-            other.append(f"by {measure} {scores.runs[leader]} is best ({mean})")
+            mean = decimal(float(scores.mean()[scores.runs.index(best[0]), number]))
+            told = f"{best[0]} is best" if len(best) == 1 else f"{listed(best)} share the best mean"
+            other.append(f"by {measure} {told} ({mean})")
     if same:
-        yield f"The same run is best by {listed(same, len(same))}."
+        told = "The same run is best" if len(first) == 1 else "The same runs share the best mean"
+        yield f"{told} by {listed(same, len(same))}."
     if other:
         text = "; ".join(other)
         yield f"{text[0].upper()}{text[1:]}."
@@ -276,6 +279,8 @@ def _trusted(comparison: Comparison | Missing) -> Iterator[str]:
     )
     if comparison.holds is not None and comparison.holds.reason:
         yield f"No chance is stated that these conclusions hold: {comparison.holds.reason}."
+    elif comparison.holds is not None:
+        yield NEIGHBORS
     for number, measure in enumerate(comparison.measures):
         cases = comparison.counts()[number].tolist()
         if not any(cases):
@@ -354,6 +359,9 @@ def _told(statement: Statement, *, why: bool) -> str:
 
 
 def _stable(found: Stability) -> str:
+    if len(found.runs) < FEW_RUNS:
+        runs = plural(len(found.runs), "run")
+        return f"Whether the order of the runs is stable over depth is not known: {runs} are too few to say."
     parts = []
     for one in found.measures:
         begin = one.volatility.stable_from()

@@ -11,7 +11,11 @@ from sounding.cli import main
 
 # The first lines of a program that is to be signalled: whoever runs the tests may ignore a signal, and
 # children would inherit that.
-HEED_SIGNALS = "import signal\nfor number in (1, 2, 15): signal.signal(number, signal.SIG_DFL)\n"
+HEED_SIGNALS = """import signal
+for number in (signal.SIGHUP, signal.SIGTERM):
+    signal.signal(number, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
 
 Said = tuple[int, str, str]
 Call = Callable[..., Said]

@@ -1025,7 +1025,7 @@ def test_a_run_that_only_reading_shows_is_found_nevertheless(call: Call, trial: 
 @pytest.mark.parametrize(
     ("most", "told"),
     [
-        (100, "; weak, for more of one run was judged, and {1} has short lists."),
+        (100, "; weak: one run was judged more completely than the other, and {1} has short lists."),
         (3, "; {0} and {1} have short lists."),
     ],
 )

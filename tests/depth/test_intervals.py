@@ -99,6 +99,11 @@ def test_a_pair_over_depth_has_paired_t_tests_and_the_case_at_each_depth() -> No
     even = [[1.0, 0.9, 1.0, 0.8], [0.9, 1.0, 1.0, 0.8]]
     second_more = [[0.1, 0.2, 0.1, 0.2], [0.9, 0.8, 1.0, 0.9]]
     assessment = np.array([even, even, second_more, second_more, second_more[::-1]])
+    few = pair_over_depth(
+        ("a", "b"), "AP", performance, assessment, (1, 2, 3, 4, 5), Procedure(test="t", correction="none")
+    )
+    assert few.cases.tolist() == [0] * 5  # four topics are too few for a case
+    performance, assessment = (np.tile(table, 2) for table in (performance, assessment))
     found = pair_over_depth(
         ("a", "b"), "AP", performance, assessment, (1, 2, 3, 4, 5), Procedure(test="t", correction="none")
     )

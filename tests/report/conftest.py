@@ -68,7 +68,8 @@ def gather_files(tmp_path: Path) -> Gather:
                 for topic, docs in topics.items()
                 for rank, doc in enumerate(docs, 1)
             ]
-            (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
+            file = f"{name.replace('/', '')}.txt"  # a run is named by its file
+            (folder / file).write_text("\n".join(lines) + "\n")
         judged = [f"{topic} 0 {doc} {grade}" for topic, docs in qrels.items() for doc, grade in docs.items()]
         (tmp_path / "qrels.txt").write_text("\n".join(judged) + "\n")
         return gathered(tmp_path / "qrels.txt", [folder], **more)

@@ -13,8 +13,8 @@ from sounding.wording import plural
 CONCLUSIONS = {1: "better", -1: "worse", 0: "not distinguished"}  # run_a of the pair is ...
 FOUND = {1: "finds {run} better", -1: "finds {run} worse", 0: "finds no difference"}
 NEIGHBORS = (
-    "Do not rely on 0.95 among nearly equal runs: in trials with few judgments, of such claims about sets of"
-    " 5 to 10 neighbors, 46% to 94% were right."
+    "Do not rely on 0.95 among nearly equal runs: in trials with few judgments, 46% to 94% of such claims"
+    " about sets of 5 to 10 neighbors were right."
 )
 STILL = {1: "does", -1: "does", 0: "finds none"}  # that it ... once more is judged
 

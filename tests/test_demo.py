@@ -28,7 +28,7 @@ from sounding.commands.demo_report import against_truth, conclusions, examined, 
 from sounding.commands.sample import write_collection
 from sounding.compare.comparison import Comparison
 from sounding.compare.runs import compare_runs
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError, MissingPartError
 from sounding.evaluation import evaluate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sounding.data.listed_runs import groups_of, info_remarks, listed_rows, named
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.retrieved import read_retrieved
 
 ROWS = {

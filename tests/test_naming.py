@@ -9,7 +9,7 @@ import pytest
 from sounding import audit, compare_runs, evaluate, read_run, stability
 from sounding.data.listed_runs import listed_rows
 from sounding.data.naming import RunIndex, run_name, run_names
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.errors import UnknownNameError
 
 QRELS = {topic: {"a": 1, "b": 0, "c": 1} for topic in ("1", "2", "3")}

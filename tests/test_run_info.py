@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sounding.data.run_info import read_run_info
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.errors import FormatError
 
 

@@ -15,7 +15,8 @@ from scipy.stats import spearmanr
 from sounding.cli import cli
 from sounding.commands.sample import command
 from sounding.data.formats import read_qrels, read_runs
-from sounding.data.simulation import Choices, Collection, Parameters, RunInfo, simulate_collection
+from sounding.data.run_info import RunInfo
+from sounding.data.simulation import Choices, Collection, Parameters, simulate_collection
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError, UnknownNameError
 from sounding.evaluation import evaluate

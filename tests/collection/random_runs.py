@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels, Run
 
 Judged = dict[str, dict[str, int]]

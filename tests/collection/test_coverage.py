@@ -13,7 +13,7 @@ from sounding.collection.growth_by_depth import growth_by_depth
 from sounding.collection.judged_runs import read_judged_runs
 from sounding.collection.reinforcement import assessed_at, assessment, reinforcement
 from sounding.collection.unique import By
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels, Run
 from sounding.evaluation import evaluate
 from sounding.ranking import Values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sounding.collection.depth_pool import choose_contributors
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.errors import DataError
 from sounding.retrieved import Retrieved, read_retrieved
 

@@ -12,7 +12,8 @@ from tests.collection.pools import draw_lists, pool_of
 
 from sounding.collection.depth_pool import choose_contributors
 from sounding.collection.foresight import Foresight, foresee
-from sounding.data.simulation import RunInfo, simulate_collection
+from sounding.data.run_info import RunInfo
+from sounding.data.simulation import simulate_collection
 from sounding.data.tables import Qrels
 from sounding.evaluation import evaluate
 from sounding.retrieved import NONE, Retrieved, read_retrieved

@@ -8,7 +8,7 @@ import pytest
 
 from sounding.collection.judged_runs import JudgedRuns, read_judged_runs
 from sounding.collection.parts import part_of, parts_of_collection
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError, FormatError
 

@@ -10,7 +10,7 @@ import pytest
 
 from sounding.collection.judged_runs import JudgedRuns, read_judged_runs
 from sounding.collection.title_bias import title_bias, words_of
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels, Run
 from sounding.data.topics import Topics
 from sounding.errors import DataError

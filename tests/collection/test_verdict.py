@@ -18,7 +18,8 @@ from sounding.collection.growth_by_depth import Growth
 from sounding.collection.leave_out import LeftOut
 from sounding.collection.statements import Answer, Statement
 from sounding.collection.verdict import verdict
-from sounding.data.simulation import Collection, RunInfo, simulate_collection
+from sounding.data.run_info import RunInfo
+from sounding.data.simulation import Collection, simulate_collection
 from sounding.data.tables import Qrels, Run
 from sounding.errors import DataError
 from sounding.policies import Policies, Unjudged

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from sounding.compare.runs import compare_runs
 from sounding.compare.scenarios import Pool, find_pool, pool_end, scenarios
-from sounding.data.simulation import RunInfo, simulate_collection
+from sounding.data.run_info import RunInfo
+from sounding.data.simulation import simulate_collection
 from sounding.errors import DataError
 
 NAMES = [("a", "tag-a"), ("b", "tag-b"), ("c", "tag-c")]

@@ -17,7 +17,8 @@ from sounding.compare.cases import with_assessment
 from sounding.compare.runs import compare_runs
 from sounding.compare.scenarios import Pool
 from sounding.compare.scores import compare
-from sounding.data.simulation import RunInfo, simulate_collection
+from sounding.data.run_info import RunInfo
+from sounding.data.simulation import simulate_collection
 from sounding.data.tables import Qrels, Run
 from sounding.data.writing import write_qrels, write_run
 from sounding.depth.stability import stability

@@ -12,7 +12,7 @@ from sounding.collection.audit import Audit, audit
 from sounding.collection.judged_runs import JudgedRuns, judged_runs
 from sounding.collection.verdict import verdict
 from sounding.data.run_info import read_run_info
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.growth import expected_beyond, likely_beyond
 from sounding.policies import ORDERS, Policies
 from sounding.report.audit_tables import verdict_text

@@ -27,7 +27,7 @@ from sounding.collection.contributors import contributing_runs
 from sounding.compare.procedure import Procedure, check_procedure
 from sounding.compare.requests import check_choices
 from sounding.data.listed_runs import groups_of, listed_rows
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.display import Displayed
 from sounding.errors import DataError, expect
 from sounding.limits import check_count

@@ -24,7 +24,7 @@ from sounding.compare.holds import Holds
 from sounding.compare.pairs import Pairs, all_pairs, blocks, differences, grid_decimals
 from sounding.compare.requests import check_choices
 from sounding.compare.student import critical, ratio
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.limits import check_count
 from sounding.measures import Measure, parse_measures
 from sounding.policies import DEFAULT_POLICIES, Policies

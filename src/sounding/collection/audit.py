@@ -18,7 +18,7 @@ from sounding.collection.ties import TiedScores, tied_scores
 from sounding.collection.unique import Among, By, UniqueDocuments, unique_documents
 from sounding.compare.scenarios import UNPOOLED
 from sounding.data.formats import Place, run_sources
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels
 from sounding.display import Displayed
 from sounding.errors import DataError

@@ -10,7 +10,7 @@ import numpy as np
 
 from sounding.arrays import NDArray
 from sounding.compare.scenarios import Pool, find_pool
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels
 from sounding.errors import DataError
 from sounding.policies import DEFAULT_POLICIES, Policies

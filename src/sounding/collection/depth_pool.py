@@ -14,7 +14,7 @@ import numpy as np
 
 from sounding.arrays import NDArray
 from sounding.data.listed_runs import groups_of, info_remarks, listed_rows, named
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.errors import DataError
 from sounding.retrieved import Retrieved
 

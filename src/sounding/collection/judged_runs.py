@@ -20,7 +20,7 @@ from sounding.collection.contributors import (
 from sounding.compare.scenarios import GUESSED_FROM, UNPOOLED, Pool, counts_by_rank, pool_end
 from sounding.data.formats import Place, read_qrels, run_sources
 from sounding.data.listed_runs import Rows, groups_of, info_remarks, listed_rows, named
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels
 from sounding.errors import DataError
 from sounding.measures import Measure

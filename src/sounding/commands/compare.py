@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from sounding.compare.plan import Plan
     from sounding.compare.procedure import Procedure
     from sounding.compare.runs import Reading
-    from sounding.data.simulation import RunInfo
+    from sounding.data.run_info import RunInfo
     from sounding.measures import Measure
     from sounding.policies import Policies
 

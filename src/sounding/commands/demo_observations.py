@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from sounding.arrays import NDArray
-    from sounding.data.simulation import Collection, RunInfo
+    from sounding.data.run_info import RunInfo
+    from sounding.data.simulation import Collection
     from sounding.scores import Scores
 
 LEADING = "P@10"  # orders the table, and is what the sentences below it speak of

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sounding.compare.plan import Choices, Plan
     from sounding.compare.procedure import Procedure
     from sounding.compare.runs import Reading
-    from sounding.data.simulation import RunInfo
+    from sounding.data.run_info import RunInfo
     from sounding.data.tables import Qrels
     from sounding.depth.findings import Finding
     from sounding.depth.intervals import PairOverDepth

@@ -22,7 +22,7 @@ from sounding.workers import Progress
 
 if TYPE_CHECKING:
     from sounding.compare.scenarios import Pool
-    from sounding.data.simulation import RunInfo
+    from sounding.data.run_info import RunInfo
 
 Command = Callable[..., Any]
 Options = dict[str, Any]  # of one call, by name

@@ -44,12 +44,12 @@ CORRECTIONS: dict[str, Callable[[Floats], Floats]] = {
 }
 MAX_T = "max-t"  # needs the sign flips, and is made with them
 CORRECTION_NAMES = (*CORRECTIONS, MAX_T)
-ALIASES = {"fdr": "bh"}  # spellings that are taken as they are
+CORRECTION_ALIASES = {"fdr": "bh"}  # spellings that are taken as they are
 
 
 def find_correction(name: str) -> str:
     """The correction of that name, in any spelling; an error with the nearest names where there is none."""
-    name = ALIASES.get(name, name)
+    name = CORRECTION_ALIASES.get(name, name)
     if name not in CORRECTION_NAMES:
         raise UnknownNameError("correction", name, CORRECTION_NAMES)
     return name

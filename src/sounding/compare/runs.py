@@ -23,7 +23,7 @@ from sounding.compare.settled import PairBounds, bounds_of_pairs
 from sounding.compare.telling import telling_documents
 from sounding.data.formats import read_qrels, run_sources
 from sounding.data.reading import read_one, readable_again
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels
 from sounding.evaluation import evaluate
 from sounding.measures import Measure, parse_measures

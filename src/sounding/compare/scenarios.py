@@ -15,7 +15,7 @@ import numpy as np
 from sounding.arrays import NDArray
 from sounding.compare.pairs import Pairs
 from sounding.data.listed_runs import info_remarks, listed_rows
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.errors import DataError
 from sounding.wording import whole_percent
 

@@ -28,7 +28,7 @@ from sounding.compare.registry import find_test
 from sounding.compare.requests import check_request, chosen_pairs, without_common_topics
 from sounding.compare.scenarios import Pool, find_pool
 from sounding.compare.settled import PairBounds, counted_topics, has_closer_bounds, separate_bounds
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.errors import DataError, expect
 from sounding.measures import Measure, parse_measures
 from sounding.scores import Scores, mean_over_topics

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from sounding.data.delimited import guess_separator, split_grid
 from sounding.data.problems import Problems
 from sounding.data.quoting import quoted
-from sounding.data.simulation import RunInfo
 from sounding.data.sources import Content, read_content
 from sounding.wording import plural
 
 COLUMNS = ("run", "group", "kind", "priority", "pooled")
 NEEDED = ("run", "group", "pooled")
 _TRUTH: Mapping[str, bool] = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInfo:
+    """Who submitted a run and whether it was pooled: one row of an info file."""
+
+    run: str
+    group: str
+    kind: str  # automatic or manual
+    priority: int  # 1 is the run that its group wanted judged first
+    pooled: bool
 
 
 def read_run_info(source: str | Path) -> dict[str, RunInfo]:

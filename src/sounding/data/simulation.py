@@ -30,6 +30,7 @@ from typing import NamedTuple, TypedDict, Unpack
 import numpy as np
 
 from sounding.arrays import NDArray
+from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels, Run, byte_order
 from sounding.data.tokens import Tokens
 from sounding.errors import DataError, UnknownNameError
@@ -165,17 +166,6 @@ class Parameters:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunInfo:
-    """Who submitted a run and whether it was pooled: one row of an info file."""
-
-    run: str
-    group: str
-    kind: str  # automatic or manual
-    priority: int  # 1 is the run that its group wanted judged first
-    pooled: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -11,7 +11,7 @@ from sounding.bounds.unjudged import holes
 from sounding.compare.cases import FIRST_UNJUDGED
 from sounding.compare.procedure import Procedure
 from sounding.compare.scenarios import Pool, find_pool
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.depth.findings import Unjudged
 from sounding.depth.over_depth import OverDepth
 from sounding.depth.rankings import Rankings

@@ -19,7 +19,7 @@ from sounding.compare.scenarios import Pool
 from sounding.data.formats import read_qrels
 from sounding.data.naming import RunIndex
 from sounding.data.reading import readable_again
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels
 from sounding.depth import findings as guidelines
 from sounding.depth.context import EARLY, notes_on, order_of_runs, pool_of, tie_moves, unpooled

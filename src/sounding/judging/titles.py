@@ -22,7 +22,7 @@ _HTML_HEADING = re.compile(r"<(h[1-6])\b[^<>]*>", re.IGNORECASE)
 _MARKED = re.compile(r"#{1,6}[ \t]+(.+?)[ \t#]*")  # Markdown's
 _RULE = re.compile(r"[=~-]{3,}\s*")  # beneath a heading
 _SENTENCE = tuple(".,;:!?…。，、；：！？؟،")  # a line that ends like that goes on, or is no heading
-_TAGS = re.compile(r"(?:<[^<>]*>)+")
+_MARKUP = re.compile(r"(?:<[^<>]*>)+")
 _BLOCKS = re.compile(
     r"</?(?:address|article|aside|blockquote|br|caption|center|dd|div|dl|dt|figcaption|figure|footer|form"
     r"|h[1-6]|header|hr|li|main|nav|ol|option|p|pre|section|table|td|tfoot|th|thead|tr|ul)\b",
@@ -48,7 +48,7 @@ def plain(text: str) -> str:
     if not is_html(text):
         return text
     if nests_deeply(text):
-        return unescape(_TAGS.sub(" ", text))
+        return unescape(_MARKUP.sub(" ", text))
     return unescape(nh3.clean(_BLOCKS.sub(r"\n\g<0>", text), tags=set(), clean_content_tags=SILENT))
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sounding.report.charts.style import Chart
 
 WITHIN, PAST, FIRST = "within a run's own depth", "past it, or not in the run", "first unjudged document"
-ROOM = 0.05  # beyond the farthest points of a scatter
+TIE_ROOM = 0.05  # beyond the farthest points of a scatter
 
 
 @needs(
@@ -74,14 +74,14 @@ def ties_and_values(
 
     order = names(frame, "rule")
     signs = series_signs("rule", order, points=True, title="rule for ties", top=False)
-    scale = alt.Scale(domain=list(value_domain(frame["tied_share"], room=ROOM)), nice=False)
+    scale = alt.Scale(domain=list(value_domain(frame["tied_share"], room=TIE_ROOM)), nice=False)
     x = alt.X(
         "tied_share:Q", title="share of tied scores in the first documents", scale=scale,
         axis=alt.Axis(format=PERCENT),
     )  # fmt: skip
     values = Values(
         column="difference", title=f"difference in {measure} to the order by doc id",
-        domain=value_domain(frame["difference"], room=ROOM),
+        domain=value_domain(frame["difference"], room=TIE_ROOM),
     )  # fmt: skip
     points = alt.Chart(data(frame.select("run", "rule", "tied_share", "difference")))
     marks = points.mark_point(filled=True, size=45, opacity=0.75).encode(

@@ -14,7 +14,7 @@ from sounding.compare.runs import Reading, compare_runs, scores_to_compare
 from sounding.data.formats import Place, read_qrels
 from sounding.data.naming import run_names
 from sounding.data.reading import read_one
-from sounding.data.simulation import RunInfo
+from sounding.data.run_info import RunInfo
 from sounding.data.sources import STDIN, bytes_to_read
 from sounding.depth.curves import name_of
 from sounding.depth.stability import stability

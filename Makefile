@@ -17,7 +17,7 @@ test-long: $(VENV)/developed
 # kill -9 while people judge: 1,000 rounds on each database; CRASHES=100 for fewer.
 CRASHES ?= 1000
 torture: $(VENV)/developed
-	SOUNDING_CRASHES=$(CRASHES) $(BIN)/python -m pytest -n 2 -rP tests/judging/test_crash.py tests/judging/test_crash_server.py tests/judging/test_torn.py
+	SOUNDING_CRASHES=$(CRASHES) $(BIN)/python -m pytest -n 2 -rP tests/judge/test_crash.py tests/judge/test_crash_server.py tests/judge/test_torn.py
 
 check: $(VENV)/developed
 	$(BIN)/ruff check .
@@ -29,7 +29,7 @@ bench: $(VENV)/benched
 	$(BIN)/python -m benchmarks.scale $(SCALE)
 
 docs: $(VENV)/developed
-	$(BIN)/python -m sounding.measures.catalogue docs/measures.md
+	$(BIN)/python -m sounding.explain.catalog docs/measures.md
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 clean:

@@ -10,10 +10,9 @@ import time
 
 import numpy as np
 
-from sounding.assessors.resampling import resample
-from sounding.assessors.values import COMBINED, AssessorValues
+from sounding.agree.resampling import COMBINED, AssessorValues, resample
+from sounding.core.policies import DEFAULT_POLICIES
 from sounding.measures import parse_measures
-from sounding.policies import DEFAULT_POLICIES
 
 SYSTEMS, TOPICS, ASSESSORS = 33, 48, ("primary", "A", "B")
 

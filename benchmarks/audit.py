@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import time
 
-from sounding.collection.judged_runs import read_judged_runs
-from sounding.collection.leave_out import leave_out
-from sounding.data.simulation import simulate_collection
+from sounding.audit.judged_runs import read_judged_runs
+from sounding.audit.leave_out import leave_out
 from sounding.measures import parse_measures
+from sounding.sample.simulation import simulate_collection
 
 GROUPS, SYSTEMS = 43, 3  # 129 runs
 

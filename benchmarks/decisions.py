@@ -12,7 +12,7 @@ import numpy as np
 
 from sounding.compare import all_pairs
 from sounding.compare.cases import count_cases, decide
-from sounding.compare.procedure import Procedure
+from sounding.statistics.pair_tests import Procedure
 
 RUNS, TOPICS, COLUMNS = 129, 50, 10  # two measures at five depths
 

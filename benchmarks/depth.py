@@ -11,12 +11,12 @@ import time
 
 import numpy as np
 
-from sounding.depth.curves import measures_over_depth
+from sounding.core.policies import DEFAULT_POLICIES
 from sounding.depth.pools import EACH_PAIR_ALONE
 from sounding.depth.rankings import Rankings
 from sounding.depth.stability import study
-from sounding.policies import DEFAULT_POLICIES
-from sounding.ranking import Judgments, Ranking
+from sounding.measures.cumulative import measures_over_depth
+from sounding.runs.ranking import Judgments, Ranking
 
 RUNS, TOPICS, DEPTH, REFERENCE = 129, 50, 1000, 100
 JUDGED, RELEVANT = 1700, 95  # of a topic: TREC-8 has 1,737 and 95

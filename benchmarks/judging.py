@@ -27,12 +27,12 @@ from uuid import uuid4
 import httpx2
 import numpy as np
 
-from sounding.judging.app import serve
-from sounding.judging.auth import Visitor, begin_session
-from sounding.judging.project import Project, create_project, open_project
-from sounding.judging.settings import Settings, parse_scale
-from sounding.judging.store import Submission
-from sounding.judging.web import TOKEN, Context
+from sounding.judge.app import serve
+from sounding.judge.auth import Visitor, begin_session
+from sounding.judge.project import Project, create_project, open_project
+from sounding.judge.settings import Settings, parse_scale
+from sounding.judge.store import Submission
+from sounding.judge.web import TOKEN, Context
 
 POOL = 300  # documents that can come up for a topic
 WORDS = 120  # of a document

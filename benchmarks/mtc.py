@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.data.tokens import Tokens
-from sounding.mtc import Session
-from sounding.retrieved import Retrieved
+from sounding.data.fast.tokens import Tokens
+from sounding.runs.retrieved import Retrieved
+from sounding.selection.mtc import Session
 
 DEPTH, DOCUMENTS, STEPS = 100, 3000, 400
 PAPER: dict[str, Any] = {"prior": "0.5", "selection": "faithful", "confidence": "normal"}

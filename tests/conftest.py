@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from sounding import basis
+from sounding.relevance import basis
 
 DATA = "SOUNDING_DATA"  # the folder with real collections
 REQUIRE_ALL = "SOUNDING_REQUIRE_ALL"  # set: a missing part fails instead of being skipped

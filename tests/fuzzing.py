@@ -15,13 +15,13 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["sounding.data", "sounding.measures.grammar"]):
-    from sounding.data.checking import check_file
+    from sounding.check.checking import check_file
     from sounding.data.formats import read_qrels, read_run
     from sounding.data.run_info import read_run_info
     from sounding.data.topics import read_topics
     from sounding.measures.grammar import parse_measures
 
-from sounding.errors import SoundingError
+from sounding.core.errors import SoundingError
 
 MEMORY = 1024  # megabytes that one input may take, the interpreter included
 PATIENCE = 20  # seconds after which an input counts as a hang; inputs have 8 kB at most

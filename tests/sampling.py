@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sounding.ranking import Judgments, Ranking, Sampling, Strata
+from sounding.runs.ranking import Judgments, Ranking, Sampling, Strata
 
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.float64]

@@ -11,7 +11,7 @@ from tests.docs_examples import run_page
 
 import sounding
 from sounding.cli import COMMANDS, cli, main
-from sounding.policies import Policies
+from sounding.core.policies import Policies
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))

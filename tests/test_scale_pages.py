@@ -9,9 +9,9 @@ import pytest
 from tests.conftest import require
 from tests.docs_examples import run_page
 
-from sounding.data import parts
+from sounding.core.executors import MOST_TASKS
+from sounding.data import large_files as parts
 from sounding.data.sources import LARGE_PACKED
-from sounding.executors import MOST_TASKS
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "scale.md").read_text("utf-8")

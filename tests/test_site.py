@@ -14,7 +14,7 @@ from tests.conftest import require
 from tests.docs_examples import run_page
 
 import sounding
-from sounding.commands.sample import write_collection
+from sounding.sample.command import write_collection
 
 yaml = require("yaml")
 

@@ -9,7 +9,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sounding.agreement import (
+    from sounding.agree.reading import read_panel
+    from sounding.agree.study import Study, study_assessors
+    from sounding.audit.auditing import Audit, audit
+    from sounding.audit.verdict import verdict
+    from sounding.calibrate.calibrating import Calibration, calibrate
+    from sounding.compare.cases import with_assessment
+    from sounding.compare.comparing import compare, compare_runs
+    from sounding.compare.holds import holds
+    from sounding.compare.result import Comparison
+    from sounding.core.errors import DataError, FormatError, SoundingError, UnknownNameError
+    from sounding.core.executors import run_on
+    from sounding.core.policies import Policies
+    from sounding.data.formats import read_qrels, read_run, read_runs
+    from sounding.data.tables import Qrels, Run
+    from sounding.data.topics import read_topics
+    from sounding.data.writing import write_qrels, write_run
+    from sounding.depth.stability import Stability, stability
+    from sounding.evaluate.evaluation import evaluate
+    from sounding.evaluate.result import Scores
+    from sounding.measures import Measure, parse, parse_measures
+    from sounding.sample.simulation import simulate_collection
+    from sounding.statistics.pair_tests import Procedure
+    from sounding.statistics.rankings import (
         agreement_matrix,
         kendall_tau,
         most_places,
@@ -22,29 +44,6 @@ if TYPE_CHECKING:
         swaps,
         tau_ap,
     )
-    from sounding.assessors.reading import read_panel
-    from sounding.assessors.study import Study, study_assessors
-    from sounding.calibration.calibrate import Calibration, calibrate
-    from sounding.calibration.holding import holds
-    from sounding.collection.audit import Audit, audit
-    from sounding.collection.verdict import verdict
-    from sounding.compare.cases import with_assessment
-    from sounding.compare.comparison import Comparison
-    from sounding.compare.procedure import Procedure
-    from sounding.compare.runs import compare_runs
-    from sounding.compare.scores import compare
-    from sounding.data.formats import read_qrels, read_run, read_runs
-    from sounding.data.simulation import simulate_collection
-    from sounding.data.tables import Qrels, Run
-    from sounding.data.topics import read_topics
-    from sounding.data.writing import write_qrels, write_run
-    from sounding.depth.stability import Stability, stability
-    from sounding.errors import DataError, FormatError, SoundingError, UnknownNameError
-    from sounding.evaluation import evaluate
-    from sounding.executors import run_on
-    from sounding.measures import Measure, parse, parse_measures
-    from sounding.policies import Policies
-    from sounding.scores import Scores
 
 __version__ = "0.1.0"
 

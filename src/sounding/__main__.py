@@ -14,7 +14,7 @@ def run() -> None:
     # Looking for cycles among what is just being imported finds none and takes a twentieth of a start.
     gc.set_threshold(100_000)
     from sounding.cli import main
-    from sounding.workers import STOPPING, unwind
+    from sounding.core.workers import STOPPING, unwind
 
     _replace_closed_streams()
     for number in STOPPING:
@@ -41,14 +41,14 @@ class _ClosedOutput(io.RawIOBase):
         return True
 
     def write(self, _: Any) -> NoReturn:
-        from sounding.errors import DataError
+        from sounding.core.errors import DataError
 
         raise DataError("standard output is closed; write to a file with -o FILE")
 
 
 def _replace_closed_streams() -> None:
     """Have something stand where standard streams are closed: another file would take their number."""
-    from sounding.files import closed
+    from sounding.core.files import closed
 
     for number in range(3):
         try:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import click
 
 from sounding import __version__
-from sounding.errors import MissingPartError, SoundingError
-from sounding.workers import Stopped, out_of_memory
+from sounding.core.errors import MissingPartError, SoundingError
+from sounding.core.workers import Stopped, out_of_memory
 
 # Command -> what it gives. A command's module is imported only when the command is used.
 COMMANDS = {
@@ -49,13 +49,13 @@ class Commands(click.Group):
         """The command of that name."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"sounding.commands.{cmd_name}")
+        module = importlib.import_module(f"sounding.terminal.{cmd_name}")
         command: click.Command = module.command
         if COMPLETING in os.environ:
-            from sounding.commands.completion import completing
+            from sounding.terminal.values import completing
 
             return completing(command)
-        from sounding.commands.values import guarded
+        from sounding.terminal.values import guarded
 
         return guarded(command)
 
@@ -129,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _not_utf8(error: UnicodeEncodeError) -> str:
     """Frames, pictures and JSON cannot hold what files can: ids whose bytes are no UTF-8."""
-    from sounding.data.quoting import quoted
+    from sounding.core.text import quoted
 
     around = error.object[max(0, error.start - 20) : error.start + 20]
     only = "is not UTF-8, and what was asked for holds nothing else"

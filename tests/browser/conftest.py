@@ -18,10 +18,10 @@ import pytest
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tests.conftest import lacking, require
-from tests.judging.web import PASSWORD, TOPICS, add_person, make_project
+from tests.judge.web import PASSWORD, TOPICS, add_person, make_project
 
-from sounding.judging.app import create_app
-from sounding.judging.project import Project, open_project
+from sounding.judge.app import create_app
+from sounding.judge.project import Project, open_project
 
 PHONE = {"width": 390, "height": 780}
 DESK = {"width": 1280, "height": 800}

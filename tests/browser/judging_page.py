@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tests.browser.conftest import PATIENCE, Site, until
-from tests.judging.web import PASSWORD
+from tests.judge.web import PASSWORD
 
 OFFLINE = (
     "ERR_INTERNET_DISCONNECTED",

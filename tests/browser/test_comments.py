@@ -8,7 +8,7 @@ import pytest
 from tests.browser.conftest import Site, Visit, arrive, new_page, until
 from tests.browser.judging_page import OFFLINE, all_sent, judgments, press, shown
 
-from sounding.judging.organising import set_instructions
+from sounding.judge.organizing import set_instructions
 
 
 def write(page: Any, words: str) -> None:

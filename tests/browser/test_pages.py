@@ -21,10 +21,10 @@ from tests.browser.conftest import (
     until,
 )
 from tests.browser.judging_page import judgments, press, shown
-from tests.judging.web import PASSWORD, RUNS
+from tests.judge.web import PASSWORD, RUNS
 
-from sounding.judging.audit import audit_of, draw_audit, record_audit
-from sounding.judging.settings import Order, parse_scale
+from sounding.judge.expert import audit_of, draw_audit, record_audit
+from sounding.judge.settings import Order, parse_scale
 
 NAMELESS = """() => [...document.querySelectorAll('button, input:not([type=hidden]), select, textarea, a[href], summary')]
   .filter((one) => one.offsetParent !== null)

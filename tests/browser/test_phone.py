@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.browser.conftest import DESK, PHONE, Site, Visit, arrive, until
 from tests.browser.test_pages import judged_by_two
-from tests.judging.web import add_person
+from tests.judge.web import add_person
 
 
 def test_a_table_that_is_too_wide_scrolls_in_its_box_and_says_so(site: Site, visit: Visit) -> None:

@@ -9,8 +9,8 @@ import pytest
 from tests.browser.conftest import PHONE, Site, Visit, faults, new_page, settled, until
 from tests.browser.judging_page import OFFLINE, all_sent, heard, judgments, press, shown, unsent
 
-from sounding.judging.audit import draw_audit
-from sounding.judging.web import Context
+from sounding.judge.expert import draw_audit
+from sounding.judge.web import Context
 
 TWICE = """(key) => {
   for (const _ of [1, 2]) document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));

@@ -18,9 +18,9 @@ from tests.browser.judging_page import (
     sign_in_again,
     unsent,
 )
-from tests.judging.web import PASSWORD, TOPICS, add_person, make_project
+from tests.judge.web import PASSWORD, TOPICS, add_person, make_project
 
-from sounding.judging.project import Project
+from sounding.judge.project import Project
 
 
 def test_grades_given_without_a_connection_are_sent_after_it(site: Site, visit: Visit) -> None:

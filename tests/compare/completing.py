@@ -9,10 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
-from sounding.align import Judged, align, prepare
+from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.data.tables import Qrels, Run
-from sounding.policies import DEFAULT_POLICIES, Policies
-from sounding.ranking import Ranking
+from sounding.runs.align import Judged, align, prepare
+from sounding.runs.ranking import Ranking
 
 Grades = dict[str, dict[str, float]]
 HIGHEST = 2.0

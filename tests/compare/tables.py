@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sounding.compare.cases import FIRST_UNJUDGED, JUDGED, RETRIEVED
-from sounding.evaluation import evaluate
+from sounding.evaluate.evaluation import evaluate
+from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse
-from sounding.scores import Scores
 
 
 def scores_of(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sounding.compare.advice import LOW, RULES, Basis, Shares, Situation, advise
-from sounding.errors import DataError
+from sounding.core.errors import DataError
 
 PAGE = Path(__file__).parents[2] / "docs" / "settled.md"
 

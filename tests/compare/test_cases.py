@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from tests.compare.tables import around, scores_of
 
-from sounding.compare import claims
 from sounding.compare.cases import (
     FIRST_UNJUDGED,
     JUDGED,
@@ -23,10 +22,11 @@ from sounding.compare.cases import (
     values_of,
     with_assessment,
 )
-from sounding.compare.claims import PairTests
-from sounding.errors import DataError
-from sounding.evaluation import evaluate
+from sounding.core.errors import DataError
+from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse
+from sounding.statistics import pair_tests as claims
+from sounding.statistics.pair_tests import PairTests
 
 
 def claim(sign: int, topics: int = 30) -> PairTests:

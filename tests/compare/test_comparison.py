@@ -15,20 +15,19 @@ from tests.compare.tables import around, scores_of
 
 import sounding
 from sounding.compare.cases import assessment_measure, with_assessment
-from sounding.compare.comparison import COLUMNS, Comparison
-from sounding.compare.design import topics_needed
+from sounding.compare.comparing import Reading, compare, compare_runs, evaluations
 from sounding.compare.notes import short_lists, topic_notes
-from sounding.compare.procedure import MOST_PERMUTATIONS, Procedure
 from sounding.compare.requests import find_run
-from sounding.compare.runs import Reading, compare_runs, evaluations
-from sounding.compare.scores import compare
-from sounding.data.simulation import Collection, simulate_collection
-from sounding.errors import DataError, SoundingError, UnknownNameError
-from sounding.evaluation import evaluate
+from sounding.compare.result import COLUMNS, Comparison
+from sounding.core.errors import DataError, SoundingError, UnknownNameError
+from sounding.core.policies import Policies, Ties
+from sounding.core.workers import Progress
+from sounding.evaluate.evaluation import evaluate
+from sounding.evaluate.result import Scores
 from sounding.measures import parse
-from sounding.policies import Policies, Ties
-from sounding.scores import Scores
-from sounding.workers import Progress
+from sounding.sample.simulation import Collection, simulate_collection
+from sounding.statistics.pair_tests import MOST_PERMUTATIONS, Procedure
+from sounding.statistics.power import topics_needed
 
 T = Procedure(test="t")
 
@@ -152,7 +151,7 @@ def test_where_documents_are_too_many_what_the_runs_own_bounds_leave_open_is_not
 ) -> None:
     measures = ("P@5", "AP@5", "nDCG@5")
     near = compared(*measures)
-    monkeypatch.setattr("sounding.compare.runs.MOST_MEETINGS", 10)
+    monkeypatch.setattr("sounding.compare.comparing.MOST_MEETINGS", 10)
     far = compare_runs(collection().qrels, collection().runs, measures, procedure=T)
     assert near.bounds[0] is not None
     assert far.bounds[0] is not None

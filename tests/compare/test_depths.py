@@ -7,7 +7,7 @@ import pytest
 from tests.compare.tables import around, scores_of
 
 from sounding.compare.cases import CASES
-from sounding.compare.comparison import Comparison
+from sounding.compare.comparing import compare
 from sounding.compare.depths import (
     at_depths,
     count_scenarios,
@@ -16,10 +16,10 @@ from sounding.compare.depths import (
     moved_pairs,
     moves,
 )
-from sounding.compare.procedure import Procedure
-from sounding.compare.scores import compare
-from sounding.errors import DataError
+from sounding.compare.result import Comparison
+from sounding.core.errors import DataError
 from sounding.measures import Measure, parse
+from sounding.statistics.pair_tests import Procedure
 
 T = Procedure(test="t", correction="none")
 

@@ -11,12 +11,12 @@ from tests.compare.completing import HIGHEST, Collection, draw_collection
 
 from sounding.compare import documents
 from sounding.compare.documents import what_would_settle
-from sounding.compare.listings import Listings
 from sounding.compare.settled import bounds_of_pairs
-from sounding.errors import DataError
+from sounding.core.errors import DataError
+from sounding.core.policies import Policies
 from sounding.measures import parse
-from sounding.policies import Policies
-from sounding.ranking import Ranking
+from sounding.runs.listings import Listings
+from sounding.runs.ranking import Ranking
 
 PAIR = np.array([[0, 1]])
 TIED = {"t": {"r": 1.0}, "u": {"r": 1.0}}

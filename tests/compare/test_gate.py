@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sounding.compare.gate import EXIT_CODES, GateRow, Verdict, gate, parse_conditions
-from sounding.errors import DataError, UnknownNameError
+from sounding.core.errors import DataError, UnknownNameError
 
 GOOD = GateRow(
     candidate="new", baseline="old", measure="AP", difference=0.02, p_adjusted=0.01,

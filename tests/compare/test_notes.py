@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.compare.test_flips import run, table
+from tests.statistics.test_randomization import run, table
 
 from sounding.compare import notes
 

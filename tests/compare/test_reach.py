@@ -8,16 +8,14 @@ from numpy.typing import NDArray
 from tests.compare.tables import around, scores_of
 
 import sounding.compare as compare
-from sounding.commands.compare_plan import gate_verdict
+from sounding.compare.asking import gate_verdict
 from sounding.compare.cases import decide
-from sounding.compare.claims import fewest_topics
-from sounding.compare.comparison import Comparison
-from sounding.compare.procedure import Procedure
-from sounding.compare.scores import compare as compare_scores
-from sounding.errors import DataError
-from sounding.report.comparison_notes import facts
-from sounding.report.comparison_tables import people_pairs
-from sounding.report.pair_account import explain
+from sounding.compare.comparing import compare as compare_scores
+from sounding.compare.pair_account import explain
+from sounding.compare.result import Comparison
+from sounding.compare.tables import facts, people_pairs
+from sounding.core.errors import DataError
+from sounding.statistics.pair_tests import Procedure, fewest_topics
 
 TESTS = [*compare.TESTS]
 

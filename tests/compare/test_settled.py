@@ -13,19 +13,18 @@ import pytest
 from numpy.typing import NDArray
 from tests.compare.completing import Collection, draw_collection
 
-from sounding.align import Judged, align, matches, order_documents, prepare
-from sounding.beside import ValueBounds
-from sounding.compare.listings import Listings
-from sounding.compare.margins import margins
-from sounding.compare.pairs import Pairs, all_pairs
-from sounding.compare.settled import PairBounds, has_closer_bounds, pair_bounds
+from sounding.compare.settled import PairBounds, has_closer_bounds, margins, pair_bounds
+from sounding.core.errors import DataError
+from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.data.formats import read_qrels, read_run
 from sounding.data.tables import Qrels, Run
-from sounding.errors import DataError
+from sounding.evaluate.result import ValueBounds
+from sounding.evaluate.unjudged import value_bounds
 from sounding.measures import Measure, definitions, parse
-from sounding.policies import DEFAULT_POLICIES, Policies
-from sounding.ranking import Ranking, Values
-from sounding.uncertainty import value_bounds
+from sounding.runs.align import Judged, align, matches, order_documents, prepare
+from sounding.runs.listings import Listings
+from sounding.runs.pairs import Pairs, all_pairs
+from sounding.runs.ranking import Ranking, Values
 
 SLACK = 1e-12
 SEEDS = range(10)

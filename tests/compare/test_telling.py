@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sounding.align import prepare
-from sounding.compare.listings import Listings
-from sounding.compare.telling import TellingDocument, telling_documents
+from sounding.compare.documents import TellingDocument, telling_documents
 from sounding.data.tables import Qrels, Run
 from sounding.measures import parse
+from sounding.runs.align import prepare
+from sounding.runs.listings import Listings
 
 QRELS = Qrels.from_dict({"1": {"a": 1, "b": 1, "c": 1, "n": 0, "d": 1}, "2": {"a": 1}})
 

@@ -11,14 +11,13 @@ import pytest
 from tests.compare.completing import Collection, Grades, draw_collection
 
 from sounding.compare.cases import with_assessment
-from sounding.compare.comparison import Comparison
-from sounding.compare.procedure import Procedure
-from sounding.compare.runs import compare_runs
-from sounding.compare.scores import compare
+from sounding.compare.comparing import compare, compare_runs
+from sounding.compare.result import Comparison
+from sounding.core.policies import Policies
 from sounding.data.tables import Qrels, Run
-from sounding.evaluation import evaluate
+from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse
-from sounding.policies import Policies
+from sounding.statistics.pair_tests import Procedure
 
 T = Procedure(test="t")
 SLACK = 1e-12

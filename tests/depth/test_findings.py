@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sounding.agreement import most_places
-from sounding.compare.scenarios import Pool
 from sounding.depth import findings as guidelines
-from sounding.depth.curves import measures_over_depth
 from sounding.depth.findings import Finding, Unjudged, heeded
+from sounding.measures.cumulative import measures_over_depth
+from sounding.runs.pool import Pool
+from sounding.statistics.rankings import most_places
 
 
 def pool(*contributing: bool, depth: int = 100, guessed: bool = False) -> Pool:

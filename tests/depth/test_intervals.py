@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from sounding.compare import all_pairs
-from sounding.compare.procedure import Procedure
 from sounding.depth.intervals import comparison_intervals, pair_over_depth
+from sounding.statistics.pair_tests import Procedure
 
 
 def values(depths: int, runs: int, topics: int, seed: int = 0) -> np.ndarray:

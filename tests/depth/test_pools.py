@@ -7,22 +7,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.depth.regrading_data import draw_qrels, draw_runs
+from tests.runs.regrading_data import draw_qrels, draw_runs
 
-from sounding.agreement import rank_agreement
-from sounding.collection.contributors import judgments_at_depth
-from sounding.compare.pairs import all_pairs
-from sounding.compare.procedure import Procedure
+from sounding.core.errors import DataError, UnknownNameError
+from sounding.core.policies import Policies
 from sounding.data.formats import read_qrels
 from sounding.data.run_info import read_run_info
 from sounding.data.tables import Qrels, Run
 from sounding.depth import pools
 from sounding.depth.pools import PoolDepths, pool_depths
-from sounding.errors import DataError, UnknownNameError
-from sounding.evaluation import evaluate
-from sounding.policies import Policies
-from sounding.regrading import read_regrading
-from sounding.retrieved import cut_pool, read_retrieved
+from sounding.evaluate.evaluation import evaluate
+from sounding.runs.pairs import all_pairs
+from sounding.runs.pool import judgments_at_depth
+from sounding.runs.regrading import read_regrading
+from sounding.runs.retrieved import cut_pool, read_retrieved
+from sounding.statistics.pair_tests import Procedure
+from sounding.statistics.rankings import rank_agreement
 
 MEASURES = ("AP", "bpref", "nDCG@5", "P@3", "infAP", "Compat", "AP(norm='c')@3", "ERR", "Q")
 DEPTHS = (2, 1, 5)

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from sounding.compare import TESTS, all_pairs
-from sounding.compare.procedure import Procedure
+from sounding.core.errors import DataError
 from sounding.depth.ratios import (
     ALIKE,
     Separation,
@@ -20,7 +20,7 @@ from sounding.depth.ratios import (
     same_everywhere,
     separate,
 )
-from sounding.errors import DataError
+from sounding.statistics.pair_tests import Procedure
 
 UNCORRECTED = Procedure(test="t", correction="none")
 

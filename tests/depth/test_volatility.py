@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from sounding.core.errors import DataError
 from sounding.depth.volatility import stable_from, volatility
-from sounding.errors import DataError
 
 KS = (1, 2, 5, 10)
 VALUES = np.random.default_rng(5).random((4, 7)).round(1)

@@ -298,7 +298,7 @@ def test_measures_are_listed_and_explained(call: Call) -> None:
 
 def test_an_unexpected_fault_is_one_line_too(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOUNDING_DEBUG", raising=False)
-    monkeypatch.setattr("sounding.evaluation.prepare", lambda *_: 1 / 0)
+    monkeypatch.setattr("sounding.evaluate.evaluation.prepare", lambda *_: 1 / 0)
     status, _, err = call("evaluate", "qrels.txt", "mine.txt")
     assert status == 1
     assert err.startswith("Error: unexpected ZeroDivisionError")

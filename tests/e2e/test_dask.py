@@ -20,8 +20,8 @@ from tests.conftest import require
 
 import sounding
 from sounding.cli import main
-from sounding.executors import run_on
-from sounding.workers import map_items, map_outcomes
+from sounding.core.executors import run_on
+from sounding.core.workers import map_items, map_outcomes
 
 distributed = require("distributed")
 dask = require("dask")

@@ -12,16 +12,16 @@ import click
 import pytest
 from tests.e2e.calling import caller, sampled
 
-from sounding import limits
-from sounding.assessors.study import Choices, study_assessors
-from sounding.calibration.calibrate import calibrate
+from sounding.agree.study import Choices, study_assessors
+from sounding.audit.auditing import audit
+from sounding.calibrate.calibrating import calibrate
 from sounding.cli import COMMANDS, cli
-from sounding.collection.audit import audit
-from sounding.data.simulation import simulate_collection
-from sounding.errors import DataError
+from sounding.core import limits
+from sounding.core.errors import DataError
+from sounding.core.policies import Policies
 from sounding.measures import parse_measures
-from sounding.mtc.parameters import Parameters
-from sounding.policies import Policies
+from sounding.sample.simulation import simulate_collection
+from sounding.selection.mtc.session import Parameters
 
 ABSURD = ("0", "-1", "nan", "inf", "-inf", "1e400", "99999999999999999999")
 NOT_STARTED = {("judge", "serve"), ("demo",)}  # with a valid number they would begin to serve

@@ -10,23 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sounding.collection.audit import audit
-from sounding.collection.contributors import contributing_runs
-from sounding.collection.judged_runs import read_judged_runs
+from sounding.audit.auditing import audit
+from sounding.audit.judged_runs import read_judged_runs
 from sounding.compare.cases import with_assessment
-from sounding.compare.runs import compare_runs
-from sounding.compare.scenarios import Pool
-from sounding.compare.scores import compare
+from sounding.compare.comparing import compare, compare_runs
+from sounding.core.policies import Policies
 from sounding.data.run_info import RunInfo
-from sounding.data.simulation import simulate_collection
 from sounding.data.tables import Qrels, Run
 from sounding.data.writing import write_qrels, write_run
 from sounding.depth.stability import stability
-from sounding.evaluation import evaluate
+from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse_measures
-from sounding.policies import Policies
-from sounding.report.page.gather import Request, gather
-from sounding.retrieved import read_retrieved
+from sounding.report.gather import Request, gather
+from sounding.runs.pool import Pool, contributing_runs
+from sounding.runs.retrieved import read_retrieved
+from sounding.sample.simulation import simulate_collection
 
 Info = dict[str, RunInfo] | None
 MEASURES = ["AP", "P@5"]

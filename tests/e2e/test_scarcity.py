@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from tests.e2e.calling import sampled
 
-from sounding.errors import SoundingError
-from sounding.workers import map_items, map_outcomes
+from sounding.core.errors import SoundingError
+from sounding.core.workers import map_items, map_outcomes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full, and only Linux forks")
 
@@ -23,12 +23,12 @@ FULL = os.strerror(errno.ENOSPC)
 TOO_LARGE = os.strerror(errno.EFBIG)
 HUNGRY = """
 import numpy as np
-import sounding.data.converting as converting
+import sounding.convert.converting as converting
 converting.run_lines = lambda run: np.zeros(1 << 50)
 """
 KILLED = """
 import os, signal, time
-import sounding.data.converting as converting
+import sounding.convert.converting as converting
 parent = os.getpid()
 
 def killed(run):
@@ -127,9 +127,7 @@ def test_nothing_half_written_stays(words: str, folder: Path, tmp_path: Path) ->
 
 def test_temporary_files_without_room_are_not_the_fault_of_the_input(folder: Path) -> None:
     """A large compressed run is unpacked into a temporary file."""
-    small = (
-        "import sounding.data.sources as s, sounding.data.parts as p\ns.LARGE_PACKED = p.LARGE_PACKED = 100\n"
-    )
+    small = "import sounding.data.sources as s, sounding.data.large_files as p\ns.LARGE_PACKED = p.LARGE_PACKED = 100\n"
     run = sorted((folder / "runs").iterdir())[0]
     subprocess.run(["gzip", "-kf", str(run)], check=True)
     packed = run.with_name(f"{run.name}.gz")

@@ -16,11 +16,11 @@ import pytest
 from tests.e2e.calling import sampled
 
 from sounding.cli import COMMANDS, cli
+from sounding.core.errors import DataError
+from sounding.core.files import write_whole
+from sounding.core.policies import DEFAULT_POLICIES
 from sounding.data.finding import find_runs
-from sounding.errors import DataError
-from sounding.files import write_whole
-from sounding.policies import DEFAULT_POLICIES
-from sounding.results import results_folder
+from sounding.evaluate.large import results_folder
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 

@@ -23,7 +23,7 @@ RUNS = 150
 # Every file takes a while to convert, so that a signal finds all processes at work.
 SLOWLY = """
 import time
-import sounding.data.converting as converting
+import sounding.convert.converting as converting
 lines = converting.run_lines
 
 def slow(run):
@@ -166,7 +166,7 @@ def test_a_worker_whose_answer_nobody_reads_ends_with_its_parent(tmp_path: Path)
     program = f"""
 import os, time
 from pathlib import Path
-from sounding.workers import map_items
+from sounding.core.workers import map_items
 
 parent = os.getpid()
 
@@ -187,7 +187,7 @@ def test_an_error_in_one_process_ends_the_others(tmp_path: Path) -> None:
     program = f"""
 import os, time
 from pathlib import Path
-from sounding.workers import map_items
+from sounding.core.workers import map_items
 
 parent, ready = os.getpid(), Path({str(tmp_path / "ready")!r})
 
@@ -260,7 +260,7 @@ writing.write_qrels = lambda *_, **__: time.sleep(3600)
 def test_a_large_table_is_not_finished_first(number: signal.Signals, runs: Path, tmp_path: Path) -> None:
     endless = """
 import contextlib, itertools, time
-import sounding.data.converting as converting
+import sounding.convert.converting as converting
 
 @contextlib.contextmanager
 def blocks(source, *_):

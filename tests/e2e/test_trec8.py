@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sounding.evaluation import evaluate
+from sounding.evaluate.evaluation import evaluate
 
 
 def test_map_of_all_129_runs_is_the_official_one(collections: Path) -> None:

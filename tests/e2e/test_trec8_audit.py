@@ -8,15 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sounding.collection.audit import Audit, audit
-from sounding.collection.judged_runs import JudgedRuns, judged_runs
-from sounding.collection.verdict import verdict
-from sounding.data.run_info import read_run_info
-from sounding.data.run_info import RunInfo
-from sounding.growth import expected_beyond, likely_beyond
-from sounding.policies import ORDERS, Policies
-from sounding.report.audit_tables import verdict_text
-from sounding.retrieved import read_retrieved
+from sounding.audit.auditing import Audit, audit
+from sounding.audit.judged_runs import JudgedRuns, judged_runs
+from sounding.audit.tables import verdict_text
+from sounding.audit.verdict import verdict
+from sounding.core.policies import ORDERS, Policies
+from sounding.data.run_info import RunInfo, read_run_info
+from sounding.relevance.growth import expected_beyond, likely_beyond
+from sounding.runs.retrieved import read_retrieved
 
 PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from sounding.compare.cases import assessment_measure, count_cases, decide, values_of, with_assessment
-from sounding.compare.comparison import Comparison
+from sounding.compare.comparing import compare
 from sounding.compare.depths import at_depths, count_scenarios, moved_pairs, moves
-from sounding.compare.procedure import Procedure
-from sounding.compare.scores import compare
+from sounding.compare.result import Comparison
 from sounding.data.run_info import read_run_info
-from sounding.evaluation import evaluate
+from sounding.evaluate.evaluation import evaluate
+from sounding.evaluate.result import Scores
 from sounding.measures import parse
-from sounding.scores import Scores
+from sounding.statistics.pair_tests import Procedure
 
 DEPTHS = (10, 30, 100, 500, 1000)
 ANOVA = Procedure(test="anova", correction="bonferroni", alpha=0.05)

@@ -8,22 +8,22 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from sounding.agreement import kendall_tau
-from sounding.align import prepare
-from sounding.collection.depth_pool import choose_contributors
-from sounding.collection.foresight import foresee
-from sounding.collection.replay import replay
-from sounding.collection.strategies import in_batches, make_strategy
-from sounding.collection.strategy import Sample
 from sounding.data.formats import read_qrels, read_run
 from sounding.data.run_info import read_run_info
 from sounding.data.tables import Qrels, Run
-from sounding.evaluation import evaluate
+from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse_measures
-from sounding.regrading import JUDGED, read_regrading
-from sounding.report.pool_tables import sampled_table
-from sounding.report.tables import Table
-from sounding.retrieved import Retrieved, read_retrieved
+from sounding.pool.depth_pool import choose_contributors
+from sounding.pool.foresight import foresee
+from sounding.pool.tables import sampled_table
+from sounding.render.tables import Table
+from sounding.runs.align import prepare
+from sounding.runs.regrading import JUDGED, read_regrading
+from sounding.runs.retrieved import Retrieved, read_retrieved
+from sounding.selection.replay import replay
+from sounding.selection.strategies import in_batches, make_strategy
+from sounding.selection.strategy import Sample
+from sounding.statistics.rankings import kendall_tau
 
 DOCS = Path(__file__).parents[2] / "docs"
 

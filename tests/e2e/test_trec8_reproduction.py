@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sounding.collection.audit import audit
+from sounding.audit.auditing import audit
+from sounding.core.policies import Policies
 from sounding.data.run_info import read_run_info
-from sounding.evaluation import evaluate
-from sounding.policies import Policies
+from sounding.evaluate.evaluation import evaluate
 
 AT = (1, 4, 10, 40, 100, 1000)
 

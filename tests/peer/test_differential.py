@@ -21,10 +21,10 @@ import numpy as np
 import pytest
 from tests.conftest import lacking, require
 
-from sounding.evaluation import evaluate
+from sounding.core.policies import Policies
+from sounding.evaluate.evaluation import evaluate
 from sounding.measures import Measure, parse_measures
 from sounding.measures.trec import trec_name, with_level
-from sounding.policies import Policies
 
 pytrec_eval = require("pytrec_eval")
 ir_measures = require("ir_measures")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tests.conftest import require
 
-from sounding.evaluation import evaluate
+from sounding.core.policies import Policies
+from sounding.evaluate.evaluation import evaluate
 from sounding.measures.trec import trec_name
-from sounding.policies import Policies
 
 pytrec_eval = require("pytrec_eval")
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import sounding.measures
 from sounding.measures.registry import Definition, definitions
-from sounding.ranking import Judgments, Ranking, Sampling, Strata
+from sounding.runs.ranking import Judgments, Ranking, Sampling, Strata
 
 POOLED = -1  # in the pool, and not judged
 HIGHEST = 4

@@ -10,9 +10,9 @@ import numpy as np
 from tests.properties.strategies import HIGHEST, Topic, is_judged, random_topics, ranking_of
 from tests.properties.test_laws import CHANGED, PLAIN, agree, from_pool
 
-from sounding.bounds import Bounds, Unknowns, bounds
 from sounding.measures import Measure
-from sounding.ranking import Counts, Ranking, Values
+from sounding.measures.bounds import Bounds, Unknowns, bounds
+from sounding.runs.ranking import Counts, Ranking, Values
 
 SLACK = 1e-9
 TOPICS = random_topics(150, seed=11, longest=60)

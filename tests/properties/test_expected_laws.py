@@ -11,11 +11,11 @@ from tests.properties.strategies import Topic, random_topics, ranking_of
 from tests.properties.test_bounds_laws import inside, may_exceed_its_range
 from tests.properties.test_laws import CHANGED, CLAIMING, PLAIN
 
-from sounding.bounds import Bounds, Unknowns, bounds
-from sounding.expectation import Expected, expected, level_of
 from sounding.measures import Measure
-from sounding.ranking import Counts, Ranking
-from sounding.relevance import Chances, Outside
+from sounding.measures.bounds import Bounds, Unknowns, bounds
+from sounding.measures.expected import Expected, expected, level_of
+from sounding.relevance.priors import Chances, Outside
+from sounding.runs.ranking import Counts, Ranking
 
 TOPICS = random_topics(50, seed=21)
 GRADED = ranking_of(TOPICS)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sounding import evaluate
-from sounding.data.checking import check_file
-from sounding.errors import DataError, SoundingError
+from sounding.check.checking import check_file
+from sounding.core.errors import DataError, SoundingError
 
 RUN_LINES = [
     b"401 Q0 FT932-15086 0 11723.63 CL99SD", b"401\tQ0\tFBIS3-27619\t99\t  2.138276\tSTANDARD more junk",

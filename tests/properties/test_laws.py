@@ -26,9 +26,9 @@ from tests.properties.strategies import (
     topic_lists,
 )
 
-from sounding.errors import DataError
+from sounding.core.errors import DataError
 from sounding.measures.registry import Definition, Measure
-from sounding.ranking import Ranking, Values
+from sounding.runs.ranking import Ranking, Values
 
 SLACK = 1e-9
 CUTOFFS = (1, 3, 10)

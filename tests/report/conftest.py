@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from sounding.commands.sample import write_collection
+from sounding.core.workers import Progress
 from sounding.data.finding import find_runs
 from sounding.data.run_info import read_run_info
-from sounding.data.simulation import simulate_collection
 from sounding.measures import parse_measures
-from sounding.report.page.gather import Found, Request, gather
-from sounding.workers import Progress
+from sounding.report.gather import Found, Request, gather
+from sounding.sample.command import write_collection
+from sounding.sample.simulation import simulate_collection
 
 Gather = Callable[..., Found]
 

@@ -16,16 +16,16 @@ import pytest
 from tests.conftest import require
 from tests.report.conftest import Gather, gathered
 
+from sounding.core.errors import UnknownNameError
 from sounding.data import formats
 from sounding.data.run_info import read_run_info
-from sounding.errors import UnknownNameError
-from sounding.report.page import gather as gathering
-from sounding.report.page.gather import Found, Missing
-from sounding.report.page.parts import SECTIONS, Drawn, Shown, chosen_sections, parts_for, report_of
-from sounding.report.page.render import csv_text, render_report
-from sounding.report.page.terms import TERMS, explain
-from sounding.report.score_tables import leading_order
-from sounding.report.tables import Column, Table
+from sounding.evaluate.tables import leading_order
+from sounding.render.tables import Column, Table
+from sounding.report import gather as gathering
+from sounding.report.gather import Found, Missing
+from sounding.report.page import csv_text, render_report
+from sounding.report.parts import SECTIONS, Drawn, Shown, chosen_sections, parts_for, report_of
+from sounding.report.terms import TERMS, explain
 
 require("altair")
 require("vl_convert")

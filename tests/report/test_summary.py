@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from tests.report.conftest import Gather
 
-from sounding.compare.comparison import Comparison
-from sounding.compare.procedure import Procedure
+from sounding.compare.result import Comparison
+from sounding.core.text import plural
 from sounding.depth.intervals import pair_over_depth
-from sounding.report.page.gather import Found, Missing
-from sounding.report.page.summary import ABOUT, listed, summary
-from sounding.wording import plural
+from sounding.report.gather import Found, Missing
+from sounding.report.summary import ABOUT, listed, summary
+from sounding.statistics.pair_tests import Procedure
 
 TOPICS = [str(topic) for topic in range(1, 13)]
 

@@ -8,15 +8,15 @@ import io
 import polars
 import pytest
 
-from sounding.collection.audit import audit
-from sounding.compare.runs import compare_runs
+from sounding.audit.auditing import audit
+from sounding.audit.pool_tables import topics_section
+from sounding.audit.section import Extras
+from sounding.compare.charts import chart_of
+from sounding.compare.comparing import compare_runs
+from sounding.compare.pair_account import _topic_table
 from sounding.data.tables import Qrels, Run
-from sounding.evaluation import evaluate
-from sounding.report.audit_pool_tables import topics_section
-from sounding.report.audit_section import Extras
-from sounding.report.charts.comparison import chart_of
-from sounding.report.pair_account import _topic_table
-from sounding.report.score_tables import Layout, wide_table
+from sounding.evaluate.evaluation import evaluate
+from sounding.evaluate.tables import Layout, wide_table
 
 TOPICS = [str(number) for number in range(1, 13)]
 COUNTED = TOPICS

@@ -9,19 +9,19 @@ import sys
 from types import ModuleType
 from typing import Any
 
-# A test is registered when its module is imported.
-from sounding.compare import anova, bootstrap, flips, paired, signed_rank, tukey
 from sounding.compare.cases import with_assessment
-from sounding.compare.claims import PairTests, test_pairs
-from sounding.compare.comparison import Comparison
+from sounding.compare.comparing import Reading, compare, compare_runs
 from sounding.compare.depths import at_depths
-from sounding.compare.equivalence import Equivalence
-from sounding.compare.multiplicity import CORRECTION_NAMES
-from sounding.compare.pairs import all_pairs, baseline_pairs
-from sounding.compare.procedure import Procedure
-from sounding.compare.registry import TESTS, Omnibus, PairTest
-from sounding.compare.runs import Reading, compare_runs
-from sounding.compare.scores import compare
+from sounding.compare.result import Comparison
+from sounding.runs.pairs import all_pairs, baseline_pairs
+
+# A test is registered when its module is imported.
+from sounding.statistics import anova, bootstrap, paired
+from sounding.statistics import anova as tukey
+from sounding.statistics import paired as signed_rank
+from sounding.statistics import randomization as flips
+from sounding.statistics.pair_tests import PairTests, Procedure, test_pairs
+from sounding.statistics.testing import CORRECTION_NAMES, TESTS, Equivalence, Omnibus, PairTest
 
 __all__ = [
     "CORRECTION_NAMES",

@@ -11,9 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from sounding.compare.p_values import p_is
-from sounding.errors import DataError
-from sounding.wording import plural, whole_percent
+from sounding.core.errors import DataError
+from sounding.core.text import p_is, plural, whole_percent
 
 LOW = 0.5  # a share of judged documents below which more is unknown than known
 

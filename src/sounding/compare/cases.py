@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from sounding.arrays import NDArray
-from sounding.bounds.utility import depth_for_residual
-from sounding.compare.claims import PairTests
-from sounding.errors import DataError
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
+from sounding.measures.bounds.utility import depth_for_residual
 from sounding.measures.utility import insq_weights
-from sounding.scores import Scores
+from sounding.statistics.pair_tests import PairTests
 
 Cases = NDArray[np.int8]  # (..., pair): 1 to 4; 0: not tested, or by a test that cannot reach alpha
 

@@ -12,15 +12,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from sounding.arrays import NDArray
 from sounding.compare.cases import CASES, UNTESTED
-from sounding.compare.claims import PairTests
-from sounding.compare.comparison import Comparison
-from sounding.compare.scenarios import SCENARIOS, scenarios
-from sounding.errors import DataError, SoundingError
-from sounding.limits import most
+from sounding.compare.result import Comparison
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError, SoundingError
+from sounding.core.limits import most
+from sounding.core.text import whole_percent
 from sounding.measures import Measure, parse_measures
-from sounding.wording import whole_percent
+from sounding.runs.pool import SCENARIOS, scenarios
+from sounding.statistics.pair_tests import PairTests
 
 
 def at_depths(texts: Sequence[str | Measure], depths: Sequence[int]) -> tuple[Measure, ...]:

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from sounding.compare.cases import values_of
-from sounding.compare.claims import check_choices as checked_correction
-from sounding.compare.design import Design, design
+from sounding.compare.comparing import Reading
 from sounding.compare.notes import short_lists, topic_notes
-from sounding.compare.pairs import Pairs
-from sounding.compare.procedure import Procedure
 from sounding.compare.requests import check_choices, check_names, check_request, chosen_pairs
-from sounding.compare.runs import Reading
+from sounding.core.errors import DataError
+from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.data.formats import run_sources
-from sounding.errors import DataError
-from sounding.evaluation import evaluate
+from sounding.evaluate.evaluation import evaluate
+from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
-from sounding.policies import DEFAULT_POLICIES, Policies
-from sounding.scores import Scores
+from sounding.runs.pairs import Pairs
+from sounding.statistics.pair_tests import Procedure
+from sounding.statistics.pair_tests import check_choices as checked_correction
+from sounding.statistics.power import Design, design
 
 ONE_BY_ONE = ("none", "bh")  # corrections under which a pair may be significant at alpha itself
 

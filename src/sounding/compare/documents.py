@@ -1,4 +1,4 @@
-"""For two runs whose order is open: which unjudged documents matter most, and how few could settle it."""
+"""The documents behind a pair: which judged ones made the difference, which unjudged ones could settle it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from operator import itemgetter
 
 import numpy as np
 
-from sounding.arrays import NDArray
-from sounding.bounds import Unknowns, bounds
-from sounding.compare.listings import Listings, Numbers
 from sounding.compare.settled import CLOSE, as_asked, bounds_of_pairs, is_additive, worth_of_ranks
-from sounding.errors import DataError
-from sounding.expectation.completions import COUNT_NONRELEVANT
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.core.text import plural
 from sounding.measures import Measure
-from sounding.ranking import Counts, Ranking, Values
-from sounding.wording import plural
+from sounding.measures.bounds import Unknowns, bounds
+from sounding.measures.expected.draws import COUNT_NONRELEVANT
+from sounding.runs.listings import Listings, Numbers
+from sounding.runs.ranking import Counts, Ranking, Values
 
 SIDES = (1, -1)  # towards run_a, towards run_b
 LARGEST_BATCH = 1 << 21  # judgments of all copies of topics that are held at once
@@ -297,3 +297,38 @@ def _spread(starts: Counts, topic: Numbers) -> tuple[Counts, Counts]:
     owner = np.repeat(np.arange(len(topic)), sizes)
     first = np.cumsum(sizes) - sizes
     return owner, np.arange(len(owner)) - first[owner] + starts[topic][owner]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TellingDocument:
+    """A relevant document that one run ranks higher than the other."""
+
+    doc: str
+    rank_a: int | None  # None: not within the measure's depth
+    rank_b: int | None
+
+
+def telling_documents(
+    measure: Measure, listings: Listings, pair: tuple[int, int], topic: int, *, ahead: int, limit: int = 3
+) -> tuple[TellingDocument, ...]:
+    """The relevant documents of a topic that put one run of a pair ahead (0 or 1), the most telling first.
+
+    A document tells by how much higher the run ranks it: 1 / rank less 1 / rank in the other, where what
+    lies below the measure's depth counts nothing.
+    """
+    level = float(measure.get("rel") or 1)
+    reach = listings.deepest if measure.k is None else measure.k
+    near = []
+    for run in pair:
+        listed = listings.relevant(run, level)
+        near.append(listed.where((listed.topic == topic) & (listed.rank <= reach)))
+    ranks = [dict(zip(listed.doc.tolist(), listed.rank.tolist(), strict=True)) for listed in near]
+    own, other = ranks[ahead], ranks[1 - ahead]
+    gain = np.array([1 / rank - (1 / other[doc] if doc in other else 0.0) for doc, rank in own.items()])
+    chosen = [place for place in np.argsort(-gain, kind="stable")[:limit].tolist() if gain[place] > 0]
+    names = listings.runs[pair[ahead]].docs[near[ahead].row[chosen]].texts()
+    numbers = [list(own)[place] for place in chosen]
+    return tuple(
+        TellingDocument(doc=name, rank_a=ranks[0].get(number), rank_b=ranks[1].get(number))
+        for name, number in zip(names, numbers, strict=True)
+    )

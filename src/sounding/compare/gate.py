@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sounding.compare.cases import MEANING
-from sounding.compare.p_values import p_is
-from sounding.errors import DataError, UnknownNameError
-from sounding.wording import plural
+from sounding.core.errors import DataError, UnknownNameError
+from sounding.core.text import p_is, plural
 
 Condition = Literal["worse", "weak", "unsettled"]
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sounding.compare.claims import PairTests
+from sounding.core.text import plural
+from sounding.evaluate.result import FEW_TOPICS, Scores
 from sounding.measures import Measure
-from sounding.scores import FEW_TOPICS, Scores
-from sounding.wording import plural
+from sounding.statistics.pair_tests import PairTests
 
 NAMED = 5  # runs that a note names before it counts the others
 

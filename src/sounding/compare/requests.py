@@ -8,18 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from sounding.arrays import NDArray
-from sounding.compare.pairs import Pairs, all_pairs, baseline_pairs
-from sounding.data.formats import Place
-from sounding.data.naming import RunIndex, run_name, run_names
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError, expect
+from sounding.core.policies import Policies, check_policies
+from sounding.core.text import plural
+from sounding.data.finding import RunIndex, run_name, run_names
+from sounding.data.formats import Place, quick_tag
 from sounding.data.sources import STDIN
 from sounding.data.tables import Run
-from sounding.data.tags import quick_tag
-from sounding.errors import DataError, expect
+from sounding.evaluate.result import FEW_TOPICS, Scores
 from sounding.measures import Measure
-from sounding.policies import Policies, check_policies
-from sounding.scores import FEW_TOPICS, Scores
-from sounding.wording import plural
+from sounding.runs.pairs import Pairs, all_pairs, baseline_pairs
 
 
 def comparable(measures: Sequence[Measure]) -> tuple[tuple[Measure, ...], tuple[Measure, ...]]:

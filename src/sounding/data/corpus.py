@@ -14,10 +14,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import IO, BinaryIO, NamedTuple
 
+from sounding.core.errors import FormatError
+from sounding.core.text import quoted
 from sounding.data.finding import find_files
-from sounding.data.quoting import quoted
 from sounding.data.sources import Content, unpacked_pieces
-from sounding.errors import FormatError
 
 IDS = ("_id", "id", "docno", "doc_id", "docid")  # members of a JSON line that may hold the doc id
 TITLES = ("title", "headline")  # members that may hold the title

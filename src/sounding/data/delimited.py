@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sounding.core.text import listed, quoted
 from sounding.data.columns import Kind, Records, is_header, recognise
-from sounding.data.numbers import is_too_large, parse_numbers
+from sounding.data.fast.numbers import is_too_large, parse_numbers
+from sounding.data.fast.text import LONE_RETURN, line_at, note_lone_returns
+from sounding.data.fast.tokens import Bytes, Places, Tokens
 from sounding.data.problems import Problems
-from sounding.data.quoting import listed, quoted
 from sounding.data.sources import Content
-from sounding.data.text import LONE_RETURN, line_at, note_lone_returns
-from sounding.data.tokens import Bytes, Places, Tokens
 
 TAB, COMMA, SEMICOLON = "\t", ",", ";"
 

@@ -9,31 +9,41 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sounding.data.columns import Kind, Records, is_header, qrels_of, records_of_items, run_of, shown
-from sounding.data.delimited import COMMA, SEMICOLON, TAB, first_record, read_delimited
-from sounding.data.finding import find_runs
-from sounding.data.frames import (
+from sounding.core.errors import DataError, MissingPartError, SoundingError, UnknownNameError
+from sounding.core.files import located
+from sounding.core.policies import Duplicates, Fractional
+from sounding.core.text import quoted, shortened
+from sounding.data.columns import (
+    Kind,
+    Records,
     frames_by_run,
     held,
     is_frame,
+    is_header,
     is_rows,
+    qrels_of,
     records_of_frame,
+    records_of_items,
     records_of_rows,
+    run_of,
+    shown,
 )
-from sounding.data.naming import run_names
+from sounding.data.delimited import COMMA, SEMICOLON, TAB, first_record, read_delimited
+from sounding.data.fast.tokens import Tokens
+from sounding.data.finding import find_runs, run_names
 from sounding.data.problems import Problems
-from sounding.data.quoting import quoted, shortened
 from sounding.data.sources import (
+    STDIN,
     Content,
+    as_text,
     extension,
+    head_of,
     is_remote,
     read_content,
+    unpacked_pieces,
 )
 from sounding.data.tables import Qrels, Run
-from sounding.data.tokens import Tokens
 from sounding.data.trec import read_prels, read_strata, read_trec_qrels, read_trec_run
-from sounding.errors import DataError, MissingPartError, UnknownNameError
-from sounding.policies import Duplicates, Fractional
 
 TABLES = ("csv", "tsv", "json", "jsonl", "parquet")  # with columns that are known by their names
 FORMATS = ("trec", "prels", "strata", *TABLES)
@@ -443,3 +453,27 @@ def _records_of_collection(collection: Any, problems: Problems) -> Records:
             f"the collection {problems.source!r} has no judgments; name one of its parts that has"
         )
     return records_of_rows(judgments, "qrels", problems)
+
+
+HEAD = 1 << 16  # bytes that show what a file is
+TAIL = 1 << 14  # bytes that hold the last lines
+
+
+def quick_tag(source: Any, run_format: str | None = None) -> str | None:
+    """The tag on the last line of TREC's text that lies here unpacked; None: only reading the run tells."""
+    if not isinstance(source, str | Path) or str(source) == STDIN or is_remote(source):
+        return None
+    try:
+        head = head_of(source, HEAD)
+        if unpacked_pieces(head) is not None or (run_format or detect(as_text(head), source)) != "trec":
+            return None
+    except SoundingError:  # told where the run is read
+        return None
+    with located(source).open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - TAIL))
+        tail = file.read()
+    lines = tail if size <= TAIL else tail.partition(b"\n")[2]
+    problems = Problems(str(source))
+    run = read_trec_run(Content.from_bytes(str(source), lines), problems)
+    return run.tag if len(run.docs) and not problems.found else None

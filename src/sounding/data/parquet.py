@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sounding.data.columns import NUMBERS, Kind, Records, recognise
-from sounding.data.frames import records_of_frame
+from sounding.core.errors import FormatError, SoundingError
+from sounding.core.text import LONGEST_LIST, shortened
+from sounding.core.workers import apart, may_use_polars
+from sounding.data.columns import NUMBERS, Kind, Records, recognise, records_of_frame
+from sounding.data.fast.tokens import MARGIN, Tokens, refuse_stray_bytes
 from sounding.data.problems import Problem, Problems
-from sounding.data.quoting import LONGEST_LIST, shortened
 from sounding.data.sources import Content
 from sounding.data.tables import Numbers
-from sounding.data.tokens import MARGIN, Tokens, refuse_stray_bytes
-from sounding.errors import FormatError, SoundingError
-from sounding.workers import apart, may_use_polars
 
 if TYPE_CHECKING:
     import polars

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sounding.arrays import NDArray
-from sounding.errors import FormatError
+from sounding.core.arrays import NDArray
+from sounding.core.errors import FormatError
 
 LISTED = 100  # problems that are worded; the others are counted
 

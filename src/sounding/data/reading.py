@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from sounding.core.errors import DataError
+from sounding.core.policies import Policies
+from sounding.core.text import quoted, shortened
+from sounding.core.workers import Progress, map_items, processes_for, settle_memory
+from sounding.data.finding import run_names
 from sounding.data.formats import Place, read_run, run_sources
-from sounding.data.naming import run_names
-from sounding.data.quoting import quoted, shortened
 from sounding.data.sources import STDIN, bytes_to_read, extension
 from sounding.data.tables import Run
-from sounding.errors import DataError
-from sounding.policies import Policies
-from sounding.workers import Progress, map_items, processes_for, settle_memory
 
 Result = TypeVar("Result")
 

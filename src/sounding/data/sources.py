@@ -1,10 +1,8 @@
-"""Opening what a user names: files here or elsewhere, standard input; compressed or not.
-
-This module alone decides which bytes the parsers see.
-"""
+"""Opening what a user names: files on this machine or elsewhere, standard input; compressed or not."""
 
 from __future__ import annotations
 
+import glob
 import importlib
 import os
 import re
@@ -12,15 +10,15 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 from weakref import WeakSet
 
 import numpy as np
 
-from sounding.data.tokens import MARGIN, Bytes
-from sounding.errors import FormatError, MissingPartError
-from sounding.files import located, sent_from
+from sounding.core.errors import DataError, FormatError, MissingPartError, SoundingError
+from sounding.core.files import located, sent_from
+from sounding.data.fast.tokens import MARGIN, Bytes
 
 STDIN = "-"
 STDIN_NAME = "standard input"
@@ -93,7 +91,7 @@ def _read(source: str | Path) -> Content:
     if str(source) == STDIN:
         return _read_stdin()
     if is_remote(source):
-        from sounding.data.remote import read_remote
+        from sounding.data.sources import read_remote
 
         whole = read_remote(str(source))
         return Content(str(source), np.frombuffer(whole, np.uint8), len(whole) - MARGIN)
@@ -138,7 +136,7 @@ def _read_file(source: str | Path) -> Content:
 def opened(source: str | Path) -> Iterator[BinaryIO]:
     """A file here or elsewhere, to read from."""
     if is_remote(source):
-        from sounding.data.remote import open_remote
+        from sounding.data.sources import open_remote
 
         with open_remote(str(source)) as remote:
             yield remote
@@ -156,7 +154,7 @@ def head_of(source: str | Path, size: int) -> Content:
 def size_of(source: str | Path) -> int:
     """Bytes of a file; 0 where nobody tells."""
     if is_remote(source):
-        from sounding.data.remote import remote_size
+        from sounding.data.sources import remote_size
 
         return remote_size(str(source))
     return _size_here(source)
@@ -346,7 +344,7 @@ def bytes_to_read(sources: Iterable[Any]) -> int:
 
 
 def some_may_be_large(sources: Iterable[Any]) -> bool:
-    """Whether one of these may have to be read in parts; `sounding.data.parts` knows for certain."""
+    """Whether one of these may have to be read in parts; `sounding.data.large_files` knows for certain."""
     named = [source for source in sources if isinstance(source, str | Path) and str(source) != STDIN]
     if any(is_remote(source) for source in named):
         return True
@@ -373,3 +371,100 @@ def plain_name(source: str | Path) -> str:
         if stem and suffix.lower() in suffixes:
             name = stem
     return name
+
+
+Result = TypeVar("Result")
+
+
+def read_remote(source: str) -> bytearray:
+    """All bytes of a file, with MARGIN zero bytes behind them."""
+    with open_remote(source) as file:
+        whole = bytearray(file.read())
+    whole += bytes(MARGIN)
+    return whole
+
+
+@contextmanager
+def open_remote(source: str) -> Iterator[BinaryIO]:
+    """A file to read from; whatever goes wrong is told in one line."""
+    system, path = _reached(source)
+    try:
+        with system.open(path, "rb") as file:
+            yield file
+    except SoundingError:
+        raise
+    except Exception as error:
+        raise FormatError(source, None, _reason(error)) from error
+
+
+def remote_size(source: str) -> int:
+    """Bytes of a file as its store tells them; 0 where it does not."""
+    system, path = _reached(source)
+    return int(_told(source, lambda: system.size(path)) or 0)
+
+
+def remote_mark(source: str) -> str:
+    """What changes when a file does: its size, and its tag or date where the store tells them."""
+    system, path = _reached(source)
+    info: dict[str, Any] = _told(source, lambda: system.info(path))
+    told = [
+        info.get(name) for name in ("size", "ETag", "etag", "mtime", "LastModified", "updated", "created")
+    ]
+    return " ".join(str(value) for value in told if value is not None)
+
+
+def expand_remote(source: str, skipped: tuple[str, ...], what: str) -> list[str]:
+    """The files that a name, a folder or a glob stands for, sorted by name."""
+    system, path = _reached(source)
+    if glob.has_magic(path) and not _told(source, lambda: system.exists(path)):
+        found = _told(source, lambda: system.glob(path))
+        if not found:
+            raise DataError(f"no file matches {source!r}; check the pattern")
+        return sorted(system.unstrip_protocol(name) for name in found)
+    if not source.startswith(("http://", "https://")) and _told(source, lambda: system.isdir(path)):
+        listed = _told(source, lambda: system.ls(path, detail=True))
+        files = sorted(
+            system.unstrip_protocol(item["name"])
+            for item in listed
+            if item["type"] == "file" and not PurePosixPath(item["name"]).name.lower().startswith(skipped)
+        )
+        if not files:
+            raise DataError(f"the folder {source!r} holds no {what}; expected at least one file")
+        return files
+    return [source]
+
+
+def _reached(source: str) -> tuple[Any, str]:
+    """The file system of an address, and the path in it."""
+    try:
+        fsspec = importlib.import_module("fsspec")
+    except ImportError as error:
+        raise MissingPartError("fsspec", f"reading {source!r}", "remote") from error
+    try:
+        return fsspec.core.url_to_fs(source)
+    except ImportError as error:
+        scheme = source.partition("://")[0]
+        raise MissingPartError(
+            getattr(error, "name", None) or scheme, f"reading {source!r}", "remote"
+        ) from error
+    except Exception as error:
+        raise FormatError(source, None, _reason(error)) from error
+
+
+def _told(source: str, ask: Callable[[], Result]) -> Result:
+    try:
+        return ask()
+    except Exception as error:
+        raise FormatError(source, None, _reason(error)) from error
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, in words for people: every store has errors of its own."""
+    if isinstance(error, FileNotFoundError) and isinstance(error.__cause__, OSError):
+        error = error.__cause__  # a server that does not answer is no file that is not there
+    if isinstance(error, FileNotFoundError):
+        return "no such file; check the address"
+    if isinstance(error, PermissionError):
+        return "the store does not let us read it (permission denied); check who may"
+    words = " ".join(str(error).split()) or type(error).__name__
+    return f"cannot be read ({words}); expected an address that this machine reaches"

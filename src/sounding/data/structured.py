@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from sounding.core.errors import FormatError
+from sounding.core.text import listed, quoted
 from sounding.data.columns import (
     NAMES,
     VALUE,
@@ -25,10 +27,8 @@ from sounding.data.columns import (
     shown,
 )  # fmt: skip
 from sounding.data.problems import Problems
-from sounding.data.quoting import listed, quoted
 from sounding.data.sources import Content
 from sounding.data.tables import Places
-from sounding.errors import FormatError
 
 LISTS = ("docs", "results")  # members of a JSON line that hold all documents of a topic
 WRAPPERS = ("run", "qrels")  # members of a JSON file that hold the topics, with a name beside them

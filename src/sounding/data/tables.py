@@ -1,7 +1,7 @@
 """Run and Qrels: what was retrieved and what was judged, as columns grouped by topic.
 
 Every reader, dict and frame ends in one of these two tables. Documents keep the order of their
-file; `sounding.align` alone decides in which order they count.
+file; `sounding.runs.align` alone decides in which order they count.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sounding.arrays import NDArray
-from sounding.data.keys import pair_keys, repeated_rows
-from sounding.data.quoting import quoted, shortened
-from sounding.data.tokens import Tokens, Words, digests, refuse_stray_bytes
-from sounding.errors import DataError, expect
-from sounding.wording import plural
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError, expect
+from sounding.core.text import plural, quoted, shortened
+from sounding.data.fast.keys import pair_keys, repeated_rows
+from sounding.data.fast.tokens import Tokens, Words, digests, refuse_stray_bytes
 
 if TYPE_CHECKING:
     import polars
@@ -42,7 +41,7 @@ class Run:
     scores: Numbers  # (row,)
     ranks: Numbers | None = None  # the rank column; read only where something asks for it
     lines: Places | None = None  # the line of each row; None: row i stands in line i + 1
-    keys: Words | None = None  # see sounding.data.keys; readers that need them anyway leave them here
+    keys: Words | None = None  # see sounding.data.fast.keys; readers that need them anyway leave them here
     words: Words | None = None  # of the docs, likewise; not kept when a run is to stay in memory
 
     def __repr__(self) -> str:

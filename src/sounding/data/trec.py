@@ -7,17 +7,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sounding.arrays import NDArray
-from sounding.data.keys import pair_keys, repeated_rows
-from sounding.data.naming import name_or_tag
-from sounding.data.numbers import is_too_large, parse_numbers
+from sounding.core.arrays import NDArray
+from sounding.core.policies import Duplicates, Fractional
+from sounding.core.text import quoted, shortened
+from sounding.data.fast.keys import pair_keys, repeated_rows
+from sounding.data.fast.numbers import is_too_large, parse_numbers
+from sounding.data.fast.text import BLOCK, Fields, Stretch, line_at, split_fields, stretches
+from sounding.data.fast.tokens import Bytes, Places, Tokens, same_texts
+from sounding.data.finding import name_or_tag
 from sounding.data.problems import Problems
-from sounding.data.quoting import quoted, shortened
 from sounding.data.sources import Content
 from sounding.data.tables import Qrels, Run, byte_order
-from sounding.data.text import BLOCK, Fields, Stretch, line_at, split_fields, stretches
-from sounding.data.tokens import Bytes, Places, Tokens, same_texts
-from sounding.policies import Duplicates, Fractional
 
 RUN_SHAPE = "topic Q0 doc rank score tag"
 NUMBER_STARTS = np.array([chr(byte) in "0123456789+-." for byte in range(256)])

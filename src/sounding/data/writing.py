@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sounding.core.errors import DataError, UnknownNameError
+from sounding.core.files import write_whole
+from sounding.core.text import quoted
 from sounding.data.formats import read_qrels, read_run
-from sounding.data.quoting import quoted
 from sounding.data.sources import compress_zstd
 from sounding.data.tables import Numbers, Places, Run
-from sounding.errors import DataError, UnknownNameError
-from sounding.files import write_whole
 
 QrelsFormat = Literal["trec", "tsv"]
 

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sounding.arrays import NDArray
-from sounding.compare.anova import comparison_half_width, one_way, two_way
 from sounding.compare.cases import UNTESTED, Cases, decide
-from sounding.compare.claims import PairTests, fewest_topics
-from sounding.compare.procedure import Procedure
+from sounding.core.arrays import NDArray
 from sounding.depth.ratios import can_test, same_everywhere
-from sounding.scores import mean_over_topics
+from sounding.evaluate.result import mean_over_topics
+from sounding.statistics.anova import comparison_half_width, one_way, two_way
+from sounding.statistics.pair_tests import PairTests, Procedure, fewest_topics
 
 if TYPE_CHECKING:
     import polars

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sounding.arrays import NDArray
-from sounding.compare.pairs import Pairs, all_pairs
-from sounding.compare.procedure import Procedure
-from sounding.depth.curves import name_of
+from sounding.core.arrays import NDArray
 from sounding.depth.intervals import Intervals, comparison_intervals
 from sounding.depth.rankings import Rankings
 from sounding.depth.ratios import Separation, coverage, inversions, is_quick, joined, separate
-from sounding.depth.residuals import residuals_at_every_k
 from sounding.depth.volatility import Agreeing, Volatility, exact_agreement, volatility
+from sounding.evaluate.result import mean_over_topics
 from sounding.measures import Measure
-from sounding.ranking import Ranking
-from sounding.scores import mean_over_topics
+from sounding.measures.cumulative import name_of
+from sounding.measures.residuals import residuals_at_every_k
+from sounding.runs.pairs import Pairs, all_pairs
+from sounding.runs.ranking import Ranking
+from sounding.statistics.pair_tests import Procedure
 
 Floats = NDArray[np.float64]
 

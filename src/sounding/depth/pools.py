@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sounding.agreement import agreement_matrix, find_coefficient, most_places
-from sounding.agreement.orders import on_a_grid
-from sounding.arrays import NDArray
-from sounding.compare.pairs import Pairs, all_pairs
-from sounding.compare.procedure import Procedure
 from sounding.compare.requests import check_choices
-from sounding.errors import DataError
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.core.policies import Policies
+from sounding.core.workers import Progress, map_items
+from sounding.evaluate.result import summaries
 from sounding.measures import Measure, parse_measures
-from sounding.policies import Policies
-from sounding.regrading import GONE, JUDGED, Regrading, States
-from sounding.retrieved import Retrieved
-from sounding.scores import summaries
-from sounding.workers import Progress, map_items
+from sounding.runs.pairs import Pairs, all_pairs
+from sounding.runs.regrading import GONE, JUDGED, Regrading, States
+from sounding.runs.retrieved import Retrieved
+from sounding.statistics.pair_tests import Procedure
+from sounding.statistics.rank_correlation import on_a_grid
+from sounding.statistics.rankings import agreement_matrix, find_coefficient, most_places
 
 if TYPE_CHECKING:
     import polars

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from sounding.align import align, matches, prepare, treat_unjudged
-from sounding.arrays import NDArray
-from sounding.compare.runs import Reading
+from sounding.compare.comparing import Reading
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.core.policies import Policies, Ties
 from sounding.data.reading import check_topics, map_runs
 from sounding.data.tables import Qrels, Run
-from sounding.depth.curves import values_at
-from sounding.errors import DataError
 from sounding.measures import Measure
-from sounding.policies import Policies, Ties
-from sounding.ranking import NO_JUDGMENTS, Judgments, Ranking
+from sounding.measures.cumulative import values_at
+from sounding.runs.align import align, matches, prepare, treat_unjudged
+from sounding.runs.ranking import NO_JUDGMENTS, Judgments, Ranking
 
 Floats = NDArray[np.float64]
 

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sounding.arrays import NDArray
-from sounding.compare import student
-from sounding.compare.claims import PairTests, check_choices
-from sounding.compare.multiplicity import CORRECTIONS
-from sounding.compare.pairs import Pairs, blocks, differences, grid_decimals
-from sounding.compare.procedure import Procedure
-from sounding.compare.registry import find_test
-from sounding.errors import DataError
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.runs.pairs import Pairs, blocks, differences, grid_decimals
+from sounding.statistics import testing as student
+from sounding.statistics.pair_tests import PairTests, Procedure, check_choices
+from sounding.statistics.testing import CORRECTIONS, find_test
 
 Floats = NDArray[np.float64]
 Signs = NDArray[np.int8]

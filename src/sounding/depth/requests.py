@@ -7,14 +7,14 @@ from numbers import Integral
 
 import numpy as np
 
-from sounding.arrays import NDArray
 from sounding.compare.requests import check_choices
-from sounding.compare.scenarios import Pool
-from sounding.depth.curves import measures_over_depth
-from sounding.errors import DataError
-from sounding.limits import is_count, most
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.core.limits import is_count, most
+from sounding.core.policies import Policies
 from sounding.measures import Measure, parse
-from sounding.policies import Policies
+from sounding.measures.cumulative import measures_over_depth
+from sounding.runs.pool import Pool
 
 DEFAULT_MEASURES = ("AP", "RBP(p=0.95)")
 DEFAULT_DEPTHS = (5, 10, 30, 100, 500, 1000)

@@ -8,28 +8,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sounding.agreement import MostPlaces
-from sounding.arrays import NDArray
-from sounding.collection.contributors import contributing_runs, judgments_at_depth
 from sounding.compare.cases import assessment_measure
-from sounding.compare.plan import Plan
-from sounding.compare.procedure import Procedure, check_procedure
-from sounding.compare.runs import Reading
-from sounding.compare.scenarios import Pool
+from sounding.compare.comparing import Reading
+from sounding.core.arrays import NDArray
+from sounding.core.display import Displayed
+from sounding.core.errors import DataError
+from sounding.core.policies import DEFAULT_POLICIES, Policies, check_policies
+from sounding.data.finding import RunIndex
 from sounding.data.formats import read_qrels
-from sounding.data.naming import RunIndex
 from sounding.data.reading import readable_again
 from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels
 from sounding.depth import findings as guidelines
-from sounding.depth.context import EARLY, notes_on, order_of_runs, pool_of, tie_moves, unpooled
-from sounding.depth.curves import names_as_typed
-from sounding.depth.findings import Finding, Unjudged
+from sounding.depth.findings import (
+    EARLY,
+    Finding,
+    Unjudged,
+    notes_on,
+    order_of_runs,
+    pool_of,
+    tie_moves,
+    unpooled,
+)
 from sounding.depth.intervals import Intervals, PairOverDepth, pair_over_depth
-from sounding.depth.orderings import Held, held
 from sounding.depth.over_depth import DepthStudy, OverDepth, depth_of, mean_residuals
 from sounding.depth.pools import EACH_PAIR_ALONE
-from sounding.depth.rank_weights import rank_weights
 from sounding.depth.rankings import Rankings, other_tie_rule, read_rankings
 from sounding.depth.requests import (
     DEFAULT_MEASURES,
@@ -40,13 +43,15 @@ from sounding.depth.requests import (
     parsed_reference,
     references,
 )
-from sounding.depth.volatility import Agreeing
-from sounding.display import Displayed
-from sounding.errors import DataError
+from sounding.depth.volatility import Agreeing, Held, held
+from sounding.evaluate.result import mean_over_topics
 from sounding.measures import Measure, named_measures
-from sounding.policies import DEFAULT_POLICIES, Policies, check_policies
-from sounding.retrieved import Retrieved, read_retrieved
-from sounding.scores import mean_over_topics
+from sounding.measures.cumulative import names_as_typed, rank_weights
+from sounding.runs.pool import Pool, contributing_runs, judgments_at_depth
+from sounding.runs.retrieved import Retrieved, read_retrieved
+from sounding.statistics.pair_tests import Procedure, check_procedure
+from sounding.statistics.rankings import MostPlaces
+from sounding.terminal.plan_file import Plan
 
 if TYPE_CHECKING:
     import polars

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sounding.agreement import agreement_matrix, find_coefficient
-from sounding.arrays import NDArray
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.core.limits import check_count
+from sounding.core.policies import Policies
+from sounding.core.workers import Progress, map_items, processes_for
 from sounding.depth.pools import check_judgments
-from sounding.errors import DataError
-from sounding.limits import check_count
 from sounding.measures import Measure, parse, parse_measures
-from sounding.policies import Policies
-from sounding.regrading import JUDGED, POOLED, Regrading, States
-from sounding.workers import Progress, map_items, processes_for
+from sounding.runs.regrading import JUDGED, POOLED, Regrading, States
+from sounding.statistics.rankings import agreement_matrix, find_coefficient
 
 if TYPE_CHECKING:
     import polars

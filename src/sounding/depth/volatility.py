@@ -1,20 +1,30 @@
-"""Volatility: how far the orderings of the runs at any two depths agree (Lu et al. 2016, Equation 7)."""
+"""Volatility: how far the orderings of the runs at any two depths, or by any two measures, agree."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sounding.agreement import agreement_matrix, find_coefficient
-from sounding.agreement.registry import PERSISTENCE, check_persistence
-from sounding.errors import DataError
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.statistics.rank_correlation import PERSISTENCE, check_persistence
+from sounding.statistics.rankings import (
+    MostPlaces,
+    agreement_matrix,
+    coefficients,
+    find_coefficient,
+    most_places,
+    rank_agreement,
+    rbo_of_values,
+)
 
 if TYPE_CHECKING:
     import polars
+
 
 DIGITS = 12  # of agreement: what lies beyond is the error of sums
 THRESHOLD = 0.9  # orderings that agree so well are very close to each other (Lu et al., section 6)
@@ -137,3 +147,42 @@ def stable_from(matrix: NDArray[np.float64], ks: Sequence[int], threshold: float
     )[::-1]
     found = np.flatnonzero(all_close)
     return int(ks[found[0]]) if len(found) and found[0] < len(ks) - 1 else None
+
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Held:
+    """The ordering by one measure at one depth, held against another ordering of the same runs."""
+
+    measure: str
+    k: int
+    against: str  # the other ordering: the reference, another measure, another tie rule
+    coefficients: Mapping[str, float]  # by name, every one there is; NaN: not defined
+    rbo_minimum: float  # whatever may follow the lists
+    rbo_maximum: float
+    moved: MostPlaces
+
+    def row(self, runs: tuple[str, ...]) -> dict[str, Any]:
+        """The names, a cell for each coefficient, limits of RBO, the most places, and who moves so far."""
+        return {
+            "measure": self.measure, "k": self.k, "against": self.against, **self.coefficients,
+            "rbo_minimum": self.rbo_minimum, "rbo_maximum": self.rbo_maximum,
+            "most_places": self.moved.places,
+            "moved_run": runs[self.moved.systems[0]] if self.moved.places > 0 else None,
+        }  # fmt: skip
+
+
+def held(measure: str, k: int, means: Floats, against: str, others: Floats, p: float) -> Held:
+    """Means of the runs by a measure at a depth against `others`, which tau_ap takes as the reference."""
+    overlap = rbo_of_values(others, means, p=p)
+    return Held(
+        measure=measure, k=k, against=against,
+        coefficients={
+            one.name: round(rank_agreement(others, means, one.name, p=p).value, DIGITS)
+            for one in coefficients()
+        },
+        rbo_minimum=overlap.minimum, rbo_maximum=overlap.maximum,
+        moved=most_places(others, means),
+    )  # fmt: skip

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sounding.errors import DataError
+from sounding.core.errors import DataError
 from sounding.measures.registry import Measure, measure
-from sounding.ranking import Ranking, Values
+from sounding.runs.ranking import Ranking, Values
 
 _NUMBER_OF = (0.0, np.inf)
 

@@ -10,10 +10,10 @@ from typing import Literal
 
 import numpy as np
 
-from sounding.arrays import NDArray
-from sounding.errors import DataError
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
 from sounding.measures.registry import measure
-from sounding.ranking import Counts, Hits, Judgments, Ranking, Values
+from sounding.runs.ranking import Counts, Hits, Judgments, Ranking, Values
 
 Norm = Literal["a", "b", "c"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sounding.arrays import NDArray
+from sounding.core.arrays import NDArray
 from sounding.measures.registry import measure
-from sounding.ranking import Ranking, Values
+from sounding.runs.ranking import Ranking, Values
 
 Texts = NDArray[Any]  # one string a topic
 

@@ -7,11 +7,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from sounding.arrays import NDArray
-from sounding.errors import DataError
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
 from sounding.measures.binary import pool_of_depth, relevant_by_norm, share
 from sounding.measures.registry import measure
-from sounding.ranking import Counts, Hits, Judgments, Ranking, Values
+from sounding.runs.ranking import Counts, Hits, Judgments, Ranking, Values
 
 Gains = Mapping[float, float]  # what single grades are worth; others are worth themselves
 Dcg = Literal["log2", "exp-log2", "zipf", "exp-zipf", "jk", "exp-jk"]

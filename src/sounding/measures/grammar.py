@@ -21,11 +21,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from sounding.errors import DataError, SoundingError, UnknownNameError
-from sounding.limits import check_finite
+from sounding.core.errors import DataError, SoundingError, UnknownNameError
+from sounding.core.limits import check_finite
 from sounding.measures import trec
 from sounding.measures.registry import Measure, definition, definitions
-from sounding.ranking import Judgments, Ranking, Sampling, Strata
+from sounding.runs.ranking import Judgments, Ranking, Sampling, Strata
 
 # Other spellings of our names: ir_measures' aliases, and the assessment measures as papers write them.
 ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sounding.measures.registry import measure
-from sounding.ranking import Hits, Ranking, Values
+from sounding.runs.ranking import Hits, Ranking, Values
 
 ELEVEN_POINTS = "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1"
 

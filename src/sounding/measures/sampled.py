@@ -13,11 +13,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from sounding.errors import DataError
+from sounding.core.errors import DataError
 from sounding.measures.binary import share
 from sounding.measures.graded import Dcg, DcgForm, Gains, running
 from sounding.measures.registry import SHARED, Kernel, Measure, measure
-from sounding.ranking import Counts, Hits, Ranking, Strata, Values
+from sounding.runs.ranking import Counts, Hits, Ranking, Strata, Values
 
 Compat = Literal["none", "sample_eval"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sounding.errors import DataError
+from sounding.core.errors import DataError
 from sounding.measures.binary import share
 from sounding.measures.registry import measure
-from sounding.ranking import Ranking, Values
+from sounding.runs.ranking import Ranking, Values
 
 
 @measure("SetP", basis="utility", monotone=True)

@@ -14,13 +14,13 @@ from typing import Literal
 
 import numpy as np
 
-from sounding.arrays import NDArray
+from sounding.core.arrays import NDArray
 from sounding.measures import sets, utility
 from sounding.measures.binary import Norm, multiple_of_relevant, relevant_by_norm, share
 from sounding.measures.graded import Dcg, DcgForm, Gains, Scale, ideal_dcg_of, running
 from sounding.measures.registry import definitions, expectation
 from sounding.measures.utility import err_chance, gains_above_zero, insq_weights, rank_numbers, rbp_gain
-from sounding.ranking import Counts, Ranking, TieBlocks, Values
+from sounding.runs.ranking import Counts, Ranking, TieBlocks, Values
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from sounding.errors import DataError
+from sounding.core.errors import DataError
 from sounding.measures.registry import Measure
 
 # How trec_eval reads what follows the name, and how that shows in the name it prints:

@@ -15,11 +15,11 @@ from typing import Literal
 
 import numpy as np
 
-from sounding.errors import DataError
+from sounding.core.errors import DataError
 from sounding.measures.binary import share
 from sounding.measures.graded import DcgForm, Gains, Scale, highest_grade, running, scaled, with_gains
 from sounding.measures.registry import measure
-from sounding.ranking import Counts, Hits, Judgments, Ranking, Values
+from sounding.runs.ranking import Counts, Hits, Judgments, Ranking, Values
 
 
 @measure("RBP", basis="utility", monotone=True, monotone_in_k=True, additive=True)

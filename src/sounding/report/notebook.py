@@ -7,17 +7,17 @@ from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from sounding.calibration.calibrate import Calibration
-from sounding.collection.audit import Audit
-from sounding.compare.comparison import Comparison
+from sounding.audit.auditing import Audit
+from sounding.calibrate.calibrating import Calibration
+from sounding.compare.result import Comparison
+from sounding.core.errors import MissingPartError
 from sounding.depth.stability import Stability
-from sounding.errors import MissingPartError
-from sounding.report.html_tables import html_table, ungrouped
-from sounding.report.tables import Table
-from sounding.scores import Scores
+from sounding.evaluate.result import Scores
+from sounding.render.html import html_table, ungrouped
+from sounding.render.tables import Table
 
 if TYPE_CHECKING:
-    from sounding.report.charts.style import Chart
+    from sounding.render.style import Chart
 
 ROWS = 20  # of each table
 
@@ -29,14 +29,12 @@ def html_of(result: Any) -> str:
 
 
 def _tables(result: Any) -> Iterator[Table]:
-    from sounding.collection.verdict import verdict
-    from sounding.report import (
-        audit_tables,
-        calibration_tables,
-        comparison_tables,
-        score_tables,
-        stability_tables,
-    )
+    from sounding.audit import tables as audit_tables
+    from sounding.audit.verdict import verdict
+    from sounding.calibrate import tables as calibration_tables
+    from sounding.compare import tables as comparison_tables
+    from sounding.depth import tables as stability_tables
+    from sounding.evaluate import tables as score_tables
 
     if isinstance(result, Scores):
         yield score_tables.wide_table(result, score_tables.Layout())
@@ -51,8 +49,12 @@ def _tables(result: Any) -> Iterator[Table]:
 
 
 def _charts(result: Any) -> Iterator[Chart]:
-    from sounding.report import audit_charts, audit_section, calibration_tables, charts, score_tables
-    from sounding.report.charts.comparison import chart_of
+    from sounding.audit import drawings as audit_charts
+    from sounding.audit import section as audit_section
+    from sounding.calibrate import tables as calibration_tables
+    from sounding.compare.charts import chart_of
+    from sounding.evaluate import tables as score_tables
+    from sounding.report import charts
 
     if isinstance(result, Scores):
         frame = score_tables.board_frame(result)
@@ -72,7 +74,7 @@ def _charts(result: Any) -> Iterator[Chart]:
 
 
 def _drawings(result: Any) -> Iterator[str]:
-    from sounding.report.charts.save import svg_of
+    from sounding.render.save import svg_of
 
     try:
         for chart in _charts(result):

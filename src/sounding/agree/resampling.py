@@ -1,0 +1,479 @@
+"""What different assessors do to an evaluation: runs scored under very many qrels, one assessor a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from sounding.agree.combining import combine
+from sounding.agree.panel import Panel
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.core.limits import check_count
+from sounding.core.policies import DEFAULT_POLICIES, Policies
+from sounding.core.workers import Progress
+from sounding.data.reading import check_topics, map_runs
+from sounding.data.tables import Places, Run
+from sounding.measures import Measure, parse_measures
+from sounding.runs.align import align, prepare, treat_unjudged
+from sounding.statistics.rank_correlation import on_a_grid
+from sounding.statistics.rankings import Agreement, agreement_matrix, find_coefficient, rank_agreement
+
+COMBINED = ("union", "intersection")
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class AssessorValues:
+    """The value of every system on every topic under each assessor's judgments, and under combined ones."""
+
+    assessors: tuple[str, ...]
+    combined: tuple[str, ...]  # further judgments, behind those of the assessors
+    systems: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    topics: tuple[str, ...]
+    values: Floats  # (assessor and combined, measure, system, topic); NaN: no value
+    relevant: Places  # (assessor and combined, measure, topic) relevant documents, at the measure's level
+    policies: Policies
+
+
+def evaluate_assessors(
+    panel: Panel,
+    runs: Any,
+    measures: Any,
+    *,
+    policies: Policies = DEFAULT_POLICIES,
+    level: float = 1,
+    run_format: str | None = None,
+    jobs: int | None = 1,
+    progress: Progress | None = None,
+) -> AssessorValues:
+    """Every run under every assessor's judgments, their union and their intersection; each run is read once.
+
+    A text that names no level of relevance of its own counts from `level`; a `Measure` is taken as it is.
+    """
+    wanted = parse_measures(measures, level=level)
+    _check(wanted, policies)
+    made = [panel.qrels_of(place) for place in range(len(panel.assessors))]
+    sides = [prepare(qrels, policies) for qrels in (*made, *(combine(panel, how) for how in COMBINED))]
+
+    def work(run: Run) -> Floats:
+        check_topics(run, panel.topics, policies)
+        rankings = [treat_unjudged(align(run, side, policies), policies) for side in sides]
+        return np.array([[measure(ranking) for measure in wanted] for ranking in rankings])
+
+    read = map_runs(work, runs, policies, run_format=run_format, jobs=jobs, progress=progress)
+    if len(read.names) < 2:
+        raise DataError(f"too little to rank: runs {len(read.names)}; expected at least two")
+    levels = [_level(measure, level) for measure in wanted]
+    return AssessorValues(
+        assessors=panel.assessors, combined=COMBINED, systems=read.names, measures=wanted,
+        topics=panel.topics, values=np.stack(read.results, axis=2),
+        relevant=np.array([[side.judgments.relevant(one) for one in levels] for side in sides]),
+        policies=policies,
+    )  # fmt: skip
+
+
+def _level(measure: Measure, level: float) -> float:
+    """From which grade a document is relevant to a measure; where grades count as they are, `level`."""
+    own = measure.get("rel")
+    return level if own is None else float(own)
+
+
+def _check(measures: tuple[Measure, ...], policies: Policies) -> None:
+    if not measures:
+        raise DataError("no measures to rank systems by; give at least one")
+    for measure in measures:
+        if measure.definition.aggregate != "mean":
+            raise DataError(f"{measure} has no mean over topics, which qrels are resampled for; leave it out")
+    if policies.unjudged not in ("nonrelevant", "condensed"):
+        raise DataError(
+            f"unjudged {policies.unjudged} gives no single value to rank systems by;"
+            " use nonrelevant or condensed"
+        )
+    if policies.missing == "skip":
+        raise DataError("missing skip compares systems over different topics; use zero or error")
+
+
+SAMPLES = 100_000
+SUBSAMPLE = 1000  # qrels of which every two are compared
+CHUNK = 4096  # qrels at a time
+KENDALL = ("tau_a", "tau_b")  # count pairs of systems, as is done anyway, and stand for a number of swaps
+
+
+# -- what is found ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TauSpread:
+    """Mean, least and most of a coefficient over pairs of rankings that have one."""
+
+    mean: float  # NaN: `reason` says why
+    least: float
+    most: float
+    unknown: int  # pairs of rankings without a value, which are left out
+    reason: str  # why those have none; empty: there are none
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Dropped:
+    """A topic that does not count, and for whom it has no relevant document."""
+
+    topic: str
+    without: tuple[str, ...]
+    everywhere: bool  # False: it is missing from the intersection alone
+
+    def __str__(self) -> str:
+        return f"{self.topic} ({', '.join(self.without)})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Effect:
+    """What the choice of assessors does to the values and the ranking of systems, for one measure."""
+
+    measure: Measure
+    systems: tuple[str, ...]
+    assessors: tuple[str, ...]
+    original: int  # the assessor whose qrels the others are held against
+    topics: tuple[str, ...]
+    dropped: tuple[Dropped, ...]
+    samples: int  # qrels in all, those of single assessors among them
+    enumerated: bool  # every possible qrels, not a sample of them
+    seed: int
+    coefficient: str
+    mean: Floats  # (system,) over all qrels
+    least: Floats  # (system,)
+    most: Floats  # (system,)
+    by_assessor: Floats  # (assessor, system)
+    union: Floats  # (system,)
+    intersection: Floats  # (system,) over the topics where it has a relevant document
+    taus: Floats = field(repr=False)  # (qrels,) with the original, which itself is left out; NaN: undefined
+    with_original: TauSpread
+    in_subsample: TauSpread
+    subsample: int
+    single: tuple[Agreement, ...]  # of each assessor, the union and the intersection with the original
+    correlation: Floats  # (system, system) of values over qrels
+    swap_share: Floats  # (system, system) of qrels that turn the original order; NaN: it ties them
+    swap_difference: Floats  # (4,) original differences that 50%, 95%, 99% and all of the swaps do not exceed
+
+    @property
+    def values(self) -> Floats:
+        """(system,): the values under the original qrels."""
+        return self.by_assessor[self.original]
+
+    @property
+    def order(self) -> list[int]:
+        """The systems from best to worst by their mean over qrels, as in Fig. 3; equal ones by name."""
+        return sorted(range(len(self.systems)), key=lambda row: (-self.mean[row], self.systems[row]))
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of systems there are."""
+        return len(self.systems) * (len(self.systems) - 1) // 2
+
+    def swaps(self, tau: float) -> float:
+        """How many swaps of neighbours a tau of Kendall's stands for; NaN: other coefficients do not."""
+        return (1 - tau) / 2 * self.pairs if self.coefficient in KENDALL else np.nan
+
+    def inside(self, which: str) -> NDArray[np.bool_]:
+        """(system,): whether the value under `union` or `intersection` lies in the range over qrels."""
+        value = getattr(self, which)
+        return (value >= self.least - 1e-12) & (value <= self.most + 1e-12)
+
+    def mean_correlation(self) -> tuple[float, float]:
+        """Mean and least correlation of two systems' values over qrels; NaN where values do not vary."""
+        known = self.correlation[np.triu_indices(len(self.systems), 1)]
+        known = known[~np.isnan(known)]
+        return (float(known.mean()), float(known.min())) if len(known) else (np.nan, np.nan)
+
+
+SWAP_SHARES = (0.5, 0.95, 0.99, 1.0)  # of all swaps, in `Effect.swap_difference`
+
+
+def resample(
+    found: AssessorValues,
+    number: int,
+    *,
+    samples: int = SAMPLES,
+    original: int = 0,
+    coefficient: str = "tau_b",
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Effect:
+    """Systems under `samples` qrels that pick an assessor for each topic, and each assessor's own.
+
+    `number` is the measure's place. Where fewer qrels are possible than were asked for, all of them are taken
+    once. `coefficient` is any of `sounding.statistics.rankings`.
+    """
+    find_coefficient(coefficient)
+    check_count("samples", samples, 1)
+    count = len(found.assessors)
+    kept, dropped = _topics(found, number)
+    values = found.values[:, number][:, :, kept]  # (assessor and combined, system, topic)
+    _refuse_unknown(found, number, kept)
+    picks = _Picks(count, int(kept.sum()), samples, seed)
+    tally = _Tally(values[original].mean(axis=1), coefficient)
+    some = _walk(values[:count], picks, tally, progress)
+    by_assessor = values[:count].mean(axis=2)
+    in_union = values[count].mean(axis=1)
+    whole = kept & (found.relevant[count + 1, number] > 0)
+    in_intersection = _mean_or_nan(found.values[count + 1, number][:, whole])
+    taus = np.delete(np.concatenate(tally.taus), picks.own(original))
+    share = tally.swap_share()
+    names = (*found.assessors, "the union", "the intersection")
+    return Effect(
+        measure=found.measures[number], systems=found.systems, assessors=found.assessors, original=original,
+        topics=tuple(t for t, keep in zip(found.topics, kept.tolist(), strict=True) if keep),
+        dropped=dropped, samples=picks.total, enumerated=picks.enumerated, seed=seed,
+        coefficient=coefficient, mean=tally.total / picks.total, least=tally.least, most=tally.most,
+        by_assessor=by_assessor, union=in_union, intersection=in_intersection, taus=taus,
+        with_original=_spread(taus, "the original qrels" if _all_tied(tally.reference) else "some qrels"),
+        in_subsample=_spread(_between(some, coefficient), "some qrels"), subsample=len(some),
+        single=tuple(
+            named_agreement(tally.reference, other, coefficient, "the original qrels", name)
+            for name, other in zip(names, [*by_assessor, in_union, in_intersection], strict=True)
+        ),
+        correlation=tally.correlation(), swap_share=share,
+        swap_difference=_swap_difference(tally.reference, share),
+    )  # fmt: skip
+
+
+def _walk(values: Floats, picks: _Picks, tally: _Tally, progress: Progress | None) -> Floats:
+    """Count all qrels, and keep the means (qrels, system) of a random subsample of them."""
+    rng = np.random.default_rng([picks.seed, 1])
+    chosen = np.sort(rng.choice(picks.total, min(SUBSAMPLE, picks.total), replace=False))
+    kept = []
+    for start, choice in picks.chunks():
+        means = _means(values, choice)
+        tally.add(means)
+        inside = chosen[(chosen >= start) & (chosen < start + len(choice))] - start
+        kept.append(means[:, inside].T)
+        if progress:
+            progress(len(choice))
+    return np.concatenate(kept)
+
+
+def _refuse_unknown(found: AssessorValues, number: int, kept: NDArray[np.bool_]) -> None:
+    """An error where a system has no value on a topic that counts: its mean would be of other topics."""
+    counts = kept & (found.relevant[:, number] > 0)
+    unknown = np.argwhere(np.isnan(found.values[:, number]) & counts[:, np.newaxis])
+    if len(unknown):
+        side, system, topic = unknown[0].tolist()
+        raise DataError(
+            f"{found.measures[number]}: no value for {found.systems[system]} on topic {found.topics[topic]}"
+            f" by {(*found.assessors, *found.combined)[side]} ({len(unknown):,} values are missing);"
+            " rank systems by a measure that always has one"
+        )
+
+
+def _topics(found: AssessorValues, number: int) -> tuple[NDArray[np.bool_], tuple[Dropped, ...]]:
+    """Which topics count, and those that do not, or not in the intersection."""
+    names = (*found.assessors, *found.combined)
+    count = len(found.assessors)
+    lacking = found.relevant[:, number] == 0
+    own = lacking[:count]
+    kept = ~own.any(axis=0)
+    dropped = []
+    for place in lacking[: count + 2].any(axis=0).nonzero()[0].tolist():
+        who = tuple(names[row] for row in lacking[:, place].nonzero()[0].tolist())
+        if not kept[place]:
+            who = tuple(name for name in who if name in found.assessors)
+        dropped.append(Dropped(topic=found.topics[place], without=who, everywhere=not kept[place]))
+    if not kept.any():
+        raise DataError(
+            "no topic has a relevant document by every assessor: there are no qrels to pick assessors for;"
+            f" first {dropped[0].topic}, without one by {', '.join(dropped[0].without)}"
+        )
+    return kept, tuple(dropped)
+
+
+def _mean_or_nan(values: Floats) -> Floats:
+    return values.mean(axis=1) if values.shape[1] else np.full(len(values), np.nan)
+
+
+# -- samples ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Picks:
+    """Which assessor each topic gets in each qrels."""
+
+    assessors: int
+    topics: int
+    samples: int
+    seed: int
+
+    @property
+    def enumerated(self) -> bool:
+        """Whether there are no more qrels than were asked for."""
+        return self.assessors**self.topics <= self.samples
+
+    @property
+    def total(self) -> int:
+        """All qrels; samples come with those of each assessor alone."""
+        return self.assessors**self.topics if self.enumerated else self.samples + self.assessors
+
+    def own(self, assessor: int) -> int:
+        """The place of one assessor's own qrels."""
+        if not self.enumerated:
+            return assessor
+        return assessor * sum(self.assessors**place for place in range(self.topics))
+
+    def chunks(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """(place of the first, (qrels, topic)) some thousand at a time."""
+        if self.enumerated:
+            # Numbers from 0, written with one digit for each topic.
+            places = self.assessors ** np.arange(self.topics - 1, -1, -1)
+            for start in range(0, self.total, CHUNK):
+                numbers = np.arange(start, min(start + CHUNK, self.total))
+                yield start, numbers[:, np.newaxis] // places % self.assessors
+            return
+        rng = np.random.default_rng([self.seed, 0])
+        yield 0, np.repeat(np.arange(self.assessors)[:, np.newaxis], self.topics, axis=1)
+        for start in range(0, self.samples, CHUNK):
+            size = min(CHUNK, self.samples - start)
+            yield start + self.assessors, rng.integers(0, self.assessors, (size, self.topics))
+
+
+def _means(values: Floats, choice: NDArray[np.int64]) -> Floats:
+    """(system, qrels): means over topics of the picked assessors' values (assessor, system, topic)."""
+    assessors, systems, topics = values.shape
+    picked = (np.arange(assessors)[:, np.newaxis, np.newaxis] == choice.T).reshape(assessors * topics, -1)
+    flat = values.transpose(1, 0, 2).reshape(systems, assessors * topics)
+    return flat @ picked.astype(np.float64) / topics
+
+
+class _Tally:
+    """Running sums over qrels: range and correlation of values, tau and swaps against the original order."""
+
+    def __init__(self, reference: Floats, coefficient: str) -> None:
+        self.reference = reference
+        self.coefficient = coefficient
+        systems = len(reference)
+        self.order = np.argsort(-on_a_grid(reference[np.newaxis])[0], kind="stable")
+        steps = on_a_grid(reference[np.newaxis])[0][self.order]
+        self.above = steps[:, np.newaxis] > steps  # (system, system) in the original order: strictly better
+        self.total = np.zeros(systems)
+        self.least, self.most = np.full(systems, np.inf), np.full(systems, -np.inf)
+        self.products = np.zeros((systems, systems))
+        self.shifts = np.zeros(systems)
+        self.seen = 0
+        self.turned = np.zeros((systems, systems), np.int64)  # in the original order
+        self.taus: list[Floats] = []
+
+    def add(self, means: Floats) -> None:
+        """Count some more qrels: (system, qrels)."""
+        self.total += means.sum(axis=1)
+        np.minimum(self.least, means.min(axis=1), out=self.least)
+        np.maximum(self.most, means.max(axis=1), out=self.most)
+        shifted = means - self.reference[:, np.newaxis]  # about a value nearby, for the sake of rounding
+        self.products += shifted @ shifted.T
+        self.shifts += shifted.sum(axis=1)
+        self.seen += means.shape[1]
+        agreed = self._count(means)
+        if self.coefficient in KENDALL:
+            self.taus.append(agreed)
+        else:
+            self.taus.append(agreement_matrix(self.reference[np.newaxis], means.T, self.coefficient)[0])
+
+    def _count(self, means: Floats) -> Floats:
+        """(qrels,): tau with the original; pairs that are turned are counted on the way."""
+        steps = np.ascontiguousarray(on_a_grid(means.T)[:, self.order].T)
+        systems, size = steps.shape
+        turned, tied = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        level = np.zeros(size, np.int64)  # tied here, in order in the original
+        for row in range(systems - 1):
+            below = steps[row + 1 :] > steps[row]
+            equal = steps[row + 1 :] == steps[row]
+            ordered = self.above[row, row + 1 :]
+            self.turned[row, row + 1 :] += np.count_nonzero(below, axis=1)
+            tied += np.count_nonzero(equal, axis=0)
+            if ordered.all():
+                turned += np.count_nonzero(below, axis=0)
+                level += np.count_nonzero(equal, axis=0)
+            else:
+                turned += np.count_nonzero(below[ordered], axis=0)
+                level += np.count_nonzero(equal[ordered], axis=0)
+        pairs = systems * (systems - 1) // 2
+        apart = np.count_nonzero(np.triu(self.above))
+        same = apart - turned - level
+        whole = float(pairs) if self.coefficient == "tau_a" else np.sqrt(apart * (pairs - tied))
+        whole = np.broadcast_to(whole, size)
+        return np.divide(same - turned, whole, out=np.full(size, np.nan), where=whole > 0)
+
+    def swap_share(self) -> Floats:
+        """(system, system): share of qrels that turn two systems; NaN where the original ties them."""
+        share = np.where(self.above, self.turned / self.seen, np.nan)
+        systems = len(share)
+        found = np.full((systems, systems), np.nan)
+        found[np.ix_(self.order, self.order)] = np.where(self.above, share, share.T)
+        return found
+
+    def correlation(self) -> Floats:
+        """(system, system): Pearson's correlation of values over qrels; NaN where a value never changes."""
+        centred = self.products - np.outer(self.shifts, self.shifts) / self.seen
+        spread = np.sqrt(np.maximum(np.diag(centred), 0.0) / self.seen)
+        varies = spread > 1e-12
+        scale = np.outer(spread, spread) * self.seen
+        both = np.outer(varies, varies)
+        return np.clip(np.divide(centred, scale, out=np.full(scale.shape, np.nan), where=both), -1.0, 1.0)
+
+
+def _spread(taus: Floats, tied: str) -> TauSpread:
+    """The spread of values that are known; `tied` says whose ranking is the cause where one is not."""
+    known = taus[~np.isnan(taus)]
+    unknown = len(taus) - len(known)
+    reason = ""
+    if unknown:
+        reason = f"{unknown:,} of {len(taus):,} have no value: all systems tie by {tied}"
+    elif not len(taus):
+        reason = "there is only one ranking"
+    if not len(known):
+        return TauSpread(mean=np.nan, least=np.nan, most=np.nan, unknown=unknown, reason=reason)
+    return TauSpread(
+        mean=float(known.mean()), least=float(known.min()), most=float(known.max()), unknown=unknown,
+        reason=reason,
+    )  # fmt: skip
+
+
+def _all_tied(values: Floats) -> bool:
+    return bool(np.ptp(on_a_grid(values[np.newaxis])) == 0)
+
+
+def named_agreement(
+    first: Floats, second: Floats, coefficient: str, first_name: str, second_name: str
+) -> Agreement:
+    """How far two rankings agree; where that is not defined, the reason says whose ranking is the cause."""
+    agreed = rank_agreement(first, second, coefficient)
+    if not agreed.reason:
+        return agreed
+    if len(first) < 2:
+        return replace(agreed, reason="one system: nothing to rank")
+    if np.isnan(second).any():
+        return replace(agreed, reason=f"no topic that counts has a relevant document by {second_name}")
+    return replace(
+        agreed, reason=f"all systems tie by {first_name if _all_tied(first) else second_name}"
+    )  # fmt: skip
+
+
+def _between(means: Floats, coefficient: str) -> Floats:
+    """The coefficient of every two of some rankings (qrels, system)."""
+    matrix = agreement_matrix(means, means, coefficient)
+    return matrix[np.triu_indices(len(means), 1)]
+
+
+def _swap_difference(reference: Floats, share: Floats) -> Floats:
+    """The differences in the original that SWAP_SHARES of all swaps do not exceed; NaN: there are none."""
+    left, right = np.triu_indices(len(reference), 1)
+    swaps = np.nan_to_num(share[left, right])
+    gaps = np.abs(reference[left] - reference[right])
+    order = np.argsort(gaps, kind="stable")
+    reached = np.cumsum(swaps[order])
+    if not len(reached) or reached[-1] <= 0:
+        return np.full(len(SWAP_SHARES), np.nan)
+    wanted = np.array(SWAP_SHARES) * reached[-1] * (1 - 1e-12)
+    return gaps[order][np.searchsorted(reached, wanted)]

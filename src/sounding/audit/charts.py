@@ -1,0 +1,617 @@
+"""Charts of a collection: its pool, who contributed to it, how far runs were judged, and what ties change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sounding.core.text import plural, whole_percent
+from sounding.render.lines import (
+    AMOUNT,
+    RunPane,
+    Values,
+    reference_depth,
+    run_pane,
+    series_pane,
+    series_signs,
+    standing_notes,
+)
+from sounding.render.style import (
+    COLOURS,
+    MOST_POINTS,
+    PERCENT,
+    RULE,
+    data,
+    depth_x,
+    level_rule,
+    names,
+    needs,
+    pane_title,
+    span,
+    thinned,
+    titled,
+    value_domain,
+)
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars
+
+    from sounding.render.style import Chart
+
+
+WITHIN, PAST, FIRST = "within a run's own depth", "past it, or not in the run", "first unjudged document"
+TIE_ROOM = 0.05  # beyond the farthest points of a scatter
+
+
+@needs(
+    "depth", "in_pool", "in_pool_deviation", "past", "past_deviation", "first_unjudged",
+    "first_unjudged_deviation",
+)  # fmt: skip
+def pool_outcomes_by_depth(frame: polars.DataFrame) -> Chart:
+    """What runs have of the relevant documents of a pool, and where they leave it (Lu et al., Table 4).
+
+    Columns: `depth` (of the pool), `in_pool` and `past` (relevant documents of a run and topic, within the
+    depth and past it), `first_unjudged` (its rank), and their standard deviations `in_pool_deviation`,
+    `past_deviation` and `first_unjudged_deviation`.
+    """
+    import altair as alt
+    import polars
+
+    panes = []
+    for heading, title, columns in (
+        ("relevant documents", "relevant documents a topic", {"in_pool": WITHIN, "past": PAST}),
+        ("first unjudged document", "its rank", {"first_unjudged": FIRST}),
+    ):
+        long = polars.concat(
+            frame.select(
+                polars.col("depth"), polars.lit(word).alias("series"), polars.col(column).alias("mean"),
+                lower=(polars.col(column) - polars.col(f"{column}_deviation")).clip(0),
+                upper=polars.col(column) + polars.col(f"{column}_deviation"),
+            )
+            for column, word in columns.items()
+        )  # fmt: skip
+        ends = polars.concat([long["mean"], long["upper"]])
+        values = Values(column="mean", title=title, domain=value_domain(ends))
+        x = depth_x(*span(long, "depth"), "depth", "pool depth (log scale)")
+        pane = series_pane(long, x, values, "series", list(columns.values()), top=True)
+        panes.append(pane.properties(width=330, height=260, title=pane_title(heading)))
+    return titled(
+        alt.hconcat(*panes, spacing=30).resolve_scale(
+            color="independent", shape="independent", strokeDash="independent"
+        ),
+        "What contributing runs have of pools of growing depth",
+        ["Means over runs and topics, and a standard deviation to both sides, as far as 0."],
+    )
+
+
+@needs("run", "rule", "tied_share", "difference")
+def ties_and_values(
+    frame: polars.DataFrame, *, measure: str = "RBP(p=0.8)", taus: Mapping[str, float] | None = None
+) -> Chart:
+    """How far another rule for tied scores moves every run, against how many of its scores are tied.
+
+    Columns: `run`, `rule`, `tied_share` (0 to 1), `difference` (of the value, to that with ties by doc id).
+    `taus` are Kendall's, by rule, between the orders of the runs.
+    """
+    import altair as alt
+
+    order = names(frame, "rule")
+    signs = series_signs("rule", order, points=True, title="rule for ties", top=False)
+    scale = alt.Scale(domain=list(value_domain(frame["tied_share"], room=TIE_ROOM)), nice=False)
+    x = alt.X(
+        "tied_share:Q", title="share of tied scores in the first documents", scale=scale,
+        axis=alt.Axis(format=PERCENT),
+    )  # fmt: skip
+    values = Values(
+        column="difference", title=f"difference in {measure} to the order by doc id",
+        domain=value_domain(frame["difference"], room=TIE_ROOM),
+    )  # fmt: skip
+    points = alt.Chart(data(frame.select("run", "rule", "tied_share", "difference")))
+    marks = points.mark_point(filled=True, size=45, opacity=0.75).encode(
+        x, values.y(), signs.colour, signs.shape,
+        tooltip=[
+            alt.Tooltip("run:N"), alt.Tooltip("rule:N"), alt.Tooltip("tied_share:Q", format=".1%"),
+            alt.Tooltip("difference:Q", format="+.4f"),
+        ],
+    )  # fmt: skip
+    told = "; ".join(f"τ between trec and {rule} {tau:.3f}" for rule, tau in (taus or {}).items())
+    return titled(
+        alt.LayerChart(layer=[level_rule(0.0, "difference"), marks]).properties(width=460, height=280),
+        f"What the rule for tied scores changes in {plural(frame['run'].n_unique(), 'run')}",
+        [f"Kendall's {told}." if told else ""],
+    )
+
+
+POOL_TITLE = "pool depth (log scale)"
+EXTRAPOLATED = "Beyond the pool nobody judged: extrapolated by Zobel's law, n = C d^s - 1, topic by topic."
+# Far apart in lightness, so that the parts of a bar differ in grey print.
+KINDS = {"automatic": "#9ecae8", "manual": "#0b3c5d", "mixed": "#D55E00", "other": "#f2f2f2"}
+LEAST_SIDE = 280  # pixels: of a square of tiles, so that legend and titles have room beside it
+FEW_GROUPS = 12  # that have room for broader bars
+WIDEST, BAR = 960, 12  # pixels: of a chart with a bar for each run, and of such a bar with its name
+
+# -- the pool --------------------------------------------------------------------------------------
+
+
+@needs("depth", "relevant", "rate")
+def growth_by_depth(frame: polars.DataFrame) -> Chart:
+    """Relevant documents found by pools of growing depth, and how fast (Lu et al., Fig. 1).
+
+    Columns: `depth`, `relevant` (mean for a topic), `rate` (new ones for one more depth); optional
+    `extrapolated` (true where nobody judged: drawn with dashes) and `collection` (a colour each).
+    """
+    import altair as alt
+    import polars
+
+    if "collection" not in frame.columns:
+        frame = frame.with_columns(collection=polars.lit("pool"))
+    if "extrapolated" not in frame.columns:
+        frame = frame.with_columns(extrapolated=polars.lit(False))
+    found = frame.filter(~polars.col("extrapolated"))["depth"]
+    kept, note = thinned(frame, "depth", keep=found.unique().to_list()[-1:], most=MOST_POINTS)
+    drawn = _joined(kept)
+    order = names(kept, "collection")
+    signs = series_signs("collection", order, points=False, title="collection", top=False)
+    dashes = alt.Scale(domain=["found", "extrapolated"], range=[[1, 0], [4, 3]])
+    look = alt.Legend(title=None, symbolSize=400, symbolStrokeWidth=2)
+    dash = alt.StrokeDash("line:N", scale=dashes, legend=look if drawn["line"].n_unique() > 1 else None)
+    x = depth_x(*span(drawn, "depth"), "depth", POOL_TITLE)
+    panes = []
+    for column, heading, title in (
+        ("relevant", "found by the pool", "relevant documents a topic"),
+        ("rate", "rate of finding", "new relevant documents a topic at this depth"),
+    ):
+        values = Values(column=column, title=title, domain=value_domain(drawn[column]))
+        tooltip = [
+            alt.Tooltip("collection:N"), alt.Tooltip("line:N"), alt.Tooltip("depth:Q"),
+            alt.Tooltip(f"{column}:Q", format=".3f"),
+        ]  # fmt: skip
+        line = alt.Chart(data(drawn.select("collection", "line", "depth", column))).mark_line(strokeWidth=2)
+        encoded = line.encode(x, values.y(), signs.colour, dash, tooltip=tooltip)
+        panes.append(encoded.properties(width=330, height=260, title=pane_title(heading)))
+    beyond = EXTRAPOLATED if (drawn["line"] == "extrapolated").any() else ""
+    return titled(alt.hconcat(*panes, spacing=30), "Relevant documents by depth of the pool", [beyond, note])
+
+
+def _joined(frame: polars.DataFrame) -> polars.DataFrame:
+    """Lines named found and extrapolated; the last point found also starts the extrapolation."""
+    import polars
+
+    line = polars.when("extrapolated").then(polars.lit("extrapolated")).otherwise(polars.lit("found"))
+    drawn = frame.with_columns(line=line).sort("depth", maintain_order=True)
+    found = drawn.filter(polars.col("line") == "found")
+    ends = found.group_by("collection", maintain_order=True).last().select(drawn.columns)
+    going_on = drawn.filter(polars.col("line") == "extrapolated")["collection"].unique().to_list()
+    joints = ends.filter(polars.col("collection").is_in(going_on))
+    return polars.concat([joints.with_columns(line=polars.lit("extrapolated")), drawn])
+
+
+@needs("depth", "size")
+def pool_size_by_depth(frame: polars.DataFrame) -> Chart:
+    """How many documents pools of growing depth hold.
+
+    Columns: `depth`, `size` (documents); optional `share` (of depth times runs times topics, 0 to 1).
+    """
+    import altair as alt
+
+    kept, note = thinned(frame, "depth", most=MOST_POINTS)
+    x = depth_x(*span(kept, "depth"), "depth", POOL_TITLE)
+    panes = []
+    for column, title, shown in (
+        ("size", "documents in the pool", ",d"),
+        ("share", "share of depth x runs x topics", PERCENT),
+    ):
+        if column in kept.columns:
+            values = Values(column=column, title=title, domain=value_domain(kept[column]), format=shown)
+            tooltip = [alt.Tooltip("depth:Q"), alt.Tooltip(f"{column}:Q", format=shown)]
+            line = alt.Chart(data(kept.select("depth", column))).mark_line(strokeWidth=2, color=COLOURS[0])
+            panes.append(line.encode(x, values.y(), tooltip=tooltip).properties(width=330, height=240))
+    return titled(alt.hconcat(*panes, spacing=30), "Documents to judge by depth of the pool", [note])
+
+
+@needs("strategy", "judgments", "found")
+def relevant_by_judgments(frame: polars.DataFrame) -> Chart:
+    """Share of the relevant documents that strategies had found after so many judgments, one line each.
+
+    Columns: `strategy`, `judgments`, `found` (0 to 1).
+    """
+    kept, _ = thinned(frame.select("strategy", "judgments", "found"), "judgments", most=MOST_POINTS)
+    values = Values(column="found", title="share of relevant documents found", domain=(0, 1), format=PERCENT)
+    x = depth_x(*span(kept, "judgments"), "judgments", "judgments (log scale)")
+    pane = series_pane(kept, x, values, "strategy", names(kept, "strategy"))
+    return titled(pane.properties(width=460, height=300), "Relevant documents found by number of judgments")
+
+
+# -- contributors ----------------------------------------------------------------------------------
+
+
+@needs("group", "kind", "unique")
+def unique_relevant(frame: polars.DataFrame) -> Chart:
+    """Relevant documents that one group alone found, stacked by kind of run (Voorhees 2002, Fig. 1).
+
+    Columns: `group`, `kind` (automatic, manual, mixed, other), `unique`. Groups stand in the order of their
+    number; those without any are left out and counted.
+    """
+    import altair as alt
+    import polars
+
+    totals = frame.group_by("group").agg(total=polars.col("unique").sum())
+    order = totals.filter(polars.col("total") > 0).sort(["total", "group"], descending=[True, False])
+    kinds = _kinds(frame)
+    place = polars.col("kind").replace_strict(kinds, range(len(kinds)), return_dtype=polars.Int64)
+    shown = frame.filter(polars.col("unique") > 0).select("group", "kind", "unique", place=place)
+    bars = alt.Chart(data(shown)).mark_bar(stroke=RULE, strokeWidth=0.4)
+    encoded = bars.encode(
+        alt.X("group:N", sort=order["group"].to_list(), title="group", axis=_slanted()),
+        alt.Y("unique:Q", title="relevant documents found by no other group", stack="zero"),
+        _kind_colour(kinds, "found by runs"),
+        alt.Order("place:Q"),
+        tooltip=[alt.Tooltip("group:N"), alt.Tooltip("kind:N"), alt.Tooltip("unique:Q")],
+    )
+    total, none = int(order["total"].sum()), totals.height - order.height
+    return titled(
+        encoded.properties(width=alt.Step(16 if order.height > FEW_GROUPS else 36), height=280),
+        f"{plural(total, 'relevant document')} found by one group alone",
+        [_parts(shown, kinds, total), f"{plural(none, 'group')} found none." if none else ""],
+    )
+
+
+def _kinds(frame: polars.DataFrame) -> list[str]:
+    """The kinds of run in the frame, the usual ones first and in the usual order."""
+    seen = names(frame, "kind")
+    return [kind for kind in KINDS if kind in seen] + [kind for kind in seen if kind not in KINDS]
+
+
+def _kind_colour(kinds: Sequence[str], title: str) -> alt.Color:
+    """Colours of kinds of run that differ in lightness; the usual kinds have the same in every chart."""
+    import altair as alt
+
+    colours = [KINDS.get(kind, COLOURS[place % len(COLOURS)]) for place, kind in enumerate(kinds)]
+    return alt.Color("kind:N", title=title, scale=alt.Scale(domain=list(kinds), range=colours))
+
+
+def _slanted(*, labels: bool = True) -> alt.Axis:
+    """Names below an axis, all of them."""
+    import altair as alt
+
+    return alt.Axis(labels=labels, ticks=labels, labelAngle=-60, labelOverlap=False)
+
+
+def _parts(frame: polars.DataFrame, kinds: Sequence[str], total: int) -> str:
+    """How many documents each kind of run found, in words."""
+    counts = {kind: int(frame.filter(frame["kind"] == kind)["unique"].sum()) for kind in kinds}
+    said = [
+        f"{count:,} {kind} ({whole_percent(count / total)})" if count >= 0.01 * total else f"{count:,} {kind}"
+        for kind, count in counts.items()
+        if count
+    ]
+    return f"Found by runs of this kind: {', '.join(said)}." if said else ""
+
+
+@needs("run", "percent", "unique")
+def leave_out_changes(frame: polars.DataFrame, *, measure: str = "AP") -> Chart:
+    """Change of every run without its group's unique documents, beside their number (Voorhees 2002, Fig. 2).
+
+    Columns: `run`, `percent` (change in percent), `unique`; optional `kind`. Runs stand in the order of the
+    size of their change, then of `unique`, then of their names.
+    """
+    import altair as alt
+    import polars
+
+    size = polars.col("percent").fill_nan(None).abs()
+    ordered = frame.sort(size, "unique", "run", nulls_last=True)
+    runs = ordered["run"].to_list()
+    named = WIDEST / len(runs) >= BAR - 1
+    has_kinds = "kind" in frame.columns
+    columns = ["run", "percent", "unique", *(["kind"] if has_kinds else [])]
+    bars = alt.Chart(data(ordered.select(columns))).mark_bar(color=COLOURS[0])
+    tooltip = [
+        alt.Tooltip("run:N"), alt.Tooltip("percent:Q", title=f"change in {measure} (%)", format=".2f"),
+        alt.Tooltip("unique:Q", title="unique relevant documents"),
+    ]  # fmt: skip
+    panes = []
+    for column, title, last in (
+        ("percent", f"change in {measure} (%)", False),
+        ("unique", "group's unique documents", True),
+    ):
+        below = (
+            "run, in the order of the change" if named else f"{len(runs)} runs, in the order of the change"
+        )
+        x = alt.X("run:N", sort=runs, axis=_slanted(labels=last and named), title=below if last else None)
+        encoded = bars.encode(x, alt.Y(f"{column}:Q", title=title), tooltip=tooltip)
+        if has_kinds:
+            encoded = encoded.encode(_kind_colour(_kinds(frame), "kind of run"))
+        panes.append(encoded.properties(width=min(max(BAR * len(runs), 120), WIDEST), height=160))
+    known = ordered.filter(polars.col("percent").is_finite())
+    return titled(
+        alt.vconcat(*panes, spacing=10),
+        f"{measure} of {plural(len(runs), 'run')} without what only the run's group found",
+        [_mean_and_most(known["run"].to_list(), known["percent"].to_list())],
+    )
+
+
+def _mean_and_most(runs: Sequence[str], changes: Sequence[float]) -> str:
+    """The mean size of the changes, and the last one: the largest."""
+    if not runs:
+        return ""
+    mean = sum(abs(change) for change in changes) / len(changes)
+    return f"The change is {mean:.2f}% on average, and at most {abs(changes[-1]):.2f}% ({runs[-1]})."
+
+
+@needs("group", "other", "overlap")
+def group_overlap(frame: polars.DataFrame) -> Chart:
+    """How much of what one group brought to the pool another brought too.
+
+    Columns: `group`, `other`, `overlap` (0 to 1). Groups stand in the order of their mean overlap.
+    """
+    import altair as alt
+    import polars
+
+    apart = frame.filter(polars.col("group") != polars.col("other")).select("group", "other", "overlap")
+    means = apart.group_by("group").agg(mean=polars.col("overlap").fill_nan(None).mean())
+    known = means.sort(["mean", "group"], descending=[True, False], nulls_last=True)["group"].to_list()
+    order = list(dict.fromkeys([*known, *names(frame, "group"), *names(frame, "other")]))
+    side = min(max(LEAST_SIDE // len(order), 14), 60)
+    scale = alt.Scale(scheme="cividis", domain=list(value_domain(apart["overlap"])))
+    tiles = alt.Chart(data(apart)).mark_rect().encode(
+        alt.X("other:N", sort=order, title="share that this group brought too", axis=_slanted()),
+        alt.Y("group:N", sort=order, title="of the documents that this group brought",
+              axis=alt.Axis(labelOverlap=False)),
+        alt.Color("overlap:Q", title="overlap", scale=scale,
+                  legend=alt.Legend(format=PERCENT, gradientLength=200)),
+        tooltip=[alt.Tooltip("group:N"), alt.Tooltip("other:N"), alt.Tooltip("overlap:Q", format=".1%")],
+    )  # fmt: skip
+    return titled(
+        tiles.properties(width=alt.Step(side), height=alt.Step(side)),
+        f"How much {plural(len(order), 'group')} have in common",
+        ["Groups stand in the order of their mean overlap with the others."],
+    )
+
+
+# -- parts and titles ------------------------------------------------------------------------------
+
+
+@needs("part", "pool_share", "judged_share", "relevant_share")
+def shares_by_part(frame: polars.DataFrame) -> Chart:
+    """What each part of a collection has of pool and relevant documents, and how far it is judged.
+
+    Columns: `part`, `pool_share` and `relevant_share` (of the whole), `judged_share` (of what runs retrieved
+    of the part). Parts stand in the order of the frame.
+    """
+    import altair as alt
+    import polars
+
+    order = names(frame, "part")
+    words = {"pool_share": "of the pool", "relevant_share": "of the relevant", "judged_share": "judged"}
+    long = frame.select("part", *words).unpivot(index="part", variable_name="column", value_name="value")
+    long = long.with_columns(share=polars.col("column").replace_strict(words, return_dtype=polars.String))
+    colours = [colour for colour, _ in zip(KINDS.values(), words, strict=False)]
+    values = Values(column="value", title="share", domain=(0, 1), format=PERCENT)
+    bars = alt.Chart(data(long.select("part", "share", "value"))).mark_bar(stroke=RULE, strokeWidth=0.4)
+    encoded = bars.encode(
+        alt.X("part:N", sort=order, title="part of the collection", axis=_slanted()),
+        alt.XOffset("share:N", sort=list(words.values())),
+        values.y(),
+        alt.Color("share:N", title="share", scale=alt.Scale(domain=list(words.values()), range=colours)),
+        tooltip=[
+            alt.Tooltip("part:N"),
+            alt.Tooltip("share:N"),
+            alt.Tooltip("value:Q", title="value", format=".1%"),
+        ],
+    )
+    return titled(
+        encoded.properties(width=min(max(40 * len(order), 160), WIDEST), height=280),
+        f"What {plural(len(order), 'part')} of the collection gave, and how far they are judged",
+        ["Judged: of the documents that runs retrieved of the part, as deep as the pool."],
+    )
+
+
+@needs("last", "relevant_share", "nonrelevant_share")
+def title_words_by_pool_rank(frame: polars.DataFrame) -> Chart:
+    """Share of the title's words that judged documents hold, by pool rank: title bias.
+
+    Columns: `last` (pool rank at which a range ends), `relevant_share`, `nonrelevant_share` (0 to 1).
+    """
+    import polars
+
+    words = {"relevant_share": "relevant", "nonrelevant_share": "not relevant"}
+    long = polars.concat(
+        frame.select(
+            polars.col("last"), polars.lit(word).alias("documents"), polars.col(column).alias("share")
+        )
+        for column, word in words.items()
+    )
+    values = Values(column="share", title="mean share of the title's words", domain=(0, 1), format=PERCENT)
+    x = depth_x(*span(long, "last"), "last", "pool rank (log scale)")
+    pane = series_pane(long, x, values, "documents", list(words.values()))
+    return titled(
+        pane.properties(width=460, height=280), "Words of the title in judged documents, by pool rank"
+    )
+
+
+# Dark to light, so that the three parts of a bar differ in grey print.
+PARTS = {
+    "relevant": ("judged relevant", "#0b3c5d"),
+    "nonrelevant": ("judged, not relevant", "#6baed6"),
+    "unjudged": ("unjudged", "#e4e4e4"),
+}
+WIDEST = 760  # pixels: of a chart with a bar for each run
+NAMED = 11  # pixels of a bar that has room for a name below it
+ROOM = 0.03  # beyond the farthest points of a scatter
+
+
+@needs("run", "k", "share")
+def judged_share_by_depth(
+    frame: polars.DataFrame, *, reference_k: int | None = None, pool_depth: int | None = None
+) -> Chart:
+    """Share of every run's first k documents that were judged.
+
+    Columns: `run`, `k`, `share` (0 to 1).
+    """
+    reference = reference_depth(frame, reference_k)
+    kept, note = thinned(frame, keep=(reference, pool_depth))
+    pane = RunPane(
+        column="share", column_title="judged share of the first k documents", words=AMOUNT, domain=(0.0, 1.0),
+        depths=span(frame), reference_k=reference, pool_depth=pool_depth, width=460, height=300,
+    )  # fmt: skip
+    count = frame["run"].n_unique()
+    return titled(
+        run_pane(kept, pane),
+        f"How far {plural(count, 'run')} were judged, by depth",
+        [*standing_notes(frame, "share", AMOUNT, reference), note],
+    )
+
+
+@needs("run", "value", "relevant", "nonrelevant", "unjudged")
+def judged_shares(frame: polars.DataFrame, *, measure: str = "AP") -> Chart:
+    """What every run retrieved, as shares judged relevant, judged not relevant, and unjudged.
+
+    Columns: `run`, `value` (orders the runs, best first), `relevant`, `nonrelevant`, `unjudged` (shares
+    that sum to 1).
+    """
+    import altair as alt
+    import polars
+
+    known = frame.with_columns(polars.col("value").fill_nan(None))
+    ordered = known.sort(["value", "run"], descending=[True, False], nulls_last=True).with_row_index(
+        "place", 1
+    )
+    count = ordered.height
+    step = min(max(WIDEST / count, 3), 24)
+    words, colours = zip(*PARTS.values(), strict=True)
+    parts = polars.concat(
+        ordered.select("run", "place", "value", part=polars.lit(word), share=column, order=polars.lit(number))
+        for number, (column, (word, _)) in enumerate(PARTS.items())
+    )
+    labels = alt.Axis(labels=step >= NAMED, ticks=False, labelAngle=-60, labelOverlap=False)
+    values = Values(column="share", title="share of the documents retrieved", domain=(0, 1), format=PERCENT)
+    bars = alt.Chart(data(parts)).mark_bar(stroke="white", strokeWidth=0.3).encode(
+        alt.X("run:N", sort=ordered["run"].to_list(), axis=labels,
+              title=f"{plural(count, 'run')} in the order of {measure}, best first"),
+        values.y().stack("zero"),
+        alt.Color("part:N", title=None, scale=alt.Scale(domain=list(words), range=list(colours)),
+                  legend=alt.Legend(orient="top")),
+        alt.Order("order:Q"),
+        tooltip=[alt.Tooltip("run:N"), alt.Tooltip("place:Q"),
+                 alt.Tooltip("value:Q", title=measure, format=".4f"), alt.Tooltip("part:N"),
+                 alt.Tooltip("share:Q", format=".1%")],
+    )  # fmt: skip
+    return titled(
+        bars.properties(width=alt.Step(step), height=260),
+        f"What {plural(count, 'run')} retrieved, and how much of it was judged",
+        [_unjudged_note(ordered["unjudged"])],
+    )
+
+
+def _unjudged_note(shares: polars.Series) -> str:
+    known = shares.cast(float).fill_nan(None).drop_nulls().sort().to_list()
+    if not known:
+        return ""
+    least, usual, most = map(whole_percent, (known[0], known[len(known) // 2], known[-1]))
+    return f"Unjudged: {least} to {most} of a run, {usual} of the median run."
+
+
+@needs("run", "performance", "assessment")
+def performance_against_assessment(
+    frame: polars.DataFrame, *, performance: str = "AP", assessment: str = "A@1000"
+) -> Chart:
+    """Performance of every run against how far it was judged (Baillie et al., Fig. 12).
+
+    Columns: `run`, `performance`, `assessment`; optional `kind` (a colour and shape each), `collection` (a
+    pane each) and `tau`, the same in all rows of a collection.
+    """
+    import altair as alt
+    import polars
+
+    if "collection" not in frame.columns:
+        frame = frame.with_columns(collection=polars.lit(""))
+    kinds = names(frame, "kind") if "kind" in frame.columns else []
+    x_title, y_title = f"{assessment}: share judged", f"{performance}, mean over topics"
+    taus, panes = {}, []
+    collections = names(frame, "collection")
+    for collection in collections:
+        shown = frame.filter(polars.col("collection") == collection)
+        tau = shown["tau"][0] if "tau" in shown.columns else None
+        taus[collection] = "" if tau is None else f"τ = {tau:.3f}"
+        heading = [collection, taus[collection]] if len(collections) > 1 else [collection]
+        pane = _scatter(shown, ("assessment", x_title), ("performance", y_title), kinds)
+        panes.append(pane.properties(title=pane_title(", ".join(filter(None, heading)))))
+    single = taus[collections[0]] if len(collections) == 1 else ""
+    return titled(
+        alt.concat(*panes, columns=2, spacing=30),
+        f"{performance} against {assessment}" + (f": {single}" if single else ""),
+        ["τ: Kendall's, between the two orders of the runs." if any(taus.values()) else ""],
+    )
+
+
+@needs("run", "performance", "ranking", "value")
+def performance_against_rankings(frame: polars.DataFrame, *, performance: str = "MAP") -> Chart:
+    """Performance of every run against what needs no judgments, a pane for each of these.
+
+    Columns: `run`, `performance`, `ranking` (what it is called), `value`; optional `kind` (a colour and
+    shape each) and `tau`, the same in all rows of a ranking.
+    """
+    import altair as alt
+    import polars
+
+    kinds = names(frame, "kind") if "kind" in frame.columns else []
+    panes = []
+    for ranking in names(frame, "ranking"):
+        shown = frame.filter(polars.col("ranking") == ranking)
+        tau = shown["tau"].fill_nan(None)[0] if "tau" in shown.columns else None
+        pane = _scatter(
+            shown, ("value", ranking), ("performance", f"{performance}, mean over topics"), kinds,
+            percent=False,
+        )  # fmt: skip
+        panes.append(pane.properties(title=pane_title(ranking + ("" if tau is None else f", τ = {tau:.3f}"))))
+    return titled(
+        alt.concat(*panes, columns=2, spacing=30),
+        f"{performance} against rankings that need no judgments",
+        ["τ: Kendall's, between the two orders of the runs." if "tau" in frame.columns else ""],
+    )
+
+
+@needs("run", "overlap", "assessment")
+def reinforcement(frame: polars.DataFrame, *, assessment: str = "A@1000", tau: float | None = None) -> Chart:
+    """How far every run was judged against its overlap with the other pooled runs.
+
+    Columns: `run`, `overlap` (0 to 1), `assessment` (0 to 1); optional `kind` (a colour and shape each).
+    `tau` is Kendall's, between the two.
+    """
+    kinds = names(frame, "kind") if "kind" in frame.columns else []
+    x = ("overlap", "share of its pooled documents that another run pooled too")
+    y = ("assessment", f"{assessment}: share judged")
+    title = f"How far {plural(frame.height, 'run')} were judged, against what they share with others"
+    told = "" if tau is None else f"Kendall's τ between the two {tau:.3f}."
+    return titled(_scatter(frame, x, y, kinds), title, [told])
+
+
+def _scatter(
+    frame: polars.DataFrame,
+    across: tuple[str, str],
+    up: tuple[str, str],
+    kinds: list[str],
+    *,
+    percent: bool = True,
+) -> alt.Chart:
+    """A point for each run; kinds of run differ in colour and shape."""
+    import altair as alt
+
+    columns = ["run", across[0], up[0], *(["kind"] if kinds else [])]
+    # What stands across is a share, and no share is above 1.
+    low, high = value_domain(frame[across[0]], room=ROOM)
+    scale = alt.Scale(domain=[low, min(high, 1.0)], nice=False)
+    look = alt.Axis(format=PERCENT) if percent else alt.Axis()
+    x = alt.X(f"{across[0]}:Q", title=across[1], axis=look, scale=scale)
+    values = Values(
+        column=up[0], title=up[1], domain=value_domain(frame[up[0]], room=ROOM),
+        format=PERCENT if up[0] == "assessment" else "",
+    )  # fmt: skip
+    tooltip = [alt.Tooltip("run:N"), *(alt.Tooltip(f"{name}:Q", format=".4f") for name in (across[0], up[0]))]
+    points = alt.Chart(data(frame.select(columns))).mark_point(filled=True, size=45, opacity=0.75)
+    encoded = points.encode(x, values.y(), tooltip=tooltip)
+    if kinds:
+        signs = series_signs("kind", kinds, points=True, title="kind of run", top=False)
+        encoded = encoded.encode(signs.colour, signs.shape)
+    return encoded.properties(width=380, height=300)

@@ -1,0 +1,145 @@
+"""How much of every run was judged, and what the pool's depth left out: Lu et al. (2016), Table 4."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sounding.audit.judged_runs import Flags, JudgedRuns
+from sounding.runs.pool import first_unjudged
+from sounding.runs.ranking import Counts, Values
+from sounding.runs.retrieved import NONE
+
+if TYPE_CHECKING:
+    import polars
+
+SHORT = 0.5  # a run whose lists have less than this share of the usual number of documents is short
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Coverage:
+    """What was judged of every run."""
+
+    runs: tuple[str, ...]
+    judged_share: Values  # (run, depth) mean over topics, of the documents down to depth 1, 2, ...
+    first_unjudged: Values  # (run, topic) its rank; NaN: all that was retrieved was judged
+    relevant: Counts  # (run,) retrieved documents that were judged relevant, over all topics
+    nonrelevant: Counts  # (run,) judged, and not relevant
+    unjudged: Counts  # (run,)
+    relevant_missed: Counts  # (run,) judged relevant, and not retrieved
+    nonrelevant_missed: Counts  # (run,) judged not relevant, and not retrieved
+    lengths: Values  # (run,) mean number of documents retrieved for a topic
+    short: Flags  # (run,) lists end so early that deep measures stand still
+
+    @property
+    def frame(self) -> polars.DataFrame:
+        """One row a run: shares judged relevant, judged not relevant and unjudged, and what was missed."""
+        import polars
+
+        total = self.relevant + self.nonrelevant + self.unjudged
+        return polars.DataFrame(
+            {
+                "run": self.runs, "length": self.lengths, "short": self.short,
+                "relevant": self.relevant / total, "nonrelevant": self.nonrelevant / total,
+                "unjudged": self.unjudged / total, "relevant_missed": self.relevant_missed,
+                "nonrelevant_missed": self.nonrelevant_missed,
+                "first_unjudged": _means(self.first_unjudged),
+            },
+            schema_overrides={"run": polars.String},
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PoolOutcomes:
+    """Means and deviations over contributing runs and topics were the pool cut to each depth."""
+
+    depths: tuple[int, ...]
+    relevant: Values  # (depth,) mean relevant documents of a topic, R_d: in_pool + past
+    in_pool: Values  # (depth, 2) mean and deviation: relevant documents of a run within the depth
+    past: Values  # (depth, 2) relevant documents of the pool that it has deeper, or not at all
+    first_unjudged: Values  # (depth, 2) rank of the first document that would not be judged
+
+    @property
+    def frame(self) -> polars.DataFrame:
+        """One row a depth."""
+        import polars
+
+        columns = {"depth": np.array(self.depths), "relevant": self.relevant}
+        for name in ("in_pool", "past", "first_unjudged"):
+            table = getattr(self, name)
+            columns |= {name: table[:, 0], f"{name}_deviation": table[:, 1]}
+        return polars.DataFrame(columns)
+
+
+def coverage(runs: JudgedRuns) -> Coverage:
+    """What was judged of every run, at all depths."""
+    lists = runs.retrieved.lists
+    grades = runs.grades()
+    judged = np.append(np.isfinite(grades), False)
+    relevant = np.append(runs.is_relevant(), False)
+    lengths = runs.retrieved.lengths
+    found = np.array([np.count_nonzero(relevant[own]) for own in lists])
+    seen = np.array([np.count_nonzero(judged[own]) for own in lists])
+    every = int(runs.judgments.relevant(runs.level).sum())
+    mean_length = lengths.mean(axis=1)
+    return Coverage(
+        runs=runs.runs,
+        judged_share=np.array([judged_shares(judged[own], own != NONE) for own in lists]),
+        first_unjudged=first_unjudged(runs.retrieved, grades),
+        relevant=found,
+        nonrelevant=seen - found,
+        unjudged=lengths.sum(axis=1) - seen,
+        relevant_missed=every - found,
+        nonrelevant_missed=len(runs.judgments.grades) - every - (seen - found),
+        lengths=mean_length,
+        short=mean_length < SHORT * np.median(mean_length),
+    )
+
+
+def judged_shares(judged: Flags, listed: Flags) -> Values:
+    """(depth,): the mean over topics of the share judged among the documents down to each depth.
+
+    Both are (topic, rank): judged, and retrieved at all. Topics without documents have no share.
+    """
+    some = listed.any(axis=1)
+    if not some.any():
+        return np.full(listed.shape[1], np.nan)
+    return (np.cumsum(judged[some], axis=1) / np.cumsum(listed[some], axis=1)).mean(axis=0)
+
+
+def pool_outcomes(runs: JudgedRuns, depths: tuple[int, ...]) -> PoolOutcomes:
+    """What pools of these depths, of the contributing runs, would have judged; at most the pool's own."""
+    pooled = runs.contributions()
+    best = np.append(pooled.best_ranks(), 0)
+    relevant = np.append(runs.is_relevant(), False)
+    judged = np.isfinite(runs.grades())
+    topic, wider = runs.retrieved.topic, runs.retrieved.pick(runs.contributing)
+    tables: dict[str, list[tuple[float, float]]] = {"in_pool": [], "past": [], "first": []}
+    totals = []
+    for depth in depths:
+        kept = relevant & (best > 0) & (best <= depth)
+        total = np.bincount(topic[kept[:NONE]], minlength=len(runs.topics))
+        own = np.count_nonzero(kept[pooled.lists[:, :, :depth]], axis=2)
+        grades = np.where(judged & (best[:NONE] > 0) & (best[:NONE] <= depth), 0.0, np.nan)
+        tables["in_pool"].append(_moments(own))
+        tables["past"].append(_moments(total - own))
+        tables["first"].append(_moments(first_unjudged(wider, grades)))
+        totals.append(total.mean())
+    return PoolOutcomes(
+        depths=depths, relevant=np.array(totals), in_pool=np.array(tables["in_pool"]),
+        past=np.array(tables["past"]), first_unjudged=np.array(tables["first"]),
+    )  # fmt: skip
+
+
+def _moments(values: Values | Counts) -> tuple[float, float]:
+    """Mean and standard deviation (n - 1) of what is known; NaN where too little is."""
+    known = values[~np.isnan(values)].astype(np.float64)
+    mean = float(known.mean()) if len(known) else np.nan
+    return mean, float(known.std(ddof=1)) if len(known) > 1 else np.nan
+
+
+def _means(table: Values) -> Values:
+    """The mean of what is known in each row; NaN where nothing is."""
+    return np.array([_moments(row)[0] for row in table])

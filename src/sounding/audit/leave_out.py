@@ -1,0 +1,237 @@
+"""What a run's value would be had it, or its group, not taken part in the pool.
+
+Zobel (1998) leaves out one run; Voorhees (2002, section 2, Fig. 2) one group, with all documents that no
+other group found. What changes then is about what a new run of the same kind would lose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from sounding.audit.coverage import judged_shares
+from sounding.audit.judged_runs import Flags, JudgedRuns, refuse_measures
+from sounding.audit.unique import Among, By, unique_documents
+from sounding.core.workers import Progress, map_items
+from sounding.evaluate.result import summaries
+from sounding.measures import Measure
+from sounding.runs.ranking import Counts, Values
+from sounding.runs.retrieved import NONE
+
+if TYPE_CHECKING:
+    import polars
+
+Remove = Literal["relevant", "judgments"]
+
+MOST_RELEVANT = 10  # topics with most relevant documents, where Zobel saw the largest changes
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class LeftOut:
+    """For every run that lost its own, or its group's, unique documents: its values before and after."""
+
+    by: By
+    remove: Remove
+    measures: tuple[Measure, ...]
+    units: tuple[str, ...]  # runs or groups that were left out
+    runs: tuple[str, ...]  # (row,) the run that is evaluated
+    kinds: tuple[str, ...]  # (row,)
+    unit: Counts  # (row,) which unit was left out
+    pooled: Flags  # (row,) the run itself contributed
+    lost: Counts  # (row,) judgments that were left out
+    full: Values  # (row, measure) with all judgments
+    without: Values  # (row, measure)
+    full_on_ten: Values  # (row, measure) over the topics with most relevant documents
+    without_on_ten: Values  # (row, measure)
+    rank: Counts  # (row, measure) among the contributing runs, from 1
+    rank_without: Counts  # (row, measure) with every run on the judgments that are left
+    judged_share: Values  # (row, depth) mean share judged down to each depth had no unique document been
+    winner_changes: Flags  # (unit, topic) no former best run by the first measure is still the best
+
+    def change(self) -> Values:
+        """(row, measure): value without, minus value with, the unique documents."""
+        return self.without - self.full
+
+    def percent(self) -> Values:
+        """(row, measure): the change in percent of the value with all judgments; NaN where that is 0."""
+        return _percent(self.full, self.without)
+
+    def percent_on_ten(self) -> Values:
+        """(row, measure): the same over the ten topics with most relevant documents."""
+        return _percent(self.full_on_ten, self.without_on_ten)
+
+    def summary(self, measure: int = 0, rows: Flags | None = None) -> LeaveOutSummary:
+        """Mean and largest change of a measure, over runs that contributed unless told otherwise."""
+        chosen = (self.pooled if rows is None else rows).nonzero()[0]
+        percent = np.abs(self.percent()[chosen, measure])
+        known = np.isfinite(percent)
+        largest = int(chosen[np.nan_to_num(percent, nan=-1.0).argmax()]) if known.any() else None
+        ten = np.abs(self.percent_on_ten()[chosen, measure])
+        places = np.abs(self.rank_without - self.rank)[chosen, measure]
+        return LeaveOutSummary(
+            runs=len(chosen),
+            without_value=int(np.count_nonzero(~known)),
+            mean_signed=_mean(self.percent()[chosen, measure]),
+            mean_percent=_mean(percent),
+            max_percent=float(percent[known].max()) if known.any() else np.nan,
+            most_changed=None if largest is None else self.runs[largest],
+            mean_change=_mean(np.abs(self.change()[chosen, measure])),
+            mean_places=_mean(places.astype(np.float64)),
+            max_places=int(places.max(initial=0)),
+            mean_percent_on_ten=_mean(ten),
+            max_percent_on_ten=float(np.nanmax(ten)) if np.isfinite(ten).any() else np.nan,
+        )
+
+    def of_kind(self, kind: str) -> Flags:
+        """(row,): contributing runs of one kind."""
+        return self.pooled & np.array([own == kind for own in self.kinds], np.bool_)
+
+    def in_papers_order(self, measure: int = 0) -> Counts:
+        """Rows by growing absolute change, then by unique documents, as Voorhees's Fig. 2 has them."""
+        return np.lexsort((self.lost, np.abs(self.change()[:, measure])))
+
+    @property
+    def frame(self) -> polars.DataFrame:
+        """One row a run and measure: values, change, percent, ranks, the same on ten topics."""
+        import polars
+
+        rows, measures = len(self.runs), len(self.measures)
+
+        def each(cells: Sequence[object]) -> list[object]:
+            return [cell for cell in cells for _ in range(measures)]
+
+        return polars.DataFrame(
+            {
+                "run": each(self.runs), "left_out": each([self.units[unit] for unit in self.unit.tolist()]),
+                "kind": each(self.kinds), "pooled": each(self.pooled.tolist()),
+                "unique": each(self.lost.tolist()), "measure": [str(m) for m in self.measures] * rows,
+                "value": self.full.ravel(), "without": self.without.ravel(),
+                "change": self.change().ravel(), "percent": self.percent().ravel(),
+                "rank": self.rank.ravel(), "rank_without": self.rank_without.ravel(),
+                "percent_on_ten": self.percent_on_ten().ravel(),
+            },
+            schema_overrides=dict.fromkeys(("run", "left_out", "kind", "measure"), polars.String),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaveOutSummary:
+    """How far values move when what only the left-out run or group found is not judged."""
+
+    runs: int
+    without_value: int  # runs whose value is 0: no percentage
+    mean_signed: float  # percent, as `LeftOut.percent` has it: negative where runs lose
+    mean_percent: float  # of the absolute changes, as all figures that follow
+    max_percent: float
+    most_changed: str | None
+    mean_change: float
+    mean_places: float
+    max_places: int
+    mean_percent_on_ten: float
+    max_percent_on_ten: float
+
+
+class _Outcome(NamedTuple):
+    """What leaving one unit out gives."""
+
+    members: Counts
+    lost: int
+    means: Values  # (member, measure)
+    on_ten: Values  # (member, measure)
+    rank: Counts  # (member, measure)
+    judged_share: Values  # (member, depth)
+    winner_changes: Flags  # (topic,)
+
+
+def leave_out(
+    runs: JudgedRuns,
+    measures: Sequence[Measure],
+    *,
+    by: By = "group",
+    remove: Remove = "relevant",
+    among: Among = "pooled",
+    progress: Progress | None = None,
+) -> LeftOut:
+    """Every contributing run, or group, left out in turn, with the runs that this concerns evaluated anew.
+
+    `remove` is what goes: the relevant documents that nobody else contributed, or all such judgments; with
+    `among` all, only those that no other run retrieved as deep as the pool, pooled or not.
+    Left-out groups also tell about those of their runs that were not pooled themselves.
+    """
+    refuse_measures(measures)
+    unique = unique_documents(runs, by, among)
+    whole = runs.view()
+    full = runs.values(measures, whole)
+    ten = _most_relevant(runs)
+    means, on_ten = summaries(full, measures), summaries(full[:, :, ten], measures)
+
+    def unique_to(unit: int) -> Flags:
+        return np.append(unique.lost(unit, relevant_only=False), False)
+
+    def work(unit: int) -> _Outcome:
+        lost = unique.lost(unit, relevant_only=remove == "relevant")
+        view = runs.view(lost, np.unique(runs.retrieved.topic[lost]))
+        values = full.copy()
+        values[:, :, view.topics] = runs.values(measures, view)
+        members, reduced = unique.members[unit], summaries(values, measures)
+        return _Outcome(
+            members, int(np.count_nonzero(lost)), reduced[members],
+            summaries(values[members][:, :, ten], measures),
+            _ranks(reduced, members, runs.contributing),
+            _judged_shares(runs, whole.judged & ~unique_to(unit), members),
+            _winners_gone(full[:, 0], values[:, 0], runs.new),
+        )  # fmt: skip
+
+    found = map_items(work, range(len(unique.names)), progress=progress)
+    row = np.concatenate([outcome.members for outcome in found])
+    unit = np.repeat(np.arange(len(found)), [len(outcome.members) for outcome in found])
+    return LeftOut(
+        by=by, remove=remove, measures=tuple(measures), units=unique.names,
+        runs=tuple(runs.runs[place] for place in row), kinds=tuple(runs.kinds[place] for place in row),
+        unit=unit, pooled=runs.contributing[row],
+        lost=np.array([outcome.lost for outcome in found])[unit],
+        full=means[row], without=np.concatenate([outcome.means for outcome in found]),
+        full_on_ten=on_ten[row], without_on_ten=np.concatenate([outcome.on_ten for outcome in found]),
+        rank=_ranks(means, row, runs.contributing),
+        rank_without=np.concatenate([outcome.rank for outcome in found]),
+        judged_share=np.concatenate([outcome.judged_share for outcome in found]),
+        winner_changes=np.array([outcome.winner_changes for outcome in found]),
+    )  # fmt: skip
+
+
+def _judged_shares(runs: JudgedRuns, judged: Flags, members: Counts) -> Values:
+    """(member, depth): mean shares judged, by flags of documents and of none."""
+    lists = runs.retrieved.lists
+    return np.array([judged_shares(judged[lists[run]], lists[run] != NONE) for run in members])
+
+
+def _most_relevant(runs: JudgedRuns) -> Counts:
+    """The topics with most relevant documents; equal ones in their order."""
+    return np.argsort(-runs.judgments.relevant(runs.level), kind="stable")[:MOST_RELEVANT]
+
+
+def _ranks(means: Values, rows: Counts, contributing: Flags) -> Counts:
+    """(row, measure): one more than the contributing runs that are better; what has no value is last."""
+    values = np.nan_to_num(means, nan=-np.inf)
+    better = values[contributing][np.newaxis] > values[rows][:, np.newaxis]
+    return np.count_nonzero(better, axis=1) + 1
+
+
+def _winners_gone(before: Values, after: Values, new: Flags) -> Flags:
+    """(topic,): whether none of the best runs of a topic is among its best afterwards."""
+    before, after = (np.nan_to_num(table[~new], nan=-np.inf) for table in (before, after))
+    was, stays = before == before.max(axis=0), after == after.max(axis=0)
+    return ~(was & stays).any(axis=0)
+
+
+def _percent(full: Values, without: Values) -> Values:
+    change = 100 * (without - full)
+    return np.divide(change, full, out=np.full(full.shape, np.nan), where=full != 0)
+
+
+def _mean(values: Values) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else np.nan

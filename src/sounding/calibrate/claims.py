@@ -1,0 +1,341 @@
+"""What we say for certain about runs, asked where judgments are hidden, and held against all of them.
+
+Every claim is about an event. That the *conclusion* holds: better, worse or not distinguished by the test is
+the same with all judgments. That the *sign* holds: the same run is ahead. That a value or a difference with
+all judgments lies *within* limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sounding.calibrate.hiding import Hidden
+from sounding.compare.cases import assessment_depth, assessment_measure, decide
+from sounding.compare.holds import Statistics, Until, borders, chance_of_conclusion, chance_of_sign
+from sounding.compare.settled import bounds_of_pairs
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError, UnknownNameError
+from sounding.evaluate.unjudged import value_bounds
+from sounding.measures import Measure
+from sounding.measures.completions import completed
+from sounding.measures.forms import form_of
+from sounding.runs.listings import Listed, Listings
+from sounding.runs.pairs import Pairs, all_pairs
+from sounding.runs.ranking import Counts, Values
+from sounding.runs.regrading import Regrading, View
+from sounding.runs.retrieved import NONE
+from sounding.selection.mtc.session import Session
+from sounding.statistics.forecasts import SURE, Forecasts
+from sounding.statistics.pair_tests import PairTests, Procedure
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+INTERVAL = " interval"  # how the name of what `mtc` says of each run ends
+NORMAL_95 = 1.959963984540054  # of a normal distribution: 95% lie within so many deviations
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Situation:
+    """One scenario as a claim sees it: the judgments that are left, and values of one measure."""
+
+    hidden: Hidden
+    until: Until
+    procedure: Procedure
+    measure: Measure
+    values: Floats  # (run, topic) with the judgments that are left
+    truth: Floats  # (run, topic) with all of them
+    drawn: Floats | None  # (run, draw, topic) with drawn ones; None: no claim needs them
+    seed: int
+
+    @property
+    def regrading(self) -> Regrading:
+        """The runs that are left."""
+        return self.hidden.regrading
+
+    @cached_property
+    def view(self) -> View:
+        """The judgments that are left."""
+        return self.regrading.under(self.hidden.states)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """All pairs of runs."""
+        return all_pairs(len(self.regrading.runs))
+
+    @cached_property
+    def tests(self) -> PairTests:
+        """The test of every pair with the judgments that are left."""
+        return self.procedure.apply(self.values, self.pairs)
+
+    @cached_property
+    def tests_in_truth(self) -> PairTests:
+        """The same with all judgments."""
+        return self.procedure.apply(self.truth, self.pairs)
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        """Of every pair with the judgments that are left."""
+        return Statistics(self.values, self.pairs)
+
+    @cached_property
+    def drawn_statistics(self) -> list[Statistics]:
+        """The same of every draw."""
+        drawn = np.empty((0, 0, 0)) if self.drawn is None else self.drawn
+        return [Statistics(drawn[:, number], self.pairs) for number in range(drawn.shape[1])]
+
+    @cached_property
+    def concluded(self) -> NDArray[np.int8]:
+        """(pair,): 1: the first run is better, -1: worse, 0: not distinguished."""
+        return conclusions(self.tests)
+
+    @cached_property
+    def conclusion_holds(self) -> Flags:
+        """(pair,): the same is concluded with all judgments."""
+        return self.concluded == conclusions(self.tests_in_truth)
+
+    @cached_property
+    def sign_holds(self) -> Flags:
+        """(pair,): the same run is ahead with all judgments, or neither is, as before."""
+        return np.sign(self.tests.difference) == np.sign(self.tests_in_truth.difference)
+
+    # -- forecasts ---------------------------------------------------------------------------------
+
+    def of_pairs(
+        self, claim: str, score: Values, right: Flags, *, sure: Flags | None = None, chances: bool = True
+    ) -> Forecasts:
+        """What was said of pairs; those without a score, which could not be tested, are left out."""
+        return self._forecasts(claim, self.pairs[:, 0], self.pairs[:, 1], score, right, sure, chances)
+
+    def of_runs(self, claim: str, chance: float, right: Flags) -> Forecasts:
+        """What was said of every run, with the same chance."""
+        each = np.arange(len(right))
+        return self._forecasts(claim, each, each, np.full(len(right), chance), right, None, True)
+
+    def _forecasts(
+        self, claim: str, a: Counts, b: Counts, score: Values, right: Flags, sure: Flags | None, chances: bool
+    ) -> Forecasts:
+        known, runs = np.isfinite(score), self.hidden.runs
+        unpooled = ~(self.hidden.contributing[a] & self.hidden.contributing[b])
+        return Forecasts(
+            claim=claim, measure=str(self.measure), probability=chances, score=score,
+            claimed=score >= SURE if sure is None else sure, right=right,
+            first=runs[a], second=runs[b], unpooled=unpooled,
+        ).pick(known)  # fmt: skip
+
+
+def conclusions(tests: PairTests) -> NDArray[np.int8]:
+    """(pair,): 1 where the first run is significantly better, -1 where it is worse, otherwise 0."""
+    return np.where(tests.significant_alone, np.sign(tests.difference), 0).astype(np.int8)
+
+
+# -- claims ----------------------------------------------------------------------------------------
+
+Ask = Callable[[Situation], Iterator[Forecasts]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """Something that we say for certain, by its name."""
+
+    name: str
+    title: str
+    needs_draws: bool
+    ask: Ask
+
+
+CLAIMS: dict[str, Claim] = {}
+
+
+def claim(name: str, *, needs_draws: bool = False) -> Callable[[Ask], Ask]:
+    """Make a function known as a claim; the first line of its docstring is its title."""
+
+    def register(function: Ask) -> Ask:
+        title = (function.__doc__ or name).splitlines()[0].rstrip(".")
+        CLAIMS[name] = Claim(name=name, title=title, needs_draws=needs_draws, ask=function)
+        return function
+
+    return register
+
+
+def find_claim(name: str) -> Claim:
+    """The claim of that name, or that gives it beside its own; an error with the nearest names otherwise."""
+    own = name.removesuffix(INTERVAL) if name in (f"mtc{INTERVAL}", f"mtc-0.5{INTERVAL}") else name
+    if own not in CLAIMS:
+        raise UnknownNameError("claim", name, CLAIMS)
+    return CLAIMS[own]
+
+
+@claim("holds", needs_draws=True)
+def conclusion_chance(seen: Situation) -> Iterator[Forecasts]:
+    """The chance that the conclusion holds, as `compare --holds` gives it."""
+    drawn = np.array([one.t for one in seen.drawn_statistics])
+    border = borders(seen.statistics.topics, seen.procedure.alpha)
+    yield seen.of_pairs("holds", chance_of_conclusion(seen.concluded, drawn, border), seen.conclusion_holds)
+
+
+@claim("sign", needs_draws=True)
+def sign_chance(seen: Situation) -> Iterator[Forecasts]:
+    """The chance that the sign holds, as `compare --holds` gives it."""
+    drawn = np.array([one.difference for one in seen.drawn_statistics])
+    yield seen.of_pairs("sign", chance_of_sign(seen.statistics.difference, drawn), seen.sign_holds)
+
+
+@claim("draws", needs_draws=True)
+def share_of_draws(seen: Situation) -> Iterator[Forecasts]:
+    """The share of draws with the same conclusion, taken as the chance that it holds."""
+    border = borders(seen.statistics.topics, seen.procedure.alpha)
+    t = np.array([one.t for one in seen.drawn_statistics])
+    same = np.where(t >= border, 1, np.where(t <= -border, -1, 0)) == seen.concluded
+    share = np.where(np.isnan(border), np.nan, same.mean(axis=0))
+    yield seen.of_pairs("draws", share, seen.conclusion_holds)
+
+
+@claim("margin")
+def margin(seen: Situation) -> Iterator[Forecasts]:
+    """How far t is from its critical value: it orders pairs by how surely the conclusion holds."""
+    distance = np.abs(np.abs(seen.statistics.t) - borders(seen.statistics.topics, seen.procedure.alpha))
+    nothing = np.zeros(len(distance), np.bool_)
+    yield seen.of_pairs("margin", distance, seen.conclusion_holds, sure=nothing, chances=False)
+
+
+@claim("strong")
+def strong_label(seen: Situation) -> Iterator[Forecasts]:
+    """The label `strong` of the decision matrix, as a sign that the conclusion holds."""
+    depth = assessment_depth(seen.measure) or max(1, int(seen.regrading.retrieved.lengths.max(initial=1)))
+    assessed = seen.regrading.values([assessment_measure(depth)], seen.view)[:, 0]
+    cases = decide(seen.tests, seen.procedure.apply(assessed, seen.pairs), alone=True)
+    strong = (cases == 1) | (cases == 3)
+    score = np.where(cases == 0, np.nan, strong.astype(np.float64))
+    yield seen.of_pairs("strong", score, seen.conclusion_holds, sure=strong, chances=False)
+
+
+@claim("p-value")
+def one_minus_p(seen: Situation) -> Iterator[Forecasts]:
+    """1 - p, read as the chance that the sign holds: what p does not say, and people take it for."""
+    yield seen.of_pairs("p-value", 1 - seen.tests.p_alone, seen.sign_holds)
+
+
+@claim("settled")
+def settled_order(seen: Situation) -> Iterator[Forecasts]:
+    """Pairs whose order no completion of the judgments turns, over whatever the runs retrieved."""
+    try:
+        found = bounds_of_pairs(seen.measure, _listings(seen), seen.pairs)
+    except DataError:
+        return  # no bounds are known of this measure
+    score = np.where(np.isnan(found.lower), np.nan, found.settled.astype(np.float64))
+    yield seen.of_pairs("settled", score, seen.sign_holds, sure=found.settled, chances=False)
+
+
+@claim("bounds")
+def bounds_of_means(seen: Situation) -> Iterator[Forecasts]:
+    """The least and the most that a run's mean can be, over whatever the runs retrieved."""
+    listings = _listings(seen)
+    found = value_bounds(listings.rankings, listings.outside(), [seen.measure], seen.regrading.policies)
+    if found.kinds[0] == "none":
+        return
+    low, high = np.nanmean(found.lower[:, 0], axis=1), np.nanmean(found.upper[:, 0], axis=1)
+    mean = np.nanmean(seen.truth, axis=1)
+    yield seen.of_runs("bounds", 1.0, (low <= mean + 1e-12) & (mean <= high + 1e-12))
+
+
+@claim("t-interval")
+def interval_of_differences(seen: Situation) -> Iterator[Forecasts]:
+    """The 1 - alpha interval of a difference by t, read as one for the difference with all judgments."""
+    tests, there = seen.tests, seen.tests_in_truth.difference
+    inside = (tests.ci_low <= there) & (there <= tests.ci_high)
+    chance = np.where(np.isnan(tests.p), np.nan, 1 - seen.procedure.alpha)
+    yield seen.of_pairs("t-interval", chance, inside)
+
+
+@claim("mtc")
+def model_confidence(seen: Situation) -> Iterator[Forecasts]:
+    """The confidence of `plan` and `judge` in the order of two runs, and 95% intervals of expected values."""
+    yield from _mtc(seen, "mtc", "runs")
+
+
+@claim("mtc-0.5")
+def neutral_confidence(seen: Situation) -> Iterator[Forecasts]:
+    """The same with the paper's chance of 0.5 for every unjudged document."""
+    yield from _mtc(seen, "mtc-0.5", "0.5")
+
+
+def _mtc(seen: Situation, name: str, prior: str) -> Iterator[Forecasts]:
+    """Of measures that sum over documents or pairs of them, cut to the depth that is considered."""
+    depth = seen.until.depth
+    deeper = seen.measure.k is None or seen.measure.k > depth
+    measure = seen.measure.replace(k=depth) if deeper and seen.measure.definition.takes("k") else seen.measure
+    try:
+        form = form_of(measure, depth, seen.regrading.retrieved.lists.shape[2])
+    except DataError:
+        return  # no such sum
+    retrieved = seen.regrading.retrieved.cut(depth)
+    counting, grades = retrieved.best_ranks() > 0, seen.view.grades
+    given = (counting & np.isfinite(grades)).nonzero()[0]
+    relevant = given[grades[given] >= form.level]
+    elsewhere = seen.view.judgments.relevant(form.level) - np.bincount(
+        retrieved.topic[relevant], minlength=len(retrieved.topics)
+    )
+    session = Session(
+        retrieved, seed=seen.seed, given=[(int(one), float(grades[one])) for one in given],
+        elsewhere=elsewhere.tolist(), measure=str(measure), depth=depth, prior=prior,
+    )  # fmt: skip
+    confidence = session.confidence()
+    first, second = seen.pairs.T
+    truth = np.nanmean(seen.regrading.values([measure], seen.regrading.view())[:, 0], axis=1)
+    right = np.sign(confidence.values[first] - confidence.values[second]) == np.sign(
+        np.round(truth[first] - truth[second], 12)
+    )
+    yield seen.of_pairs(name, confidence.of_pairs()[first, second], right)
+    reach = NORMAL_95 * confidence.deviations + 1e-6  # drawn values are in single precision
+    yield seen.of_runs(f"{name}{INTERVAL}", SURE, np.abs(truth - confidence.values) <= reach)
+
+
+def _listings(seen: Situation) -> Listings:
+    """The runs and the judgments that are left, as bounds of differences want them."""
+    regrading = seen.regrading
+    retrieved, grades = regrading.retrieved, seen.view.grades
+    lists = []
+    for own in retrieved.lists:
+        topic, place = (own != NONE).nonzero()
+        number = own[topic, place]
+        rows = np.arange(len(number), dtype=np.int32)
+        lists.append(Listed(number, topic.astype(np.int32), (place + 1).astype(np.int32), rows))
+    return Listings(
+        runs=(), policies=regrading.policies, judgments=seen.view.judgments,
+        rankings=tuple(regrading.ranking(run, seen.view) for run in range(len(regrading.runs))),
+        lists=tuple(lists), grade=np.where(np.isnan(grades), -1.0, grades),
+        topic=retrieved.topic.astype(np.int32), elsewhere=np.zeros(len(regrading.topics), np.int64),
+    )  # fmt: skip
+
+
+def situations(
+    hidden: Hidden,
+    measures: Sequence[Measure],
+    until: Until,
+    procedure: Procedure,
+    *,
+    with_draws: bool,
+    draws: int,
+    seed: int,
+    processes: int = 1,
+) -> Iterator[Situation]:
+    """What claims are asked about: one situation a measure."""
+    regrading = hidden.regrading
+    view = regrading.under(hidden.states)
+    values, truth = regrading.values(measures, view), regrading.values(measures, regrading.view())
+    drawn = None
+    if with_draws:
+        considered = until.considered(regrading.retrieved, hidden.pooled)
+        drawn = completed(regrading, view, considered, draws=draws, seed=seed).values(
+            measures, processes=processes
+        )
+    for number, measure in enumerate(measures):
+        yield Situation(
+            hidden=hidden, until=until, procedure=procedure, measure=measure, values=values[:, number],
+            truth=truth[:, number], drawn=None if drawn is None else drawn[:, number], seed=seed,
+        )  # fmt: skip

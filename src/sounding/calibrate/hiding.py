@@ -1,0 +1,189 @@
+"""Ways of hiding judgments: what would have been judged had less been done.
+
+A scenario is one way, or several joined by `+`:
+
+- `pool:10`: only what is among the first 10 documents of a contributing run;
+- `groups:0.5`: half of the groups that contribute, drawn at random, do not;
+- `sample:0.1`: a tenth of the judgments of every topic, drawn at random, relevant ones and others each;
+- `mtc:512`, `move-to-front:512`, ...: what a strategy of that name has judged with so many judgments;
+- `runs:20`: there are only 20 of the runs, drawn at random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sounding.compare.holds import Until
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError, UnknownNameError, expect
+from sounding.depth.subsets import part_of_judgments
+from sounding.runs.ranking import Counts
+from sounding.runs.regrading import GONE, JUDGED, Regrading, States
+from sounding.selection.replay import replay
+from sounding.selection.strategies import STRATEGIES, find_strategy, make_strategy
+
+Flags = NDArray[np.bool_]
+
+DEFAULT_SCENARIOS = ("pool:10", "pool:5", "pool:10+groups:0.5", "sample:0.1")
+SHARES = ("groups", "sample")
+COUNTS = ("pool", "runs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """A way of hiding judgments, by its parts; None: this is not done."""
+
+    name: str
+    pool: int | None = None
+    groups: float | None = None
+    sample: float | None = None
+    runs: int | None = None
+    strategy: str | None = None
+    budget: int = 0  # judgments that the strategy has
+
+    @property
+    def drawn(self) -> bool:
+        """Whether chance has a part in it."""
+        strategy = self.strategy is not None and find_strategy(self.strategy).drawn
+        return strategy or not (self.groups is None and self.sample is None and self.runs is None)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Hidden:
+    """What is left: some of the runs, and judgments of them."""
+
+    regrading: Regrading  # of the runs that are left, with all judgments
+    runs: Counts  # (run,) their numbers among all
+    states: States  # (row of the qrels,)
+    contributing: Flags  # (run,) those that the judgments come from
+    pooled: Flags  # (run,) those that contribute to the whole pool
+
+    @property
+    def judgments(self) -> int:
+        """How many are left."""
+        return int(np.count_nonzero(self.states == JUDGED))
+
+
+def parse_scenario(text: str) -> Scenario:
+    """What a text such as `pool:10+groups:0.5` says."""
+    found: dict[str, int | float | str] = {}
+    expect(text, str, "scenario", "a text such as pool:10")
+    for part in text.split("+"):
+        name, colon, value = part.partition(":")
+        if not colon:
+            raise DataError(f"scenario {text!r}: {part!r} has no value; expected such as pool:10")
+        if name in SHARES:
+            entry: dict[str, int | float | str] = {name: _share(text, part, value)}
+        elif name in COUNTS:
+            entry = {name: _count(text, part, value)}
+        else:
+            entry = {"strategy": _strategy(name), "budget": _count(text, part, value)}
+        if found.keys() & entry.keys():
+            raise DataError(f"scenario {text!r}: {part!r} is said of what was said before; say it once")
+        found |= entry
+    return Scenario(name=text, **found)  # type: ignore[arg-type]  # each has the type of its field
+
+
+def _strategy(name: str) -> str:
+    try:
+        return find_strategy(name).name
+    except UnknownNameError as error:
+        raise UnknownNameError("way of hiding judgments", name, [*SHARES, *COUNTS, *STRATEGIES]) from error
+
+
+def _share(text: str, part: str, value: str) -> float:
+    try:
+        share = float(value)
+    except ValueError:
+        share = np.nan
+    if not 0 < share < 1:
+        raise DataError(f"scenario {text!r}: {part!r}; expected a share above 0 and below 1, such as 0.5")
+    return share
+
+
+def _count(text: str, part: str, value: str) -> int:
+    if not (value.isascii() and value.isdigit() and 0 < int(value) < 10**9):
+        raise DataError(f"scenario {text!r}: {part!r}; expected a whole number from 1")
+    return int(value)
+
+
+def hide(
+    regrading: Regrading,
+    scenario: Scenario,
+    *,
+    pooled: Flags,
+    groups: Sequence[str],
+    until: Until,
+    seed: Sequence[int] = (0,),
+) -> Hidden:
+    """What is left of runs and judgments in a scenario; `pooled` and `groups` are of every run.
+
+    Where runs or groups are left out and no pool is cut, judgments are those that a pool as deep as `until`
+    says would have had without them; all, where runs are left out and none of the others contributes.
+    """
+    rng = np.random.default_rng(list(seed))
+    runs = _drawn_runs(regrading, scenario, rng)
+    left = replace(regrading, retrieved=regrading.retrieved.pick(runs.tolist()))
+    own = pooled[runs]
+    contributing = _drawn_groups([groups[run] for run in runs.tolist()], own, scenario, rng)
+    states = regrading.full
+    depth = scenario.pool
+    if depth is None and (scenario.groups is not None or (scenario.runs is not None and own.any())):
+        depth = until.depth
+    if depth is not None:
+        _need_contributors(contributing, scenario)
+        ranks = left.retrieved.pick(contributing).cut(depth).pool_ranks(regrading.qrels)
+        states = np.where(ranks > 0, states, GONE).astype(np.int8)
+    if scenario.strategy is not None:
+        _need_contributors(contributing, scenario)
+        states = _chosen(left, states, contributing, scenario, until, int(rng.integers(2**31)))
+    if scenario.sample is not None:
+        part = part_of_judgments(replace(regrading, full=states), scenario.sample, [*seed, 1])
+        states = np.where(states == JUDGED, part, states).astype(np.int8)
+    return Hidden(regrading=left, runs=runs, states=states, contributing=contributing, pooled=own)
+
+
+def _need_contributors(contributing: Flags, scenario: Scenario) -> None:
+    if not contributing.any():
+        raise DataError(
+            f"scenario {scenario.name!r}: none of the runs contributes to a pool; list those that do with"
+            " --info"
+        )
+
+
+def _drawn_runs(regrading: Regrading, scenario: Scenario, rng: np.random.Generator) -> Counts:
+    number = len(regrading.runs)
+    if scenario.runs is None:
+        return np.arange(number)
+    if not 2 <= scenario.runs <= number:
+        raise DataError(
+            f"scenario {scenario.name!r}: runs:{scenario.runs} of {number} runs; expected 2 to {number}"
+        )
+    return np.sort(rng.choice(number, scenario.runs, replace=False))
+
+
+def _drawn_groups(
+    groups: Sequence[str], pooled: Flags, scenario: Scenario, rng: np.random.Generator
+) -> Flags:
+    """(run,): whether it contributes and its group was not left out; at least one group stays."""
+    if scenario.groups is None:
+        return pooled
+    names = sorted({group for group, own in zip(groups, pooled.tolist(), strict=True) if own})
+    kept = max(1, round(len(names) * (1 - scenario.groups)))
+    stay = set(rng.permutation(names)[:kept].tolist())
+    return pooled & np.array([group in stay for group in groups], np.bool_)
+
+
+def _chosen(
+    left: Regrading, states: States, contributing: Flags, scenario: Scenario, until: Until, seed: int
+) -> States:
+    """The judgments that a strategy makes with its budget."""
+    pool = left.retrieved.pick(contributing).cut(until.depth)
+    strategy = make_strategy(scenario.strategy or "", pool, seed=seed)
+    picks = replay(strategy, left.under(states).grades, budget=scenario.budget).picks
+    picked = np.zeros(len(left.retrieved.docs) + 1, np.bool_)
+    picked[[pick.document for pick in picks]] = True
+    return np.where(picked[left.row_document], states, GONE).astype(np.int8)

@@ -1,0 +1,225 @@
+"""Everything that is wrong, or worth knowing, about one file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from sounding.core.errors import FormatError
+from sounding.core.text import listed, plural, shortened
+from sounding.data.columns import NAMES, folded, promises_judgments
+from sounding.data.delimited import first_fields
+from sounding.data.fast.text import split_fields
+from sounding.data.formats import detect, is_number, parse_qrels, parse_run
+from sounding.data.problems import Problem, Problems
+from sounding.data.run_info import is_run_info, parse_run_info
+from sounding.data.sources import Content, read_content
+from sounding.data.tables import Qrels, Run, single_precision
+from sounding.data.topics import is_topics_header, looks_like_topics, parse_topics
+
+Kind = Literal["run", "qrels", "topics"]
+Found = Literal["run", "qrels", "topics", "run info", "other"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What a file turned out to be: its problems in the order of lines, and remarks that are no problems."""
+
+    source: str
+    kind: Found
+    summary: str
+    problems: tuple[Problem, ...]  # the first of them
+    remarks: tuple[str, ...]
+    more: int = 0  # problems that are not among these
+
+    @property
+    def total(self) -> int:
+        """How many problems the file has."""
+        return sum(problem.times for problem in self.problems) + self.more
+
+
+def check_file(source: str | Path, kind: Kind | None = None) -> Checked:
+    """Read a file as a run, qrels or topics (whichever fits best, unless said) and list every problem.
+
+    Other files that a collection of ours holds are known by their first line: run info is read, and a
+    table of something else, or a page, is said to be none of these.
+    """
+    try:
+        content = read_content(source)
+    except FormatError as error:
+        problem = Problem(error.line or 0, error.problem, 1, ())
+        return Checked(source=str(source), kind=kind or "run", summary="", problems=(problem,), remarks=())
+    if kind is not None:
+        return {"run": _check_run, "qrels": _check_qrels, "topics": _check_topics}[kind](content)
+    names = first_fields(content)
+    if is_run_info(names):
+        return _check_run_info(content)
+    other = _other_kind(names)
+    if other:
+        summary = f"none of run, qrels, topics: {other}"
+        return _checked(content, "other", summary, Problems(content.source), [])
+    if looks_like_topics(content):
+        return _check_topics(content)
+    readings = [_check_qrels(content), _check_run(content)]
+    if not promises_judgments(content.source, names):
+        readings.reverse()
+    return min(readings, key=lambda checked: checked.total)
+
+
+def _other_kind(names: list[str]) -> str | None:
+    """What a file is that begins with these fields and is no input; None: it may be one.
+
+    A table that names runs or topics and, beside them, nothing that runs, qrels or topics have.
+    """
+    if names[0].lower().startswith(("<!doctype html", "<html")):
+        return "a web page"
+    about = folded(names[0]) in (*NAMES["topic"], *NAMES["tag"]) and len(names) > 1
+    if about and not is_topics_header(names) and not any(map(_belongs_to_input, names[1:])):
+        return f"a table of {listed(names)}"
+    return None
+
+
+def _belongs_to_input(name: str) -> bool:
+    """Whether a name is a column of runs or qrels, or is no name but a number."""
+    roles = ("topic", "doc", "score", "rank", "grade", "pool_rank", "probability", "stratum")
+    return any(folded(name) in NAMES[role] for role in roles) or not name or is_number(name)
+
+
+def _check_run_info(content: Content) -> Checked:
+    problems = Problems(content.source)
+    info = parse_run_info(content, problems)
+    groups = len({one.group for one in info.values()})
+    pooled = sum(one.pooled for one in info.values())
+    summary = f"{plural(len(info), 'run')} of {plural(groups, 'group')}, {pooled:,} pooled"
+    return _checked(content, "run info", summary, problems, [])
+
+
+def _check_topics(content: Content) -> Checked:
+    problems = Problems(content.source)
+    summary = ""
+    try:
+        topics = parse_topics(content, problems)
+        summary = _counted(len(topics.ids), "topic", "topics")
+    except FormatError as error:
+        problems.note(error.line or 0, error.problem)
+    return _checked(content, "topics", summary, problems, [])
+
+
+def _check_run(content: Content) -> Checked:
+    problems = Problems(content.source)
+    summary, remarks = "", []
+    try:
+        run = parse_run(content, problems)
+        topics = _counted(len(run.topics), "topic", "topics")
+        summary = f"{topics}, {_counted(len(run.docs), 'document', 'documents')}, tag {shortened(run.tag)}"
+        remarks = _run_remarks(run) + _rank_remarks(content) + _length_remarks(content)
+    except FormatError as error:
+        problems.note(error.line or 0, error.problem)
+    return _checked(content, "run", summary, problems, remarks)
+
+
+def _check_qrels(content: Content) -> Checked:
+    problems = Problems(content.source)
+    summary, remarks = "", []
+    try:
+        qrels = parse_qrels(content, problems)
+        relevant = int(np.count_nonzero(qrels.grades >= 1))
+        topics = _counted(len(qrels.topics), "topic", "topics")
+        summary = f"{topics}, {_counted(len(qrels.docs), 'judgment', 'judgments')}, {relevant:,} relevant"
+        remarks = _qrels_remarks(qrels)
+    except FormatError as error:
+        problems.note(error.line or 0, error.problem)
+    return _checked(content, "qrels", summary, problems, remarks)
+
+
+def _checked(content: Content, kind: Found, summary: str, problems: Problems, remarks: list[str]) -> Checked:
+    return Checked(
+        source=content.source,
+        kind=kind,
+        summary=summary,
+        problems=tuple(problems.found),
+        remarks=tuple(remarks),
+        more=problems.more,
+    )
+
+
+def _run_remarks(run: Run) -> list[str]:
+    """What is legal in a run and surprises people."""
+    remarks = []
+    inner = np.ones(len(run.scores), np.bool_)
+    inner[run.starts[:-1][run.sizes > 0]] = False
+    inner = inner[1:]
+    above, below = run.scores[:-1][inner], run.scores[1:][inner]
+    rising = int(np.count_nonzero(below > above))
+    tied = int(np.count_nonzero(below == above))
+    same = single_precision(below) == single_precision(above)
+    single = int(np.count_nonzero((below != above) & same))
+    if rising:
+        higher = _counted(rising, "document scores", "documents score")
+        remarks.append(f"{higher} higher than the line above: lines are not in score order")
+    if tied:
+        ties = _counted(tied, "document ties", "documents tie")
+        remarks.append(f"{ties} with the line above: the tie policy decides the order")
+    if single:
+        equal = _counted(single, "score equals", "scores equal")
+        remarks.append(f"{equal} the one above in single precision only (compat trec_eval-9)")
+    short = int(np.count_nonzero(run.sizes < 10))
+    if short:
+        remarks.append(f"{_counted(short, 'topic has', 'topics have')} fewer than 10 documents")
+    return remarks
+
+
+def _rank_remarks(content: Content) -> list[str]:
+    """Whether the rank column, which only `--ties rank` reads, says what the lines say."""
+    strange = Problems(content.source)
+    run = parse_run(content, strange, with_ranks=True)
+    wrong = sum(problem.times for problem in strange.found if problem.text.startswith("rank "))
+    if wrong:
+        strange_ranks = _counted(wrong, "rank is not a number", "ranks are not numbers")
+        return [f"{strange_ranks}: --ties rank will refuse this run"]
+    if run.ranks is None:
+        return []
+    inner = np.ones(len(run.ranks), np.bool_)
+    inner[run.starts[:-1][run.sizes > 0]] = False
+    falling = int(np.count_nonzero(np.diff(run.ranks)[inner[1:]] <= 0))
+    return [f"{_counted(falling, 'rank does', 'ranks do')} not rise from line to line"] if falling else []
+
+
+def _length_remarks(content: Content) -> list[str]:
+    """How many lines of TREC's text have more than its six fields."""
+    if detect(content, content.source) != "trec":
+        return []
+    longer = split_fields(
+        content.buffer, content.size, wanted=(6,), least=7, shape="", problems=Problems(content.source)
+    )
+    count = len(longer.columns[0])
+    having = _counted(count, "line has", "lines have")
+    return [f"{having} more than six fields; what follows the tag is ignored"] if count else []
+
+
+def _qrels_remarks(qrels: Qrels) -> list[str]:
+    """What is legal in qrels and changes values."""
+    remarks = []
+    for count, text in (
+        (int(np.count_nonzero(qrels.grades == -1)), "grade -1: pooled and not judged, by default"),
+        (int(np.count_nonzero(qrels.grades < -1)), "grade -2 or less: unjudged by default, see --negative"),
+    ):
+        if count:
+            remarks.append(f"{_counted(count, 'judgment has', 'judgments have')} {text}")
+    topic = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
+    relevant = np.bincount(topic[qrels.grades >= 1], minlength=len(qrels.topics))
+    barren = [name for name, count in zip(qrels.topics, relevant.tolist(), strict=True) if not count]
+    if barren:
+        which = f"first {shortened(barren[0])}" if len(barren) > 1 else shortened(barren[0])
+        remarks.append(f"{_counted(len(barren), 'topic has', 'topics have')} no relevant document: {which}")
+    if not np.count_nonzero(qrels.grades == 0):
+        remarks.append("no document is judged non-relevant: judged shares and bpref say little")
+    return remarks
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    """A number with what it counts, in the singular or the plural."""
+    return f"{count:,} {one if count == 1 else several}"

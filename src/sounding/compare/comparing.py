@@ -1,0 +1,436 @@
+"""From files or scores to a comparison: all pairs tested by every measure, with the documents behind a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sounding.compare.cases import (
+    FIRST_UNJUDGED,
+    RETRIEVED,
+    assessed_depths,
+    assessment_measure,
+    assessment_measures,
+    assessment_values,
+    compared_measures,
+    decide,
+    values_of,
+)
+from sounding.compare.documents import telling_documents, what_would_settle
+from sounding.compare.notes import short_lists, test_notes, topic_notes
+from sounding.compare.requests import (
+    check_choices,
+    check_named,
+    check_names,
+    check_request,
+    chosen_pairs,
+    without_common_topics,
+)
+from sounding.compare.result import Account, Comparison, Evenness
+from sounding.compare.settled import (
+    PairBounds,
+    bounds_of_pairs,
+    counted_topics,
+    has_closer_bounds,
+    separate_bounds,
+)
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError, expect
+from sounding.core.policies import DEFAULT_POLICIES, Policies
+from sounding.core.workers import Bars, Progress
+from sounding.data.formats import read_qrels, run_sources
+from sounding.data.reading import read_one, readable_again
+from sounding.data.run_info import RunInfo
+from sounding.data.tables import Qrels
+from sounding.evaluate.evaluation import evaluate
+from sounding.evaluate.result import Scores, mean_over_topics
+from sounding.evaluate.unjudged import value_bounds
+from sounding.measures import Measure, parse_measures
+from sounding.runs.align import prepare
+from sounding.runs.listings import Listings
+from sounding.runs.pairs import Pairs
+from sounding.runs.pool import Pool, find_pool
+from sounding.statistics.pair_tests import PairTests, Procedure, check_procedure
+from sounding.statistics.testing import find_test
+
+
+def compare(
+    scores: Scores,
+    *,
+    measures: Any = None,
+    baselines: str | Sequence[str] = (),
+    pair: tuple[str, str] | None = None,
+    procedure: Procedure | None = None,
+    info: Mapping[str, RunInfo] | None = None,
+) -> Comparison:
+    """Test all pairs of runs, all against baselines, or one pair; by all measures, or by some.
+
+    Scores need A_p beside every measure: evaluate `with_assessment(measures)`. They tell which pairs are
+    settled if they were evaluated with bounds over the universe `runs`; over another, only for measures
+    that do not ask how many relevant documents there are. They have no documents: where the runs' own
+    bounds do not settle a pair and closer ones might, it is not known whether it is (`compare_runs`).
+    """
+    expect(scores, Scores, "scores", "what evaluate() gives; compare_runs() takes files and runs")
+    if scores.policies.unjudged == "condensed":
+        raise DataError(
+            "A_p counts unjudged documents, and these scores removed them; compare_runs() keeps both"
+        )
+    chosen = compared_measures(scores) if measures is None else parse_measures(measures)
+    how = Procedure(seed=scores.policies.seed) if procedure is None else procedure
+    check_procedure(how)
+    check_request(scores, chosen)
+    baselines = [baselines] if isinstance(baselines, str) else baselines
+    pairs = chosen_pairs(scores, chosen, baselines, pair)
+    bounds = tuple(
+        bounds_of_scores(scores, measure, pairs) if _same_universe(scores, measure) else None
+        for measure in chosen
+    )
+    return compared(scores, chosen, pairs, bounds, how, info)
+
+
+def compared(
+    scores: Scores,
+    measures: tuple[Measure, ...],
+    pairs: Pairs,
+    bounds: tuple[PairBounds | None, ...],
+    procedure: Procedure,
+    info: Mapping[str, RunInfo] | None,
+    pool: Pool | None = None,
+) -> Comparison:
+    """Test the pairs by every measure, and put down what belongs to them; the request was checked.
+
+    `pool` is the one behind the judgments, where it is known; otherwise it is found from the scores.
+    Measures by which no pair can be tested are left out, with a note, unless that is all of them.
+    """
+    apart = without_common_topics(scores, pairs)
+    if apart.all():
+        raise DataError(_apart(scores, pairs))
+    attempts = {
+        measure: _tested(values_of(scores, measure), measure, pairs, procedure, apart) for measure in measures
+    }
+    problems = [one for one in attempts.values() if isinstance(one, str)]
+    if len(problems) == len(attempts):
+        raise DataError(problems[0])
+    tests = {measure: one for measure, one in attempts.items() if not isinstance(one, str)}
+    kept, performance = tuple(tests), tuple(tests.values())
+    bounds_of = dict(zip(measures, bounds, strict=True))
+    depths, assessed = zip(*(assessment_values(scores, measure) for measure in kept), strict=True)
+    shares_at = dict(zip(depths, assessed, strict=True))  # depth -> (run, topic)
+    tests_at = {depth: procedure.apply(shares, pairs, apart=apart) for depth, shares in shares_at.items()}
+    assessment = tuple(tests_at[depth] for depth in depths)
+    evenness = [_evenness(depth, shares, tests_at[depth]) for depth, shares in shares_at.items()]
+    evenness += _shallower(scores, pairs, procedure, shares_at)
+    decided = list(zip(performance, assessment, strict=True))
+    values = np.stack([values_of(scores, measure) for measure in kept], axis=1)
+    retrieved = values_of(scores, RETRIEVED)
+    pool = _pool(scores, info) if pool is None else pool
+    return Comparison(
+        runs=scores.runs, measures=kept, topics=scores.topics, depths=depths,
+        values=values, assessment=np.stack(assessed, axis=1), pairs=pairs,
+        performance_tests=performance, assessment_tests=assessment,
+        cases=np.array([decide(*both) for both in decided]),
+        own_cases=np.array([decide(*both, alone=True) for both in decided]),
+        bounds=tuple(_of_common_topics(bounds_of[measure], apart) for measure in kept), accounts=(),
+        evenness=tuple(sorted(evenness, key=lambda one: one.depth)),
+        lengths=_lengths(scores), retrieved=retrieved, pool=pool,
+        notes=(
+            *topic_notes(scores, values),
+            *short_lists(np.nanmax(retrieved, axis=1, initial=0.0), kept),
+            *test_notes(performance),
+            *(f"Left out: {problem}." for problem in problems),
+            *([] if pool is None else pool.notes()),
+        ),
+        left_out=tuple(problems), procedure=procedure, policies=scores.policies,
+    )  # fmt: skip
+
+
+def _apart(scores: Scores, pairs: Pairs) -> str:
+    """That no two of the runs have a topic in common, with the topics of the first pair."""
+    a, b = pairs[0].tolist()
+    has = np.count_nonzero(~scores.missing, axis=1).tolist()
+    others = f" (and {len(pairs) - 1:,} more pairs alike)" if len(pairs) > 1 else ""
+    return (
+        f"{scores.runs[a]} has {has[a]} of the {len(scores.topics)} judged topics, {scores.runs[b]} {has[b]},"
+        f" and none in common{others}; expected runs for the same topics"
+    )
+
+
+def _of_common_topics(bounds: PairBounds | None, apart: NDArray[np.bool_]) -> PairBounds | None:
+    """The bounds, not known for pairs without common topics."""
+    if bounds is None or not apart.any():
+        return bounds
+    lower, upper = (np.where(apart, np.nan, side) for side in (bounds.lower, bounds.upper))
+    return replace(
+        bounds, lower=lower, upper=upper, settled=bounds.settled & ~apart, equal=bounds.equal & ~apart
+    )
+
+
+def _evenness(depth: int, table: NDArray[np.float64], tests: PairTests) -> Evenness:
+    alike = tests.could_differ(alone=True) & ~(tests.significant_alone | tests.constant)
+    return Evenness(depth=depth, shares=mean_over_topics(table), even=tests.equal | alike)
+
+
+def _shallower(
+    scores: Scores, pairs: Pairs, procedure: Procedure, known: Collection[int]
+) -> Iterator[Evenness]:
+    """Assessment at depths above the deepest that is compared, where it is not known yet.
+
+    Tests that draw would take long for so many: there the paired t test stands in.
+    """
+    drawn = find_test(procedure.test).draws
+    quick = replace(procedure, test="t", correction=None, permutations=None) if drawn else procedure
+    for depth in assessed_depths(scores):
+        if depth not in known and depth < max(known):
+            table = values_of(scores, assessment_measure(depth))
+            yield _evenness(
+                depth, table, quick.apply(table, pairs, apart=without_common_topics(scores, pairs))
+            )
+
+
+def _tested(
+    values: NDArray[np.float64],
+    measure: Measure,
+    pairs: Pairs,
+    procedure: Procedure,
+    apart: NDArray[np.bool_],
+) -> PairTests | str:
+    """The test of performance; a sentence where no pair has enough topics for it."""
+    try:
+        return procedure.apply(values, pairs, procedure.margin, apart)
+    except DataError as problem:
+        return f"{measure}: {problem}"
+
+
+def _same_universe(scores: Scores, measure: Measure) -> bool:
+    """Whether bounds suppose the same documents for all runs, or do not depend on those not retrieved."""
+    return scores.policies.universe == "runs" or measure.definition.basis == "utility"
+
+
+def bounds_of_scores(scores: Scores, measure: Measure, pairs: Pairs) -> PairBounds | None:
+    """Bounds of differences from the bounds of each run by itself; None where the scores have none."""
+    number = scores.measures.index(measure)
+    if scores.bounds is None or scores.bounds.kinds[number] == "none":
+        return None
+    counted = counted_topics(scores.missing, pairs, scores.policies)
+    low, high = scores.bounds.lower[:, number], scores.bounds.upper[:, number]
+    found = separate_bounds(measure, low, high, pairs, counted)
+    return replace(found, closest=not has_closer_bounds(measure))
+
+
+def _lengths(scores: Scores) -> NDArray[np.float64]:
+    """(run,): the mean length of a run's lists, over the topics that it has; 0: none."""
+    retrieved = values_of(scores, RETRIEVED)
+    having = np.count_nonzero(retrieved > 0, axis=1)
+    return np.nansum(retrieved, axis=1) / np.maximum(having, 1)
+
+
+def _pool(scores: Scores, info: Mapping[str, RunInfo] | None) -> Pool | None:
+    if FIRST_UNJUDGED not in scores.measures or scores.judged_by_rank is None:
+        return None
+    names = list(zip(scores.runs, scores.tags, strict=True))
+    lengths = np.nan_to_num(values_of(scores, RETRIEVED))
+    return find_pool(values_of(scores, FIRST_UNJUDGED), scores.judged_by_rank, lengths, names, info)
+
+
+TOPICS = 5  # whose documents are looked at where one pair is explained
+MOST_DOCUMENTS = 100_000_000  # of all runs: more are not held in memory for all pairs
+MOST_MEETINGS = 1_000_000_000  # documents of one run looked up in another, over all pairs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How files are read: formats where they are not recognised, processes, and who hears of progress.
+
+    `progress` hears of the runs; `bars` give somebody to every step of the work.
+    """
+
+    qrels_format: str | None = None
+    run_format: str | None = None
+    jobs: int | None = 1
+    progress: Progress | None = None
+    bars: Bars | None = None
+
+    def judgments(self, qrels: Any, policies: Policies) -> Qrels:
+        """The judgments under the policies for what is repeated or no whole number."""
+        return read_qrels(
+            qrels, format=self.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
+        )
+
+    def step(self, items: int, label: str) -> AbstractContextManager[Progress | None]:
+        """Who hears of one step; None: nobody does."""
+        return nullcontext() if self.bars is None else self.bars(items, label)
+
+
+def compare_runs(
+    qrels: Any,
+    runs: Any,
+    measures: Any,
+    *,
+    baselines: str | Sequence[str] = (),
+    pair: tuple[str, str] | None = None,
+    procedure: Procedure | None = None,
+    info: Mapping[str, RunInfo] | None = None,
+    policies: Policies = DEFAULT_POLICIES,
+    reading: Reading | None = None,
+    settled: bool = True,
+    scores: Scores | None = None,
+    pool: Pool | None = None,
+) -> Comparison:
+    """Evaluate runs with all that a comparison needs, and compare them.
+
+    Runs, qrels and measures are what `evaluate` takes; `baselines` and `pair` name runs by their names, tags
+    or files.
+    Bounds are those of the difference: the documents of two runs are set against each other. Where all
+    pairs are asked for and documents are very many, they are the runs' own, and a pair that they leave
+    open is not known to be. What may be relevant is the same for all runs: whatever one of them
+    retrieved, and the N further documents of the universe `+N`. `settled` False: no bounds at all.
+    `scores` are those that `scores_to_compare` gave for the same, where they are there already; `pool` is the
+    one that the judgments were cut to, where they were.
+    """
+    chosen = parse_measures(measures)
+    check_choices(chosen, policies)
+    if policies.universe == "run":
+        policies = replace(policies, universe="runs")
+    how = Procedure(seed=policies.seed) if procedure is None else procedure
+    check_procedure(how)
+    baselines = [baselines] if isinstance(baselines, str) else baselines
+    check_named(baselines, pair)
+    files = Reading() if reading is None else reading
+    places = readable_again(runs, policies, files.run_format)
+    judgments = files.judgments(qrels, policies)
+    if scores is None:
+        check_names(pair or baselines, places, files.run_format)
+        scores = scores_to_compare(
+            judgments, places, chosen, policies=policies, reading=files, bounded=settled
+        )
+    check_request(scores, chosen)
+    pairs = chosen_pairs(scores, chosen, baselines, pair, [place.source for place in places])
+    if scores.bounds is None or not settled:
+        return compared(scores, chosen, pairs, (None,) * len(chosen), how, info, pool)
+    apart = not (baselines or pair) and _too_many(scores, pairs)
+    if (
+        apart and policies.universe == "runs"
+    ):  # the runs' own bounds, which are there already, suppose the same
+        return compared(scores, chosen, pairs, _bounds_apart(scores, chosen, pairs), how, info, pool)
+    listings = Listings.of(
+        [read_one(place, policies, files.run_format) for place in places],
+        prepare(judgments, scores.policies),
+        scores.policies,
+    )
+    if apart:
+        shared = value_bounds(listings.rankings, listings.outside(), scores.measures, scores.policies)
+        bounds = _bounds_apart(replace(scores, bounds=shared), chosen, pairs)
+        return compared(scores, chosen, pairs, bounds, how, info, pool)
+    bounds = _bounds_of_differences(scores, chosen, pairs, listings, files)
+    found = compared(scores, chosen, pairs, bounds, how, info, pool)
+    return found if pair is None else replace(found, accounts=tuple(_accounts(found, listings)))
+
+
+def _bounds_apart(scores: Scores, measures: Sequence[Measure], pairs: Pairs) -> tuple[PairBounds | None, ...]:
+    """By every measure, bounds of differences from the bounds of each run."""
+    return tuple(bounds_of_scores(scores, measure, pairs) for measure in measures)
+
+
+def _bounds_of_differences(
+    scores: Scores, measures: Sequence[Measure], pairs: Pairs, listings: Listings, reading: Reading
+) -> tuple[PairBounds | None, ...]:
+    """By every measure that has bounds, those of the differences themselves, document by document."""
+    kinds = {} if scores.bounds is None else dict(zip(scores.measures, scores.bounds.kinds, strict=True))
+    bounded = [measure for measure in measures if kinds[measure] != "none"]
+    with reading.step(len(bounded) * len(pairs), "bounding differences") as progress:
+        found = {measure: bounds_of_pairs(measure, listings, pairs, progress=progress) for measure in bounded}
+    return tuple(found.get(measure) for measure in measures)
+
+
+def scores_to_compare(
+    qrels: Any,
+    runs: Any,
+    measures: Sequence[Measure],
+    *,
+    policies: Policies = DEFAULT_POLICIES,
+    reading: Reading | None = None,
+    bounded: bool = True,
+) -> Scores:
+    """The measures and, behind them, all that a comparison of the runs by them needs."""
+    files = Reading() if reading is None else reading
+    judgments = files.judgments(qrels, policies)
+    needed, places = evaluations(measures, policies, bounded=bounded), run_sources(runs)
+    with files.step(len(needed) * len(places), "evaluating runs") as progress:
+        parts = [
+            evaluate(
+                judgments, places, wanted, policies=under,
+                run_format=files.run_format, jobs=files.jobs, progress=progress or files.progress,
+            )
+            for under, wanted in needed.items()
+        ]  # fmt: skip
+    return _joined(parts)
+
+
+def _too_many(scores: Scores, pairs: Pairs) -> bool:
+    """Whether it would take too long, or too much memory, to set the documents of all pairs side by side."""
+    documents = int(scores.lengths.sum())
+    return documents > MOST_DOCUMENTS or documents / len(scores.runs) * len(pairs) > MOST_MEETINGS
+
+
+def evaluations(
+    measures: Sequence[Measure], policies: Policies, *, bounded: bool = True
+) -> dict[Policies, tuple[Measure, ...]]:
+    """What to evaluate under which policies: the measures themselves, and what stands beside them.
+
+    One evaluation is enough unless unjudged documents are removed (A_p counts them) or ties averaged
+    (the first unjudged rank has no average). Bounds come along where they can be had and are wanted.
+    """
+    own = policies
+    if policies.unjudged == "bounds" and not bounded:
+        own = replace(policies, unjudged="nonrelevant")
+    if policies.unjudged == "nonrelevant" and policies.ties != "average" and bounded:
+        own = replace(policies, unjudged="bounds")
+    whole = replace(own, unjudged="nonrelevant") if own.unjudged == "condensed" else own
+    ordered = replace(whole, ties="trec") if whole.ties == "average" else whole
+    found: dict[Policies, dict[Measure, None]] = {}
+    for under, wanted in (
+        (own, measures),
+        (whole, assessment_measures(measures)),
+        (ordered, [FIRST_UNJUDGED]),
+    ):
+        found.setdefault(under, {}).update(dict.fromkeys(wanted))
+    return {under: tuple(wanted) for under, wanted in found.items()}
+
+
+def _joined(parts: Sequence[Scores]) -> Scores:
+    """The measures of several scores of the same runs and topics side by side; bounds only of one alone."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    return replace(
+        first,
+        measures=tuple(measure for part in parts for measure in part.measures),
+        values=np.concatenate([part.values for part in parts], axis=1),
+        judged=np.concatenate([part.judged for part in parts], axis=1),
+        sampling_errors=np.concatenate([part.sampling_errors for part in parts], axis=1),
+        judged_by_rank=next((part.judged_by_rank for part in parts if part.judged_by_rank is not None), None),
+        bounds=None,
+        expected=None,
+    )
+
+
+def _accounts(comparison: Comparison, listings: Listings) -> Iterator[Account]:
+    """For one pair, by every measure: what would settle it, and what made the difference."""
+    a, b = comparison.pairs[0].tolist()
+    for number, measure in enumerate(comparison.measures):
+        gaps = np.nan_to_num(comparison.values[a, number] - comparison.values[b, number])
+        leading = [
+            place for place in np.argsort(-np.abs(gaps), kind="stable")[:TOPICS].tolist() if gaps[place]
+        ]
+        telling = {
+            comparison.topics[place]: telling_documents(
+                measure, listings, (a, b), place, ahead=0 if gaps[place] > 0 else 1
+            )
+            for place in leading
+        }
+        settling = what_would_settle(measure, listings, (a, b), limit=None)
+        yield Account(settling=settling, telling=telling)

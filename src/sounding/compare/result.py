@@ -1,0 +1,374 @@
+"""A comparison: what can be said of every pair of runs, and how far it can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sounding.compare.advice import Basis, Shares, Situation, advise
+from sounding.compare.cases import (
+    UNTESTED,
+    Cases,
+    count_cases,
+    strength,
+)
+from sounding.compare.documents import Settling, TellingDocument
+from sounding.compare.holds import Holds
+from sounding.compare.settled import (
+    PairBounds,
+    which_completions,
+)
+from sounding.core.arrays import NDArray
+from sounding.core.display import Displayed
+from sounding.core.policies import Policies
+from sounding.core.text import plural
+from sounding.measures import Measure
+from sounding.runs.pairs import Pairs
+from sounding.runs.pool import Pool
+from sounding.statistics.pair_tests import PairTests, Procedure
+from sounding.statistics.power import topics_needed
+
+if TYPE_CHECKING:
+    import polars
+
+COLUMNS = (
+    "run_a", "run_b", "measure", "k", "topics", "difference", "ci_low", "ci_high", "p", "p_adjusted",
+    "assessment_difference", "assessment_p", "case", "strength", "settled", "advice",
+    "effect_size", "wins", "ties", "losses", "p_at_floor",
+    "mean_a", "mean_b", "difference_least", "difference_most", "case_alone",
+)  # fmt: skip
+HOLDS_COLUMNS = ("conclusion", "holds", "sign_holds")
+
+# Columns, and the fields of tests that they are: of performance, of assessment, against a margin.
+OF_PERFORMANCE = {
+    "topics": "topics", "difference": "difference", "ci_low": "ci_low", "ci_high": "ci_high", "p": "p",
+    "p_adjusted": "p_adjusted", "effect_size": "effect", "wins": "wins", "ties": "ties", "losses": "losses",
+    "p_at_floor": "floor",
+}  # fmt: skip
+OF_ASSESSMENT = {"assessment_difference": "difference", "assessment_p": "p_adjusted"}
+OF_MARGIN = {"equivalence_p": "p_adjusted", "noninferiority_p": "noninferior_p_adjusted"}
+MARGIN_COLUMNS = tuple(OF_MARGIN)
+
+Rows = Sequence[tuple[int, int]]  # (measure, pair)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """Which documents matter for one pair by one measure."""
+
+    settling: Settling  # unjudged ones that could turn or settle the order
+    telling: Mapping[str, tuple[TellingDocument, ...]]  # topic -> relevant ones that made the difference
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Evenness:
+    """How much of every run was judged down to a depth, and which pairs do not differ in it."""
+
+    depth: int
+    shares: NDArray[np.float64]  # (run,) mean A_p
+    even: NDArray[np.bool_]  # (pair,) no difference, where the test could have found one
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Comparison(Displayed):
+    """Every pair of runs by every measure: difference, assessment, case, and whether it is settled."""
+
+    runs: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    topics: tuple[str, ...]
+    depths: tuple[int, ...]  # (measure,) where assessment was taken: see `assessment_depth`
+    values: NDArray[np.float64]  # (run, measure, topic)
+    assessment: NDArray[np.float64]  # (run, measure, topic): A_p at that depth
+    pairs: Pairs  # (pair, 2): run_a, run_b; differences are run_a - run_b
+    performance_tests: tuple[PairTests, ...]  # (measure,)
+    assessment_tests: tuple[PairTests, ...]  # (measure,)
+    cases: Cases  # (measure, pair)
+    own_cases: Cases  # (measure, pair): each pair by itself, before correction; advice goes by them
+    bounds: tuple[PairBounds | None, ...]  # (measure,) of the differences over completions; None: not known
+    accounts: tuple[Account, ...]  # (measure,) for one pair, which documents matter; empty: not looked for
+    evenness: tuple[Evenness, ...]  # at every depth where assessment was looked at, the shallowest first
+    lengths: NDArray[np.float64]  # (run,) mean length of its lists
+    retrieved: NDArray[np.float64]  # (run, topic) length of each; 0: the run lacks the topic
+    pool: Pool | None  # None: not known
+    notes: tuple[str, ...]  # what a reader should be warned of
+    left_out: tuple[str, ...]  # measures by which nothing could be compared, and why
+    procedure: Procedure
+    policies: Policies
+    holds: Holds | None = None  # None: not asked for
+
+    @property
+    def alpha(self) -> float:
+        """The level of both tests, which adjusted p are held against."""
+        return self.procedure.alpha
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """Why nothing could be significant by some measures, a sentence each; empty: something could."""
+        measures: dict[str, list[str]] = {}
+        for measure, tests in zip(self.measures, self.performance_tests, strict=True):
+            if tests.limit:
+                measures.setdefault(tests.limit, []).append(str(measure))
+        return tuple(
+            f"{limit[0].upper()}{limit[1:]}."
+            if len(named) == len(self.measures)
+            else f"By {', '.join(named)}, {limit}."
+            for limit, named in measures.items()
+        )
+
+    @property
+    def same_topics(self) -> bool:
+        """Every pair was compared on the same number of topics, by every measure."""
+        return len({count for tests in self.performance_tests for count in tests.topics.tolist()}) == 1
+
+    @property
+    def strong(self) -> NDArray[np.bool_]:
+        """(measure, pair): a strong case, 1 or 3."""
+        return (self.cases == 1) | (self.cases == 3)
+
+    @property
+    def significant(self) -> NDArray[np.bool_]:
+        """(measure, pair): the two runs differ significantly in performance."""
+        return np.array([tests.significant for tests in self.performance_tests])
+
+    def strength(self, measure: int, pair: int) -> str | None:
+        """`strong` or `weak`; None: not tested, or nothing could have been significant."""
+        return strength(int(self.cases[measure, pair]))
+
+    def __repr__(self) -> str:
+        measures = ", ".join(map(str, self.measures[:5])) + (", ..." if len(self.measures) > 5 else "")
+        pairs = f"{plural(len(self.pairs), 'pair')}"
+        return f"<Comparison of {pairs} of {len(self.runs)} runs on {len(self.topics)} topics: {measures}>"
+
+    def means(self, measure: int) -> NDArray[np.float64]:
+        """(2, pair): the means of run_a and run_b over the topics on which both have a value; NaN: none."""
+        values = self.values[self.pairs.T, measure]
+        both = np.where(np.isnan(values).any(axis=0), np.nan, values)
+        counted = np.count_nonzero(~np.isnan(both), axis=2)
+        none = np.full(counted.shape, np.nan)
+        tested = self.performance_tests[measure].topics > 0
+        return np.divide(np.nansum(both, axis=2), counted, out=none, where=(counted > 0) & tested)
+
+    def settled(self, measure: int, pair: int) -> bool | None:
+        """Whether no completion of the judgments can reverse the pair; None: not known."""
+        bounds = self.bounds[measure]
+        if bounds is None or np.isnan(bounds.lower[pair]):
+            return None
+        settled = bool(bounds.final[pair])
+        return settled if settled or bounds.closest else None
+
+    def frozen_runs(self, from_depth: int, to_depth: int) -> NDArray[np.bool_]:
+        """(run,): lists that end, on average, in the first half of the way from a depth to the next.
+
+        Such a run can hardly find anything more: it is frozen while the others go on.
+        """
+        return self.lengths < (from_depth + to_depth) / 2
+
+    def short_runs(self, measure: int, pair: int) -> list[int]:
+        """The runs of a pair whose lists are, on average, not half as long as the measure looks."""
+        return [run for run in self.pairs[pair].tolist() if 0 < self.lengths[run] < self.depths[measure] / 2]
+
+    def judged_of_returned(self, run: int, measure: int) -> float:
+        """The judged share of what a run has down to the depth of a measure; NaN: it has nothing."""
+        depth = self.depths[measure]
+        has = float(np.minimum(self.retrieved[run], depth).sum())
+        return float(np.nansum(self.assessment[run, measure])) * depth / has if has else float("nan")
+
+    def topics_needed(self, rows: Rows) -> list[int | None]:
+        """Topics with which a paired t test finds the difference seen four times out of five.
+
+        (row,) for (measure, pair) rows; None: there is no such number, or no more than there are. Each
+        pair is taken by itself, at alpha.
+        """
+        tests = self.performance_tests
+        effect = np.array([tests[number].effect[pair] for number, pair in rows])
+        topics = [int(tests[number].topics[pair]) for number, pair in rows]
+        known = np.isfinite(effect) & (effect != 0)
+        needed = np.full(len(rows), np.inf)
+        needed[known] = topics_needed(effect[known], alpha=self.alpha)
+        return [
+            int(number) if np.isfinite(number) and number > present else None
+            for number, present in zip(needed.tolist(), topics, strict=True)
+        ]
+
+    def counts(self) -> NDArray[np.int64]:
+        """(measure, 4): pairs in cases 1 to 4."""
+        return count_cases(self.cases)
+
+    def shares(self) -> NDArray[np.float64]:
+        """(measure, 4): the same as shares of all pairs that could be tested."""
+        counts = self.counts()
+        return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+
+    def interesting(self) -> list[tuple[int, int]]:
+        """(measure, pair) of every row: significant ones first, then weak, then unsettled, then the rest.
+
+        Pairs that could not be tested come last. Within each the smallest adjusted p, then the largest
+        difference comes first.
+        """
+        rows = []
+        for number, tests in enumerate(self.performance_tests):
+            weak = ~self.strong[number]
+            bounds = self.bounds[number]
+            unsettled = np.False_ if bounds is None else ~bounds.final
+            group = np.where(tests.significant, 0, np.where(weak, 1, np.where(unsettled, 2, 3)))
+            group = np.where(self.cases[number] == UNTESTED, 4, group)
+            gaps = -np.nan_to_num(np.abs(tests.difference))
+            p = np.nan_to_num(np.stack([tests.p_adjusted, tests.p]), nan=2.0).tolist()
+            keys = zip(group.tolist(), *p, gaps.tolist(), strict=True)
+            rows += [(key, number, pair) for pair, key in enumerate(keys)]
+        return [(number, pair) for _, number, pair in sorted(rows)]
+
+    def names(self, pair: int) -> tuple[str, str]:
+        """run_a and run_b of a pair."""
+        a, b = self.pairs[pair].tolist()
+        return self.runs[a], self.runs[b]
+
+    def columns(self, rows: Rows) -> dict[str, list[Any]]:
+        """The promised columns of some (measure, pair) rows; None: not known."""
+        found = self._decisions(rows) | self._figures(rows)
+        if self.holds is not None:
+            found["conclusion"] = [self.holds.in_words(*row) for row in rows]
+            found["holds"] = [float(self.holds.conclusion[row]) for row in rows]
+            found["sign_holds"] = [float(self.holds.sign[row]) for row in rows]
+        return {name: found[name] for name in (*COLUMNS, *MARGIN_COLUMNS, *HOLDS_COLUMNS) if name in found}
+
+    def _decisions(self, rows: Rows) -> dict[str, list[Any]]:
+        """Which runs by which measure, and what was concluded."""
+        names = [self.names(pair) for _, pair in rows]
+        return {
+            "run_a": [a for a, _ in names],
+            "run_b": [b for _, b in names],
+            "measure": [str(self.measures[number]) for number, _ in rows],
+            "k": [self.depths[number] for number, _ in rows],
+            "case": [int(self.cases[row]) or None for row in rows],
+            "strength": [self.strength(*row) for row in rows],
+            "settled": [self.settled(*row) for row in rows],
+            "advice": [
+                self._advice(*row, needed) for row, needed in zip(rows, self._needed(rows), strict=True)
+            ],
+            "case_alone": [int(self.own_cases[row]) or None for row in rows],
+        }
+
+    def _figures(self, rows: Rows) -> dict[str, list[Any]]:
+        """What the conclusions rest on."""
+        by_measure: dict[str, Callable[[int], NDArray[Any]]] = {
+            "mean_a": lambda number: self.means(number)[0],
+            "mean_b": lambda number: self.means(number)[1],
+            "difference_least": lambda number: self._limits(number)[0],
+            "difference_most": lambda number: self._limits(number)[1],
+        }
+        found = {name: _picked(rows, table) for name, table in by_measure.items()}
+        for fields, tests in (
+            (OF_PERFORMANCE, self.performance_tests),
+            (OF_ASSESSMENT, self.assessment_tests),
+            (OF_MARGIN, [one.equivalence for one in self.performance_tests]),
+        ):
+            if None not in tests:
+                found |= {name: _picked(rows, _field_of(tests, field)) for name, field in fields.items()}
+        return found
+
+    def _limits(self, measure: int) -> NDArray[np.float64]:
+        """(2, pair): the least and the most that the difference can be over completions; NaN: not known."""
+        bounds = self.bounds[measure]
+        if bounds is None:
+            return np.full((2, len(self.pairs)), np.nan)
+        return np.stack([bounds.lower, bounds.upper])
+
+    def advice(self, measure: int, pair: int) -> str:
+        """What to do about one pair, in a sentence; where there was nothing to test, why."""
+        return self._advice(measure, pair, *self._needed([(measure, pair)]))
+
+    def _needed(self, rows: Rows) -> list[int | None]:
+        """`topics_needed` where the advice may ask for topics: of pairs without a significant difference."""
+        asking = [row for row in rows if self.own_cases[row] in (1, 2)]
+        found = dict(zip(asking, self.topics_needed(asking), strict=True))
+        return [found.get(row) for row in rows]
+
+    def _advice(self, measure: int, pair: int, needed: int | None) -> str:
+        tests = self.performance_tests[measure]
+        reason = tests.reasons[pair]
+        if reason and tests.omnibus is None:
+            return f"{reason[0].upper()}{reason[1:]}."
+        return str(advise(self._situation(measure, pair, needed)))
+
+    def situation(self, measure: int, pair: int) -> Situation:
+        """What is known of one pair, as rules for advice ask for it."""
+        return self.situations([(measure, pair)])[0]
+
+    def situations(self, rows: Rows) -> list[Situation]:
+        """The same of (measure, pair) rows."""
+        return [self._situation(*row, needed) for row, needed in zip(rows, self._needed(rows), strict=True)]
+
+    def _situation(self, measure: int, pair: int, needed: int | None) -> Situation:
+        a, b = self.pairs[pair].tolist()
+        tests, depth = self.performance_tests[measure], self.depths[measure]
+        pooled = [None, None]
+        if self.pool is not None and not self.pool.guessed:
+            pooled = self.pool.contributing[[a, b]].tolist()
+        here, *shallower = [
+            Shares(
+                depth=one.depth, a=float(one.shares[a]), b=float(one.shares[b]), even=bool(one.even[pair])
+            )
+            for one in reversed(self.evenness)
+            if one.depth <= depth
+        ]  # fmt: skip
+        frozen = self.frozen_runs(shallower[0].depth if shallower else 0, depth)
+        return Situation(
+            run_a=self.runs[a], run_b=self.runs[b],
+            measure=str(self.measures[measure]), basis=_basis(self.measures[measure]),
+            condensed=self.policies.unjudged == "condensed" or _judged_only(self.measures[measure]),
+            condensed_as=_condensed_as(self.measures[measure]),
+            case=int(self.own_cases[measure, pair]), settled=self.settled(measure, pair),
+            limited=which_completions(self.policies),
+            undecided=self._undecided(measure, pair),
+            shares=here, shallower=tuple(shallower),
+            pooled_a=pooled[0], pooled_b=pooled[1],
+            frozen_a=bool(frozen[a]), frozen_b=bool(frozen[b]),
+            returned_a=self.judged_of_returned(a, measure) if frozen[a] else None,
+            returned_b=self.judged_of_returned(b, measure) if frozen[b] else None,
+            p=float(tests.p_alone[pair]), topics=int(tests.topics[pair]), topics_needed=needed,
+            fewest_topics=tests.fewest_topics, equal=bool(tests.equal[pair]),
+        )  # fmt: skip
+
+    def _undecided(self, measure: int, pair: int) -> bool:
+        """Whether the documents of the two runs, which were not looked at, might settle the pair."""
+        bounds = self.bounds[measure]
+        return bounds is not None and not bounds.closest and not bounds.final[pair]
+
+    @property
+    def frame(self) -> polars.DataFrame:
+        """One row a measure and pair, with the columns and the order of `sounding compare --format csv`."""
+        import polars
+
+        texts = ("run_a", "run_b", "measure", "strength", "advice")
+        types: dict[str, Any] = dict.fromkeys(texts, polars.String) | {"settled": polars.Boolean}
+        return polars.DataFrame(self.columns(self.interesting()), schema_overrides=types)
+
+
+def _field_of(tests: Sequence[Any], name: str) -> Callable[[int], NDArray[Any]]:
+    """Measure -> (pair,) a field of its tests."""
+    return lambda number: getattr(tests[number], name)
+
+
+def _picked(rows: Rows, table: Callable[[int], NDArray[Any]]) -> list[Any]:
+    """What the table of each measure, (pair,), has for some (measure, pair) rows."""
+    tables = {number: table(number).tolist() for number in {number for number, _ in rows}}
+    return [tables[number][pair] for number, pair in rows]
+
+
+def _judged_only(measure: Measure) -> bool:
+    return bool(measure.get("judged_only")) or measure.name == "Bpref"
+
+
+def _condensed_as(measure: Measure) -> str | None:
+    """The measure over judged documents alone, as -m takes it; None: there is no such thing."""
+    if _judged_only(measure) or not measure.definition.takes("judged_only"):
+        return None
+    return str(measure.replace(judged_only=True))
+
+
+def _basis(measure: Measure) -> Basis:
+    return "utility" if measure.definition.basis == "utility" else "recall"

@@ -1,0 +1,347 @@
+"""Runs and judgments from any format to Parquet, and back to TREC's text; a run may be larger than memory."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sounding.core.errors import DataError, UnknownNameError
+from sounding.core.files import located, write_whole, written_whole
+from sounding.core.policies import Duplicates, Fractional
+from sounding.core.text import quoted
+from sounding.core.workers import Progress, apart
+from sounding.data.columns import NAMES, Kind, folded, promises_judgments
+from sounding.data.delimited import first_fields, first_record
+from sounding.data.fast.tokens import Tokens
+from sounding.data.formats import detect, read_qrels, read_run
+from sounding.data.large_files import (
+    Part,
+    brought_together,
+    cut,
+    in_proportion,
+    is_large,
+    read_part,
+    steps_to_read,
+    topics_and_rows,
+    unpacked,
+    unpacked_head,
+)
+from sounding.data.parquet import check_polars, column_of, readable
+from sounding.data.sources import STDIN, open_zstd
+from sounding.data.tables import Places, Qrels, Run, byte_order
+from sounding.data.writing import run_lines, write_qrels
+
+if TYPE_CHECKING:
+    import polars
+
+GROUP = 1 << 20  # rows that Parquet keeps together: what is skipped, or read, at once
+PARQUET = (".parquet", ".parq", ".pq")
+PACKED = (".gz", ".bz2", ".xz", ".zst")
+# Suffixes of formats that are not written; any other is part of a name, such as input.bm25.
+OTHER_FORMATS = frozenset({
+    ".csv", ".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".toml", ".xml", ".html", ".md", ".tex", ".pdf",
+    ".docx", ".xlsx", ".ods", ".arrow", ".feather", ".ipc", ".avro", ".orc", ".h5", ".pkl", ".pickle", ".npy",
+    ".npz", ".db", ".sqlite", ".duckdb", ".zip", ".tar",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What a file's beginning tells."""
+
+    form: str
+    names: frozenset[str]  # of its columns, as they are compared; of formats with such
+    judgments: bool  # whether its name or its header promises some
+    fields: int  # in the first line
+
+
+def guess_kind(source: str | Path, format: str | None = None) -> Kind:  # noqa: A002 - the word that users know
+    """Whether a file holds a run or judgments: by its columns, and where these do not tell, by its name."""
+    return _kind(_shape(source, format))
+
+
+def _kind(shape: _Shape) -> Kind:
+    if shape.form in ("trec", "prels", "strata"):
+        return "run" if shape.fields >= 6 else "qrels"
+    if not shape.names.isdisjoint(NAMES["grade"]):
+        return "qrels"
+    if not shape.names.isdisjoint((*NAMES["rank"], *NAMES["tag"])):
+        return "run"
+    return "qrels" if shape.judgments else "run"
+
+
+def _shape(source: str | Path, form: str | None) -> _Shape:
+    if str(source) == STDIN:
+        raise DataError("standard input can be read only once; expected a file to convert")
+    head = unpacked_head(source)
+    known = form or detect(head, source)
+    if known == "parquet":
+        columns = apart(lambda: _column_names(source))
+        return _Shape(known, frozenset(map(folded, columns)), promises_judgments(str(source), columns), 0)
+    line = first_record(head)
+    if known in ("csv", "tsv"):
+        names = first_fields(head)
+        judgments = promises_judgments(str(source), names)
+        return _Shape(known, frozenset(map(folded, names)), judgments, len(names))
+    return _Shape(known, frozenset(), promises_judgments(str(source)), len(line.split()))
+
+
+def _column_names(source: str | Path) -> list[str]:
+    import polars
+
+    check_polars(str(source))
+    with readable(str(source)), unpacked(source, "parquet") as table:
+        return polars.scan_parquet(located(table.file)).collect_schema().names()
+
+
+def convert(
+    source: str | Path,
+    target: str | Path,
+    *,
+    kind: Kind | None = None,
+    to: str | None = None,
+    format: str | None = None,  # noqa: A002 - the word that users know
+    duplicates: Duplicates = "error",
+    fractional: Fractional = "refuse",
+    ranks: bool = True,
+    progress: Progress | None = None,
+) -> None:
+    """Write a run or judgments to another file, as Parquet or TREC's text; the target's name says which.
+
+    Topics stand in byte order, documents in the order of the source. A Parquet file has typed columns
+    (topic, doc, score, rank, tag; topic, doc, grade and what else is known) and is compressed. Without
+    `ranks` the rank column is left out, and TREC's text gets ranks from 1.
+    """
+    path = located(target)
+    form = to or ("parquet" if path.suffix.lower() in PARQUET else "trec")
+    if form not in ("parquet", "trec"):
+        raise UnknownNameError("format to convert to", form, ("parquet", "trec"))
+    check_target(target, to)
+    shape = _shape(source, format)
+    if (kind or _kind(shape)) == "qrels":
+        grouped = shape.form == "trec" or not shape.names.isdisjoint(NAMES["group"])
+        qrels = read_qrels(
+            source, format=format, duplicates=duplicates, fractional=fractional, groups=grouped
+        )
+        _convert_qrels(_without_idle_groups(qrels), path, form)
+        return
+    with_ranks = ranks and (shape.form == "trec" or not shape.names.isdisjoint(NAMES["rank"]))
+    with _sorted_blocks(source, format, duplicates, with_ranks, progress) as (tag, blocks):
+        if form == "parquet":
+            _write_table(blocks, tag, path, with_ranks=with_ranks)
+        else:
+            _write_text(blocks, tag, path)
+
+
+def check_target(target: str | Path, to: str | None = None) -> None:
+    """An error where the name of a file promises what is not written."""
+    suffixes = [suffix.lower() for suffix in Path(target).suffixes]
+    packed = bool(suffixes) and suffixes[-1] in PACKED
+    promised = "".join(suffixes[-2:-1] if packed else suffixes[-1:])
+    if packed and (to == "parquet" or promised in PARQUET):
+        raise DataError(f"{target}: Parquet is compressed by itself; leave {suffixes[-1]!r} out")
+    if to is None and promised in OTHER_FORMATS:
+        raise DataError(
+            f"{target}: {promised!r} is not written; use .parquet, or .txt for TREC's text, or say what to"
+            " write and keep the name"
+        )
+
+
+def _without_idle_groups(qrels: Qrels) -> Qrels:
+    """The judgments without the column that says who judged, where it is 0 for all, as TREC has it."""
+    if qrels.groups is None or set(qrels.groups.texts()) - {"0"}:
+        return qrels
+    return replace(qrels, groups=None)
+
+
+def _convert_qrels(qrels: Qrels, path: Path, form: str) -> None:
+    if form == "trec":
+        write_qrels(qrels, path)
+        return
+    write_whole(path, apart(lambda: _qrels_table(qrels)))
+
+
+def _qrels_table(qrels: Qrels) -> bytes:
+    import io
+
+    import polars
+
+    columns: dict[str, Any] = {
+        "topic": column_of(_repeated(qrels.topics, qrels.sizes), qrels.source),
+        "doc": column_of(qrels.docs, qrels.source),
+        "grade": _whole(qrels.grades),
+    }
+    if qrels.groups is not None:
+        columns["group"] = column_of(qrels.groups, qrels.source)
+    for name, column in (
+        ("pool_rank", qrels.pool_ranks), ("probability", qrels.probabilities), ("method", qrels.methods),
+        ("stratum", qrels.strata),
+    ):  # fmt: skip
+        if column is not None:
+            columns[name] = column
+    stream = io.BytesIO()
+    polars.DataFrame(columns).write_parquet(stream, row_group_size=GROUP, statistics=True)
+    return stream.getvalue()
+
+
+def _whole(values: Any) -> Any:
+    """Numbers as whole ones where they all are."""
+    return values.astype(np.int64) if (values == np.floor(values)).all() else values
+
+
+@contextmanager
+def _sorted_blocks(
+    source: str | Path, form: str | None, duplicates: Duplicates, with_ranks: bool, progress: Progress | None
+) -> Iterator[tuple[str, Iterator[Run]]]:
+    """A run's tag, and the run in blocks of whole topics, topics in byte order."""
+    if not is_large(source, form):
+        run = read_run(source, format=form, duplicates=duplicates, with_ranks=with_ranks)
+        yield run.tag, iter([_in_byte_order(run)])
+        if progress:
+            progress(1)
+        return
+
+    def blocks(parts: Sequence[Part]) -> Iterator[Run]:
+        tell = in_proportion(progress, steps_to_read(source, form), len(parts))
+        for part in parts:
+            yield _in_byte_order(read_part(part, duplicates=duplicates, with_ranks=with_ranks))
+            if tell:
+                tell(1)
+
+    with unpacked(source, form) as large:
+        parts = cut(large)
+        tag = read_part(parts[-1], duplicates="first").tag
+        counted = [topics_and_rows(part) for part in parts]
+        rows: Counter[str] = Counter()
+        for one in counted:
+            rows.update(one)
+        edges = [(min(map(byte_order, one)), max(map(byte_order, one))) for one in counted if one]
+        if all(before[1] < after[0] for before, after in pairwise(edges)):
+            yield tag, blocks(parts)
+            return
+        with brought_together(parts, rows) as again:
+            yield tag, blocks(again)
+
+
+def _in_byte_order(run: Run) -> Run:
+    """The same run, its topics in byte order."""
+    order = sorted(range(len(run.topics)), key=lambda topic: byte_order(run.topics[topic]))
+    if order == list(range(len(order))):
+        return run
+    sizes = run.sizes[order]
+    rows = np.repeat(run.starts[:-1][order] - (np.cumsum(sizes) - sizes), sizes) + np.arange(len(run.docs))
+    return replace(
+        run,
+        topics=tuple(run.topics[topic] for topic in order),
+        starts=np.concatenate([[0], np.cumsum(sizes)]),
+        docs=run.docs[rows],
+        scores=run.scores[rows],
+        ranks=None if run.ranks is None else run.ranks[rows],
+        lines=None,
+        keys=None,
+    )
+
+
+def _repeated(topics: Sequence[str], sizes: Places) -> Tokens:
+    """The topic of every row."""
+    names = Tokens.from_strings(topics)
+    return Tokens(names.buffer, np.repeat(names.start, sizes), np.repeat(names.length, sizes))
+
+
+def _write_table(blocks: Iterator[Run], tag: str, path: Path, *, with_ranks: bool) -> None:
+    """Write the blocks to one Parquet file, one after the other."""
+    import polars
+    from polars.io.plugins import register_io_source
+
+    schema = {"topic": polars.String, "doc": polars.String, "score": polars.Float64}
+    schema |= {"rank": polars.Int64} if with_ranks else {}
+    schema |= {"tag": polars.String}
+    failure: list[BaseException] = []
+
+    def frames(*_: Any) -> Iterator[polars.DataFrame]:
+        try:
+            for block in blocks:
+                if failure:
+                    return
+                yield _frame(block, tag, with_ranks=with_ranks)
+        except Exception as error:  # Polars would make another error of it
+            failure.append(error)
+
+    # Polars works on a thread of its own, because Python hears of a signal only on this one.
+    with written_whole(path) as part, ThreadPoolExecutor(1) as thread:
+        table = register_io_source(frames, schema=schema)
+        writing = thread.submit(table.sink_parquet, part, row_group_size=GROUP, statistics=True)
+        try:
+            writing.result()
+        except polars.exceptions.PolarsError as error:
+            if not failure:
+                raise _of_the_system(error) from error
+        except BaseException as error:
+            failure.append(error)
+            raise
+        if failure:
+            raise failure[0]
+
+
+def _of_the_system(error: Exception) -> Exception:
+    """What the system said where Polars could not write; otherwise the same error."""
+    found = re.search(r"\(os error (\d+)\)", str(error))
+    return error if found is None else OSError(int(found[1]), os.strerror(int(found[1])))
+
+
+def _frame(run: Run, tag: str, *, with_ranks: bool) -> polars.DataFrame:
+    import polars
+
+    columns: dict[str, Any] = {
+        "topic": column_of(_repeated(run.topics, run.sizes), run.source),
+        "doc": column_of(run.docs, run.source),
+        "score": run.scores,
+    }
+    if with_ranks and run.ranks is not None:
+        ranks = _whole(run.ranks)
+        if ranks.dtype != np.int64:
+            row = int((run.ranks != np.floor(run.ranks)).nonzero()[0][0])
+            raise DataError(
+                f"{run.source}: document {quoted(run.docs.text(row))} has rank {run.ranks[row]:g};"
+                " expected whole ranks, or leave them out"
+            )
+        columns["rank"] = ranks
+    return polars.DataFrame(columns).with_columns(polars.lit(tag).alias("tag"))
+
+
+def _write_text(blocks: Iterator[Run], tag: str, path: Path) -> None:
+    """Write the blocks as TREC's text, compressed where the name says so."""
+    with written_whole(path) as part, _packing(part, path.suffix.lower()) as out:
+        for block in blocks:
+            lines = run_lines(replace(block, tag=tag))
+            out.write("".join(lines).encode("utf-8", "surrogateescape"))
+
+
+@contextmanager
+def _packing(path: Path, suffix: str) -> Iterator[Any]:
+    """A file that packs what is written to it as a suffix says."""
+    with path.open("wb") as plain:
+        if suffix == ".gz":
+            with gzip.GzipFile("", "wb", 6, plain, mtime=0) as packed:  # the same bytes every time
+                yield packed
+        elif suffix == ".zst":
+            with open_zstd(plain) as packed:
+                yield packed
+        elif suffix in (".bz2", ".xz"):
+            with (bz2.open if suffix == ".bz2" else lzma.open)(plain, "wb") as packed:
+                yield packed
+        else:
+            yield plain

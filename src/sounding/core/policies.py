@@ -1,0 +1,111 @@
+"""The choices that change values, each with a name; every output repeats them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from typing import Literal, get_args
+
+from sounding.core.errors import DataError, UnknownNameError
+from sounding.core.limits import check_count
+
+Ties = Literal["trec", "score-file", "file", "rank", "average"]
+ORDERS: tuple[Ties, ...] = ("trec", "score-file", "file", "rank")  # tie rules that give one order
+Unjudged = Literal["nonrelevant", "condensed", "bounds", "expected"]
+Missing = Literal["zero", "skip", "error"]
+Negative = Literal["trec", "split", "nonrelevant"]
+Fractional = Literal["refuse", "accept", "round"]
+Duplicates = Literal["error", "first", "best"]
+Moments = Literal["best", "sampling", "ratio", "paper"]
+Compat = Literal["trec_eval-10", "trec_eval-9"]
+
+MOST_UNJUDGED = 10_000_000  # documents of one topic; more than this no collection leaves open
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policies:
+    """How documents are ordered, what an unjudged one counts, what a missing topic gives, and so on.
+
+    The defaults reproduce `trec_eval -c`, version 10.
+    """
+
+    # trec: score, then doc id, both descending; score-file: score, then the order of lines; file: lines as
+    # they stand; rank: the rank column; average: the expected value over tied blocks
+    ties: Ties = "trec"
+    unjudged: Unjudged = "nonrelevant"  # condensed: removed first; bounds and expected: beside the value
+    missing: Missing = "zero"  # a judged topic that a run lacks
+    negative: Negative = "trec"  # negative grades; trec: pooled, not judged; split: only -1 is
+    fractional: Fractional = "refuse"  # grades such as 0.5
+    duplicates: Duplicates = "error"  # a document listed twice for a topic
+    compat: Compat = "trec_eval-10"  # trec_eval-9: scores in single precision, older recall points
+    depth: int | None = None  # only so many documents of every topic count
+    universe: str = "runs"  # what may still be relevant: the run's documents, all runs', or +N more
+    at_most: str | None = None  # new relevant documents of a topic: N, 2x the known, growth
+    prior: str = "rate"  # how likely an unjudged document is to be relevant: a number, rate, rank, a file
+    moments: Moments = "best"  # exact where known; ratio and paper: approximations of AP and recall
+    draws: int = 1000  # completions drawn where no exact form is known
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            choices = get_args(globals().get(str(field.type)))  # of the names above; others have none
+            value = getattr(self, field.name)
+            if choices and value not in choices:
+                raise UnknownNameError(f"value of the policy {field.name}:", str(value), choices)
+        if self.depth is not None:
+            check_count("depth", self.depth, 1)
+        check_count("draws", self.draws, 2)
+        check_count("seed", self.seed, 0)
+        if self.ties == "average" and self.depth is not None:
+            raise DataError("ties average needs the whole ranking: use a measure's @k in place of depth")
+        if self.ties == "average" and self.unjudged in ("bounds", "expected"):
+            raise DataError(f"ties average and unjudged {self.unjudged} do not go together; use ties trec")
+        if not _is_text(self.universe, r"runs?|\+\d+"):
+            raise DataError(f"universe {self.universe!r} is none; expected a text: run, runs or +N, as +100")
+        if self.at_most is not None and not _is_text(self.at_most, r"\d+|\d+(\.\d+)?x|growth"):
+            raise DataError(
+                f"at most {self.at_most!r} is no cap; expected a text: N, a multiple such as 2x, or growth"
+            )
+        self._refuse_too_many()
+        if not _is_text(self.prior, r".+"):
+            raise DataError(
+                f"prior {self.prior!r} is none; expected a text: a number, rate, rank or a file's name"
+            )
+
+    def _refuse_too_many(self) -> None:
+        """Numbers of documents that no collection has."""
+        if self.universe.startswith("+") and float(self.universe) > MOST_UNJUDGED:
+            raise DataError(f"universe {self.universe} is too large; expected at most +{MOST_UNJUDGED:,}")
+        number = (self.at_most or "").removesuffix("x")
+        if number[:1].isdigit() and float(number) > MOST_UNJUDGED:
+            raise DataError(f"at most {self.at_most} is too large; expected at most {MOST_UNJUDGED:,}")
+
+    def describe(self) -> str:
+        """All policies that are in force in one line, as outputs repeat them."""
+        return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in self.in_force().items())
+
+    def in_force(self) -> dict[str, str | int]:
+        """The policies that can change a value here, by name."""
+        idle = {"depth"} if self.depth is None else set()
+        if self.unjudged != "bounds":
+            idle |= {"at_most"}
+        if self.unjudged not in ("bounds", "expected"):
+            idle |= {"universe"}
+        if self.unjudged != "expected":
+            idle |= {"prior", "moments", "draws", "seed"}
+        if self.at_most is None:
+            idle |= {"at_most"}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in idle}
+
+
+def _is_text(value: object, pattern: str) -> bool:
+    return isinstance(value, str) and re.fullmatch(pattern, value) is not None
+
+
+def check_policies(policies: object) -> None:
+    """Refuse what is no Policies."""
+    if not isinstance(policies, Policies):
+        raise DataError(f"policies are {policies!r}; expected Policies(ties=..., unjudged=..., ...)")
+
+
+DEFAULT_POLICIES = Policies()

@@ -1,0 +1,200 @@
+"""Finding (topic, doc) pairs again: keys, repeated pairs, and a hash table over many at once.
+
+A key is a 64-bit number made of the bytes of a topic id and a doc id. Equal pairs have equal keys;
+whoever finds equal keys compares the ids themselves, so that a collision can never match.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.data.fast.tokens import Places, Tokens, Words, digests, same_texts, same_words
+
+_U64 = np.uint64
+_FEW = 200  # keys that are sorted in no time
+_SLOTS_A_KEY = 4  # most look-ups end at the first slot, and a topic's slots fit the cache
+
+
+def pair_keys(topics: tuple[str, ...], sizes: Places, doc_words: Words) -> Words:
+    """The key of every row of a table that is grouped by topic."""
+    salts = digests(Tokens.from_strings(topics).words())
+    # An odd factor keeps a topic's digest from cancelling against the same text as a doc id.
+    return digests(doc_words) ^ np.repeat(salts * _U64(0x9FB21C651E98DF25), sizes)
+
+
+def repeated_rows(keys: Words, docs: Tokens) -> tuple[Places, Places]:
+    """Rows whose pair stands in an earlier row, and the first row that has it; both ascending."""
+    suspects = _suspects(keys)
+    rows = suspects[np.argsort(keys[suspects], kind="stable")]
+    begins = np.ones(len(rows), np.bool_)
+    begins[1:] = keys[rows[1:]] != keys[rows[:-1]]
+    first = rows[begins][np.cumsum(begins) - 1]
+    if not same_texts(docs[rows], docs[first]).all():
+        return _repeated_one_by_one(keys, docs, suspects)
+    later, earlier = rows[~begins], first[~begins]
+    order = np.argsort(later)
+    return later[order], earlier[order]
+
+
+def _repeated_one_by_one(keys: Words, docs: Tokens, suspects: Places) -> tuple[Places, Places]:
+    """As `repeated_rows`, where different pairs have the same key."""
+    first: dict[tuple[int, str], int] = {}
+    later, earlier = [], []
+    for row, key, text in zip(
+        suspects.tolist(), keys[suspects].tolist(), docs[suspects].texts(), strict=True
+    ):
+        met = first.setdefault((key, text), row)
+        if met != row:
+            later.append(row)
+            earlier.append(met)
+    return np.array(later, np.int64), np.array(earlier, np.int64)
+
+
+def _suspects(keys: Words) -> Places:
+    """All rows whose key occurs more than once, ascending."""
+    twins = _twins(keys)
+    return np.isin(keys, twins).nonzero()[0] if len(twins) else np.empty(0, np.int64)
+
+
+def _twins(keys: Words) -> Words:
+    """The keys that occur more than once: only those of rows that lost their slot are looked at again."""
+    row, winner = _rows_in_slots(keys)
+    losers = (winner != row).nonzero()[0]
+    lost = keys.take(losers)
+    same = keys.take(winner.take(losers)) == lost
+    found, others = (lost[same], lost[~same]) if same.any() else (lost[:0], lost)
+    if _FEW < len(others) < len(keys) >> 1:  # slots are quicker than sorting while they still tell keys apart
+        return np.concatenate([found, _twins(others)])
+    ordered = np.sort(others)
+    return np.concatenate([found, ordered[1:][ordered[1:] == ordered[:-1]]])
+
+
+def distinct_keys(keys: Words) -> int:
+    """How many different keys there are.
+
+    The key of the row that stays in a slot counts once; so does each of the few other keys that belong
+    there, and only these are sorted.
+    """
+    row, winner = _rows_in_slots(keys)
+    others = np.sort(keys.compress(keys.take(winner) != keys))
+    used = int(np.count_nonzero(winner == row))
+    return used + int(np.count_nonzero(others[1:] != others[:-1])) + (len(others) > 0)
+
+
+def _rows_in_slots(keys: Words) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """All rows, and for each the row that stays in its slot.
+
+    Every row writes its number into a slot of a small table that its key names, one over the other. Equal
+    keys share a slot, and few others do.
+    """
+    bits = max(4, (2 * len(keys)).bit_length())
+    slot = (keys >> _U64(64 - bits)).view(np.int64)
+    row = np.arange(len(keys), dtype=np.int32)
+    table = np.empty(1 << bits, np.int32)
+    table[slot] = row
+    return row, table.take(slot)
+
+
+def _filled(slot: Places, count: int) -> NDArray[np.int32]:
+    """So many slots, with every row in its own or the next that is free; the number of rows: empty."""
+    rows = len(slot)
+    slots = np.full(count, rows, np.int32)
+    row = np.arange(rows, dtype=np.int32)
+    while len(row):
+        free = slots[slot] == rows
+        slots[slot[free]] = row[free]  # of several rows for one slot, one stays
+        left = slots[slot] != row
+        row, slot = row[left], slot[left] + 1
+    return slots
+
+
+class PairTable(NamedTuple):
+    """Looks up thousands of pairs at once: open addressing with linear probing.
+
+    Every topic has a stretch of slots of its own, which ends in an empty one: a look-up never leaves it, so
+    what it finds is of its topic. Rows come topic by topic, so that look-ups stay within what fits the cache.
+    """
+
+    topics: dict[str, int]  # topic id -> number
+    words: Words  # of the docs, to make sure
+    keys: Words  # (row + 1,) the last is no key: it stands for empty slots
+    slots: NDArray[np.int32]  # the row that stands in a slot; the number of rows: empty
+    first: Places  # (topic,) where its stretch begins
+    shift: Words  # (topic,) the upper bits of a key are its slot within the stretch
+
+    @staticmethod
+    def build(topics: tuple[str, ...], sizes: Places, keys: Words, doc_words: Words) -> PairTable:
+        """A table over distinct pairs that are grouped by topic."""
+        bits = [max(1, (_SLOTS_A_KEY * size).bit_length()) for size in sizes.tolist()]
+        # n keys that all name a topic's last slot take n - 1 more behind it; one behind these stays empty.
+        widths = np.array([1 << count for count in bits], np.int64) + sizes
+        first = np.cumsum(widths) - widths
+        shift = np.array([64 - count for count in bits], _U64)
+        slot = np.repeat(first, sizes) + (keys >> np.repeat(shift, sizes)).view(np.int64)
+        places = {text: number for number, text in enumerate(topics)}
+        slots = _filled(slot, int(widths.sum()))
+        return PairTable(places, doc_words, np.append(keys, _U64(0)), slots, first, shift)
+
+    def numbers(self, topics: tuple[str, ...]) -> Places:
+        """The number of each topic in this table; -1: it has none."""
+        return np.array([self.topics.get(text, -1) for text in topics], np.int64)
+
+    def find(
+        self,
+        topic: Places,
+        keys: Words,
+        docs: Tokens,
+        sizes: Places | None = None,
+        words: Words | None = None,
+    ) -> tuple[Places, Places]:
+        """Rows of `keys` that the table holds, ascending, and the table's row for each.
+
+        `topic` is the number of each row's topic, as `numbers` gives it; with `sizes`, that of each of
+        the stretches into which rows of one topic fall. `words` are those of the docs, where they are known.
+        """
+        if not len(self.first):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        first, shift, strange = self.first[topic], self.shift[topic], topic < 0
+        if sizes is not None:  # repeating is far quicker than looking up
+            first, shift = np.repeat(first, sizes), np.repeat(shift, sizes)
+        slot = (keys >> shift).view(np.int64)
+        slot += first
+        nobody = len(self.keys) - 1
+        row = self.slots.take(slot)
+        same = self.keys.take(row) == keys
+        goes_on = ~same & (row != nobody)
+        if strange.any():
+            strange = strange if sizes is None else np.repeat(strange, sizes)
+            same &= ~strange
+            goes_on &= ~strange
+        live = goes_on.nonzero()[0]
+        place, wanted = slot.take(live), keys.take(live)
+        while len(live):
+            place += 1
+            found = self.slots.take(place)
+            hit = self.keys.take(found) == wanted
+            hits = live.compress(hit)
+            same[hits] = True
+            row[hits] = found.compress(hit)
+            rest = (~hit & (found != nobody)).nonzero()[0]
+            live, place, wanted = live.take(rest), place.take(rest), wanted.take(rest)
+        here = same.nonzero()[0]
+        there = row.take(here).astype(np.int64)
+        if (there == nobody).any():  # a key that looks like what stands in an empty slot
+            here, there = here[there != nobody], there[there != nobody]
+        certain = self._same_texts(docs, words, here, there)
+        return (here, there) if certain.all() else (here[certain], there[certain])
+
+    def _same_texts(
+        self, docs: Tokens, words: Words | None, here: Places, there: Places
+    ) -> NDArray[np.bool_]:
+        """Where texts whose keys are equal are equal themselves: those of `here`, and the table's.
+
+        A digest tells texts apart that differ in one word only, so the last word need not be compared.
+        """
+        count = max(len(self.words), docs.word_count if words is None else len(words)) - 1
+        theirs = docs[here].words(count) if words is None else words[:count].take(here, axis=1)
+        return same_words(theirs, self.words[:count], there)

@@ -1,0 +1,334 @@
+"""How bytes become fields: the one tokeniser of white-space separated text.
+
+Two ways give the same columns. `_plain_fields` finds every field of every line and is easy to
+follow; it also drops blank and comment lines and names what is wrong. `_quick_fields` serves the
+common file, in which every line is a record whose wanted fields start within its first 63 bytes: a
+line is then one 64-bit number with a bit for each byte that is white space, and a field is found by
+clearing the lowest set bits. `split_fields` tries the quick way and falls back on the plain one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.data.fast.tokens import MARGIN, Bytes, Places, Tokens, bits_at
+from sounding.data.problems import Problems
+
+BLANK, NEWLINE, RETURN, COMMENT = 32, 10, 13, 35
+LONE_RETURN = "carriage return within a line; expected lines that end in LF or CR LF"
+BLOCK = 1 << 18  # bytes looked at in one go: what fits the cache is twice as fast
+STRETCH = 1 << 20  # bytes of which all fields are held at once
+
+Starts = dict[int, NDArray[np.uint8]]  # field -> its place in every line
+
+_U64 = np.uint64
+_ONE = np.uint64(1)
+_SIXTY_THREE = np.uint64(63)
+_BIT = np.uint8(1)
+
+
+class Fields(NamedTuple):
+    """The wanted fields of all records, as columns."""
+
+    columns: tuple[Tokens, ...]
+    lines: Places | None  # the line of every record, from 1; None: record i stands in line i + 1
+    longer: bool  # whether a line may have more fields than were asked for at least
+
+    def line(self, record: int) -> int:
+        """The line of a record."""
+        return record + 1 if self.lines is None else int(self.lines[record])
+
+
+def split_fields(
+    buffer: Bytes,
+    size: int,
+    *,
+    wanted: Sequence[int],
+    least: int,
+    most: int | None = None,
+    shape: str,
+    problems: Problems,
+) -> Fields:
+    """The `wanted` fields (ascending, from 0) of every line that has `least` to `most` fields.
+
+    `shape` says in messages what a line should look like. Lines that are empty or start with # are
+    no records. The buffer needs MARGIN spare bytes behind the text.
+    """
+    buffer, size = _closed(buffer, size)
+    quick = _quick_fields(buffer, size, wanted, least, most)
+    return quick or _plain_fields(buffer, size, wanted, least, most, shape, problems)
+
+
+def _closed(buffer: Bytes, size: int) -> tuple[Bytes, int]:
+    """The text with a newline behind its last line."""
+    if size and buffer[size - 1] == NEWLINE:
+        return buffer, size
+    if not buffer.flags.writeable or len(buffer) < size + MARGIN:
+        buffer = np.concatenate([buffer[:size], np.zeros(MARGIN + 1, np.uint8)])
+    buffer[size] = NEWLINE
+    return buffer, size + 1
+
+
+def _quick_fields(
+    buffer: Bytes, size: int, wanted: Sequence[int], least: int, most: int | None
+) -> Fields | None:
+    """All records by their bit maps; None where a line is blank, short, a comment or too long for that."""
+    scan = _scan(buffer, size)
+    if scan is None:
+        return None
+    white, newlines = scan
+    begin = np.empty_like(newlines)
+    begin[:1] = 0
+    np.add(newlines[:-1], 1, out=begin[1:])
+    places = _places(white, begin, (newlines - begin), wanted, least, most)
+    if places is None:
+        return None
+    start, end = places
+    if (buffer.take(begin + start[0]) == COMMENT).any():
+        return None
+    columns = []
+    for field in wanted:
+        columns.append(Tokens(buffer, begin + start[field], (end[field] - start[field]).astype(np.int64)))
+    return Fields(tuple(columns), None, _count_fields(white, least * len(begin)) > least * len(begin))
+
+
+def _count_fields(white: NDArray[np.uint64], expected: int) -> int:
+    """How many fields a text has; each of those expected is followed by one byte of white space at least."""
+    if int(np.bitwise_count(white).sum()) == expected:
+        return expected
+    return int(np.bitwise_count(white & ~_after_white(white)).sum())
+
+
+def _after_white(white: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Bit i: byte i - 1 is white space, or the text starts here."""
+    after = white << _ONE
+    after[1:] |= white[:-1] >> _SIXTY_THREE
+    after[0] |= _ONE
+    return after
+
+
+def _places(
+    white: NDArray[np.uint64],
+    begin: Places,
+    length: Places,
+    wanted: Sequence[int],
+    least: int,
+    most: int | None,
+) -> tuple[Starts, Starts] | None:
+    """Where the wanted fields of every line start and end; None: some line does not fit this way."""
+    after_white = _after_white(white)
+    if (white & after_white).any():
+        keep = {*range(least)} if most is None else {*range(least), most}
+        start = _set_bits(~white & after_white, begin, keep)
+        end = _set_bits(white & ~after_white, begin, set(wanted))
+        behind = None if most is None else start[most]
+    else:  # gaps of one byte only: a field starts where the one before it ends
+        end = _set_bits(white, begin, {*range(max(wanted[-1] + 1, least - 1, most or 0))})
+        start = {0: np.zeros(len(begin), np.uint8)}
+        start |= {field: end[field - 1] + np.uint8(1) for field in range(1, least)}
+        behind = None if most is None else end[most - 1]
+    # A line that lacks fields finds those of the next line, or none (63).
+    last = start[least - 1]
+    if not len(begin) or last.max() > 62 or (last >= length).any() or end[wanted[-1]].max() > 62:
+        return None
+    if behind is not None and (behind < length).any():
+        return None
+    return start, end
+
+
+def _scan(buffer: Bytes, size: int) -> tuple[NDArray[np.uint64], Places] | None:
+    """A bit for every byte of white space, and where the newlines are; None: no text of plain lines."""
+    white = np.zeros((size >> 6) + 3, _U64)
+    ends = np.zeros_like(white)
+    for begin in range(0, size, BLOCK):
+        block = buffer[begin : min(begin + BLOCK, size)]
+        if not _is_plain(block) and (
+            _has_control_characters(block) or _has_lone_returns(buffer, begin, len(block))
+        ):
+            return None
+        place = slice(begin >> 3, (begin + len(block) + 7) >> 3)
+        white.view(np.uint8)[place] = np.packbits(block <= BLANK, bitorder="little")
+        ends.view(np.uint8)[place] = np.packbits(block == NEWLINE, bitorder="little")
+    newlines = _single_bits(ends.view(np.uint8))
+    return None if newlines is None else (white, newlines)
+
+
+def _single_bits(bitmap: Bytes) -> Places | None:
+    """Where the set bits are, of which no byte has more than one; None: one has.
+
+    A record is so long that eight bytes of text hold one newline at most, and bytes are quicker to go
+    through than bits.
+    """
+    places = (bitmap != 0).nonzero()[0]
+    found = bitmap.take(places)
+    below = found - _BIT
+    if (found & below).any():
+        return None
+    places <<= 3
+    places += np.bitwise_count(below)
+    return places
+
+
+def _is_plain(block: Bytes) -> bool:
+    """Whether all bytes below a blank are tabs and newlines: two quick looks that spare the others."""
+    return bool(block.min() >= 9 and (block - np.uint8(11)).min() >= BLANK - 11)
+
+
+def _has_control_characters(block: Bytes) -> bool:
+    """Whether a byte is below 32 and not one of the five that are white space (9 to 13)."""
+    return bool(block.min() < 9 or (block - np.uint8(14)).min() < 18)
+
+
+def _has_lone_returns(buffer: Bytes, begin: int, length: int) -> bool:
+    """Whether a carriage return stands anywhere but before a newline."""
+    returns = buffer[begin : begin + length] == RETURN
+    return bool(returns.any()) and bool((buffer[begin + returns.nonzero()[0] + 1] != NEWLINE).any())
+
+
+def _set_bits(bitmap: NDArray[np.uint64], begin: Places, keep: set[int]) -> Starts:
+    """The places of the set bits number `keep` in the 64 bits from each line's start; 63: there, or none."""
+    rest = bits_at(bitmap, begin)
+    places: dict[int, NDArray[np.uint8]] = {}
+    for number in range(max(keep) + 1):
+        below = rest - _ONE  # clears the lowest set bit and sets all bits below it
+        if number in keep:
+            places[number] = np.bitwise_count(rest ^ below) - _BIT
+        rest &= below
+    return places
+
+
+class Stretch(NamedTuple):
+    """Some whole lines of a text, and where every field of theirs is."""
+
+    begin: int  # the first byte
+    size: int  # bytes
+    lines_before: int
+    line_starts: Places  # counted from there
+    starts: Places  # of the fields, in the whole text
+    ends: Places
+    fields: Places  # (line,) how many it has
+    first: Places  # (line,) the first of them
+    records: Places  # the lines that are neither blank nor comments
+
+
+def stretches(buffer: Bytes, size: int) -> Iterator[Stretch]:
+    """All fields of a text, a megabyte of lines at a time: memory stays small."""
+    buffer, size = _closed(buffer, size)
+    begin = lines_before = 0
+    while begin < size:
+        end = _end_of_line(buffer, min(begin + STRETCH, size) - 1)
+        text = buffer[begin:end]
+        newlines = (text == NEWLINE).nonzero()[0]
+        white = text <= BLANK
+        edges = np.empty(len(text), np.bool_)
+        edges[:1] = ~white[:1]
+        np.not_equal(white[1:], white[:-1], out=edges[1:])
+        edge = edges.nonzero()[0]  # a start, the end after it, the next start, ...
+        starts, ends = edge[0::2], edge[1::2]
+        fields = np.bincount(np.searchsorted(newlines, starts), minlength=len(newlines))
+        first = np.cumsum(fields) - fields
+        records = (fields > 0).nonzero()[0]
+        records = records[text[starts[first[records]]] != COMMENT]
+        line_starts = np.concatenate([[0], newlines[:-1] + 1])
+        yield Stretch(
+            begin, len(text), lines_before, line_starts, starts + begin, ends + begin,
+            fields, first, records,
+        )  # fmt: skip
+        begin = end
+        lines_before += len(newlines)
+
+
+def _end_of_line(buffer: Bytes, place: int) -> int:
+    """The place behind the newline that stands at this place or comes next."""
+    while not (here := buffer[place : place + BLOCK] == NEWLINE).any():
+        place += BLOCK
+    return place + int(np.argmax(here)) + 1
+
+
+def _plain_fields(
+    buffer: Bytes,
+    size: int,
+    wanted: Sequence[int],
+    least: int,
+    most: int | None,
+    shape: str,
+    problems: Problems,
+) -> Fields:
+    """All records by the edges of their fields: any line length, blank lines, comments."""
+    wrong, counts, control, lone, lines = ([np.empty(0, np.int64)] for _ in range(5))
+    places: list[list[tuple[Places, Places]]] = [[] for _ in wanted]
+    longer, first_control = False, ""
+    for stretch in stretches(buffer, size):
+        text = buffer[stretch.begin : stretch.begin + stretch.size]
+        number = stretch.lines_before + 1  # of the stretch's first line
+        if _has_control_characters(text):
+            strange = _is_control_character(text)
+            first_control = first_control or f"0x{text[np.argmax(strange)]:02x}"
+            control.append(lines_with(strange, stretch.line_starts) + number)
+        lone.append(lines_with(_is_lone_return(text), stretch.line_starts) + number)
+        fields = stretch.fields[stretch.records]
+        fitting = (fields >= least) & (True if most is None else fields <= most)
+        wrong.append(stretch.records[~fitting] + number)
+        counts.append(fields[~fitting])
+        records = stretch.records[fitting]
+        longer |= bool((fields[fitting] > least).any())
+        lines.append(records + number)
+        for field, found in zip(wanted, places, strict=True):
+            token = stretch.first[records] + field
+            start = stretch.starts[token]
+            found.append((start, stretch.ends[token] - start))
+
+    expected = f"control character {first_control}; expected plain text"
+    problems.add(np.concatenate(control), lambda _: expected)
+    problems.add(np.concatenate(lone), lambda _: LONE_RETURN)
+    count = np.concatenate(counts)
+    problems.add(np.concatenate(wrong), lambda i: f"{_count(int(count[i]))}; expected {least}: {shape}")
+    nothing = (lines[0], lines[0])
+    columns = [
+        Tokens(buffer, *(np.concatenate(parts) for parts in zip(nothing, *found, strict=True)))
+        for found in places
+    ]
+    return Fields(tuple(columns), np.concatenate(lines), longer)
+
+
+def lines_with(marks: NDArray[np.bool_], line_starts: Places) -> Places:
+    """The lines, from 0, that have a marked byte."""
+    return np.logical_or.reduceat(marks, line_starts).nonzero()[0] if marks.any() else line_starts[:0]
+
+
+def note_lone_returns(text: Bytes, newlines: Places, problems: Problems) -> None:
+    """Note the lines that hold a carriage return anywhere but at their end."""
+    starts = np.concatenate([[0], newlines + 1])
+    problems.add(lines_with(_is_lone_return(text), starts[starts < len(text)]) + 1, lambda _: LONE_RETURN)
+
+
+def _is_lone_return(text: Bytes) -> NDArray[np.bool_]:
+    lone = text == RETURN
+    lone[:-1] &= text[1:] != NEWLINE
+    lone[-1:] = False
+    return lone
+
+
+def line_at(text: Bytes, start: int) -> bytes:
+    """The line from this place on, with its end; looks no further than it must."""
+    reach = 1 << 12
+    while True:
+        piece = text[start : start + reach].tobytes()
+        end = piece.find(b"\n")
+        if end >= 0:
+            return piece[: end + 1]
+        if start + reach >= len(text):
+            return piece
+        reach *= 8
+
+
+def _is_control_character(text: Bytes) -> NDArray[np.bool_]:
+    return (text < 9) | ((text > 13) & (text < BLANK))
+
+
+def _count(fields: int) -> str:
+    return "1 field" if fields == 1 else f"{fields} fields"

@@ -1,0 +1,446 @@
+"""A run that is too large for memory as parts, each of whole topics: stretches of a text, rows of a table.
+
+A part is small, says where it is and no more, and can be read by any process. Where a topic's lines do
+not stand together, the lines are first brought together on disk, in a temporary folder.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from sounding.core.errors import DataError, FormatError
+from sounding.core.files import located
+from sounding.core.policies import Duplicates
+from sounding.core.workers import Progress, apart
+from sounding.data.columns import recognise, run_of
+from sounding.data.fast.text import split_fields
+from sounding.data.fast.tokens import MARGIN, Places, Tokens
+from sounding.data.formats import detect
+from sounding.data.parquet import check_polars, readable, records_of_table
+from sounding.data.problems import Problems
+from sounding.data.sources import (
+    LARGE_PACKED,
+    Content,
+    as_text,
+    head_of,
+    is_remote,
+    opened,
+    size_of,
+    unpacked_pieces,
+)
+from sounding.data.tables import Run, byte_order
+from sounding.data.trec import RUN_SHAPE, read_trec_run
+
+if TYPE_CHECKING:
+    import polars
+
+LARGE = 256 << 20  # bytes of a file from which on it is read in parts
+PART = 32 << 20  # bytes of text in a part, about
+ROWS = 1 << 20  # rows of a table in a part, about
+
+ROW_NUMBER = "sounding: row"  # a column that no file has
+
+_HEAD = 1 << 16  # bytes that tell what a file is
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some topics of a run: a stretch of bytes (text) or of rows (Parquet), or of lines brought together."""
+
+    source: str  # as messages call the run
+    file: str  # where to read
+    form: str  # trec or parquet
+    begin: int
+    end: int
+    numbers: str | None = None  # a file with the line of every line, where they were brought together
+    topics: tuple[str, ...] | None = None  # of a table: only the rows of these topics, wherever they stand
+
+
+@dataclass(frozen=True, slots=True)
+class Large:
+    """A large run that lies unpacked where it can be read from anywhere within."""
+
+    source: str  # as messages call it
+    file: str
+    form: str  # trec or parquet
+
+
+def is_large(source: Any, form: str | None = None) -> bool:
+    """Whether a file is to be read in parts: it is large, and TREC's text or Parquet."""
+    if not isinstance(source, str | Path) or str(source) == "-" or form not in (None, "trec", "parquet"):
+        return False
+    size = size_of(source)
+    if size <= LARGE_PACKED:
+        return False
+    head = head_of(source, _HEAD)
+    packed = head.starts_with(b"PAR1") or unpacked_pieces(head) is not None
+    return size > (LARGE_PACKED if packed else LARGE) and _form(source, head, form) is not None
+
+
+def steps_to_read(source: Any, form: str | None = None) -> int:
+    """In how many steps progress is told of a run: one, or as many as a large one has parts, about."""
+    return -(-size_of(source) // PART) if is_large(source, form) else 1
+
+
+def in_proportion(progress: Progress | None, steps: int, pieces: int) -> Progress | None:
+    """Progress in so many steps, from progress in so many pieces."""
+    if progress is None:
+        return None
+    done = told = 0
+
+    def tell(more: int) -> None:
+        nonlocal done, told
+        done += more
+        now = done * steps // pieces
+        progress(now - told)
+        told = now
+
+    return tell
+
+
+def is_plain(source: Any) -> bool:
+    """Whether parts of a large file can be read as it lies there: it is not compressed, and here."""
+    return not is_remote(str(source)) and unpacked_pieces(head_of(source, _HEAD)) is None
+
+
+@contextmanager
+def unpacked(source: str | Path, form: str | None = None) -> Iterator[Large]:
+    """A large file such that parts of it can be read: as it lies there, or unpacked into a temporary file."""
+    name = str(source)
+    head = head_of(source, _HEAD)
+    known = _form(source, head, form)
+    if known is None:
+        raise FormatError(name, None, "only TREC's text and Parquet are read in parts; convert it first")
+    if is_plain(source):
+        yield Large(name, name, known)
+        return
+    with _temporary_folder() as folder:
+        target = folder / "unpacked"
+        with _temporary_files(folder), target.open("wb") as out:
+            for piece in _pieces(source):
+                out.write(piece)
+        yield Large(name, str(target), known)
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    with _temporary_files(Path(tempfile.gettempdir())):
+        folder = Path(tempfile.mkdtemp(prefix="sounding-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _temporary_files(folder: Path) -> Iterator[None]:
+    """Say of temporary files that they cannot be written: the input has no part in it."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"temporary files in {folder} cannot be written: {error.strerror or error};"
+            " set TMPDIR to a folder with more room"
+        ) from error
+
+
+def _form(source: str | Path, head: Content, form: str | None) -> str | None:
+    """Which of the two it is; None: neither."""
+    if form is None:
+        form = detect(_unpacked_head(source, head), source)
+    return form if form in ("trec", "parquet") else None
+
+
+def unpacked_head(source: str | Path) -> Content:
+    """The beginning of a file, unpacked."""
+    return _unpacked_head(source, head_of(source, _HEAD))
+
+
+def _unpacked_head(source: str | Path, head: Content) -> Content:
+    unpack = unpacked_pieces(head)
+    if unpack is None:
+        return as_text(head)
+    return as_text(Content.from_bytes(str(source), next(unpack([head.view]), b"")[:_HEAD]))
+
+
+def _pieces(source: str | Path) -> Iterator[bytes]:
+    """The bytes of a file, unpacked, some at a time."""
+    unpack = unpacked_pieces(head_of(source, _HEAD))
+    with opened(source) as file:
+        raw = iter(lambda: file.read(1 << 20), b"")
+        yield from raw if unpack is None else unpack(raw)
+
+
+def cut(large: Large) -> list[Part]:
+    """The parts of a file, in its order: no topic whose lines stand together is in two of them."""
+    if large.form == "parquet":
+        return apart(lambda: _cut_table(large))
+    with located(large.file).open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(0)
+        begin = 3 if file.read(3) == b"\xef\xbb\xbf" else 0
+        edges = [begin, *(_next_topic(file, place, size) for place in range(PART, size, PART)), size]
+    return _between(large, edges)
+
+
+def _between(large: Large, edges: Sequence[int]) -> list[Part]:
+    ascending = sorted(set(edges))
+    return [Part(large.source, large.file, large.form, begin, end) for begin, end in pairwise(ascending)]
+
+
+def _next_topic(file: BinaryIO, place: int, size: int) -> int:
+    """Where the next topic begins behind the line that begins at or after a place."""
+    file.seek(place - 1)
+    file.readline()
+    topic = None
+    while line := file.readline():
+        words = line.split(None, 1)
+        if not words or words[0].startswith(b"#"):
+            continue
+        if topic is not None and words[0] != topic:
+            return file.tell() - len(line)
+        topic = words[0]
+    return size
+
+
+def _cut_table(large: Large) -> list[Part]:
+    import polars
+
+    check_polars(large.source)
+    with readable(large.source):
+        table = polars.scan_parquet(located(large.file))
+        topic = _topic_column(large, table)
+        rows = table.select(polars.len()).collect().item()
+        edges = [
+            0,
+            *(_next_topic_row(table.select(topic), place, rows) for place in range(ROWS, rows, ROWS)),
+            rows,
+        ]
+    return _between(large, edges)
+
+
+def _topic_column(large: Large, table: Any) -> str:
+    problems = Problems(large.source)
+    names = table.collect_schema().names()
+    place = recognise(names, "run", 1, problems).get("topic")
+    problems.refuse()
+    return names[place or 0]
+
+
+def _next_topic_row(topics: Any, place: int, rows: int) -> int:
+    """The first row behind a place whose topic differs from that of the row there."""
+    length, first = 4096, None
+    while place < rows:
+        column = topics.slice(place, length).collect().to_series()
+        first = column[0] if first is None else first
+        other = (column != first).arg_max() if (column != first).any() else None
+        if other is not None:
+            return place + int(other)
+        place += len(column)
+        length *= 4
+    return rows
+
+
+def read_part(
+    part: Part, *, name: str | None = None, duplicates: Duplicates = "error", with_ranks: bool = False
+) -> Run:
+    """The topics of one part, as `read_run` reads the whole; messages count lines as the whole file does."""
+    read = _read_rows if part.form == "parquet" else _read_stretch
+    problems = Problems(part.source)
+    run = read(part, problems, name, duplicates, with_ranks)
+    if problems.found:
+        # Lines are counted only now that somebody is to be told one.
+        numbered = _numbered(part)
+        read(part, numbered, name, duplicates, with_ranks)
+        numbered.refuse()
+    return run
+
+
+def _numbered(part: Part) -> Problems:
+    """Problems that count lines as the whole file has them."""
+    if part.numbers is not None:
+        return Problems(part.source, own_lines=np.fromfile(part.numbers, np.int64))
+    if part.topics is not None:
+        rows = _rows_of(part, ROW_NUMBER).to_series().to_numpy().astype(np.int64)
+        return Problems(part.source, own_lines=rows + 1)
+    if part.form == "parquet":
+        return Problems(part.source, lines_before=part.begin)
+    before = 0
+    with located(part.file).open("rb") as file:
+        while file.tell() < part.begin:
+            before += file.read(min(1 << 24, part.begin - file.tell())).count(b"\n")
+    return Problems(part.source, lines_before=before)
+
+
+def _bytes_of(part: Part) -> Content:
+    buffer = np.zeros(part.end - part.begin + MARGIN, np.uint8)
+    with located(part.file).open("rb") as file:
+        file.seek(part.begin)
+        filled = file.readinto(buffer[: part.end - part.begin].data)
+    return Content(part.source, buffer, filled)
+
+
+def _read_stretch(
+    part: Part, problems: Problems, name: str | None, duplicates: Duplicates, with_ranks: bool
+) -> Run:
+    return read_trec_run(_bytes_of(part), problems, name=name, duplicates=duplicates, with_ranks=with_ranks)
+
+
+def _read_rows(
+    part: Part, problems: Problems, name: str | None, duplicates: Duplicates, with_ranks: bool
+) -> Run:
+    frame = _rows_of(part, *(("rank",) if with_ranks else ()))
+    records = records_of_table(frame, "run", problems)
+    if records is None:
+        problems.refuse()
+        raise FormatError(part.source, None, "no row can be read; expected topic, doc and score")
+    return run_of(
+        records, problems, name=name, file=part.source, duplicates=duplicates,
+        with_ranks=with_ranks,
+    )  # fmt: skip
+
+
+def _rows_of(part: Part, *more: str) -> polars.DataFrame:
+    """The rows of a part, of the columns that a run needs; more if asked for: rank, or the rows' numbers."""
+    import polars
+
+    check_polars(part.source)
+    with readable(part.source):
+        table = polars.scan_parquet(located(part.file))
+        names = table.collect_schema().names()
+        problems = Problems(part.source)
+        places = recognise(names, "run", 1, problems)
+        problems.refuse()
+        if "score" in places and "rank" not in more:
+            places.pop("rank", None)
+        wanted = [names[place] for place in places.values()]
+        if part.topics is None:
+            return table.select(wanted).slice(part.begin, part.end - part.begin).collect()
+        topic = polars.col(names[places["topic"]]).cast(polars.String)
+        chosen = topic.is_in(polars.Series(part.topics, dtype=polars.String).implode())
+        if ROW_NUMBER in more:
+            table, wanted = table.with_row_index(ROW_NUMBER), [ROW_NUMBER]
+        return table.filter(chosen).select(wanted).collect(engine="streaming")
+
+
+@contextmanager
+def brought_together(parts: Sequence[Part], rows: Mapping[str, int]) -> Iterator[list[Part]]:
+    """Other parts of the same run, in each of which all lines of some topics stand, topics in byte order.
+
+    `rows` counts the lines of every topic. Lines keep their order. A text is copied to a temporary
+    folder for that; a table is read once for every part instead.
+    """
+    if parts[0].form == "parquet":
+        yield [replace(parts[0], topics=topics) for topics in _grouped(rows, ROWS)]
+        return
+    with _temporary_folder() as folder:
+        size = sum(part.end - part.begin for part in parts)
+        with _temporary_files(folder):
+            again = _sorted_into(folder, parts, _grouped(rows, sum(rows.values()) * PART // size))
+        yield again
+
+
+def _grouped(rows: Mapping[str, int], most: int) -> list[tuple[str, ...]]:
+    """The topics in byte order, in groups of so many rows at most; a larger topic is alone."""
+    groups: list[list[str]] = []
+    held = 0
+    for topic in sorted(rows, key=byte_order):
+        if not groups or held + rows[topic] > most:
+            groups.append([])
+            held = 0
+        groups[-1].append(topic)
+        held += rows[topic]
+    return [tuple(group) for group in groups]
+
+
+def _sorted_into(folder: Path, parts: Sequence[Part], groups: Sequence[Sequence[str]]) -> list[Part]:
+    """Every line copied to the file of its topic's group, and its number beside it."""
+    buckets = {topic: number for number, group in enumerate(groups) for topic in group}
+    before = 0
+    for part in parts:
+        content, starts, ends, numbers, topics = _lines(part)
+        which = _bucket_of_each(topics, buckets)
+        for bucket in np.unique(which).tolist():
+            chosen = (which == bucket).nonzero()[0]
+            lines = Tokens(content.buffer, starts[chosen], ends[chosen] - starts[chosen]).compact()
+            with (folder / f"{bucket}.txt").open("ab") as out:
+                out.write(lines.buffer[:-MARGIN].data)
+            with (folder / f"{bucket}.lines").open("ab") as out:
+                out.write((numbers[chosen] + before).data)
+        before += int(np.count_nonzero(content.buffer[: content.size] == ord("\n")))
+    return [
+        Part(
+            parts[0].source, str(folder / f"{bucket}.txt"), "trec", 0,
+            (folder / f"{bucket}.txt").stat().st_size, str(folder / f"{bucket}.lines"),
+        )
+        for bucket in range(len(groups))
+    ]  # fmt: skip
+
+
+def _lines(part: Part) -> tuple[Content, Places, Places, Places, Tokens]:
+    """The bytes of a part; begin, end and number of every line that is a record; and its topic."""
+    content = _bytes_of(part)
+    if content.size and content.buffer[content.size - 1] != ord("\n"):
+        content.buffer[content.size] = ord("\n")
+        content = Content(content.source, content.buffer, content.size + 1)
+    problems = Problems(part.source)
+    fields = split_fields(
+        content.buffer, content.size, wanted=(0,), least=6, shape=RUN_SHAPE, problems=problems
+    )
+    if problems.found:
+        read_part(part)  # says in which line of the file
+        problems.refuse()
+    newlines = (content.buffer[: content.size] == ord("\n")).nonzero()[0]
+    numbers = np.arange(1, len(newlines) + 1) if fields.lines is None else fields.lines
+    ends = newlines[numbers - 1] + 1
+    starts = np.concatenate([[0], newlines + 1])[numbers - 1]
+    return content, starts, ends, numbers, fields.columns[0]
+
+
+def _bucket_of_each(topics: Tokens, buckets: Mapping[str, int]) -> Places:
+    """The bucket of every line."""
+    names, sizes = _stretches(topics)
+    return np.repeat(np.array([buckets[topic] for topic in names], np.int64), sizes)
+
+
+def _stretches(topics: Tokens) -> tuple[list[str], Places]:
+    """The topics where they change, and how many lines each goes on for."""
+    changes = np.ones(len(topics), np.bool_)
+    words = topics.words()
+    changes[1:] = (words[:, 1:] != words[:, :-1]).any(axis=0)
+    heads = changes.nonzero()[0]
+    return topics[heads].texts(), np.diff(heads, append=len(topics))
+
+
+def is_scattered(part: Part) -> bool:
+    """Whether a topic's lines return within a part, after those of another topic."""
+    if part.form == "parquet":
+        return apart(lambda: _is_scattered_table(part))
+    names, _ = _stretches(_lines(part)[-1])
+    return len(names) > len(set(names))
+
+
+def _is_scattered_table(part: Part) -> bool:
+    topics = _rows_of(part).to_series(0)
+    return topics.rle().len() > topics.n_unique()
+
+
+def topics_and_rows(part: Part) -> dict[str, int]:
+    """The topics of a part in their order, with how many lines each has."""
+    if part.form == "parquet":
+        run = read_part(part, duplicates="first")
+        return dict(zip(run.topics, run.sizes.tolist(), strict=True))
+    counted: dict[str, int] = {}
+    names, sizes = _stretches(_lines(part)[-1])
+    for topic, size in zip(names, sizes.tolist(), strict=True):
+        counted[topic] = counted.get(topic, 0) + size
+    return counted

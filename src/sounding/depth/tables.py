@@ -1,0 +1,436 @@
+"""Stability over depth as tables: ratios and agreement by depth, runs, pairs, volatility, pools, subsets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sounding.compare.cases import MEANING, strength
+from sounding.core.text import percent, plural, shown_p
+from sounding.depth.findings import Finding, heeded
+from sounding.depth.intervals import Intervals, PairOverDepth
+from sounding.depth.over_depth import OverDepth
+from sounding.depth.pools import PoolDepths
+from sounding.depth.stability import Stability
+from sounding.depth.subsets import JudgmentSubsets
+from sounding.depth.volatility import Volatility, volatility
+from sounding.evaluate.result import FEW_RUNS
+from sounding.render.tables import UNKNOWN, Cell, Column, Table, decimal
+
+if TYPE_CHECKING:
+    import polars
+
+OF_MEANS = ("pearson", "rmse")  # coefficients that compare means, not only their order
+HEED = "To heed, after the closing guidelines of Lu, Moffat & Culpepper (2016):"
+
+
+def shown_number(value: float, digits: int = 3) -> str:
+    """With so many digits; a dash where it is not known."""
+    return UNKNOWN if np.isnan(value) else decimal(value, digits)
+
+
+# -- measures by depth -----------------------------------------------------------------------------
+
+
+def people_table(found: Stability, findings: Sequence[Finding]) -> Table:
+    """One row a measure and chosen depth, with what it means and, where there are findings, what to heed."""
+    rows = found.columns()
+    count = len(rows["k"])
+    first = [not row or rows["measure"][row] != rows["measure"][row - 1] for row in range(count)]
+    columns = [
+        Column("measure", [name if new else "" for name, new in zip(rows["measure"], first, strict=True)]),
+        Column("k", rows["k"]),
+        Column(
+            "means",
+            [f"{low:.3f}–{high:.3f}" for low, high in zip(rows["lowest"], rows["highest"], strict=True)],
+            right=True,
+        ),
+        Column("apart", [percent(value) for value in rows["discrimination"]], right=True),
+        Column("p", [UNKNOWN if np.isnan(p) else shown_p(p) for p in rows["median_p"]], right=True),
+        Column("cover", [percent(value) for value in rows["coverage"]], right=True),
+        Column("turned", [percent(value) for value in rows["inversion"]], right=True),
+    ]
+    # All that follows stays together: a last column by itself below the table is easily missed.
+    columns += [
+        Column(title, [shown_number(value) for value in rows[name]], right=True, joined=name != "tau")
+        for title, name in (("tau", "tau"), ("tau_ap_b", "tau_ap_b"), ("RBO", "rbo"), ("r", "pearson"))
+    ]
+    if any(value is not None for value in rows["residual_tail"]):
+        both = zip(rows["residual_unjudged"], rows["residual_tail"], strict=True)
+        cells = [None if a is None else shown_number(a + b) for a, b in both]
+        columns.append(Column("open", cells, right=True, joined=True))
+    shares = [shown_number(value, 2) for value in rows["assessment"]]
+    columns.append(Column("A_p", shares, right=True, joined=True))
+    heed = ["", HEED, *heeded(findings)] if findings else []
+    return Table(columns, notes=[*_explained(found), *heed], keys=2)
+
+
+def _explained(found: Stability) -> list[str]:
+    """What the columns are, how the pairs were tested, and from where on the ordering is stable."""
+    references = ", ".join(dict.fromkeys(one.reference_name for one in found.measures))
+    runs, topics = len(found.runs), len(found.rankings.judgments.topics)
+    none = [one.name for one in found.measures if not one.reference_separates]
+    untested = not any(one.separation.tested.any() or one.separation.constant.any() for one in found.measures)
+    residuals = any(one.residual_tail is not None for one in found.measures)
+    last = "A_p, share of the first k that was judged, is a mean over the runs."
+    if residuals:
+        last = (
+            "open, what unjudged documents and deeper ranks could add to the value (the residual), and A_p,"
+            " share of the first k that was judged, are means over the runs."
+        )
+    return [
+        f"{runs} runs, {plural(runs * (runs - 1) // 2, 'pair')}, {plural(topics, 'topic')}. means: of the"
+        " worst and the best run. apart: pairs that the test separates; p: its median over the pairs."
+        f" Against the reference ({references}): cover and turned, of the pairs that it separates, those"
+        " separated alike and those in the other order; tau, tau_ap_b (the"
+        f" symmetric tau_ap), RBO (p {found.agreeing.p:g}) and r (Pearson) of the runs' means. {last}",
+        *(
+            [f"{', '.join(none)}: the reference separates no pair, so that none can be covered."]
+            if none
+            else []
+        ),
+        *(
+            ["No pair could be tested: a test needs at least 2 topics that two runs share."]
+            if untested
+            else []
+        ),
+        *_without_order(found),
+        _stable(found),
+        f"Test: {_tested(found)}, alpha {found.procedure.alpha:g}. Policies: {found.policies.describe()}.",
+        *found.notes,
+        found.pool.describe(),
+    ]
+
+
+def _without_order(found: Stability) -> list[str]:
+    """Why there is no tau at some of the chosen depths; nothing where there is."""
+    rows = found.columns()
+    lacking = [
+        f"{name}@{k}"
+        for name, k, tau in zip(rows["measure"], rows["k"], rows["tau"], strict=True)
+        if np.isnan(tau)
+    ]
+    if not lacking:
+        return []
+    return [
+        f"No tau at {', '.join(lacking)}: all runs have the same mean there, or at the reference, so that"
+        " there is no order to compare."
+    ]
+
+
+def _tested(found: Stability) -> str:
+    from sounding.statistics.testing import find_test
+
+    test = find_test(found.procedure.test)
+    used = found.procedure.correction or test.correction
+    correction = "" if used == "own" else f", correction {used}"
+    return f"{test.title[0].lower()}{test.title[1:]}{correction}"
+
+
+def _stable(found: Stability) -> str:
+    how = found.agreeing
+    if len(found.runs) < FEW_RUNS:
+        return f"Stable: not known; {plural(len(found.runs), 'run')} are too few to say."
+    if how.is_distance:
+        return f"Stable: not known by {how.coefficient}, a distance, which has no threshold; use tau_b."
+    parts = [
+        f"{name} from {begin} on" if begin is not None else f"{name} nowhere"
+        for name, begin in found.stable_from().items()
+    ]
+    named = "tau" if how.coefficient == "tau_b" else how.coefficient
+    agreed = (
+        f"any two depths down to {int(found.ks[-1]):,} order the runs with a {named} of at least"
+        f" {how.threshold:g}"
+    )
+    if all(begin is None for begin in found.stable_from().values()):
+        return f"Stable: {', '.join(parts)}: there is no depth from which on {agreed}."
+    return f"Stable: {', '.join(parts)}; that is, from there on {agreed}."
+
+
+def tidy_table(found: Stability, *, every_k: bool) -> Table:
+    """The same for programs: chosen depths, or every depth that was tested."""
+    columns = [Column(name, cells) for name, cells in found.columns(every_k=every_k).items()]
+    return Table(columns)
+
+
+def facts(found: Stability, findings: Sequence[Finding]) -> dict[str, Any]:
+    """What JSON says beside the rows."""
+    return {
+        "policies": asdict(found.policies),
+        "test": {
+            "name": found.procedure.test, "correction": found.procedure.correction,
+            "alpha": found.procedure.alpha,
+        },
+        "runs": list(found.runs),
+        "topics": len(found.rankings.judgments.topics),
+        "pool": {
+            "depth": found.pool.depth, "guessed": found.pool.guessed,
+            "contributing": [
+                run for run, own in zip(found.runs, found.pool.contributing.tolist(), strict=True) if own
+            ],
+        },
+        "stable_from": found.stable_from(),
+        "agreement": asdict(found.agreeing),
+        "findings": [asdict(finding) for finding in findings],
+        "unpooled": [asdict(one) for one in found.unpooled],
+        "notes": list(found.notes),
+    }  # fmt: skip
+
+
+# -- runs ------------------------------------------------------------------------------------------
+
+
+def run_tables(found: Stability) -> list[Table]:
+    """For each measure every run's mean beside its assessment at the chosen depths, by AP@10."""
+    return [_run_table(found, one) for one in found.measures]
+
+
+def _run_table(found: Stability, one: OverDepth) -> Table:
+    order = list(found.order)
+    columns = [Column("run", [found.runs[run] for run in order])]
+    columns += [
+        Column(f"{one.name}@{k}", one.intervals.means[place, order].tolist())
+        for place, k in enumerate(found.depths)
+    ]
+    columns += [
+        Column(f"A_p@{k}", found.assessment_intervals.means[place, order].tolist())
+        for place, k in enumerate(found.depths)
+    ]
+    told = [
+        f"{title}: " + ", ".join(
+            f"{shown_number(width, 4)} at {k}" for k, width in zip(found.depths, widths.tolist(), strict=True)
+        )
+        for title, widths in (
+            (one.name, one.intervals.half_width), ("A_p", found.assessment_intervals.half_width),
+        )
+    ]  # fmt: skip
+    note = (
+        "Runs in the order of AP@10. Comparison intervals reach this far on either side of a mean, and runs"
+        f" with disjoint ones differ significantly, all pairs taken together: {'; '.join(told)}."
+    )
+    silent = [
+        sentence
+        for name, intervals in ((one.name, one.intervals), ("A_p", found.assessment_intervals))
+        if (sentence := _silent(name, intervals, found.procedure.alpha))
+    ]
+    title = f"{one.name}: performance and assessment of every run"
+    return Table(columns, title=title, notes=[note, *silent])
+
+
+def _silent(name: str, intervals: Intervals, alpha: float) -> str:
+    """At which depths the analysis of variance finds no difference among the runs; empty: at none."""
+    kept = [k for k, p in zip(intervals.depths, intervals.f_p.tolist(), strict=True) if p > alpha]
+    if not kept:
+        return ""
+    named = ", ".join(map(str, kept))
+    return (
+        f"{name} at {named}: no interval; the F test over all runs does not reject, so no pair is looked at."
+    )
+
+
+def tidy_runs(found: Stability, *, every_k: bool) -> Table:
+    """One row a run, measure and depth: with limits, or at every k with both forms and residuals."""
+    return tidy_frame(found.run_frame if every_k else found.interval_frame)
+
+
+def tidy_frame(frame: polars.DataFrame) -> Table:
+    """A frame as the table of it that programs get."""
+    return Table([Column(name, frame[name].to_list()) for name in frame.columns])
+
+
+# -- one pair --------------------------------------------------------------------------------------
+
+
+def pair_tables(pairs: Sequence[PairOverDepth], depths: Sequence[int]) -> list[Table]:
+    """For each measure the two runs at the chosen depths, and the case there."""
+    return [_pair_table(pair, depths) for pair in pairs]
+
+
+def _pair_table(pair: PairOverDepth, depths: Sequence[int]) -> Table:
+    rows = [pair.performance.depths.index(k) for k in depths]
+    a, b = pair.runs
+
+    def shown(values: Any, digits: int = 4) -> list[Cell]:
+        return [shown_number(value, digits) for value in values[rows].tolist()]
+
+    means, shares, cases = pair.performance, pair.assessment, pair.cases[rows].tolist()
+    columns = [
+        Column("k", list(depths)),
+        Column(a, shown(means.means[:, 0]), right=True),
+        Column(b, shown(means.means[:, 1]), right=True),
+        Column("±", shown(means.half_width), right=True),
+        Column("p", [UNKNOWN if np.isnan(p) else shown_p(p) for p in pair.p[rows].tolist()], right=True),
+        Column(f"A_p {a}", shown(shares.means[:, 0], 2), right=True),
+        Column(f"A_p {b}", shown(shares.means[:, 1], 2), right=True),
+        Column("± ", shown(shares.half_width, 2), right=True),
+        Column("case", [f"{case} {strength(case)}" if case else None for case in cases]),
+    ]
+    meant = "; ".join(f"{case}: {MEANING[case]}" for case in sorted(set(pair.cases.tolist())) if case)
+    untested = "No case (–): too few common topics, or a difference that is the same on every topic."
+    notes = [
+        "Error bars (±) are disjoint where a paired t test separates the two. Tested as a pair by itself."
+        f" {_swaps(pair)}".rstrip(),
+        *([f"Case {meant}."] if meant else []),
+        *([] if all(cases) else [untested]),
+    ]
+    return Table(columns, title=f"{pair.measure}: {a} and {b} over depth", notes=notes)
+
+
+def _swaps(pair: PairOverDepth) -> str:
+    """Between which depths the case changes, of those that were looked at."""
+    ks, cases = pair.performance.depths, [case or UNKNOWN for case in pair.cases.tolist()]
+    looked = f"Of the {len(ks)} depths looked at, from {ks[0]} to {ks[-1]:,}"
+    steps = [
+        f"{cases[place]} to {cases[place + 1]} between {ks[place]} and {ks[place + 1]}"
+        for place in range(len(ks) - 1)
+        if cases[place] != cases[place + 1]
+    ]
+    if not pair.cases.any():
+        return ""
+    if not steps:
+        return f"{looked}, the case is the same at every one."
+    return f"{looked}, the case changes from {', from '.join(steps)}."
+
+
+def tidy_pair(pairs: Sequence[PairOverDepth], depths: Sequence[int] | None) -> Table:
+    """One row a measure and depth, both runs side by side; None: every depth that was looked at."""
+    names: dict[str, list[Cell]] = {}
+    for pair in pairs:
+        count = len(pair.performance.depths)
+        kept = [place for place, k in enumerate(pair.performance.depths) if depths is None or k in depths]
+        columns: dict[str, list[Cell]] = {
+            "run_a": [pair.runs[0]] * count, "run_b": [pair.runs[1]] * count,
+            "measure": [pair.measure] * count, "k": list(pair.performance.depths),
+            "mean_a": pair.performance.means[:, 0].tolist(), "mean_b": pair.performance.means[:, 1].tolist(),
+            "half_width": pair.performance.half_width.tolist(), "p": pair.p.tolist(),
+            "assessment_a": pair.assessment.means[:, 0].tolist(),
+            "assessment_b": pair.assessment.means[:, 1].tolist(),
+            "assessment_half_width": pair.assessment.half_width.tolist(),
+            "assessment_p": pair.assessment_p.tolist(),
+            "case": [case or None for case in pair.cases.tolist()],
+        }  # fmt: skip
+        for name, cells in columns.items():
+            names.setdefault(name, []).extend(cells[place] for place in kept)
+    return Table([Column(name, cells) for name, cells in names.items()])
+
+
+# -- volatility ------------------------------------------------------------------------------------
+
+
+def volatilities(found: Stability, coefficient: str, ks: Sequence[int]) -> list[Volatility]:
+    """Agreement of the orderings at these depths: within every measure, then between any two."""
+    rows = [found.place(k) for k in ks]
+    pairs = [(one, one) for one in found.measures] + list(combinations(found.measures, 2))
+    return [
+        volatility(
+            one.means[rows], ks, others=other.means[rows], measure=one.name, other=other.name,
+            coefficient=coefficient, p=found.agreeing.p,
+        )
+        for one, other in pairs
+    ]  # fmt: skip
+
+
+def volatility_tables(found: Stability) -> list[Table]:
+    """A matrix of the chosen depths for each."""
+    return [_volatility_table(one) for one in volatilities(found, found.agreeing.coefficient, found.depths)]
+
+
+def _volatility_table(one: Volatility) -> Table:
+    same = one.measure == one.other
+    columns = [Column(one.measure, [f"@{k}" for k in one.ks])]
+    columns += [
+        Column(f"@{k}", one.matrix[:, place].tolist(), digits=3) for place, k in enumerate(one.other_ks)
+    ]
+    between = one.measure if same else f"{one.measure} (rows) and {one.other} (columns)"
+    compared = "means" if one.coefficient in OF_MEANS else "orderings"
+    return Table(columns, title=f"volatility: {one.coefficient} of the {compared} by {between} at two depths")
+
+
+def tidy_volatility(found: Stability) -> Table:
+    """One row a cell, at the chosen depths."""
+    frames = [one.frame for one in volatilities(found, found.agreeing.coefficient, found.depths)]
+    columns = [
+        Column(name, [cell for frame in frames for cell in frame[name].to_list()])
+        for name in frames[0].columns
+    ]
+    return Table(columns)
+
+
+# -- fewer judgments -------------------------------------------------------------------------------
+
+
+def pools_table(pools: PoolDepths, names: Mapping[str, str]) -> Table:
+    """One row a pool depth and measure: the ordering and the claims against those of the whole pool.
+
+    `names` says what measures are called, by their text.
+    """
+    frame = _renamed(pools.frame, names)
+    columns = [
+        Column(
+            "pool", ["whole" if depth is None else str(depth) for depth in frame["pool_depth"]], right=True
+        )
+    ]
+    columns += [Column(name, frame[name].to_list()) for name in ("measure", "judgments", "relevant")]
+    columns += [Column(name, frame[name].to_list(), digits=3) for name in pools.coefficients]
+    shown = {
+        "most_places": "places", "reversed": "turned", "significant": "apart",
+        "claims_reversed": "reversed", "claims_lost": "lost", "claims_missed": "missed",
+    }  # fmt: skip
+    claims = ("claims_lost", "claims_missed")
+    columns += [
+        Column(title, [_whole(cell) for cell in frame[name].to_list()], joined=name in claims)
+        for name, title in shown.items()
+    ]
+    note = (
+        f"Of {plural(len(pools.pairs), 'pair')}: turned, in the other order than under the whole pool;"
+        " apart, significant in this pool, which is a claim. Claims that are reversed, or lost, under the"
+        " whole pool; missed: claims of the whole pool alone. places: the most that a run moves."
+    )
+    return Table(columns, title="shallower pools against the whole one", notes=[note], keys=2)
+
+
+def _whole(cell: float) -> Cell:
+    return int(cell) if float(cell).is_integer() else cell
+
+
+def _renamed(frame: polars.DataFrame, names: Mapping[str, str]) -> polars.DataFrame:
+    return frame.with_columns(measure=frame["measure"].replace(names))
+
+
+def tidy_pools(pools: PoolDepths, names: Mapping[str, str]) -> Table:
+    """The same for programs."""
+    return tidy_frame(_renamed(pools.frame, names))
+
+
+def subsets_table(subsets: JudgmentSubsets, names: Mapping[str, str]) -> Table:
+    """One row a share of the judgments: tau with the ordering under all of them, by measure."""
+    frame = subsets.summary_frame
+    tau = frame.filter(frame["coefficient"] == "tau_b")
+    columns = [
+        Column("kept", [f"{100 * share:g}%" for share in subsets.shares], right=True),
+        Column("judgments", [int(row.mean().round()) for row in subsets.judgments]),
+    ]
+    for measure in map(str, subsets.measures):
+        own = tau.filter(tau["measure"] == measure)
+        cells = zip(own["mean"].to_list(), own["least"].to_list(), own["most"].to_list(), strict=True)
+        columns.append(
+            Column(names.get(measure, measure), [_with_range(*cell) for cell in cells], right=True)
+        )
+    note = (
+        f"tau of each measure with its own ordering under all judgments: mean and range of {subsets.draws}"
+        f" draws (seed {subsets.seed}; Buckley & Voorhees 2004)."
+    )
+    return Table(columns, title="random parts of the judgments", notes=[note])
+
+
+def _with_range(mean: float, least: float, most: float) -> str:
+    return UNKNOWN if np.isnan(mean) else f"{mean:.3f} ({least:.3f}–{most:.3f})"
+
+
+def tidy_subsets(subsets: JudgmentSubsets, names: Mapping[str, str]) -> Table:
+    """One row a share, draw and measure."""
+    return tidy_frame(_renamed(subsets.frame, names))

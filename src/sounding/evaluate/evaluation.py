@@ -1,0 +1,387 @@
+"""evaluate(): read each run, put it in order, compute every measure; memory of one run at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError, SoundingError
+from sounding.core.policies import DEFAULT_POLICIES, Policies, check_policies
+from sounding.core.workers import Progress, map_items, map_outcomes, settle_memory
+from sounding.data.fast.keys import PairTable, pair_keys, repeated_rows
+from sounding.data.finding import run_names
+from sounding.data.formats import Place, read_qrels, run_sources
+from sounding.data.reading import check_topics, processes_to_read, read_one
+from sounding.data.sources import bytes_to_read, refuse_stdin_twice, some_may_be_large
+from sounding.data.tables import Qrels, Run
+from sounding.evaluate.packing import PackedRanking, PackedRankings, Shelf
+from sounding.evaluate.result import Scores
+from sounding.measures import Measure, parse_measures
+from sounding.measures.sampled import has_standard_error, standard_error
+from sounding.measures.universe import Marks, count_distinct, counts_others, outside, unjudged_marks
+from sounding.runs.align import Judged, align, matches, prepare, treat_unjudged
+from sounding.runs.ranking import Counts, Ranking, padded
+
+POOL_MEASURE = Measure.of("FirstUnjudged")  # whoever asks for it asks about the pool
+DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR", "R@1000")
+
+
+OnFailure = Callable[[str, SoundingError], None]  # told the name of a run that failed, and why
+
+
+class RunValues(NamedTuple):
+    """What one run gives: a column of the Scores."""
+
+    name: str
+    tag: str
+    source: str
+    values: NDArray[np.float64]  # (measure, topic)
+    texts: dict[Measure, NDArray[np.object_]]
+    judged: NDArray[np.float64]  # (measure, topic)
+    errors: NDArray[np.float64]  # (measure, topic) of estimates from a sample
+    lengths: NDArray[np.int64]  # (topic,)
+    missing: NDArray[np.bool_]  # (topic,)
+    ignored: int
+    ranking: PackedRanking | None  # kept where the unjudged documents are to be reckoned with
+    marks: Marks | None  # of the unjudged documents, where those of all runs are to be counted
+    judged_by_rank: Counts  # (rank,) over all topics, where FirstUnjudged is asked for; otherwise empty
+
+
+def evaluate(
+    qrels: Any,
+    runs: Any,
+    measures: Any = DEFAULT_MEASURES,
+    *,
+    policies: Policies = DEFAULT_POLICIES,
+    residual: Any = None,
+    groups: bool = False,
+    qrels_format: str | None = None,
+    run_format: str | None = None,
+    jobs: int | None = 1,
+    progress: Progress | None = None,
+    on_failure: OnFailure | None = None,
+    results: str | Path | None = None,
+) -> Scores:
+    """The value of every measure for every run and judged topic.
+
+    Runs and qrels are files, tables, dicts, frames (pandas, Polars, pyarrow) or lists of ir_measures'
+    ScoredDoc and Qrel; runs also folders, globs, {name: run}, or a list of any of these. Measures are names,
+    `Measure`s or those of ir_measures, one or several.
+    `residual` names judgments of an earlier round: their documents are dropped from runs and qrels, and
+    topics that have none left with them. With `groups` a topic's value is the mean over its judgment
+    groups (the second column of the qrels), as trec_eval's `-R qrels_jg`. Formats are recognised unless
+    they are given. `jobs` processes share the runs; None: as many as there are cores, where the files
+    are large. A run larger than memory is read in parts.
+
+    A run that cannot be evaluated is an error, unless `on_failure` is to be told its name and what is
+    wrong: then the others are evaluated. With `results`, what a run gave is kept in a file of that folder
+    and taken from there the next time, as long as nothing that it came from has changed.
+    """
+    check_policies(policies)
+    settle_memory()
+    wanted = parse_measures(measures)
+    sources = run_sources(runs)
+    if not wanted or not sources:
+        raise DataError("nothing to evaluate: give at least one run and one measure")
+    refuse_stdin_twice([qrels, residual, *(source for source, _ in sources)])
+    if groups:
+        _refuse_with_groups(wanted, policies)
+    judgments = read_qrels(
+        qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional,
+        groups=groups,
+    )  # fmt: skip
+    earlier, remarks = None, ["values are means over judgment groups"] if groups else []
+    if residual is not None:
+        earlier = _earlier(residual, policies)
+        left = judgments.keep(~_found(judgments, earlier)).without_empty_topics()
+        remarks.append(_residual_remark(residual, judgments, left))
+        judgments = left
+        if not len(left.docs):
+            raise DataError(
+                "nothing is left to evaluate: the earlier round judged every document of the qrels"
+            )
+    sample = judgments.probabilities is not None or judgments.strata is not None
+    if sample and any(m.definition.basis == "recall" and m.definition.family != "sampled" for m in wanted):
+        remarks.append("the judgments are a sample, which only statAP, xinfAP and infNDCG reckon with")
+    if judgments.strata is not None and any(m.name == "infAP" for m in wanted):
+        remarks.append("infAP takes all strata for one sample; where their rates differ, use xinfAP")
+    sides, whole = _prepared(judgments, policies, groups=groups)
+    shelf = Shelf()
+
+    def left_of(run: Run) -> Run:
+        return run if earlier is None else run.keep(~_found(run, earlier))
+
+    def read(place: Place) -> Run:
+        return left_of(read_one(place, policies, run_format))
+
+    def work(place: Place) -> RunValues:
+        return _evaluate_run(read(place), sides, whole, wanted, policies, shelf)
+
+    def some(run: Run, known: Qrels) -> RunValues:
+        prepared = _prepared(known, policies, groups=groups)
+        return _evaluate_run(left_of(run), *prepared, wanted, policies, shelf)
+
+    size = bytes_to_read(source for source, _ in sources)
+    processes = processes_to_read(sources, size, jobs)
+    uncertain = policies.unjudged in ("bounds", "expected")
+    outcomes: list[RunValues | SoundingError]
+    if results is None and (uncertain or not _some_are_large(sources, run_format)):
+        # Where nobody is to be told of failures, the first one ends it.
+        map_each: Any = map_items if on_failure is None else map_outcomes
+        outcomes = map_each(work, sources, processes=processes, progress=progress)
+    else:
+        from sounding.evaluate.large import Evaluation, evaluate_each, results_folder
+
+        asked = Evaluation(
+            judgments=judgments, policies=policies, run_format=run_format, whole=work,
+            some=None if uncertain else some,
+        )  # fmt: skip
+        folder = None
+        if results is not None:
+            dropped = b"" if earlier is None else np.sort(earlier.keys[:-1]).tobytes()
+            choices = (str(groups), run_format or "", dropped)
+            folder = results_folder(results, judgments, wanted, policies, *choices)
+        outcomes = evaluate_each(sources, asked, folder=folder, jobs=jobs, progress=progress)
+    sources, rows, failed = _without_failures(sources, outcomes, on_failure)
+    if failed:
+        remarks.append(f"left out, for they could not be evaluated: {', '.join(failed)}")
+    scores = _scores(rows, wanted, judgments, sides, policies, remarks)
+    if not uncertain:
+        return scores
+    from sounding.evaluate.unjudged import expected_values, value_bounds
+
+    kept = [row.ranking for row in rows if row.ranking is not None]
+    rankings = PackedRankings(kept, whole.judgments)
+    others = _outside_each(rows, rankings, policies)
+    if policies.unjudged == "bounds":
+        return replace(scores, bounds=value_bounds(rankings, others, wanted, policies, processes))
+    again = expected_values(
+        lambda number: read(sources[number]), rankings, others, whole, wanted, policies, processes
+    )
+    return replace(scores, expected=again)
+
+
+def _prepared(qrels: Qrels, policies: Policies, *, groups: bool) -> tuple[list[Judged], Judged]:
+    """The judgments of each group, and of all together."""
+    sides = [prepare(side, policies) for side in (_by_group(qrels) if groups else [qrels])]
+    return sides, prepare(_united(qrels), policies) if groups else sides[0]
+
+
+def _without_failures(
+    sources: Sequence[Place], outcomes: Sequence[RunValues | SoundingError], on_failure: OnFailure | None
+) -> tuple[list[Place], list[RunValues], list[str]]:
+    """The runs that could be evaluated, what they gave, and the names of the others, which are told.
+
+    Where nobody is to be told, or no run is left, the first error is raised.
+    """
+    failed = [
+        (str(place[1] or place[0]), outcome)
+        for place, outcome in zip(sources, outcomes, strict=True)
+        if isinstance(outcome, SoundingError)
+    ]
+    if on_failure is not None:
+        for name, error in failed:
+            on_failure(name, error)
+    if failed and (on_failure is None or len(failed) == len(sources)):
+        raise failed[0][1]
+    good = [
+        (place, outcome)
+        for place, outcome in zip(sources, outcomes, strict=True)
+        if isinstance(outcome, RunValues)
+    ]
+    return [place for place, _ in good], [row for _, row in good], [name for name, _ in failed]
+
+
+def _some_are_large(sources: Sequence[Place], run_format: str | None) -> bool:
+    """Whether some run is to be read in parts."""
+    named = [source for source, _ in sources]
+    if not some_may_be_large(named):
+        return False
+    from sounding.data.large_files import is_large
+
+    return any(is_large(source, run_format) for source in named)
+
+
+def _refuse_with_groups(measures: Sequence[Measure], policies: Policies) -> None:
+    """What has no mean over judgment groups."""
+    if policies.unjudged in ("bounds", "expected"):
+        raise DataError(f"unjudged {policies.unjudged} and judgment groups do not go together; leave one out")
+    for measure in measures:
+        if measure.definition.aggregate == "text" and measure.name != "RunID":
+            raise DataError(f"{measure} gives a text, which has no mean over judgment groups; leave one out")
+
+
+def _earlier(residual: Any, policies: Policies) -> PairTable:
+    """The documents that an earlier round judged."""
+    seen = read_qrels(residual, duplicates=policies.duplicates, fractional=policies.fractional)
+    return PairTable.build(seen.topics, seen.sizes, seen.pair_keys(), seen.docs.words())
+
+
+def _residual_remark(residual: Any, judgments: Qrels, left: Qrels) -> str:
+    source = residual if isinstance(residual, str | Path) else "earlier judgments"
+    dropped, emptied = len(judgments.docs) - len(left.docs), len(judgments.topics) - len(left.topics)
+    gone = f"; topics left with none, and left out: {emptied}" if emptied else ""
+    return f"residual collection: judgments dropped that are in {source}: {dropped}{gone}"
+
+
+def _united(qrels: Qrels) -> Qrels:
+    """The judgments of all groups as one set; where they differ, the best grade."""
+    keys = pair_keys(qrels.topics, qrels.sizes, qrels.docs.words())
+    later, earlier = repeated_rows(keys, qrels.docs)
+    grades, keep = qrels.grades.copy(), np.ones(len(qrels.docs), np.bool_)
+    np.maximum.at(grades, earlier, qrels.grades[later])
+    keep[later] = False
+    return replace(qrels, grades=grades, groups=None).keep(keep)
+
+
+def _outside_each(rows: Sequence[RunValues], rankings: Sequence[Ranking], policies: Policies) -> list[Counts]:
+    """For every run: unjudged documents that may be relevant and that it did not retrieve, by topic."""
+    marks = [row.marks for row in rows if row.marks is not None]
+    topics = len(rankings[0].topics)
+    distinct = count_distinct(marks, topics) if policies.universe == "runs" else None
+    return [outside(ranking, policies, distinct) for ranking in rankings]
+
+
+def _found(table: Run | Qrels, earlier: PairTable) -> NDArray[np.bool_]:
+    """Which rows of a table the earlier judgments hold."""
+    topic = np.repeat(earlier.numbers(table.topics), table.sizes)
+    rows, _ = earlier.find(topic, table.pair_keys(), table.docs)
+    found = np.zeros(len(table.docs), np.bool_)
+    found[rows] = True
+    return found
+
+
+def _by_group(qrels: Qrels) -> list[Qrels]:
+    """One set of judgments for each judgment group; all have the same topics."""
+    if qrels.groups is None:
+        raise DataError(
+            f"{qrels.source}: no judgment groups; expected them in the second column of TREC qrels"
+        )
+    names = np.array(qrels.groups.texts(), object)
+    return [qrels.keep(names == name) for name in sorted(set(names))]
+
+
+def _evaluate_run(
+    run: Run,
+    sides: Sequence[Judged],
+    whole: Judged,
+    measures: Sequence[Measure],
+    policies: Policies,
+    shelf: Shelf,
+) -> RunValues:
+    """All values of one run; `sides` are the judgment groups, `whole` all of them together."""
+    check_topics(run, whole.judgments.topics, policies)
+    found = matches(run, whole)
+    ranking = align(run, whole, policies, found)
+    seen = [
+        treat_unjudged(ranking if side is whole else align(run, side, policies), policies) for side in sides
+    ]
+    values = np.full((len(measures), len(ranking.topics)), np.nan)
+    texts = {}
+    for number, measure in enumerate(measures):
+        if measure.definition.aggregate == "text":
+            texts[measure] = _text_values(measure, seen[0], run)
+        else:
+            values[number] = _over_groups([measure(one) for one in seen], sides)
+    errors = _sampling_errors(measures, seen, values.shape)
+    if policies.missing == "skip":
+        values[:, ranking.missing] = errors[:, ranking.missing] = np.nan
+    uncertain = policies.unjudged in ("bounds", "expected")
+    marks = unjudged_marks(run, whole, found) if counts_others(policies) else None
+    return RunValues(
+        name=run.name, tag=run.tag, source=run.source, values=values, texts=texts,
+        judged=_judged_shares(ranking, measures), errors=errors,
+        lengths=treat_unjudged(ranking, policies).retrieved, missing=ranking.missing,
+        ignored=sum(topic not in whole.table.topics for topic in run.topics),
+        ranking=PackedRanking.of(ranking, shelf) if uncertain else None,
+        marks=None if marks is None else marks._replace(keys=shelf.keep(marks.keys)),
+        judged_by_rank=ranking.judged_by_rank() if POOL_MEASURE in measures else np.empty(0, np.int64),
+    )  # fmt: skip
+
+
+def _sampling_errors(
+    measures: Sequence[Measure], seen: Sequence[Ranking], shape: tuple[int, int]
+) -> NDArray[np.float64]:
+    """Errors of estimates from a sample; not known for averages over tied documents, or over groups."""
+    errors = np.full(shape, np.nan)
+    for number, measure in enumerate(measures):
+        if has_standard_error(measure) and len(seen) == 1 and seen[0].ties is None:
+            errors[number] = standard_error(measure, seen[0])
+    return errors
+
+
+def _text_values(measure: Measure, ranking: Ranking, run: Run) -> NDArray[np.object_]:
+    if measure.name == "RunID":
+        return np.full(len(ranking.topics), run.tag, object)
+    return np.asarray(measure(ranking), object)
+
+
+def _over_groups(values: list[NDArray[np.float64]], sides: Sequence[Judged]) -> NDArray[np.float64]:
+    """The mean over judgment groups: a topic counts in the groups that judged something for it."""
+    if len(values) == 1:
+        return values[0]
+    counts = np.array([side.judgments.judged > 0 for side in sides])
+    total = np.where(counts, np.array(values), 0.0).sum(axis=0)
+    return np.divide(total, counts.sum(axis=0), out=np.zeros(len(total)), where=counts.any(axis=0))
+
+
+@cache
+def _judged_at(k: int | None) -> Measure:
+    return Measure.of("Judged", k=k)
+
+
+def _judged_shares(ranking: Ranking, measures: Sequence[Measure]) -> NDArray[np.float64]:
+    """Share of judged documents down to each measure's depth; NaN where a topic has no documents."""
+    shares: dict[int | None, NDArray[np.float64]] = {}
+    for k in {measure.k for measure in measures}:
+        shares[k] = np.where(ranking.retrieved > 0, _judged_at(k)(ranking), np.nan)
+    return np.array([shares[measure.k] for measure in measures])
+
+
+def _scores(
+    rows: Sequence[RunValues],
+    measures: tuple[Measure, ...],
+    qrels: Qrels,
+    sides: Sequence[Judged],
+    policies: Policies,
+    remarks: Sequence[str],
+) -> Scores:
+    level = max(
+        [float(measure.get("rel")) for measure in measures if measure.get("rel") is not None], default=1.0
+    )
+    relevant = np.sum([side.judgments.relevant(level) for side in sides], axis=0)
+    return Scores(
+        runs=tuple(run_names([row.source for row in rows], [row.name for row in rows])),
+        tags=tuple(row.tag for row in rows),
+        measures=measures,
+        topics=qrels.topics,
+        values=_fixed([row.values for row in rows]),
+        texts={
+            measure: np.array([row.texts[measure] for row in rows], object)
+            for measure in measures
+            if measure.definition.aggregate == "text"
+        },
+        judged=_fixed([row.judged for row in rows]),
+        lengths=_fixed([row.lengths for row in rows]),
+        missing=_fixed([row.missing for row in rows]),
+        ignored=tuple(row.ignored for row in rows),
+        without_relevant=tuple(t for t, n in zip(qrels.topics, relevant.tolist(), strict=True) if not n),
+        level=level,
+        policies=policies,
+        remarks=tuple(remarks),
+        sampling_errors=_fixed([row.errors for row in rows]),
+        judged_by_rank=padded([row.judged_by_rank for row in rows]) if POOL_MEASURE in measures else None,
+    )
+
+
+def _fixed(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The rows as one array that nobody can change."""
+    table = np.array(rows)
+    table.setflags(write=False)
+    return table

@@ -1,0 +1,298 @@
+"""Runs x measures x topics: the values, what stands beside them, what they were computed from, and what was counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.display import Displayed
+from sounding.core.policies import Policies
+from sounding.data.fast.tokens import refuse_stray_bytes
+from sounding.measures.registry import Measure
+
+if TYPE_CHECKING:
+    import polars
+
+
+GEOMETRIC_FLOOR = 1e-5  # trec_eval's: a value of 0 would make every geometric mean 0
+FEW_TOPICS = 25  # Voorhees (2002): fewer topics do not carry a comparison
+FEW_RUNS = 5  # with fewer, tau between two orders of the runs says nothing: of two it is 1 or -1
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Scores(Displayed):
+    """The value of every measure for every run and topic, with what was counted on the way."""
+
+    runs: tuple[str, ...]
+    tags: tuple[str, ...]  # what each run calls itself
+    measures: tuple[Measure, ...]
+    topics: tuple[str, ...]  # the judged topics, in byte order
+    values: NDArray[np.float64]  # (run, measure, topic); NaN: not defined, or the topic is skipped
+    texts: Mapping[Measure, NDArray[np.object_]]  # (run, topic) for measures that give text
+    judged: NDArray[np.float64]  # (run, measure, topic): share judged down to the measure's depth; NaN: empty
+    lengths: NDArray[np.int64]  # (run, topic): documents that count, after depth and condensation
+    missing: NDArray[np.bool_]  # (run, topic): the run lacks the topic
+    ignored: tuple[int, ...]  # (run,): topics of the run that nobody judged
+    without_relevant: tuple[str, ...]  # topics that have no relevant document: none of grade `level`
+    level: float  # the highest level of relevance among the measures
+    policies: Policies
+    remarks: tuple[str, ...]  # what else was done to the values: residual collection, groups, z-scores
+    sampling_errors: NDArray[
+        np.float64
+    ]  # (run, measure, topic) of estimates from a sample; NaN: no such error
+    judged_by_rank: NDArray[np.int64] | None = None  # (run, rank) over all topics, beside FirstUnjudged
+    bounds: ValueBounds | None = None  # where the policy for unjudged documents asks for bounds
+    expected: ExpectedValues | None = None  # where it asks for expected values
+
+    def mean(self) -> NDArray[np.float64]:
+        """(run, measure): each measure's own summary over topics (mean, sum, geometric mean); NaN: none."""
+        return summaries(self.values, self.measures)
+
+    def judged_share(self) -> NDArray[np.float64]:
+        """(run, measure): mean share of judged documents down to the measure's depth, where there are any."""
+        return mean_over_topics(self.judged)
+
+    def beside(self) -> dict[str, NDArray[np.float64]]:
+        """What stands beside every value, by column: (run, measure, topic) each; NaN: not known."""
+        if self.bounds is not None:
+            names = ("lower", "upper", "residual_unjudged", "residual_tail")
+            return {name: getattr(self.bounds, name) for name in names}
+        if self.expected is not None:
+            return {
+                "expected": self.expected.mean,
+                "deviation": self.expected.deviation,
+                "error": self.expected.error,
+            }
+        return {}
+
+    def beside_mean(self) -> dict[str, NDArray[np.float64]]:
+        """What stands beside every mean over topics: (run, measure) each."""
+        whole = replace(
+            self,
+            bounds=None if self.bounds is None else self.bounds.over_topics(self.measures),
+            expected=None if self.expected is None else self.expected.over_topics(self.measures),
+        )
+        return whole.beside()
+
+    def counted(self) -> NDArray[np.int64]:
+        """(run, measure): over how many topics each summary is taken."""
+        return np.count_nonzero(~np.isnan(self.values), axis=2)
+
+    def deviation(self) -> NDArray[np.float64]:
+        """(run, measure): standard deviation over topics (n - 1); NaN for fewer than two."""
+        counted = self.counted()
+        centred = self.values - mean_over_topics(self.values)[..., np.newaxis]
+        squares = np.nansum(centred**2, axis=2)
+        return np.sqrt(np.divide(squares, counted - 1, out=np.full(squares.shape, np.nan), where=counted > 1))
+
+    def standard_error(self) -> NDArray[np.float64]:
+        """(run, measure): standard error of the mean, or sum, over topics; NaN for fewer than two."""
+        counted = np.maximum(self.counted(), 1)
+        return self.deviation() / np.sqrt(counted) * np.where(self._summed(), counted, 1)
+
+    def _summed(self) -> NDArray[np.bool_]:
+        """(measure,): whose summary is the sum over topics."""
+        return np.array([measure.definition.aggregate == "sum" for measure in self.measures])
+
+    def sampling_error(self) -> NDArray[np.float64]:
+        """(run, measure): standard error of the summary from judging a sample only; NaN: no such error."""
+        known = np.count_nonzero(~np.isnan(self.sampling_errors), axis=-1)
+        total = np.sqrt(np.nansum(self.sampling_errors**2, axis=-1))
+        share = np.where(self._summed(), 1, known)
+        return np.divide(total, share, out=np.full(total.shape, np.nan), where=known > 0)
+
+    def geometric_mean(self) -> NDArray[np.float64]:
+        """(run, measure): geometric mean over topics; below 1e-5 counts as 1e-5 (trec_eval's rule)."""
+        return np.exp(mean_over_topics(np.log(np.maximum(self.values, GEOMETRIC_FLOOR))))
+
+    def __repr__(self) -> str:
+        measures = ", ".join(map(str, self.measures[:5])) + (", ..." if len(self.measures) > 5 else "")
+        return f"<Scores of {len(self.runs)} runs on {len(self.topics)} topics: {measures}>"
+
+    def order(self, measures: Sequence[int] | None = None) -> list[int]:
+        """The runs from best to worst by the first measure that gives numbers; equal ones by name.
+
+        `measures` gives the places of the measures in the order in which they count.
+        """
+        means = self.mean()
+        places = range(len(self.measures)) if measures is None else measures
+        numeric = [n for n in places if self.measures[n].definition.aggregate != "text"]
+        if not numeric:
+            return list(range(len(self.runs)))
+        leading = np.nan_to_num(means[:, numeric[0]], nan=-np.inf)
+        return sorted(range(len(self.runs)), key=lambda run: (-leading[run], self.runs[run]))
+
+    def of_runs(self, chosen: Sequence[int]) -> Scores:
+        """The scores of some runs, in the given order."""
+        rows = list(chosen)
+        return replace(
+            self,
+            runs=tuple(self.runs[row] for row in rows),
+            tags=tuple(self.tags[row] for row in rows),
+            values=self.values[rows],
+            texts={measure: texts[rows] for measure, texts in self.texts.items()},
+            judged=self.judged[rows],
+            lengths=self.lengths[rows],
+            missing=self.missing[rows],
+            ignored=tuple(self.ignored[row] for row in rows),
+            sampling_errors=self.sampling_errors[rows],
+            judged_by_rank=None if self.judged_by_rank is None else self.judged_by_rank[rows],
+            bounds=None if self.bounds is None else self.bounds.pick(rows),
+            expected=None if self.expected is None else self.expected.pick(rows),
+        )
+
+    def of_measures(self, chosen: Sequence[Measure]) -> Scores:
+        """The scores by some of the measures, in the given order."""
+        places = [self.measures.index(measure) for measure in chosen]
+
+        def kinds(names: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(names[place] for place in places)
+
+        bounds, expected = self.bounds, self.expected
+        if bounds is not None:
+            bounds = replace(bounds.pick(np.s_[:, places]), kinds=kinds(bounds.kinds))
+        if expected is not None:
+            expected = replace(expected.pick(np.s_[:, places]), methods=kinds(expected.methods))
+        return replace(
+            self,
+            measures=tuple(chosen),
+            values=self.values[:, places],
+            texts={measure: texts for measure, texts in self.texts.items() if measure in chosen},
+            judged=self.judged[:, places],
+            sampling_errors=self.sampling_errors[:, places],
+            bounds=bounds,
+            expected=expected,
+        )
+
+    def of_topics(self, chosen: Sequence[str]) -> Scores:
+        """The scores over some topics."""
+        wanted = set(chosen)
+        rows = [place for place, topic in enumerate(self.topics) if topic in wanted]
+        return replace(
+            self,
+            topics=tuple(self.topics[row] for row in rows),
+            values=self.values[:, :, rows],
+            texts={measure: texts[:, rows] for measure, texts in self.texts.items()},
+            judged=self.judged[:, :, rows],
+            lengths=self.lengths[:, rows],
+            missing=self.missing[:, rows],
+            without_relevant=tuple(topic for topic in self.without_relevant if topic in wanted),
+            sampling_errors=self.sampling_errors[:, :, rows],
+            judged_by_rank=None,  # counted over all topics
+            bounds=None if self.bounds is None else self.bounds.pick(np.s_[:, :, rows]),
+            expected=None if self.expected is None else self.expected.pick(np.s_[:, :, rows]),
+        )
+
+    @property
+    def frame(self) -> polars.DataFrame:
+        """Columns run, measure, topic, value (and bounds or expected): one row a value, no summaries."""
+        import polars
+
+        refuse_stray_bytes(self.runs, "run")
+        refuse_stray_bytes(self.topics, "topic")
+        runs, measures, topics = len(self.runs), len(self.measures), len(self.topics)
+        return polars.DataFrame(
+            {
+                "run": [name for name in self.runs for _ in range(measures * topics)],
+                "measure": [str(m) for m in self.measures for _ in range(topics)] * runs,
+                "topic": list(self.topics) * (runs * measures),
+                "value": self.values.ravel(),
+            }
+            | {name: table.ravel() for name, table in self.beside().items()},
+            schema_overrides={"run": polars.String, "measure": polars.String, "topic": polars.String},
+        )
+
+
+def summaries(values: NDArray[np.float64], measures: Sequence[Measure]) -> NDArray[np.float64]:
+    """(run, measure): values summarised over topics as each measure wants it; NaN: no summary."""
+    summary = np.full(values.shape[:2], np.nan)
+    for number, measure in enumerate(measures):
+        kind = measure.definition.aggregate
+        if kind == "sum":
+            known = ~np.isnan(values[:, number]).all(axis=1)
+            summary[known, number] = np.nansum(values[known, number], axis=1)
+        elif kind == "geometric":
+            logs = np.log(np.maximum(values[:, number], GEOMETRIC_FLOOR))
+            summary[:, number] = np.exp(_mean_in_order(logs))
+        elif kind == "mean":
+            summary[:, number] = _mean_in_order(values[:, number])
+    return summary
+
+
+def _mean_in_order(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """As `mean_over_topics`, with the last bits that trec_eval has: it adds the topics one after the other.
+
+    NumPy's own sums add by halves; accumulating is the one way in which it does not.
+    """
+    if not values.shape[-1]:
+        return mean_over_topics(values)
+    counted = np.count_nonzero(~np.isnan(values), axis=-1)
+    total = np.add.accumulate(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf), axis=-1)[..., -1]
+    return np.divide(total, counted, out=np.full(total.shape, np.nan), where=counted > 0)
+
+
+def mean_over_topics(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean of what is not NaN along the last axis; NaN where nothing is."""
+    counted = np.count_nonzero(~np.isnan(values), axis=-1)
+    total = np.nansum(values, axis=-1)
+    return np.divide(total, counted, out=np.full(total.shape, np.nan), where=counted > 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class ValueBounds:
+    """The least and the most that every value can be, whatever the unjudged documents are."""
+
+    lower: NDArray[np.float64]  # (run, measure, topic)
+    upper: NDArray[np.float64]  # (run, measure, topic)
+    residual_unjudged: NDArray[np.float64]  # (run, measure, topic) what unjudged documents add; NaN: no such
+    residual_tail: NDArray[np.float64]  # (run, measure, topic) what lies beyond the ranking can add
+    kinds: tuple[str, ...]  # (measure,) exact, contains, or none: nothing but the measure's range
+
+    def over_topics(self, measures: Sequence[Measure]) -> ValueBounds:
+        """The bounds of each measure's own summary over topics: (run, measure)."""
+        return replace(
+            self,
+            lower=summaries(self.lower, measures),
+            upper=summaries(self.upper, measures),
+            residual_unjudged=summaries(self.residual_unjudged, measures),
+            residual_tail=summaries(self.residual_tail, measures),
+        )
+
+    def pick(self, rows: Any) -> ValueBounds:
+        """Some runs, or some topics."""
+        names = ("lower", "upper", "residual_unjudged", "residual_tail")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class ExpectedValues:
+    """Mean and standard deviation of every value when relevance of the unjudged is a matter of chance."""
+
+    mean: NDArray[np.float64]  # (run, measure, topic)
+    deviation: NDArray[np.float64]  # (run, measure, topic)
+    error: NDArray[np.float64]  # (run, measure, topic) of the mean, where it was drawn; 0: exact
+    methods: tuple[str, ...]  # (measure,)
+
+    def over_topics(self, measures: Sequence[Measure]) -> ExpectedValues:
+        """The same for each measure's mean or sum over topics, which are independent: (run, measure).
+
+        NaN for geometric means: what is expected of them does not follow from the topics' means.
+        """
+        counted = np.maximum(np.count_nonzero(~np.isnan(self.mean), axis=-1), 1)
+        kinds = [measure.definition.aggregate for measure in measures]
+        share = np.where(np.array(kinds) == "sum", 1, counted)
+        blank = np.where(np.isin(kinds, ("geometric", "text")), np.nan, 0.0)
+        return replace(
+            self,
+            mean=np.nansum(self.mean, axis=-1) / share + blank,
+            deviation=np.sqrt(np.nansum(self.deviation**2, axis=-1)) / share + blank,
+            error=np.sqrt(np.nansum(self.error**2, axis=-1)) / share + blank,
+        )
+
+    def pick(self, rows: Any) -> ExpectedValues:
+        """Some runs, or some topics."""
+        return replace(self, mean=self.mean[rows], deviation=self.deviation[rows], error=self.error[rows])

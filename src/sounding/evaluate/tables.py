@@ -1,0 +1,379 @@
+"""Scores as tables: wide for people, tidy for programs, and trec_eval's own layout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.core.text import natural_places
+from sounding.data.topics import read_attributes
+from sounding.evaluate.notes import notes_on, silent_bounds, warnings
+from sounding.evaluate.result import Scores, mean_over_topics
+from sounding.measures.registry import Measure
+from sounding.measures.sampled import interval_of
+from sounding.measures.trec import trec_format, trec_name, trec_order
+from sounding.render.tables import UNKNOWN, Cell, Column, Table
+
+if TYPE_CHECKING:
+    import polars
+
+MANY_MEASURES = 6  # so many columns are hard to read for one run: the table is turned
+ALL = "all"  # what trec_eval calls the summary over topics
+NO_REFERENCE = -1_000_000.0  # what trec_eval prints where a z-score has no reference
+SHORT = {"residual_unjudged": "unjudged", "residual_tail": "tail"}  # column names that people see
+WHERE_KNOWN = ("sum", "sampling error", "low 95%", "high 95%")  # statistics that few measures have
+
+
+class Layout(NamedTuple):
+    """What an output of scores shows."""
+
+    per_topic: bool = False
+    stats: bool = False
+    level: float = 1  # lowest relevant grade; trec_eval's names do not mention it
+    groups: bool = False  # values are means over judgment groups
+    standardised: bool = False
+    names: Mapping[Measure, str] = MappingProxyType({})  # trec_eval's, where they hold what was typed
+    of_runs: int = 0  # how many runs there were before only the best were kept; 0: all are shown
+
+
+def slices(scores: Scores, source: str | Path) -> list[tuple[str, Scores]]:
+    """The scores over the topics of each attribute value, by the names in a file."""
+    parts: dict[str, list[str]] = {}
+    for topic, label in read_attributes(source):
+        parts.setdefault(label, []).append(topic)
+    known, listed = set(scores.topics), {topic for topics in parts.values() for topic in topics}
+    for count, remark in (
+        (len(known - listed), f"judged topics without an attribute in {source}, which are in no slice"),
+        (len(listed - known), f"topics of {source} that were not judged"),
+    ):
+        if count:
+            scores = replace(scores, remarks=(*scores.remarks, f"{remark}: {count}"))
+    kept = {label: topics for label, topics in sorted(parts.items()) if known & set(topics)}
+    if not kept:
+        raise DataError(f"{source}: none of its topics was judged; expected ids such as {scores.topics[0]!r}")
+    return [(label, scores.of_topics(topics)) for label, topics in kept.items()]
+
+
+# -- for people ------------------------------------------------------------------------------------
+
+
+def wide_table(
+    scores: Scores, layout: Layout, label: str | None = None, order: Sequence[int] | None = None
+) -> Table:
+    """Runs in rows, best first; a column a measure, with the judged share at its depth beside it.
+
+    `order`: the places of the runs; None: by the first measure whose bounds tell runs apart.
+    """
+    scores = scores.of_runs(scores.order(leading_order(scores)) if order is None else order)
+    if layout.per_topic:
+        columns = _topic_columns(scores, layout)
+    elif layout.stats:
+        columns = _statistic_columns(scores)
+    elif len(scores.runs) == 1 and len(scores.measures) > MANY_MEASURES:
+        columns = _measure_rows(scores, layout)
+    else:
+        columns = _run_columns(scores, layout)
+    notes = notes_on(scores)
+    if layout.of_runs > len(scores.runs):
+        notes[0] = (
+            f"The best {len(scores.runs)} of {layout.of_runs} runs, {len(scores.topics)} judged topics."
+        )
+    keys = 2 if layout.per_topic or layout.stats else 1
+    return Table(columns, title=label, notes=notes, facts=facts(scores), keys=keys)
+
+
+def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
+    means, judged, beside = scores.mean(), scores.judged_share(), scores.beside_mean()
+    columns = [Column("run", scores.runs)]
+    for number in leading_order(scores):
+        measure = scores.measures[number]
+        kind = measure.definition
+        if kind.aggregate == "text":
+            if kind.shown != "topics":
+                columns.append(Column(str(measure), [str(texts[0]) for texts in scores.texts[measure]]))
+            continue
+        cells = means[:, number].tolist()
+        if kind.basis == "count" and not layout.standardised:
+            columns.append(Column(str(measure), [_whole(cell) for cell in cells]))
+            continue
+        columns.append(Column(_headed(measure, layout), cells, best=_best(cells)))
+        for name, table in beside.items():
+            told = table[~np.isnan(table[:, number]), number]
+            if len(told) and (name != "error" or (told >= 5e-5).any()):  # an error of 0 needs no column
+                columns.append(Column(SHORT.get(name, name), table[:, number].tolist(), joined=True))
+        columns.append(Column("judged", judged[:, number].tolist(), percent=True, joined=True))
+    return columns
+
+
+def _measure_rows(scores: Scores, layout: Layout) -> list[Column]:
+    """One run with many measures: a row a measure."""
+    means, judged, beside = scores.mean()[0], scores.judged_share()[0], scores.beside_mean()
+    numbers = [n for n in leading_order(scores) if scores.measures[n].definition.shown != "topics"]
+    values: list[Cell] = []
+    for number in numbers:
+        measure = scores.measures[number]
+        if measure.definition.aggregate == "text":
+            values.append(str(scores.texts[measure][0, 0]))
+        else:
+            whole = measure.definition.basis == "count" and not layout.standardised
+            value = _whole(float(means[number])) if whole else f"{means[number]:.4f}"
+            values.append(UNKNOWN if np.isnan(means[number]) else value)
+    columns = [
+        Column(scores.runs[0], [_headed(scores.measures[number], layout) for number in numbers]),
+        Column("value", list(map(str, values)), right=True),
+    ]
+    for name, table in beside.items():
+        columns.append(Column(SHORT.get(name, name), [float(table[0, number]) for number in numbers]))
+    shown = [np.nan if scores.measures[n].definition.basis == "count" else float(judged[n]) for n in numbers]
+    return [*columns, Column("judged", shown, percent=True)]
+
+
+def leading_order(scores: Scores) -> list[int]:
+    """The order in which measures are shown: where the bounds of a recall measure say nothing, those last."""
+    silent = {number for number, _, _ in silent_bounds(scores)}
+    return sorted(range(len(scores.measures)), key=lambda number: number in silent)
+
+
+def board_frame(scores: Scores, order: Sequence[int] | None = None) -> polars.DataFrame:
+    """Run, measure, value, lower and upper of all means, in the order of the table, or in the one given.
+
+    The bounds are null where none are known. Counts and texts are left out: they share no axis with a mean.
+    """
+    import polars
+
+    rows = scores.order(leading_order(scores)) if order is None else order
+    measures, means, bounds = scores.measures, scores.mean(), scores.bounds
+    within = None if bounds is None else bounds.over_topics(measures)
+    known = [bounds is not None and bounds.kinds[number] != "none" for number in range(len(measures))]
+    shown = [n for n in leading_order(scores) if measures[n].definition.aggregate == "mean"]
+    places = [(run, number) for number in shown for run in rows]
+    lower, upper = (
+        [
+            None if within is None or not known[n] else float(getattr(within, side)[run, n])
+            for run, n in places
+        ]
+        for side in ("lower", "upper")
+    )
+    return polars.DataFrame(
+        {
+            "run": [scores.runs[run] for run, _ in places],
+            "measure": [str(measures[number]) for _, number in places],
+            "value": [float(means[place]) for place in places], "lower": lower, "upper": upper,
+        },
+        schema_overrides=dict.fromkeys(("value", "lower", "upper"), polars.Float64),
+    )  # fmt: skip
+
+
+def _topic_columns(scores: Scores, layout: Layout) -> list[Column]:
+    """One row a run and topic, then the run's summary."""
+    order = natural_places(scores.topics)
+    topics = [*(scores.topics[place] for place in order), ALL]
+    columns = [
+        Column("run", [run for run in scores.runs for _ in topics]),
+        Column("topic", topics * len(scores.runs), joined=True),
+    ]
+    means = scores.mean()
+    for number, measure in enumerate(scores.measures):
+        cells: list[Cell] = []
+        for run in range(len(scores.runs)):
+            if measure.definition.aggregate == "text":
+                cells += [*map(str, scores.texts[measure][run][order]), None]
+                continue
+            row: list[Cell] = [*scores.values[run, number, order].tolist(), float(means[run, number])]
+            whole = measure.definition.basis == "count" and not layout.standardised
+            cells += [_whole(cell) for cell in row] if whole else row
+        columns.append(Column(_headed(measure, layout), cells))
+        for name, table in scores.beside().items():
+            means_beside = scores.beside_mean()[name]
+            if not np.isnan(means_beside[:, number]).all():
+                rows = np.column_stack([table[:, number, order], means_beside[:, number]])
+                columns.append(Column(SHORT.get(name, name), rows.ravel().tolist(), joined=True))
+    return columns
+
+
+def _headed(measure: Measure, layout: Layout) -> str:
+    return f"Z {measure}" if layout.standardised else str(measure)
+
+
+def _statistic_columns(scores: Scores) -> list[Column]:
+    """One row a run and measure: the mean, how it spreads over topics, and over how many."""
+    numeric = [n for n, m in enumerate(scores.measures) if m.definition.aggregate != "text"]
+    chosen = [(run, number) for number in numeric for run in range(len(scores.runs))]
+    columns = [
+        Column("run", [scores.runs[run] for run, _ in chosen]),
+        Column("measure", [str(scores.measures[number]) for _, number in chosen]),
+        Column("topics", [int(scores.counted()[place]) for place in chosen]),
+    ]
+    for name, table in _statistics(scores).items():
+        cells = [float(table[place]) for place in chosen]
+        if not np.isnan(cells).all():
+            columns.append(Column(name, cells, joined=name.endswith("95%")))
+    return columns
+
+
+def _statistics(scores: Scores) -> dict[str, NDArray[np.float64]]:
+    """(run, measure) each, by name; NaN: not known, or no statistic of that measure."""
+    summed = np.array([measure.definition.aggregate == "sum" for measure in scores.measures])
+    summary, error = scores.mean(), scores.sampling_error()
+    low, high = interval_of(summary, error)
+    return {
+        "mean": np.where(summed, np.nan, mean_over_topics(scores.values)),
+        "sum": np.where(summed, summary, np.nan),
+        "deviation": scores.deviation(),
+        "standard error": scores.standard_error(),
+        "geometric mean": scores.geometric_mean(),
+        "sampling error": error,
+        "low 95%": low,
+        "high 95%": high,
+    }
+
+
+def _whole(cell: Cell) -> Cell:
+    """A count as a whole number; it stays a fraction where it is one (an average over groups)."""
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+
+
+def _best(cells: list[float]) -> frozenset[int]:
+    """The rows with the highest value, to four decimals, where it is not everybody's."""
+    known = [round(cell, 4) for cell in cells if not np.isnan(cell)]
+    if len(known) < 2 or min(known) == max(known):
+        return frozenset()
+    return frozenset(row for row, cell in enumerate(cells) if round(cell, 4) == max(known))
+
+
+# -- for programs ----------------------------------------------------------------------------------
+
+
+def facts(scores: Scores) -> dict[str, object]:
+    """What JSON says beside the rows."""
+    measures = list(map(str, scores.measures))
+    return {
+        "policies": asdict(scores.policies),
+        "remarks": [*scores.remarks, *warnings(scores)],
+        "level": scores.level,
+        "topics": len(scores.topics),
+        "topics_without_relevant": list(scores.without_relevant),
+        "mean_lengths": dict(zip(scores.runs, scores.lengths.mean(axis=1).tolist(), strict=True)),
+        "judged": {
+            run: {name: None if share != share else share for name, share in zip(measures, row, strict=True)}
+            for run, row in zip(scores.runs, scores.judged_share().tolist(), strict=True)
+        },
+        "topics_missing": {
+            run: [t for t, lost in zip(scores.topics, row, strict=True) if lost]
+            for run, row in zip(scores.runs, scores.missing, strict=True)
+            if row.any()
+        },
+    }
+
+
+def tidy_table(scores: Scores, layout: Layout, label: str | None = None) -> Table:
+    """Columns run, measure, topic (empty: the summary over topics), value, and what stands beside it.
+
+    Measures that give text have a column `text` of their own, so that values stay numbers.
+    """
+    summaries = _statistics(scores) if layout.stats else {"mean": scores.mean()}
+    beside, beside_mean = scores.beside(), scores.beside_mean()
+    measures = list(map(str, scores.measures))
+    names = ["run", "measure", "topic", "value", *beside]
+    cells: dict[str, list[Cell]] = {name: [] for name in [*names, "text", "statistic"]}
+    for run, number in np.ndindex(len(scores.runs), len(scores.measures)):
+        measure = scores.measures[number]
+        text = measure.definition.aggregate == "text"
+        each = scores.values[run, number].tolist() if layout.per_topic else []
+        errors = scores.sampling_errors[run, number].tolist() if layout.per_topic and layout.stats else []
+        errors = errors if any(error == error for error in errors) else []
+        told = _told({name: float(table[run, number]) for name, table in summaries.items()})
+        cells["value"] += [*each, *errors, *told.values()]
+        texts = list(scores.texts[measure][run]) if text else [None] * len(scores.topics)
+        summary = texts[0] if text and measure.definition.shown == "summary" else None
+        cells["text"] += [*texts[: len(each)], *([None] * len(errors)), *([summary] * len(told))]
+        cells["topic"] += [*scores.topics[: len(each)], *scores.topics[: len(errors)], *([None] * len(told))]
+        for name, table in beside.items():
+            cells[name] += table[run, number].tolist()[: len(each)]
+            cells[name] += [None] * len(errors)
+            cells[name] += [float(beside_mean[name][run, number]), *([None] * (len(told) - 1))]
+        cells["statistic"] += ["value"] * len(each) + ["sampling error"] * len(errors) + list(told)
+        rows = len(each) + len(errors) + len(told)
+        cells["run"] += [scores.runs[run]] * rows
+        cells["measure"] += [measures[number]] * rows
+    names += ["text"] * bool(scores.texts) + ["statistic"] * layout.stats
+    columns = [Column(name, cells[name]) for name in names]
+    if label is not None:
+        columns.append(Column("slice", [label] * len(cells["run"])))
+    return Table(columns, facts=facts(scores))
+
+
+def _told(statistics: dict[str, float]) -> dict[str, float]:
+    """Those of a measure's statistics that have a row: some where they are known, sum or mean."""
+    told = {name: value for name, value in statistics.items() if name not in WHERE_KNOWN or value == value}
+    if "sum" in told:
+        del told["mean"]
+    return told
+
+
+def trec_text(scores: Scores, layout: Layout) -> str:
+    """trec_eval's layout, run after run: each topic's values, then the summary."""
+    ordered = trec_order(scores.measures, level=layout.level)
+    place = {measure: number for number, measure in enumerate(scores.measures)}
+    if layout.standardised:
+        scores = replace(scores, values=np.nan_to_num(scores.values, nan=NO_REFERENCE))
+    means = scores.mean()
+    names = {measure: _printed_name(measure, layout) for measure in ordered}
+    lines = []
+    for run in range(len(scores.runs)):
+        if layout.per_topic:
+            lines += _trec_topics(scores, run, ordered, place, names, layout)
+        for measure in ordered:
+            if measure.name == "RunID":
+                # Where several runs share a tag, only the name that was made for them tells them apart.
+                shared = scores.tags.count(scores.tags[run]) > 1
+                name = scores.runs[run] if shared else scores.tags[run]
+                lines.append(f"{trec_name(measure):<22}\t{ALL}\t{name}")
+            elif measure.definition.aggregate != "text":
+                value = _printed(means[run, place[measure]], measure, layout)
+                lines.append(f"{names[measure]}\t{ALL}\t{value}")
+    return "\n".join(lines) + "\n"
+
+
+def _trec_topics(
+    scores: Scores,
+    run: int,
+    ordered: list[Measure],
+    place: dict[Measure, int],
+    names: dict[Measure, str],
+    layout: Layout,
+) -> list[str]:
+    lines = []
+    skipped = scores.missing[run] if scores.policies.missing == "skip" else np.zeros(len(scores.topics), bool)
+    for number, topic in enumerate(scores.topics):
+        if skipped[number]:
+            continue
+        for measure in ordered:
+            if measure.definition.shown == "summary":
+                continue
+            if measure.definition.aggregate == "text":
+                name = trec_name(measure, level=layout.level)
+                lines.append(f"{name:<22}\t{topic}\t'{scores.texts[measure][run, number]}'")
+            else:
+                value = _printed(scores.values[run, place[measure], number], measure, layout)
+                lines.append(f"{names[measure]}\t{topic}\t{value}")
+    return lines
+
+
+def _printed_name(measure: Measure, layout: Layout) -> str:
+    own = layout.names.get(measure) or trec_name(measure, groups=layout.groups, level=layout.level)
+    name = f"{own:<22}"
+    return "Z" + name if layout.standardised else name
+
+
+def _printed(value: float, measure: Measure, layout: Layout) -> str:
+    if np.isnan(value):
+        return "nan"
+    return ("%6.4f" if layout.standardised else trec_format(measure)) % value

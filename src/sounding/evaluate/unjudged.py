@@ -1,0 +1,135 @@
+"""What stands beside the values of all runs: bounds, or expectations, over the unjudged documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.core.policies import Moments, Policies
+from sounding.core.workers import map_items
+from sounding.data.tables import Run
+from sounding.evaluate.result import ExpectedValues, ValueBounds
+from sounding.measures import Measure
+from sounding.measures.bounds import Bounds, Unknowns, bounds
+from sounding.measures.universe import cap
+from sounding.runs.align import Judged, align
+from sounding.runs.ranking import Counts, Ranking
+
+if TYPE_CHECKING:
+    from sounding.measures.expected import Expected
+
+MOST_DRAWN = 10_000  # documents of one topic that are drawn in each of so many completions
+
+
+def value_bounds(
+    rankings: Sequence[Ranking],
+    outside: Sequence[Counts],
+    measures: Sequence[Measure],
+    policies: Policies,
+    processes: int = 1,
+) -> ValueBounds:
+    """Least and most of every value; `outside` counts, for each run, what else may be relevant."""
+    grows = policies.at_most == "growth"  # down to the deepest ranking
+    depth = max(int(ranking.retrieved.max(initial=0)) for ranking in rankings) if grows else 0
+
+    def work(number: int) -> list[Bounds]:
+        ranking, others = rankings[number], outside[number]
+        caps = (cap(measure, ranking, policies, depth) for measure in measures)
+        return [bounds(m, ranking, Unknowns(others, most)) for m, most in zip(measures, caps, strict=True)]
+
+    found = map_items(work, range(len(rankings)), processes=processes)
+    names = ("lower", "upper", "residual_unjudged", "residual_tail")
+    return ValueBounds(
+        **{name: _table(found, name, rankings, policies) for name in names},
+        kinds=tuple(one.kind for one in found[0]),
+    )
+
+
+def _table(
+    found: Sequence[Sequence[Any]], name: str, rankings: Sequence[Ranking], policies: Policies
+) -> NDArray[np.float64]:
+    """(run, measure, topic): one field of what was found; NaN where it is lacking or the topic is skipped."""
+    unknown = np.full(len(rankings[0].topics), np.nan)
+    parts = [[None if one is None else getattr(one, name) for one in row] for row in found]
+    table = np.array([[unknown if part is None else part for part in row] for row in parts])
+    if policies.missing == "skip":
+        for run, ranking in enumerate(rankings):
+            table[run][:, ranking.missing] = np.nan
+    return table
+
+
+def _is_text(measure: Measure) -> bool:
+    return measure.definition.aggregate == "text"
+
+
+def _method(measure: Measure, policies: Policies) -> Moments:
+    """How a measure's moments are found; the approximations are of ratios only, such as AP and recall."""
+    from sounding.measures.expected.ratio import is_ratio
+
+    approximate = policies.moments in ("ratio", "paper")
+    return "best" if approximate and not is_ratio(measure) else policies.moments
+
+
+def _refuse_too_many(measure: Measure, policies: Policies) -> None:
+    """More documents than can be drawn for every topic."""
+    if policies.universe.startswith("+") and int(policies.universe) > MOST_DRAWN:
+        raise DataError(
+            f"{measure}: its expected value is drawn, for which universe {policies.universe} is too large;"
+            f" expected at most +{MOST_DRAWN:,}, or measures with an exact form, such as AP"
+        )
+
+
+def expected_values(
+    read: Callable[[int], Run],
+    rankings: Sequence[Ranking],
+    outside: Sequence[Counts],
+    judged: Judged,
+    measures: Sequence[Measure],
+    policies: Policies,
+    processes: int = 1,
+) -> ExpectedValues:
+    """Mean and deviation of every value under the prior; `read(n)` gives run n once more.
+
+    Draws depend on the seed, the run's place and the measure's place, not on the number of processes.
+    """
+    # Bounds need none of this, and are asked for more often.
+    from sounding.measures.expected import as_judged, expected, is_drawn, is_known, level_of
+    from sounding.relevance.priors import chances, parse_prior
+
+    prior = parse_prior(policies.prior)
+    uncertain = [measure for measure in measures if not (_is_text(measure) or is_known(measure))]
+    for measure in uncertain:
+        if is_drawn(measure, _method(measure, policies)):
+            _refuse_too_many(measure, policies)
+    levels = {level_of(measure) for measure in uncertain}
+    likelihoods = {level: prior.fitted(judged, rankings, level) for level in levels}
+
+    def work(number: int) -> list[Expected | None]:
+        run = read(number)
+        ranking = align(run, judged, policies)
+        fitted = {
+            level: chances(run, ranking, likelihood, outside=outside[number], policies=policies)
+            for level, likelihood in likelihoods.items()
+        }
+
+        def one(place: int, measure: Measure) -> Expected | None:
+            if _is_text(measure):
+                return None
+            if is_known(measure):
+                return as_judged(measure, ranking)
+            return expected(
+                measure, fitted[level_of(measure)], ranking, draws=policies.draws,
+                rng=np.random.default_rng([policies.seed, number, place]), method=_method(measure, policies),
+            )  # fmt: skip
+
+        return [one(place, measure) for place, measure in enumerate(measures)]
+
+    found = map_items(work, range(len(rankings)), processes=processes)
+    return ExpectedValues(
+        **{name: _table(found, name, rankings, policies) for name in ("mean", "deviation", "error")},
+        methods=tuple("none" if one is None else one.method for one in found[0]),
+    )

@@ -1,0 +1,139 @@
+"""The tables of docs/measures.md, made from the registry: `python -m sounding.explain.catalog PAGE`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from inspect import Parameter
+from itertools import groupby
+from math import isinf
+from pathlib import Path
+
+from sounding.core.errors import FormatError
+from sounding.measures.grammar import RANX
+from sounding.measures.registry import Definition, definitions, has_expectation
+from sounding.measures.trec import trec_names_of
+
+BEGIN = "<!-- made by python -m sounding.explain.catalog: begin -->"
+END = "<!-- end -->"
+# Measures that ir_measures has under the same name; a test holds the list against the package.
+IR_MEASURES = frozenset(
+    {
+        "P", "R", "Success", "RR", "AP", "Rprec", "Bpref", "Accuracy", "Judged", "IPrec", "SetP",
+        "SetRelP", "SetR", "SetF", "SetAP", "NumQ", "NumRet", "NumRel", "NumRelRet", "nDCG", "RBP",
+        "ERR", "SDCG", "INSQ", "INST", "BPM", "NERR8", "NERR9", "NERR10", "NERR11", "Compat", "infAP",
+    }
+)  # fmt: skip
+# Measures that tools compute differently; a test holds the list against the page that says how.
+DIFFERENT = frozenset(
+    {
+        "AP",
+        "ERR",
+        "RBP",
+        "SetF",
+        "nDCG",
+    }
+)
+_HEADER = (
+    "| measure | parameters | what it gives | basis | claims | who else computes it |",
+    "|---|---|---|---|---|---|",
+)
+
+
+def updated(page: str, source: str = "page") -> str:
+    """The page with the part between its markers made anew."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise FormatError(source, None, f"the lines {BEGIN!r} and {END!r} mark where the tables go")
+    return f"{before}{BEGIN}\n\n{catalogue()}\n{END}{after}"
+
+
+def catalogue() -> str:
+    """A heading and a table of measures for each family."""
+    return "\n".join(_lines())
+
+
+def _lines() -> Iterator[str]:
+    for family, members in groupby(definitions(), key=lambda known: known.family):
+        rows = list(members)
+        title = (sys.modules[rows[0].kernel.__module__].__doc__ or family).split("\n", 1)[0]
+        yield f"### {title.rstrip('.')}"
+        yield ""
+        yield from _HEADER
+        for known in rows:
+            yield _row(known)
+        yield ""
+
+
+def _row(known: Definition) -> str:
+    cells = (
+        f"`{spelling(known)}`",
+        ", ".join(f"`{text}`" for text in parameters(known)),
+        known.summary,
+        known.basis,
+        ", ".join(claims(known)),
+        "; ".join(elsewhere(known)),
+    )
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def elsewhere(known: Definition) -> Iterator[str]:
+    """The tools that compute the measure, by their names for it, and whether they agree."""
+    trec = ", ".join(f"`{name}`" for name in trec_names_of(known.name))
+    if trec:
+        yield f"trec_eval {trec}"
+    if known.name in IR_MEASURES:
+        yield "ir_measures"
+    ranx = [name for name, (bare, cut, _) in RANX.items() if known.name in (bare, cut)]
+    if ranx:
+        yield "ranx " + ", ".join(f"`{name}`" for name in ranx)
+    if known.name in DIFFERENT:
+        yield "[they differ](peers.md)"
+
+
+def spelling(known: Definition) -> str:
+    """The name with its cut-off: @k where one is needed, [@k] where it may be left out."""
+    at = known.parameters.get(known.at)
+    if at is None:
+        return known.name
+    return f"{known.name}@{at.name}" if at.default is Parameter.empty else f"{known.name}[@{at.name}]"
+
+
+def parameters(known: Definition) -> list[str]:
+    """The parameters that stand in parentheses, with their defaults."""
+    inside = (parameter for parameter in known.parameters.values() if parameter.name != known.at)
+    return [p.name if p.default is Parameter.empty else f"{p.name}={p.default!r}" for p in inside]
+
+
+def claims(known: Definition) -> Iterator[str]:
+    """What the measure claims about itself."""
+    if known.monotone:
+        yield "monotone"
+    if known.monotone_in_k:
+        yield "monotone in k"
+    if known.additive:
+        yield "additive"
+    low, high = known.bounds
+    if (low, high) != (0.0, 1.0) and known.aggregate == "mean":
+        yield f"{_number(low)} to {_number(high)}"
+    if known.aggregate in ("sum", "geometric"):
+        yield {"sum": "summed", "geometric": "geometric mean"}[known.aggregate]
+    if has_expectation(known.name):
+        yield "ties can be averaged"
+
+
+def _number(value: float) -> str:
+    if isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:g}"
+
+
+def main(path: str) -> None:
+    """Write the tables into a page."""
+    page = Path(path)
+    page.write_text(updated(page.read_text("utf-8"), path), "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,269 @@
+"""What is judged and in which order, as the log says: settings, runs, topics, orders. No judgment enters."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sounding.core.errors import DataError
+from sounding.data.formats import parse_run
+from sounding.data.problems import Problems
+from sounding.data.sources import Content
+from sounding.data.tables import Run
+from sounding.judge.events import Event
+from sounding.judge.records import IN_USE, DamagedError, TopicStatus
+from sounding.judge.settings import Order, Settings, settings_of
+from sounding.runs.retrieved import Retrieved, read_retrieved
+from sounding.selection.strategies import make_sample
+from sounding.selection.strategy import Sample as Drawing
+
+_KEPT = re.compile(r"(\S+) Q0 (.+) [0-9]+ ([0-9]+) .+")  # a line of a run as it is kept
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """An order, and the event that put it in force; 0: the project's own."""
+
+    order: Order
+    version: int
+
+
+class Sampled(NamedTuple):
+    """What a sampling design says of a document of the pool."""
+
+    stratum: int | None
+    chance: float | None  # of being drawn
+    drawn: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """The sample of a topic, and whether its order still brings it."""
+
+    documents: dict[str, Sampled]
+    in_force: bool
+
+
+class _Stay(NamedTuple):
+    """That what was drawn for a topic stays although more runs come."""
+
+    runs: int  # how many there were
+    rule: str  # of the order that was in force
+
+
+class _Came(NamedTuple):
+    """How many runs there were when a sample came in force for the first and for the last time."""
+
+    first: int
+    last: int
+
+
+class Plan:
+    """What is to be judged after the events that it was given."""
+
+    def __init__(self, read_run: Callable[[str], bytes]) -> None:
+        """`read_run` gives the content of a run that an event names."""
+        self.runs: list[str] = []
+        self.statuses: dict[str, TopicStatus] = {}  # of topics; one that has none is in use
+        self._read_run = read_run
+        self._settings: Settings | None = None
+        self._orders: dict[str, InForce] = {}
+        self._general: InForce | None = None
+        self._samples: dict[str, Order] = {}  # topic -> the last of its own orders that was a sample
+        self._general_sample: Order | None = None
+        self._came: dict[tuple[str | None, str], _Came] = {}  # by topic (None: all) and rule of a sample
+        self._stays: dict[str, list[_Stay]] = {}  # by topic
+        self._every: Retrieved | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """What the project was set up with."""
+        if self._settings is None:
+            raise DamagedError("the log does not begin with the settings of a project; is this its database?")
+        return self._settings
+
+    @property
+    def every(self) -> Retrieved:
+        """What the runs retrieved, also for topics that are not in use."""
+        if self._every is None:
+            self._every = self._read()
+        return self._every
+
+    def in_use(self, topic: str) -> bool:
+        """Whether a topic is judged by its order and counts: neither a candidate nor dropped."""
+        return self.statuses.get(topic, IN_USE) == IN_USE
+
+    def order(self, topic: str) -> Order:
+        """In which order a topic is judged."""
+        return self.in_force(topic).order
+
+    def general_order(self) -> Order:
+        """In which order topics are judged that have none of their own."""
+        return self.settings.order if self._general is None else self._general.order
+
+    def in_force(self, topic: str) -> InForce:
+        """The order of a topic, and since when it is."""
+        own = self._orders.get(topic) or self._general
+        return InForce(self.general_order(), 0) if own is None else own
+
+    def sample(self, topic: str) -> Sample | None:
+        """The last sample that an order of a topic was; None: no order was, or there is nothing to draw from.
+
+        There is not where no run has the topic, or where lists go beyond the strata of a sample that gave way
+        before anything was judged.
+
+        What is drawn depends on the runs and the seed alone, and not on what was judged or how. Of runs that
+        came when something was judged, what they brought beside the others was drawn by itself.
+        """
+        order = self._sample_order(topic)
+        if order is None or not self.runs or topic not in self.every.topics:
+            return None
+        in_force = self.order(topic).rule == order.rule
+        last = len(self.runs) if in_force else self._last_run(topic, order)
+        alone = self._alone(topic).pick(range(last))
+        try:
+            strategy = self._drawn(order, alone, [end for end in self.draws(topic, order) if end < last])
+        except DataError:
+            return None
+        drawn = {pick.document for pick in strategy.next([0], len(alone.docs))}
+        docs = alone.docs.texts()
+        documents = {
+            docs[number]: Sampled(*strategy.design(number), number in drawn)
+            for number in alone.best_ranks().nonzero()[0].tolist()
+        }
+        return Sample(documents=documents, in_force=in_force)
+
+    def draws(self, topic: str, order: Order) -> tuple[int, ...]:
+        """How many runs there were at the end of each draw but the last of a sample of a topic."""
+        since = min((came.first for came in self._comings(topic, order)), default=len(self.runs))
+        return tuple(stay.runs for stay in self._stays.get(topic, ()) if stay.runs >= max(since, 1))
+
+    def check_order(self, topic: str | None, order: Order) -> None:
+        """Refuse an order of a topic (None: of all) that is a sample and cannot be drawn from the runs."""
+        if order.is_sample and self.runs:
+            for name in self.every.topics if topic is None else {topic} & {*self.every.topics}:
+                self._check_draw(order, self._alone(name), self.draws(name, order))
+
+    def check_runs(self, retrieved: Retrieved) -> None:
+        """Refuse runs that a sample in force cannot be drawn from: they go beyond the last of its strata."""
+        for number, topic in enumerate(retrieved.topics):
+            if self.order(topic).is_sample:
+                self._check_draw(self.order(topic), retrieved.of_topics([number]), ())
+
+    def is_sampled(self, topic: str) -> bool:
+        """Whether some order of a topic was a sample."""
+        return self._sample_order(topic) is not None
+
+    def take(self, event: Event) -> None:
+        """Follow an event; those that say nothing about the plan are passed over."""
+        if event.kind == "project":
+            self._settings = settings_of(event.detail)
+            order = self._settings.order
+            if self._general is None or self._general.order != order:
+                self._general = InForce(order, 0 if self._general is None else event.sequence)
+                if order.is_sample:
+                    self._general_sample = order
+                    self._note_coming(None, order)
+        elif event.kind == "order":
+            self._reorder(event.topic, InForce(Order(**event.detail), event.sequence))
+        elif event.kind == "run":
+            for topic in event.detail.get("stay", ()):  # earlier releases drew anew
+                self._stays.setdefault(topic, []).append(_Stay(len(self.runs), self.order(topic).rule))
+            self.runs.append(event.detail["name"])
+            self._every = None
+        elif event.kind == "topic":
+            self.statuses[event.topic or ""] = event.detail["status"]
+
+    def _reorder(self, topic: str | None, in_force: InForce) -> None:
+        sampled = in_force.order.is_sample
+        if sampled:
+            self._note_coming(topic, in_force.order)
+        if topic is None:
+            self._general, self._orders = in_force, {}
+            if sampled:
+                self._general_sample, self._samples = in_force.order, {}
+        else:
+            self._orders[topic] = in_force
+            if sampled:
+                self._samples[topic] = in_force.order
+
+    def _note_coming(self, topic: str | None, sample: Order) -> None:
+        runs = len(self.runs)
+        before = self._came.get((topic, sample.rule), _Came(runs, runs))
+        self._came[topic, sample.rule] = before._replace(last=runs)
+
+    def _comings(self, topic: str, sample: Order) -> list[_Came]:
+        return [self._came[key] for each in (None, topic) if (key := (each, sample.rule)) in self._came]
+
+    def _last_run(self, topic: str, sample: Order) -> int:
+        """How many runs a sample that gave way has: those that came after it did are no part of it."""
+        came = max((came.last for came in self._comings(topic, sample)), default=0)
+        others = {stay.runs for stay in self._stays.get(topic, ()) if stay.rule != sample.rule}
+        gone = {end for end in self.draws(topic, sample) if end >= came}  # and it did not come back
+        return min(gone & others, default=len(self.runs))
+
+    def _alone(self, topic: str) -> Retrieved:
+        """What the runs have of one topic: each is drawn apart from the others, in use or not."""
+        return self.every.of_topics([self.every.topics.index(topic)])
+
+    def _drawn(self, sample: Order, alone: Retrieved, draws: Sequence[int]) -> Drawing:
+        return make_sample(
+            sample.policy, alone, draws={alone.topics[0]: draws}, seed=self.settings.seed,
+            **sample.parameters,
+        )  # fmt: skip
+
+    def _check_draw(self, sample: Order, alone: Retrieved, draws: Sequence[int]) -> None:
+        try:
+            self._drawn(sample, alone, draws)
+        except DataError as error:
+            raise DataError(f"topic {alone.topics[0]}: {error}") from None
+
+    def _sample_order(self, topic: str) -> Order | None:
+        """The last order of a topic that was a sample; None: none was."""
+        return self._samples.get(topic, self._general_sample)
+
+    def _read(self) -> Retrieved:
+        if not self.runs:
+            raise DataError(
+                "the project has no runs yet; add some with: sounding judge import DIR --runs ..."
+            )
+        runs = [run_of(name, self._read_run(name)) for name in self.runs]
+        return read_retrieved(runs, depth=self.settings.depth)
+
+
+def run_content(retrieved: Retrieved, run: int, topics: Collection[str]) -> bytes:
+    """One run as it is kept: its documents in their order, with scores that say no more than that."""
+    docs, depth = retrieved.docs.texts(), retrieved.depth
+    lines = [
+        f"{topic} Q0 {docs[number]} {rank + 1} {depth - rank} {retrieved.tags[run]}\n"
+        for place, topic in enumerate(retrieved.topics)
+        if topic in topics
+        for rank, number in enumerate(retrieved.lists[run, place].tolist())
+        if number >= 0
+    ]
+    return gzip.compress("".join(lines).encode("utf-8", "surrogateescape"), mtime=0)
+
+
+def run_of(name: str, content: bytes) -> Run:
+    """The run that was kept."""
+    try:
+        text = gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DamagedError(f"run {name!r} is damaged in the database ({error}); restore a backup") from error
+    problems = Problems(name)
+    run = parse_run(Content.from_bytes(name, text), problems, format="trec", name=name)
+    return _with_blanks(name, text, problems) if problems.found else run
+
+
+def _with_blanks(name: str, text: bytes, problems: Problems) -> Run:
+    """A run as releases kept it that took ids and tags with blanks in them from tables."""
+    lines = text.decode("utf-8", "surrogateescape").split("\n")[:-1]
+    found = [match.groups() for line in lines if (match := _KEPT.fullmatch(line))]
+    if len(found) != len(lines):
+        problems.refuse()
+    topics, docs, scores = zip(*found, strict=True)
+    return Run.from_columns(topics, docs, map(float, scores), name=name)

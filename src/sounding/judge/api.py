@@ -1,0 +1,466 @@
+"""The programming interface: what the judging page asks for, and what programs may ask for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Annotated, Any
+
+import anyio
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+
+from sounding.core.errors import DataError
+from sounding.judge.access import earlier_topic, find_own, own_topic
+from sounding.judge.auth import RefusedError, too_soon
+from sounding.judge.documents import Presented, presented, titled
+from sounding.judge.export_kinds import EXPORT_KINDS, JSON_LINES, TEXT
+from sounding.judge.exports import EXPORTS
+from sounding.judge.messages import (
+    Coming,
+    Credentials,
+    DocId,
+    Found,
+    Grading,
+    Id,
+    Identity,
+    Judgment,
+    Leases,
+    LiveState,
+    Problem,
+    Recorded,
+    SearchResults,
+    ShownDocument,
+    Skipping,
+    TopicProgress,
+    Withdrawal,
+    Work,
+)
+from sounding.judge.organizing import guide_of
+from sounding.judge.project import digest_of
+from sounding.judge.store import Lease, Receipt, Seen, Standing, Topic, User
+from sounding.judge.web import (
+    Asking,
+    Context,
+    Here,
+    assessor,
+    end_session,
+    enter,
+    from_our_page,
+    keep_guest,
+    keep_session,
+    organiser,
+    user,
+)
+
+STREAM_SECONDS = 1.0  # between two looks at the log
+BEAT_SECONDS = 15.0  # between two signs of life, when it is checked that the sign-in still holds
+MOST_FOUND = 50  # hits at a time
+MOST_PLACES = 1_000_000  # of a hit
+NO_MORE = Coming(left=0, batch_left=0, batch_size=0, words="no longer among your topics")
+
+
+def _content(*kinds: str) -> dict[int | str, dict[str, Any]]:
+    return {200: {"content": {kind: {} for kind in kinds}}}
+
+
+def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
+    """What routes may answer besides success, for their description."""
+    return {code: {"model": Problem} for code in codes}
+
+
+signing = APIRouter(
+    prefix="/api", tags=["sign-in"], responses=problems(400, 401, 403, 413, 422, 429, 500, 503)
+)
+judging = APIRouter(
+    prefix="/api",
+    tags=["assessors"],
+    dependencies=[Depends(assessor), Depends(from_our_page)],
+    responses=problems(400, 401, 403, 404, 409, 412, 413, 422, 429, 500, 503),
+)
+watching = APIRouter(
+    prefix="/api",
+    tags=["organisers"],
+    dependencies=[Depends(organiser), Depends(from_our_page)],
+    responses=problems(400, 401, 403, 404, 422, 500, 503),
+)
+
+Assessor = Annotated[User, Depends(assessor)]
+TopicId = Annotated[Id, Query(description="one of your topics")]
+
+
+# ---- signing in
+
+
+@signing.get("/token")
+def token(request: Request, response: Response, here: Here, asking: Asking) -> Identity:
+    """Who is asking, and the token that requests which change something must carry."""
+    keep_guest(request, response)
+    known = asking.user
+    return Identity(
+        token=asking.token,
+        name=None if known is None else known.name,
+        account=None if known is None else known.pseudonym,
+        lasting=here.lasting(known),
+        role=None if known is None else known.role,
+    )
+
+
+@signing.post("/sign-in", dependencies=[Depends(from_our_page)], status_code=204)
+async def sign_in(given: Credentials, request: Request, here: Here) -> Response:
+    """Sign in; the answer sets the cookie. Ask for the token anew afterwards."""
+    user, secret = await enter(request, here, given.name, given.password)
+    answer = Response(status_code=204)
+    keep_session(request, answer, secret, user)
+    return answer
+
+
+@signing.post("/sign-out", dependencies=[Depends(user), Depends(from_our_page)], status_code=204)
+def sign_out(request: Request, here: Here, asking: Asking) -> Response:
+    """End this sign-in and give back the documents at hand."""
+    answer = Response(status_code=204)
+    leave(here, asking.signed_in(), asking.secret)
+    end_session(request, answer)
+    return answer
+
+
+def leave(here: Context, who: User, secret: str) -> None:
+    """End a sign-in and give back what its user has at hand."""
+    here.project.store.end_sign_in(digest_of(secret))
+    here.project.store.release(who.pseudonym)
+
+
+# ---- judging
+
+
+@judging.get("/topics")
+def topics(here: Here, who: Assessor) -> list[TopicProgress]:
+    """Your topics, and how far you are with each."""
+    return progress_of(here, who)
+
+
+def progress_of(here: Context, who: User) -> list[TopicProgress]:
+    """The topics of an assessor, and how far each is."""
+    project = here.project
+    done = {one.topic: one for one in project.store.progress(who.pseudonym, project.settings.level)}
+    return [
+        TopicProgress(
+            topic=topic.id, title=topic.title,
+            judged=done[topic.id].judged if topic.id in done else 0,
+            cannot=done[topic.id].cannot if topic.id in done else 0,
+            relevant=done[topic.id].relevant if topic.id in done else 0,
+            coming=coming(here, who, topic),
+        )
+        for topic in project.store.topics_of(who.pseudonym)
+        if not topic.dropped
+    ]  # fmt: skip
+
+
+def coming(here: Context, who: User, topic: Topic) -> Coming:
+    """What is still to come for an assessor in a topic."""
+    ahead = here.project.engine.ahead(who.pseudonym, topic.id)
+    if topic.candidate:
+        words = "not chosen for judging yet"
+    elif ahead.left == 0:
+        words = "nothing left for you"
+    else:
+        batch = f"{ahead.batch_left} of {ahead.batch_size} left in this batch" if ahead.batch_size else ""
+        after = "more follow while they help" if ahead.left is None else f"{ahead.left:,} left"
+        words = f"{batch}, {after}{' in all' * (ahead.left is not None)}" if batch else after
+    return Coming(left=ahead.left, batch_left=ahead.batch_left, batch_size=ahead.batch_size, words=words)
+
+
+@judging.get("/next")
+def next_documents(
+    here: Here,
+    who: Assessor,
+    topic: TopicId,
+    count: Annotated[int, Query(ge=1, le=5)] = 2,
+    have: Annotated[list[DocId], Query(max_length=10)] = [],  # noqa: B006 - FastAPI copies it
+) -> Work:
+    """The documents of a topic that you are to judge, the first one first."""
+    asked = own_topic(here.project.store, who, topic)
+    with here.project.engine.together(topic):
+        leases = here.project.engine.next(who.pseudonym, topic, count)
+        still = coming(here, who, asked)
+    return Work(
+        topic=topic,
+        documents=_texts(here, asked, leases, have),
+        coming=still,
+        judged=here.project.store.judged_by(who.pseudonym, topic),
+        guide=guide_of(here.project, asked),
+    )
+
+
+@judging.get("/document")
+def document(
+    here: Here,
+    who: Assessor,
+    topic: TopicId,
+    doc: DocId,
+    query: Annotated[str, Query(max_length=1000)] = "",
+) -> ShownDocument:
+    """One document, as you judged it; with a query, noted as opened from its results."""
+    asked = own_topic(here.project.store, who, topic)
+    existing(here, who, topic, doc)
+    if query:
+        here.project.store.log_opening(who.pseudonym, topic, query, doc)
+    return shown_document(here, doc, f"{words_of(asked)} {query}", _standing(here, who, topic, doc))
+
+
+@judging.post("/judge")
+def judge(given: Grading, here: Here, who: Assessor) -> Recorded:
+    """Record a grade, or the change of one; when this answers, it is on the disk.
+
+    One that comes in after its topic was dropped or given to others is recorded as well.
+    """
+    return _recorded(here, who, given, given.doc, lambda: _graded(here, who, given), late=True)
+
+
+def _graded(here: Context, who: User, given: Grading) -> Receipt:
+    if given.grade is not None and here.project.corpus.document(given.doc) is None:
+        raise RefusedError(400, "the text is missing, so there is no grade; say that it cannot be judged")
+    try:
+        here.project.settings.check_grade(given.grade)
+    except DataError as error:
+        raise RefusedError(400, str(error)) from None
+    return here.project.engine.judge(
+        who.pseudonym, given.topic, given.doc, given.grade, key=given.key, comment=given.comment,
+        active=given.active, away=given.away, seen=seen_of(given),
+    )  # fmt: skip
+
+
+def seen_of(given: Grading) -> Seen | None:
+    """The judgment that was in view when a grade was given; None: that was not said."""
+    return None if given.seen is None else Seen(given.seen.judged, given.seen.grade)
+
+
+@judging.post("/skip")
+def skip(given: Skipping, here: Here, who: Assessor) -> Recorded:
+    """Put a document off: it comes again when nothing else is left."""
+    return _recorded(
+        here, who, given, given.doc,
+        lambda: here.project.engine.skip(
+            who.pseudonym, given.topic, given.doc, key=given.key, active=given.active, away=given.away
+        ),
+    )  # fmt: skip
+
+
+@judging.post("/undo")
+def undo(given: Withdrawal, here: Here, who: Assessor) -> Recorded:
+    """Take back what you did last: a judgment or a skip, whose document is at hand again, or a change.
+
+    A change goes back to the judgment before it.
+    """
+    before = here.project.store.standing(topic=given.topic, assessor=who.pseudonym, doc=given.doc)
+    comments = {one.doc: one.comment for one in before}
+    recorded = _recorded(
+        here, who, given, None,
+        lambda: here.project.engine.withdraw(who.pseudonym, given.topic, given.doc, key=given.key), late=True,
+    )  # fmt: skip
+    for one in recorded.documents:
+        if one.doc == recorded.doc:
+            one.comment = comments.get(one.doc, "")
+    return recorded
+
+
+@judging.post("/at-work")
+def at_work(here: Here, who: Assessor) -> Leases:
+    """Keep what you have at hand for longer."""
+    seconds = here.project.settings.lease_seconds
+    return Leases(held=here.project.store.renew(who.pseudonym, seconds))
+
+
+@judging.get("/judgments")
+def judgments(here: Here, who: Assessor, topic: TopicId) -> list[Judgment]:
+    """Your judgments of a topic that stand, the newest first."""
+    own_topic(here.project.store, who, topic)
+    return [
+        Judgment(topic=one.topic, doc=one.doc, grade=one.grade, comment=one.comment, time=one.time)
+        for one in reversed(here.project.store.standing(topic=topic, assessor=who.pseudonym))
+    ]
+
+
+@judging.get("/search")
+def search(
+    here: Here,
+    who: Assessor,
+    topic: TopicId,
+    query: Annotated[str, Query(min_length=1, max_length=1000)],
+    first: Annotated[int, Query(ge=1, le=MOST_PLACES, description="from which place on")] = 1,
+) -> SearchResults:
+    """The documents that fit a query best, 50 at a time; the query is noted."""
+    own_topic(here.project.store, who, topic)
+    return searched(here, who, topic, query, first)
+
+
+def searched(here: Context, who: User, topic: str, query: str, first: int = 1) -> SearchResults:
+    """What a query finds from a place on, noted in the search log with what was shown."""
+    wait = here.searches.wait(who.id)
+    if wait:
+        raise too_soon("too many searches", wait)
+    results = here.project.corpus.search(query, MOST_FOUND, first)
+    here.project.store.log_search(
+        who.pseudonym, topic, query, len(results.hits), first=first, total=results.total
+    )
+    return SearchResults(
+        found=[Found(doc=hit.doc, title=hit.title, snippet=hit.snippet) for hit in results.hits],
+        first=first, total=results.total, complete=results.complete,
+    )  # fmt: skip
+
+
+def words_of(topic: Topic) -> str:
+    """What is marked in the documents of a topic."""
+    return f"{topic.title} {topic.description}"
+
+
+def existing(here: Context, who: User, topic: str, doc: str) -> None:
+    """Refuse a document that is neither in the corpus nor at hand, and that no run has."""
+    if here.project.corpus.document(doc) is None:
+        leases = here.project.store.leases(assessor=who.pseudonym, topic=topic)
+        held = doc in [lease.doc for lease in leases] or _standing(here, who, topic, doc) is not None
+        if not held and not here.project.engine.brings(topic, doc):
+            raise RefusedError(404, "the collection has no such document; go back and choose another")
+
+
+def _texts(here: Context, topic: Topic, leases: list[Lease], have: list[str]) -> list[ShownDocument]:
+    return [
+        shown_document(here, lease.doc, words_of(topic), None, text=lease.doc not in have) for lease in leases
+    ]
+
+
+def shown_document(
+    here: Context, doc: str, query: str, standing: Standing | None, *, text: bool = True
+) -> ShownDocument:
+    """A document as a page shows it, with the words of a query marked; without `text`, its id alone."""
+    found = here.project.corpus.document(doc) if text else None
+    heading, body = Presented("", "") if found is None else presented(found, query)
+    return ShownDocument(
+        doc=doc, heading=heading, html=None if found is None else body, missing=text and found is None,
+        judged=standing is not None, grade=None if standing is None else standing.grade,
+        comment="" if standing is None else standing.comment,
+    )  # fmt: skip
+
+
+def _standing(here: Context, who: User, topic: str, doc: str) -> Standing | None:
+    found = here.project.store.standing(topic=topic, assessor=who.pseudonym, doc=doc)
+    return found[0] if found else None
+
+
+def _recorded(
+    here: Context,
+    who: User,
+    given: Grading | Skipping | Withdrawal,
+    doc: str | None,
+    act: Callable[[], Receipt | None],
+    *,
+    late: bool = False,
+) -> Recorded:
+    """Do something about a topic of one's own, and a document that exists where one is named.
+
+    `late`: it may also be a topic that was dropped or given to others since; no more of it is at hand then.
+    """
+    store, engine = here.project.store, here.project.engine
+    own = find_own(store, who, given.topic) if late else own_topic(store, who, given.topic)
+    topic = earlier_topic(store, who, given.topic) if own is None else own
+    if doc is not None:
+        existing(here, who, topic.id, doc)
+
+    def act_and_let_go() -> Receipt | None:
+        receipt = act()
+        store.release(who.pseudonym, topic.id)  # else what is taken back would be at hand again
+        return receipt
+
+    doing, count = (act_and_let_go, 0) if own is None else (act, given.count)
+    with engine.together(topic.id):  # or what is to come would wait behind the judgments of others once more
+        receipt, leases = engine.and_next(doing, who.pseudonym, topic.id, count)
+        still = NO_MORE if own is None else coming(here, who, topic)
+    return Recorded(
+        topic=topic.id,
+        documents=_texts(here, topic, leases, given.have),
+        coming=still,
+        judged=store.judged_by(who.pseudonym, topic.id),
+        sequence=0 if receipt is None else receipt.event.sequence,
+        repeated=receipt is not None and receipt.repeated,
+        doc=None if receipt is None else receipt.event.doc,
+        undid=None if receipt is None else receipt.event.undid,
+        restored=receipt.event.grade if receipt is not None and receipt.event.undid == "change" else None,
+        title=title_taken_back(here, receipt),
+        guide=guide_of(here.project, topic),
+    )
+
+
+def title_taken_back(here: Context, receipt: Receipt | None) -> str:
+    """The title of the document of which something was taken back; empty: it has none, or nothing was."""
+    event = None if receipt is None else receipt.event
+    found = here.project.corpus.document(event.doc) if event and event.undid and event.doc else None
+    return "" if found is None else titled(found)[0]
+
+
+# ---- watching
+
+
+@watching.get("/live")
+def live(here: Here) -> LiveState:
+    """How sure the ranking is now, and who judges how much."""
+    return LiveState.model_validate(here.live.current())
+
+
+@watching.get("/live/stream", response_class=StreamingResponse, responses=_content("text/event-stream"))
+async def live_stream(here: Here, asking: Asking) -> StreamingResponse:
+    """The same again whenever it has changed, as server-sent events."""
+    return StreamingResponse(_stream(here, digest_of(asking.secret)), media_type="text/event-stream")
+
+
+async def _stream(here: Context, digest: str) -> AsyncIterator[str]:
+    last: Any = None
+    checked = time.monotonic()
+    yield "retry: 3000\n\n"
+    while not here.ended.is_set():
+        state = await run_in_threadpool(here.live.current)
+        if state != last:
+            last = state
+            yield f"id: {state['sequence']}\ndata: {LiveState.model_validate(state).model_dump_json()}\n\n"
+        if time.monotonic() - checked >= BEAT_SECONDS:
+            checked = time.monotonic()
+            signed_in = await run_in_threadpool(here.project.store.sign_in, digest)
+            if signed_in is None or signed_in.user.role != "organiser":
+                return
+            yield ": still here\n\n"
+        await anyio.sleep(STREAM_SECONDS)
+
+
+@watching.get("/export/{name}", response_class=StreamingResponse, responses=_content(TEXT, JSON_LINES))
+def export(
+    name: str,
+    here: Here,
+    all_topics: Annotated[bool, Query(description="candidate and dropped topics as well")] = False,
+) -> StreamingResponse:
+    """Judgments of topics in use, sampling design, log, searches or topics, as they are at this moment.
+
+    Documents without a grade that counts have no line: /api/organise/topics has how many are unsettled.
+    """
+    kind = EXPORT_KINDS.get(name)
+    if kind is None:
+        raise RefusedError(404, f"there is no such export; there are: {', '.join(EXPORT_KINDS)}")
+    store = here.project.store
+    until = store.last_sequence()
+    return StreamingResponse(
+        _in_blocks(EXPORTS[name](store, until, all_topics=all_topics)),
+        media_type=kind.content_type,
+        headers={"Content-Disposition": f'attachment; filename="{kind.file_name}"'},
+    )
+
+
+def _in_blocks(lines: Iterator[str], size: int = 65536) -> Iterator[bytes]:
+    """Lines put together, so that a thread is not asked for each."""
+    block: list[str] = []
+    length = 0
+    for line in lines:
+        block.append(line)
+        length += len(line)
+        if length >= size:
+            yield "".join(block).encode("utf-8", "surrogateescape")
+            block, length = [], 0
+    yield "".join(block).encode("utf-8", "surrogateescape")

@@ -1,0 +1,194 @@
+"""Pages of assessors: topics, judging, the own judgments, the development of topics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import Response
+from markupsafe import Markup
+
+from sounding.core.text import plural
+from sounding.judge.access import find_own, own_topic, written_topic
+from sounding.judge.api import (
+    MOST_FOUND,
+    MOST_PLACES,
+    Assessor,
+    coming,
+    existing,
+    progress_of,
+    searched,
+)
+from sounding.judge.auth import RefusedError
+from sounding.judge.documents import marked, titled
+from sounding.judge.ids import MOST_DOC, MOST_TOPIC
+from sounding.judge.messages import SearchResults
+from sounding.judge.organizing import guide_of, instructions_of
+from sounding.judge.records import is_relevant
+from sounding.judge.store import ConflictError, Topic, User
+from sounding.judge.web import Asking, Context, Given, Here, assessor, from_our_page, page, user, went_to
+
+FEW = 3  # fewer relevant documents than that tell systems apart badly
+MANY = 200  # with more than that, nearly any system finds some
+NOTHING_ASKED = SearchResults(found=[], first=1, total=0, complete=0)
+
+router = APIRouter(include_in_schema=False, dependencies=[Depends(assessor), Depends(from_our_page)])
+entrance = APIRouter(include_in_schema=False, dependencies=[Depends(user)])
+
+TopicId = Annotated[str, Query(max_length=MOST_TOPIC)]
+AnyDoc = Annotated[str, Query(max_length=MOST_DOC)]  # or none
+Words = Annotated[str, Query(max_length=1000)]
+Place = Annotated[int, Query(ge=1, le=MOST_PLACES)]
+
+
+@entrance.get("/")
+def home(request: Request, here: Here, asking: Asking) -> Response:
+    """My topics; organisers are led to their own first page."""
+    who = asking.signed_in()
+    if who.role == "organiser":
+        return went_to("/organise")
+    return page(
+        request, "topics.html", topics=progress_of(here, who), instructions=instructions_of(here.project)
+    )
+
+
+@router.get("/judge")
+def judge_page(
+    request: Request,
+    here: Here,
+    who: Assessor,
+    topic: TopicId,
+    doc: AnyDoc = "",
+    query: Words = "",
+    first: Place = 1,
+) -> Response:
+    """Judging, one document after the other; or one document that is named."""
+    asked = own_topic(here.project.store, who, topic)
+    if doc:
+        existing(here, who, topic, doc)
+    store, name = here.project.store, quote(topic, safe="")
+    results = f"/develop/topic?id={name}&query={quote(query, safe='')}&first={first}"
+    back = results if query else f"/history?topic={name}"
+    back_words = "back" if doc else "my judgments"
+    return page(
+        request, "judge.html", topic=asked, doc=doc, query=query, scale=here.project.settings.scale,
+        judged=store.judged_by(who.pseudonym, topic), instructions=instructions_of(here.project),
+        back=back, back_words=back_words, coming=coming(here, who, asked), after="/", audit=None,
+        pause=here.pause, guide=guide_of(here.project, asked),
+    )  # fmt: skip
+
+
+@router.get("/history")
+def history(request: Request, here: Here, who: Assessor, topic: TopicId) -> Response:
+    """What I judged, the newest first."""
+    asked = own_topic(here.project.store, who, topic)
+    judgments = here.project.store.standing(topic=topic, assessor=who.pseudonym)[::-1]
+    labels = {grade.value: grade.label for grade in here.project.settings.scale}
+    corpus = here.project.corpus
+    titles = {one.doc: titled(found)[0] for one in judgments if (found := corpus.document(one.doc))}
+    return page(request, "history.html", topic=asked, judgments=judgments, labels=labels, titles=titles)
+
+
+@router.get("/develop")
+def develop(request: Request, here: Here, who: Assessor) -> Response:
+    """The topics that I write."""
+    return page(request, "develop.html", topics=here.project.store.topics_by(who.pseudonym))
+
+
+@router.post("/develop")
+def begin_topic(here: Here, who: Assessor, given: Given) -> Response:
+    """A new topic under an id of its own."""
+    title = given.text("title", most=500).strip()
+    if not title:
+        raise RefusedError(400, "a topic without a title; give it one")
+    topic = here.project.store.begin_topic(title=title, author=who.pseudonym)
+    return went_to(f"/develop/topic?id={topic.id}&said=begun")
+
+
+@router.get("/develop/topic")
+def topic_page(
+    request: Request,
+    here: Here,
+    who: Assessor,
+    id: TopicId,  # noqa: A002
+    query: Words = "",
+    first: Place = 1,
+) -> Response:
+    """One topic: its text, its versions, and a search over the corpus."""
+    return _topic_page(request, here, who, written_topic(here.project.store, who, id), query.strip(), first)
+
+
+@router.post("/develop/topic")
+def save_topic(request: Request, here: Here, who: Assessor, given: Given) -> Response:
+    """A new version of a topic; one that was made meanwhile is not written over unseen."""
+    store = here.project.store
+    topic = written_topic(store, who, given.text("id", most=MOST_TOPIC))
+    title, query = given.text("title", most=500).strip(), given.text("query", most=1000)
+    if not title:
+        raise RefusedError(400, "a topic without a title; give it one")
+    written = replace(
+        topic,
+        title=title,
+        description=given.text("description", most=20_000).strip(),
+        narrative=given.text("narrative", most=20_000).strip(),
+        estimate=given.whole("estimate", least=0, most=here.project.corpus.count),
+    )
+    try:
+        store.save_topic(
+            topic.id, title=title, description=written.description, narrative=written.narrative,
+            estimate=written.estimate, author=who.pseudonym,
+            after=given.whole("version", least=0, most=1_000_000) or 0,
+        )  # fmt: skip
+    except ConflictError:
+        newest = store.topic_versions(topic.id)[-1].version
+        return _topic_page(request, here, who, written, "", changed=newest, status=409)
+    return went_to(f"/develop/topic?id={quote(topic.id, safe='')}&query={quote(query, safe='')}&said=saved")
+
+
+def _topic_page(
+    request: Request,
+    here: Context,
+    who: User,
+    topic: Topic,
+    query: str,
+    first: int = 1,
+    *,
+    changed: int = 0,
+    status: int = 200,
+) -> Response:
+    store = here.project.store
+    judged = store.standing(topic=topic.id, assessor=who.pseudonym)
+    level = here.project.settings.level
+    relevant = sum(is_relevant(one.grade, level) for one in judged)
+    may_search = find_own(store, who, topic.id) is not None
+    results = searched(here, who, topic.id, query, first) if query and may_search else NOTHING_ASKED
+    return page(
+        request, "develop_topic.html", status=status, topic=topic, query=query, changed=changed,
+        versions=store.topic_versions(topic.id), looked=len(judged), may_search=may_search,
+        relevant=relevant,
+        grades={one.doc: one.grade for one in judged}, advice=advice(topic.estimate, relevant),
+        instructions=instructions_of(here.project), results=results, at_once=MOST_FOUND,
+        documents=here.project.corpus.count,
+        # What `marked` gives is escaped.
+        found=[
+            {
+                "doc": one.doc, "title": Markup(marked(one.title, query)),  # noqa: S704
+                "html": Markup(marked(one.snippet, query)),  # noqa: S704
+            }
+            for one in results.found
+        ],
+    )  # fmt: skip
+
+
+def advice(estimate: int | None, found: int = 0) -> str:
+    """What the expected number of relevant documents says about a topic, beside those found by now."""
+    if estimate is None or estimate < found:
+        least = f"You found {plural(found, 'relevant document')} already: expect at least as many."
+        return least if found else ""
+    if estimate < FEW:
+        return f"Probably too hard: fewer than {FEW} relevant documents can hardly tell systems apart."
+    if estimate > MANY:
+        return f"Probably too easy: of more than {MANY} relevant documents any system finds some."
+    return "A good number: neither too easy nor too hard."

@@ -1,0 +1,281 @@
+"""Who is asking: passwords, cookies, and tokens that show that a request comes from one of our pages.
+
+The token of a page is a keyed hash of the visitor's cookie. It depends on neither the name of the host nor
+the port, so a proxy in front of the server cannot break it, and other sites, which cannot read the cookie,
+cannot make it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+import secrets
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cache, partial
+from ipaddress import ip_network
+from typing import TypeVar
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+from fastapi.concurrency import run_in_threadpool
+
+from sounding.core.errors import SoundingError
+from sounding.core.text import plural
+from sounding.judge.address import ip_of
+from sounding.judge.hashing import BusyError, HashingPool
+from sounding.judge.project import digest_of
+from sounding.judge.rate_limit import RateLimit
+from sounding.judge.server_log import log_failure
+from sounding.judge.store import Role, Store, User
+
+Result = TypeVar("Result")
+
+SIGN_IN_SECONDS = 7 * 86400.0  # that a browser stays signed in
+DEVICE_SECONDS = 180 * 86400.0  # that it is known afterwards as one that has signed in before
+LEAST_PASSWORD = 10  # characters
+MOST_PASSWORD = 200
+BUSY_SECONDS = 10.0  # after which whoever was refused because too many wait may try again
+
+_hasher = PasswordHasher(parallelism=1)  # one core, and the others are left to judging
+
+
+class RefusedError(SoundingError):
+    """A request that is answered with a status other than success."""
+
+    def __init__(self, status: int, message: str, retry_after: float | None = None) -> None:
+        self.status = status
+        self.retry_after = retry_after
+        super().__init__(message)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of the answer."""
+        return {} if self.retry_after is None else {"Retry-After": f"{max(1, math.ceil(self.retry_after))}"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visitor:
+    """Who is asking; `secret` is that of the cookie, of a sign-in or of a guest."""
+
+    secret: str
+    user: User | None
+    known: bool  # the browser has the cookie already
+
+    @property
+    def token(self) -> str:
+        """What shows that a request comes from a page that this visitor was given."""
+        return hmac.new(self.secret.encode(), b"sounding page", hashlib.sha256).hexdigest()
+
+    def is_token(self, given: str) -> bool:
+        """Whether a token is this visitor's."""
+        return hmac.compare_digest(self.token.encode(), given.encode())
+
+    def signed_in(self) -> User:
+        """The user; a guest is refused."""
+        if self.user is None:
+            raise RefusedError(401, "you are not signed in, or no longer; sign in to go on")
+        return self.user
+
+    def having(self, role: Role) -> User:
+        """The user, if of this role."""
+        user = self.signed_in()
+        if user.role != role:
+            raise RefusedError(403, f"this is for {role}s, and you are signed in as an {user.role}")
+        return user
+
+
+def visitor_of(store: Store, session: str | None, guest: str | None) -> Visitor:
+    """The visitor with these cookies; one without any is a new guest."""
+    if session:
+        found = store.sign_in(digest_of(session))
+        if found is not None:
+            return Visitor(secret=session, user=found.user, known=True)
+    if guest and len(guest) >= 32:
+        return Visitor(secret=guest, user=None, known=True)
+    return Visitor(secret=secrets.token_urlsafe(32), user=None, known=False)
+
+
+def too_soon(why: str, wait: float, *, status: int = 429) -> RefusedError:
+    """The refusal of what may be tried again after some seconds."""
+    return RefusedError(status, f"{why}; try again in {plural(math.ceil(wait), 'second')}", wait)
+
+
+def possible_password(password: str) -> str:
+    """Return a password as it is; one that is too short or too long is refused."""
+    if not LEAST_PASSWORD <= len(password) <= MOST_PASSWORD:
+        raise RefusedError(
+            400,
+            f"a password of {plural(len(password), 'character')};"
+            f" expected {LEAST_PASSWORD} to {MOST_PASSWORD}",
+        )
+    return password
+
+
+def hash_password(password: str) -> str:
+    """What is kept of a password; one that is too short or too long is refused."""
+    return _hasher.hash(possible_password(password).encode("utf-8", "replace"))
+
+
+def is_password(password_hash: str | None, password: str) -> bool:
+    """Whether a password is the right one; takes as long where there is none to compare with."""
+    given = password[: MOST_PASSWORD + 1].encode("utf-8", "replace")
+    try:
+        _hasher.verify(password_hash or _nobodys_hash(), given)
+    except (VerificationError, InvalidHashError):
+        return False
+    return password_hash is not None
+
+
+@cache
+def _nobodys_hash() -> str:
+    return _hasher.hash(secrets.token_bytes(16))
+
+
+class Door:
+    """Signing in, at a rate that makes guessing hopeless and locks nobody else out.
+
+    Only passwords that were checked and wrong count. Whether an address is refused depends on its own wrong
+    passwords alone: what others try at a name only lowers how many wrong ones an address may try there.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._pool = HashingPool()
+        self._by_both = RateLimit(10, 300)  # also of one browser that is known, and of one that is signed in
+        self._by_address = RateLimit(100, 300)
+        self._by_name = RateLimit(200, 3600)
+        self._by_both_if_attacked = RateLimit(2, 3600)
+
+    async def sign_in(
+        self, name: str, password: str, address: str, browser: str, device: str | None = None
+    ) -> tuple[User, str]:
+        """Return the user with this name and password, and the secret of a new cookie.
+
+        `device` is the cookie of a browser that has signed in before. Its wrong passwords are counted for
+        itself, so nobody else at its address can lock it out.
+        """
+        user = await run_in_threadpool(self._store.user_by_name, name)
+        nonce, folded, place = device_of(user, device), name.strip().casefold()[:200], network_of(address)
+        both = (folded, place)
+
+        def delay() -> float:
+            if nonce is not None:
+                return self._by_both.delay((folded, nonce))
+            delays = [self._by_both.delay(both), self._by_address.delay(place)]
+            if self._by_name.delay(folded):
+                delays.append(self._by_both_if_attacked.delay(both))
+            return max(delays)
+
+        def count() -> None:
+            if nonce is not None:
+                self._by_both.wait((folded, nonce))
+                return
+            self._by_both.wait(both)
+            self._by_address.wait(place)
+            self._by_name.wait(folded)
+            self._by_both_if_attacked.wait(both)
+
+        kept = None if user is None else user.password_hash
+        who = place if nonce is None or user is None else user.id
+        right = await self._check(who, kept, password, delay, count, known=nonce is not None)
+        if not right or user is None:
+            log_failure(user, address)
+            raise RefusedError(401, "name or password is wrong")
+        if not user.active:
+            raise RefusedError(403, "this account is closed; ask an organiser")
+        for limit in (self._by_both, self._by_both_if_attacked):
+            limit.forgive((folded, nonce) if nonce is not None else both)
+        return user, await run_in_threadpool(begin_session, self._store, user, address, browser)
+
+    async def confirm(self, user: User, password: str, session: str, address: str) -> None:
+        """Have a user who is signed in say the password again; wrong ones are limited for that sign-in."""
+        key = (user.id, session)
+        delay, count = partial(self._by_both.delay, key), partial(self._by_both.wait, key)
+        if not await self._check(user.id, user.password_hash, password, delay, count, known=True):
+            log_failure(user, address)
+            raise RefusedError(400, "the present password is wrong")
+        self._by_both.forgive(key)
+
+    async def hash(self, user: User, password: str) -> str:
+        """Return what is kept of a new password of a user."""
+        return await self._in_turn(user.id, partial(hash_password, password), known=True)
+
+    async def _check(
+        self,
+        who: Hashable,
+        kept: str | None,
+        password: str,
+        delay: Callable[[], float],
+        count: Callable[[], object],
+        *,
+        known: bool,
+    ) -> bool:
+        """Return whether a password is right; `count` counts a wrong one.
+
+        The limit is looked at again when the turn comes: what was wrong meanwhile counts by then.
+        """
+
+        def check() -> bool:
+            refuse_until(delay())
+            right = is_password(kept, password)
+            if not right:
+                count()
+            return right
+
+        refuse_until(delay())
+        return await self._in_turn(who, check, known=known)
+
+    async def _in_turn(self, who: Hashable, work: Callable[[], Result], *, known: bool) -> Result:
+        try:
+            return await self._pool.run(who, work, known=known)
+        except BusyError as error:
+            raise too_soon(str(error), BUSY_SECONDS, status=503) from error
+
+
+def refuse_until(wait: float) -> None:
+    """Refuse an attempt that must wait for some seconds."""
+    if wait > 0:
+        raise too_soon("too many attempts to sign in", wait)
+
+
+def network_of(address: str) -> str:
+    """Return what counts as one address: of IPv6 the network of 64 bits, all of which one customer has."""
+    try:
+        known = ip_of(address)
+    except ValueError:
+        return address
+    alone = known.version == 4 or known.is_loopback
+    return str(known if alone else ip_network((known, 64), strict=False))
+
+
+def new_device(user: User) -> str:
+    """Return the cookie by which a browser that has signed in is known; it signs nobody in.
+
+    It is made with the hash of the password, so a new password makes all of them void.
+    """
+    nonce = secrets.token_urlsafe(16)
+    return f"{nonce}.{_device_mark(user, nonce)}"
+
+
+def device_of(user: User | None, given: str | None) -> str | None:
+    """Return what identifies a browser by its cookie; None: it has not signed in as this user before."""
+    if user is None or user.password_hash is None or given is None:
+        return None
+    nonce, _, mark = given.partition(".")
+    return nonce if hmac.compare_digest(_device_mark(user, nonce).encode(), mark.encode()) else None
+
+
+def _device_mark(user: User, nonce: str) -> str:
+    key = (user.password_hash or "").encode()
+    return hmac.new(key, f"sounding device {user.id} {nonce}".encode(), hashlib.sha256).hexdigest()
+
+
+def begin_session(store: Store, user: User, address: str, browser: str) -> str:
+    """The secret of a new cookie for a user."""
+    secret = secrets.token_urlsafe(32)
+    note = f"{browser[:250]} from {address}"
+    store.add_sign_in(user.id, digest_of(secret), time.time() + SIGN_IN_SECONDS, note)
+    return secret

@@ -1,0 +1,245 @@
+"""A document as assessors see it: its title, its text or cleaned markup, with the words of the topic marked."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from html import escape, unescape
+from typing import NamedTuple
+
+import nh3
+
+from sounding.data.corpus import Document, Element, element, one_line
+from sounding.judge.scripts import HAN, OPTIONAL, UNSPACED
+
+LONGEST = 150  # characters of a heading; what is longer is a sentence
+BEGINNING = 100_000  # characters in which the title of HTML is looked for
+
+_HTML = re.compile(
+    r"\s*(?:<\?xml[^>]*>\s*|<!--(?:(?!-->).)*-->\s*)*"
+    r"<(?:!doctype\s+html|html|head|body|title|meta|article|section|main|div|p|h[1-6]|table|ul|ol)\b[^>]*>",
+    re.IGNORECASE | re.DOTALL,
+)  # pages that were saved begin with comments, parts of pages with any of these; a tag without an end is text
+_HTML_TITLE = re.compile(r"<(title)\b[^<>]*>", re.IGNORECASE)
+_HTML_HEADING = re.compile(r"<(h[1-6])\b[^<>]*>", re.IGNORECASE)
+_MARKED = re.compile(r"#{1,6}[ \t]+(.+?)[ \t#]*")  # Markdown's
+_RULE = re.compile(r"[=~-]{3,}\s*")  # beneath a heading
+_SENTENCE = tuple(".,;:!?…。，、；：！？؟،")  # a line that ends like that goes on, or is no heading
+_MARKUP = re.compile(r"(?:<[^<>]*>)+")
+_BLOCKS = re.compile(
+    r"</?(?:address|article|aside|blockquote|br|caption|center|dd|div|dl|dt|figcaption|figure|footer|form"
+    r"|h[1-6]|header|hr|li|main|nav|ol|option|p|pre|section|table|td|tfoot|th|thead|tr|ul)\b",
+    re.IGNORECASE,
+)  # words on both sides of one of these are two words
+_TAG_NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+# Elements that no other waits to be closed for: however many there are, they do not nest.
+_ALONE = {
+    "area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link", "meta", "option",
+    "p", "param", "source", "td", "th", "tr", "track", "wbr",
+}  # fmt: skip
+DEEPEST = 400  # elements within each other; the time to clean markup grows with the square of that
+SILENT = {"head", "script", "style", "title", "noscript", "iframe", "object", "template", "svg", "math"}
+
+
+def is_html(text: str) -> bool:
+    """Whether a text is HTML."""
+    return _HTML.match(text) is not None
+
+
+def plain(text: str) -> str:
+    """What can be read in a text: without tags and scripts where it is HTML."""
+    if not is_html(text):
+        return text
+    if nests_deeply(text):
+        return unescape(_MARKUP.sub(" ", text))
+    return unescape(nh3.clean(_BLOCKS.sub(r"\n\g<0>", text), tags=set(), clean_content_tags=SILENT))
+
+
+def nests_deeply(text: str) -> bool:
+    """Whether markup has more elements within each other than any page that was meant to be read."""
+    depth = 0
+    for end, name in _TAG_NAME.findall(text):
+        if name.lower() not in _ALONE:
+            depth = max(0, depth - 1) if end else depth + 1
+            if depth > DEEPEST:
+                return True
+    return False
+
+
+def titled(document: Document) -> tuple[str, str]:
+    """The title of a document, empty where it has none, and the text without it."""
+    text = document.text
+    if document.title and text.startswith(document.title):
+        return document.title, text[len(document.title) :].lstrip()
+    if document.title:
+        return document.title, text
+    if is_html(text):
+        beginning = text[:BEGINNING]
+        return _words(element(beginning, _HTML_TITLE)) or _words(element(beginning, _HTML_HEADING)), text
+    return _heading(text)
+
+
+def _words(found: Element | None) -> str:
+    """What can be read in an element, in one line; empty: there is none."""
+    if found is None:
+        return ""
+    return one_line(unescape(nh3.clean(found.inside, tags=set(), clean_content_tags=SILENT)))
+
+
+def _heading(text: str) -> tuple[str, str]:
+    """The first line and the rest, where that line stands alone above it; else no title."""
+    first, _, rest = text.lstrip().partition("\n")
+    below, _, beyond = rest.partition("\n")
+    line, marked = first.strip(), _MARKED.fullmatch(first.strip())
+    if _RULE.fullmatch(below):
+        rest = beyond
+    elif marked is not None:
+        line = marked[1]
+    elif below.strip() or line.endswith(_SENTENCE):
+        return "", text
+    return (line, rest.strip("\n")) if 0 < len(line) <= LONGEST and rest.strip() else ("", text)
+
+
+MOST_CHARACTERS = 500_000  # of a document that are shown
+SHORTEST = 3  # letters of a word that is marked, in scripts that have blanks between words
+LONGEST_EXACT = 3  # letters of a word that is marked only where it stands alone; longer ones with any ending
+
+# English words that would colour every page and tell nothing.
+_COMMON_WORDS = """
+about after all also and any are because been between but can could describe did discuss document documents
+does find for from had has have how identify information into its may more most must not off other out over
+relevant should some such than that the their them then there these they this those through under was were
+what when where which while who whose why will with would you your
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
+_TAG = re.compile(r"(<[^<>]*>)")
+_HEADING = re.compile(r"<(h[1-6])\b[^<>]*>")
+_MARKS = f"[{OPTIONAL}]*"
+_HIRAGANA = re.compile("[\u3040-\u309f]+")
+_WORD = re.compile(r"[^\W_]+")
+_TAGS = {
+    "abbr", "address", "article", "aside", "b", "bdi", "bdo", "blockquote", "br", "caption", "cite", "code",
+    "col", "colgroup", "dd", "del", "dfn", "div", "dl", "dt", "em", "figcaption", "figure", "footer", "h1",
+    "h2", "h3", "h4", "h5", "h6", "header", "hr", "i", "ins", "kbd", "li", "main", "ol", "p", "pre", "q",
+    "rp", "rt", "ruby", "s", "samp", "section", "small", "span", "strong", "sub", "sup", "table", "tbody",
+    "td", "tfoot", "th", "thead", "time", "tr", "u", "ul", "var", "wbr",
+}  # fmt: skip
+_ATTRIBUTES = {"*": {"dir", "lang"}, "td": {"colspan", "rowspan"}, "th": {"colspan", "rowspan"}}
+_PLAIN_VALUE = re.compile(r"[A-Za-z0-9-]{1,20}")
+
+
+class _Folding(dict[int, str]):
+    """One character for one: without case and accents, so that places in a text stay where they are."""
+
+    def __missing__(self, code: int) -> str:
+        plain = unicodedata.normalize("NFKD", chr(code))[:1].casefold()
+        self[code] = plain if len(plain) == 1 else chr(code)
+        return self[code]
+
+
+_FOLDING = _Folding()
+
+
+class Presented(NamedTuple):
+    """A document as HTML, safe whatever it holds."""
+
+    heading: str  # empty: it has no title
+    body: str
+
+
+def presented(document: Document, query: str) -> Presented:
+    """A document with the words of a query marked in its title and its text."""
+    title, text = titled(document)
+    body = shown(text, query, title)
+    if not _TAG.sub("", body).strip():
+        told = "There is no text beside the title." if title else "The document has no text."
+        body = f'<p class="faint">{told}</p>'
+    return Presented(marked(title, query), body)
+
+
+def shown(text: str, query: str, title: str = "") -> str:
+    """HTML that shows a document, with the words of a query marked; safe whatever the document holds.
+
+    The title stands above it already: a first heading of HTML that repeats it is left out.
+    """
+    cut = text[:MOST_CHARACTERS]
+    words = _pattern(query)
+    if not is_html(cut):
+        body = _paragraphs(cut, words)
+    else:
+        body = _paragraphs(plain(cut), words) if nests_deeply(cut) else _cleaned(cut, words, title)
+    if len(text) > len(cut):
+        body += f'<p class="cut">Cut here: {len(cut):,} of {len(text):,} characters are shown.</p>'
+    return body
+
+
+def marked(text: str, query: str) -> str:
+    """Text as HTML in which the words of a query are marked."""
+    return _marked(text, _pattern(query))
+
+
+def _paragraphs(text: str, words: re.Pattern[str] | None) -> str:
+    """One element for every paragraph, each of which finds its own direction of writing."""
+    parts = [part for part in re.split(r"\n\s*\n", text.replace("\r\n", "\n")) if part.strip()]
+    return "".join(f'<p dir="auto">{_marked(part.strip(chr(10)), words)}</p>' for part in parts)
+
+
+def _cleaned(text: str, words: re.Pattern[str] | None, title: str) -> str:
+    clean = nh3.clean(
+        text, tags=_TAGS, clean_content_tags=SILENT, attributes=_ATTRIBUTES, attribute_filter=_plain_value,
+        link_rel=None,
+    )  # fmt: skip
+    heading = element(clean, _HEADING) if title else None
+    if heading is not None and one_line(unescape(_TAG.sub("", heading.inside))) == title:
+        clean = heading.around
+    # Attribute values are letters and digits by now, so every < begins a tag and every > ends one.
+    parts = _TAG.split(clean)
+    parts[::2] = [_marked(unescape(part), words) for part in parts[::2]]
+    return f'<div dir="auto">{"".join(parts)}</div>'
+
+
+def _plain_value(_tag: str, _name: str, value: str) -> str | None:
+    return value if _PLAIN_VALUE.fullmatch(value) else None
+
+
+def _marked(text: str, words: re.Pattern[str] | None) -> str:
+    if words is None:
+        return escape(text)
+    pieces, place = [], 0
+    for match in words.finditer(text.translate(_FOLDING)):
+        first, last = match.span()
+        pieces += [escape(text[place:first]), "<mark>", escape(text[first:last]), "</mark>"]
+        place = last
+    return "".join(pieces) + escape(text[place:])
+
+
+@lru_cache(maxsize=512)
+def _pattern(query: str) -> re.Pattern[str] | None:
+    """What is marked in a folded text; None: nothing is."""
+    folded = query.translate(_FOLDING)
+    spaced = UNSPACED.sub(" ", folded)
+    words = {word for word in _WORD.findall(spaced) if len(word) >= SHORTEST and word not in _COMMON}
+    branches = [_word_branch(word) for word in sorted(words, key=lambda word: (-len(word), word))]
+    branches += [_unspaced_branch(run) for run in sorted(set(UNSPACED.findall(folded)))]
+    return re.compile("|".join(branches)) if branches else None
+
+
+def _word_branch(word: str) -> str:
+    letters = _MARKS.join(re.escape(letter) for letter in word)
+    ending = r"\b" if len(word) <= LONGEST_EXACT else r"\w*"
+    return rf"\b{letters}{_MARKS}{ending}"
+
+
+def _unspaced_branch(run: str) -> str:
+    """A whole run, or two characters of it side by side, as often as they follow each other."""
+    if len(run) <= 2:
+        return re.escape(run)
+    every = {run[place : place + 2] for place in range(len(run) - 1)}
+    # Two hiragana are grammar far more often than a word.
+    pairs = sorted(pair for pair in every if not _HIRAGANA.fullmatch(pair))
+    branches = [re.escape(run), *([f"(?:{'|'.join(map(re.escape, pairs))})+"] if pairs else [])]
+    # One character between two of grammar is a word, which in others it is a part of.
+    alone = sorted({part for part in _HIRAGANA.split(run) if len(part) == 1 and part != run})
+    branches += [f"(?<![{HAN}]){re.escape(part)}(?![{HAN}])" for part in alone]
+    return "|".join(branches)

@@ -1,0 +1,291 @@
+"""What judging came to, line by line, in memory that does not grow: qrels, strata, prels, the whole log.
+
+Nothing is replayed for them: qrels follow from what was judged, samples from the plan of judging beside it.
+Every export is that of one moment: up to a sequence number, whatever is judged meanwhile. Judgments are
+those of topics in use at that moment, unless all are asked for: what is exported is what the project's
+figures rest on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import asdict
+from itertools import groupby
+from typing import NamedTuple, Protocol
+
+from sounding.core.text import plural
+from sounding.judge.agenda import Plan, Sampled
+from sounding.judge.export_kinds import EXPORT_KINDS
+from sounding.judge.omissions import Omitted
+from sounding.judge.records import IN_USE
+from sounding.judge.settings import Feed
+from sounding.judge.store import Store
+from sounding.judge.verdicts import Opinions, opinions_of
+
+SAMPLED = 1  # the method of prels whose documents were drawn with a known chance
+
+Lines = Iterator[str]
+
+
+class Graded(NamedTuple):
+    """The sample of a topic, and what those of its documents that were drawn and judged count as."""
+
+    topic: str
+    documents: dict[str, Sampled]
+    grades: dict[str, float | None]  # None: nobody could, or not settled
+    unsettled: set[str]  # among these without a grade
+
+    def omitted(self, *, of_strata: bool = False) -> Omitted:
+        """How many of the documents that were drawn have no grade; or of those among them with a stratum."""
+        found = Omitted()
+        for doc, (stratum, chance, drawn) in self.documents.items():
+            if drawn and self.grades.get(doc) is None and not (of_strata and stratum is None):
+                found.nobody += doc not in self.grades
+                found.unsettled += doc in self.unsettled
+                found.cannot += doc in self.grades and doc not in self.unsettled
+                found.certain += chance == 1
+        return found
+
+
+class Export(Protocol):
+    """A way to write what was judged until an event (None: now); of topics in use, or of all."""
+
+    def __call__(
+        self, store: Store, until: int | None, /, *, all_topics: bool = False, omitted: Omitted | None = None
+    ) -> Lines:
+        """The lines; `omitted` has in the end what has no grade and is not in them."""
+
+
+def plan_of(store: Store, until: int | None = None) -> Plan:
+    """What was to be judged, and in which order, after an event (None: now)."""
+    plan = Plan(store.run)
+    for event in store.plan_events(store.last_sequence() if until is None else until):
+        plan.take(event)
+    return plan
+
+
+def unused_topics(store: Store, until: int | None = None) -> set[str]:
+    """Topics that were candidates or dropped after an event (None: now).
+
+    What was judged for them is no part of the collection.
+    """
+    events = store.topic_events(store.last_sequence() if until is None else until)
+    statuses = {event.topic: event.detail["status"] for event in events}
+    return {topic for topic, status in statuses.items() if topic is not None and status != IN_USE}
+
+
+def left_out(store: Store, until: int | None = None, *, sampled: bool = False) -> list[str]:
+    """Topics with judgments that are not exported, since the topics were not in use.
+
+    `sampled`: only those with a sample, for others have no lines in an export of samples anyway.
+    """
+    moment = store.last_sequence() if until is None else until
+    unused = unused_topics(store, moment)
+    found = [topic for topic in store.judged_topics(moment) if topic in unused] if unused else []
+    if not found or not sampled:
+        return found
+    with_sample = {one.topic for one in samples(store, moment, all_topics=True)}
+    return [topic for topic in found if topic in with_sample]
+
+
+def without_status(store: Store, until: int) -> list[str]:
+    """Topics with judgments that are exported although the log said nothing of their status by then.
+
+    Logs of earlier releases begin to say so when they are brought up to date.
+    """
+    later = {topic.id for topic in store.topics()} - {event.topic for event in store.topic_events(until)}
+    return [topic for topic in store.judged_topics(until) if topic in later] if later else []
+
+
+def qrels_lines(
+    store: Store,
+    feed: Feed,
+    until: int | None = None,
+    *,
+    all_topics: bool = False,
+    omitted: Omitted | None = None,
+) -> Lines:
+    """TREC's four columns, by topic and document; without a grade that counts there is none."""
+    missed = Omitted() if omitted is None else omitted
+    for topic, doc, opinions in _pairs(store, until, all_topics):
+        judged, grade = opinions.verdict(feed)
+        if grade is not None:
+            yield f"{topic} 0 {doc} {_number(grade)}\n"
+        elif opinions.unsettled(feed):
+            missed.unsettled += 1
+        else:
+            missed.cannot += judged
+
+
+def assessor_lines(
+    store: Store, until: int | None = None, *, all_topics: bool = False, omitted: Omitted | None = None
+) -> Lines:
+    """The grade of every assessor, whose pseudonym is the second of TREC's four columns."""
+    missed = Omitted() if omitted is None else omitted
+    for topic, doc, opinions in _pairs(store, until, all_topics):
+        for assessor, grade in opinions.grades.items():
+            if grade is not None:
+                yield f"{topic} {assessor} {doc} {_number(grade)}\n"
+            else:
+                missed.cannot += 1
+
+
+def prels_lines(
+    store: Store, until: int | None = None, *, all_topics: bool = False, omitted: Omitted | None = None
+) -> Lines:
+    """Topic, document, grade, method and the chance of having been drawn, by topic and document.
+
+    Only documents that a sample drew are there, however they came to be judged: for others no chance is
+    known.
+    """
+    missed = Omitted() if omitted is None else omitted
+    for one in samples(store, until, all_topics=all_topics):
+        for doc in sorted(one.grades, key=_bytes):
+            grade = one.grades[doc]
+            if grade is not None:
+                yield f"{one.topic} {doc} {_number(grade)} {SAMPLED} {one.documents[doc].chance!r}\n"
+        missed.add(one.omitted())
+
+
+def strata_lines(
+    store: Store, until: int | None = None, *, all_topics: bool = False, omitted: Omitted | None = None
+) -> Lines:
+    """Topic, 0, document, stratum and grade; -1: in the pool, and not drawn, not judged or not settled.
+
+    Only topics that have a stratified sample are there.
+    """
+    missed = Omitted() if omitted is None else omitted
+    for one in samples(store, until, all_topics=all_topics):
+        for doc, (stratum, _, _) in one.documents.items():
+            if stratum is not None:
+                grade = one.grades.get(doc)
+                yield f"{one.topic} 0 {doc} {stratum} {_number(-1.0 if grade is None else grade)}\n"
+        missed.add(one.omitted(of_strata=True))
+
+
+def samples(store: Store, until: int | None = None, *, all_topics: bool = False) -> Iterator[Graded]:
+    """The sample of every topic that has one, by topic.
+
+    One whose order gave way to another counts once all that it drew is judged: before that, what is judged
+    of it was chosen by something other than chance.
+    """
+    plan = plan_of(store, until)
+    if not plan.runs:
+        return
+    unused = () if all_topics else unused_topics(store, until)
+    found = {topic: plan.sample(topic) for topic in plan.every.topics if topic not in unused}
+    if not any(found.values()):
+        return
+    grades: dict[str, dict[str, float | None]] = {topic: {} for topic in found}
+    unsettled: dict[str, set[str]] = {topic: set() for topic in found}
+    for topic, doc, opinions in _pairs(store, until, all_topics):
+        sample, verdict = found.get(topic), opinions.verdict(plan.settings.feed)
+        if sample is not None and verdict.judged and doc in sample.documents and sample.documents[doc].drawn:
+            grades[topic][doc] = verdict.grade
+            if opinions.unsettled(plan.settings.feed):
+                unsettled[topic].add(doc)
+    for topic in sorted(found, key=_bytes):
+        sample = found[topic]
+        if sample is not None:
+            drawn = sum(document.drawn for document in sample.documents.values())
+            if sample.in_force or len(grades[topic]) == drawn:
+                yield Graded(topic, sample.documents, grades[topic], unsettled[topic])
+
+
+def omitted_from_samples(
+    store: Store, until: int | None = None, *, all_topics: bool = False
+) -> dict[str, Omitted]:
+    """What prels and strata have no grade of."""
+    found = {"prels": Omitted(), "strata": Omitted()}
+    for one in samples(store, until, all_topics=all_topics):
+        found["prels"].add(one.omitted())
+        found["strata"].add(one.omitted(of_strata=True))
+    return found
+
+
+def why_empty(store: Store, what: str, until: int | None = None, *, all_topics: bool = False) -> str:
+    """Why an export of samples, strata or prels, has no line."""
+    found = list(samples(store, until, all_topics=all_topics))
+    if found and what == "strata":
+        return "the samples that there are have no strata; see prels"
+    if found:
+        missed = Omitted()
+        for one in found:
+            missed.add(one.omitted())
+        drawn = plural(missed.total, "document")
+        return f"no prels: the samples drew {drawn}, and none has a grade yet: {missed.reasons}"
+    plan = plan_of(store, until)
+    if not plan.runs:
+        return f"no {what}: there are no runs to draw from"
+    unused = () if all_topics else unused_topics(store, until)
+    sampled = [topic for topic in plan.every.topics if plan.is_sampled(topic)]
+    in_use = [topic for topic in sampled if topic not in unused]
+    if not sampled:
+        return f"no topic is judged by a sample, so there are no {what}; see sounding judge order"
+    if not in_use:
+        return f"no {what}: no topic with a sample is in use, such as {sampled[0]}; --all-topics has them"
+    gone = [topic for topic in in_use if plan.sample(topic) is not None]
+    if not gone:
+        return f"no {what}: the sample of topic {in_use[0]} cannot be drawn from the runs"
+    return (
+        f"no {what}: the order of topic {gone[0]} changed before all that its sample drew was judged;"
+        " the sample counts once it is"
+    )
+
+
+def log_lines(store: Store, until: int | None = None) -> Lines:
+    """Every event as a line of JSON."""
+    for event in store.events(until=until):
+        yield event.line()
+
+
+def search_lines(store: Store) -> Lines:
+    """Every query and every document opened from its results, as lines of JSON."""
+    for search in store.searches():
+        yield json.dumps(asdict(search), ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def topic_lines(store: Store, until: int | None = None) -> Lines:
+    """Every version of every topic that the log knew of by then, as lines of JSON."""
+    events = store.topic_events(store.last_sequence() if until is None else until)
+    known = {event.topic: event.detail["version"] for event in events}
+    for topic in sorted(filter(None, known), key=_bytes):
+        for version in store.topic_versions(topic)[: known[topic]]:
+            yield json.dumps(asdict(version), ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def _qrels(
+    store: Store, until: int | None, /, *, all_topics: bool = False, omitted: Omitted | None = None
+) -> Lines:
+    feed = plan_of(store, until).settings.feed
+    return qrels_lines(store, feed, until, all_topics=all_topics, omitted=omitted)
+
+
+_WRITERS: dict[str, Export] = {
+    "qrels": _qrels,
+    "assessors": assessor_lines,
+    "strata": strata_lines,
+    "prels": prels_lines,
+    "log": lambda store, until, **_all: log_lines(store, until),
+    "searches": lambda store, _until, **_all: search_lines(store),
+    "topics": lambda store, until, **_all: topic_lines(store, until),
+}
+EXPORTS = {name: _WRITERS[name] for name in EXPORT_KINDS}
+
+
+def _pairs(store: Store, until: int | None, all_topics: bool) -> Iterator[tuple[str, str, Opinions]]:
+    """All that is said of each document, by topic and document."""
+    unused: Collection[str | None] = () if all_topics else unused_topics(store, until)
+    for (topic, doc), events in groupby(store.gradings(until), key=lambda event: (event.topic, event.doc)):
+        if topic is not None and doc is not None and topic not in unused:
+            yield topic, doc, opinions_of(sorted(events, key=lambda event: event.sequence))
+
+
+def _number(grade: float) -> str:
+    return str(int(grade)) if grade == int(grade) else repr(grade)
+
+
+def _bytes(text: str) -> bytes:
+    """What texts are put in order by, as the databases do."""
+    return text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,393 @@
+"""What organisers watch while people judge: how sure the ranking is, who judges how much, what was found."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from sounding.core.text import plural
+from sounding.judge.certainty import Live, live_work
+from sounding.judge.counts import Counts
+from sounding.judge.events import Event
+from sounding.judge.overlap import Opinion, agreements
+from sounding.judge.project import Project
+from sounding.judge.records import IN_USE, is_relevant
+from sounding.judge.settings import CORPUS
+from sounding.judge.staffing import staffing_note
+from sounding.judge.state import Replay
+from sounding.judge.store import Store
+
+HOUR = 3600.0
+SURE = 0.95  # the chance from which on the order of two runs counts as settled
+POINTS = 40  # of the curve of confidence that are worked out anew for when nobody looked
+FINE = 20  # steps of a curve that has no gap
+BETWEEN = 1.0  # seconds between two workings-out at least
+REST = 4.0  # times as long as the last one took pass before the next: judging comes first
+GRADING = ("judge", "withdraw", "adjudicate")  # events after which other documents may be judged
+IDLE_SETTINGS = {"title", "lease_seconds", CORPUS}  # a `project` that changes nothing else shapes nothing
+NOTHING_LEFT = (
+    "Nothing is left to judge by the orders of the topics, so there is no forecast: the ranking stays as sure"
+    " as it is, unless another order or another run brings more."
+)
+
+Place = tuple[str, str, str]  # assessor, topic, document
+Curve = list[tuple[int, float]]  # documents judged, and how sure the ranking was then
+
+
+@dataclass(slots=True)
+class Work:
+    """What an assessor has done so far, in judgments: one for each document and topic that stands."""
+
+    judged: int = 0  # judgments that stand, for topics that count
+    relevant: int = 0  # among them
+    cannot: int = 0  # among them: could not be judged
+    changed: int = 0  # among them: have another grade than at first
+    last_hour: int = 0  # among them: given, or changed, in the last hour
+    elsewhere: int = 0  # judgments that stand besides, for topics that do not count
+    timed: int = 0  # judgments of which it is known how long they took, standing or not, for any topic
+    active: float = 0.0  # seconds at work on these, and on what was skipped
+
+    @property
+    def per_active_hour(self) -> float:
+        """Judgments in an hour of work; NaN: it is not known how long any took."""
+        return self.timed / self.active * HOUR if self.timed else math.nan
+
+
+class Given(NamedTuple):
+    """A judgment of the log."""
+
+    time: float
+    grade: float | None
+
+
+class Tally:
+    """Who has judged how much, following the log."""
+
+    def __init__(self) -> None:
+        self.sequence = 0
+        self.shaped = 0  # the last event that changed which topics and runs are ranked, or how
+        self.ordered = 0  # the last one that changed an order: forecasts go by what the orders can bring
+        self._settings: dict[str, Any] = {}  # those that shape the ranking
+        self._unused: set[str] = set()  # topics that do not count
+        self._given: dict[Place, list[Given]] = {}  # what stands, after all that it was changed from
+        self._times: dict[str, tuple[int, float]] = {}  # assessor -> judgments that were timed, seconds
+
+    def follow(self, events: Iterable[Event]) -> None:
+        """Take in events, each in its turn."""
+        for event in events:
+            self.sequence = event.sequence
+            if self._is_shaping(event):
+                self.shaped = event.sequence
+            elif event.kind == "order":
+                self.ordered = event.sequence
+            if event.assessor is not None and event.kind in ("judge", "withdraw", "skip"):
+                self._take(event, (event.assessor, event.topic or "", event.doc or ""))
+
+    def _is_shaping(self, event: Event) -> bool:
+        """Take in settings and topics; returns whether nothing holds any more that was worked out before."""
+        before = self._settings, self._unused
+        if event.kind == "project":
+            detail = event.detail.items()
+            self._settings = {name: value for name, value in detail if name not in IDLE_SETTINGS}
+        elif event.kind == "topic":  # a topic counts from when a run brings it until it has another status
+            if "status" not in event.detail:  # of an earlier release: nobody knows
+                return True
+            topic = {event.topic or ""}
+            is_used = event.detail["status"] == IN_USE
+            self._unused = self._unused - topic if is_used else self._unused | topic
+        return event.kind == "run" or before != (self._settings, self._unused)
+
+    def opinions(self, topics: Collection[str]) -> Iterator[Opinion]:
+        """The grades that stand for these topics, of every assessor."""
+        for (assessor, topic, doc), given in self._given.items():
+            if topic in topics:
+                yield assessor, (topic, doc), given[-1].grade
+
+    def work(self, topics: Collection[str], level: float, now: float) -> dict[str, Work]:
+        """What every assessor has done, where these topics count and this is the lowest relevant grade."""
+        found = {
+            assessor: Work(timed=timed, active=active) for assessor, (timed, active) in self._times.items()
+        }
+        for (assessor, topic, _), given in self._given.items():
+            work, last = found[assessor], given[-1]
+            if topic not in topics:
+                work.elsewhere += 1
+                continue
+            work.judged += 1
+            work.relevant += is_relevant(last.grade, level)
+            work.cannot += last.grade is None
+            work.changed += last.grade != given[0].grade
+            work.last_hour += last.time >= now - HOUR
+        return found
+
+    def seconds_a_judgment(self) -> float | None:
+        """How long a judgment has taken everybody, with the time on what was skipped; None: not known."""
+        timed = sum(timed for timed, _ in self._times.values())
+        return sum(active for _, active in self._times.values()) / timed if timed else None
+
+    def _take(self, event: Event, place: Place) -> None:
+        timed, active = self._times.get(place[0], (0, 0.0))
+        self._times[place[0]] = (
+            timed + (event.kind == "judge" and bool(event.active)), active + (event.active or 0.0)
+        )  # fmt: skip
+        if event.undid == "change":
+            self._given[place].pop()
+        elif event.kind == "judge":
+            self._given.setdefault(place, []).append(Given(event.time, event.grade))
+        elif event.kind == "withdraw":
+            self._given.pop(place, None)
+
+
+class LiveFeed:
+    """The organisers' page as plain data, worked out when something has changed and somebody looks."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._lock = threading.Lock()
+        self._tally = Tally()
+        self._curve: Curve = []  # since this process began
+        self._latest: dict[str, Any] | None = None
+        self._made = self._took = 0.0
+        self._staffing = ""
+        self._staffed: Any = None  # what the sentence on staffing was made from
+        self.prospects: dict[str, Any] | None = None  # see `sounding.judge.prospects`; None: none yet
+        self.earlier: Curve = []  # the curve of confidence of when nobody looked
+        self.looked = -math.inf  # when somebody last asked for the page
+
+    def current(self) -> dict[str, Any]:
+        """The page as it is now; not older than a second or so where anything was judged since."""
+        self.looked = time.monotonic()
+        with self._lock:
+            last = self._project.store.last_sequence()
+            fresh = self._latest is not None and self._latest["sequence"] == last
+            begun = time.monotonic()
+            soon = begun - self._made < max(BETWEEN, REST * self._took)
+            if self._latest is None or not (fresh or soon):
+                self._latest = self._worked_out()
+                people = self._of_people(self._latest)
+                self._made = time.monotonic()
+                self._took = self._made - begun
+            else:
+                people = self._of_people(self._latest)
+            curve = [[judged, number(sure)] for judged, sure in joined(self.earlier, self._curve)]
+            return {
+                **self._latest,
+                "curve": curve,
+                "prospects": self.prospects,
+                **people,
+            }
+
+    def _of_people(self, latest: dict[str, Any]) -> dict[str, Any]:
+        """What changes with the people, which is no event of the log: names are forgotten at once."""
+        users = self._project.store.users()
+        names = {user.pseudonym: user.name for user in users}
+        present = latest["sequence"], {(user.pseudonym, user.role, user.active) for user in users}
+        if present != self._staffed:  # to look through all topics takes long where samples are drawn
+            self._staffing, self._staffed = staffing_note(self._project.engine), present
+        return {
+            "staffing": self._staffing,
+            "assessors": [
+                {**one, "name": names.get(one["name"], one["name"])} for one in latest["assessors"]
+            ],
+            "agreement": [
+                {**one, **{place: names.get(one[place], one[place]) for place in ("first", "second")}}
+                for one in latest["agreement"]
+            ],
+        }
+
+    def take(self, found: dict[str, Any]) -> bool:
+        """Show prospects, unless other topics or runs are ranked since they were begun.
+
+        Returns whether they may go on: a forecast of before another order is not shown either.
+        """
+        with self._lock:
+            if found["sequence"] < self._tally.shaped:
+                return False
+            self.earlier = found.pop("curve", self.earlier)
+            self.prospects = found
+            return not self._drop_forecast()
+
+    @property
+    def outdated(self) -> int:
+        """The last event that is known here after which a forecast, or more, no longer held."""
+        return max(self._tally.shaped, self._tally.ordered)
+
+    def _drop_forecast(self) -> bool:
+        """Forget a forecast of before another order, and nothing else; returns whether all is of then."""
+        if self.prospects is None or self.prospects["sequence"] >= self._tally.ordered:
+            return False
+        self.prospects = {name: value for name, value in self.prospects.items() if name != "forecast"}
+        return True
+
+    def has_gaps(self) -> bool:
+        """Whether much was judged while nobody looked, so that the curve of then is still missing."""
+        if not self.earlier:
+            return True
+        known = self.earlier[-1][0]
+        with self._lock:
+            counts = [known, *(judged for judged, _ in self._curve if judged > known)]
+        return any(after - before > max(2, counts[-1] / FINE) for before, after in pairwise(counts))
+
+    def _worked_out(self) -> dict[str, Any]:
+        project, store = self._project, self._project.store
+        shaped = self._tally.shaped
+        self._tally.follow(store.events(self._tally.sequence))
+        if self._tally.shaped != shaped:  # what is known is of other topics or runs
+            self._curve, self.earlier = [], []
+            if self.prospects is not None and self.prospects["sequence"] < self._tally.shaped:
+                self.prospects = None
+        self._drop_forecast()
+        reason = project.engine.why_no_ranking()
+        if reason:
+            return self._record(None, reason)
+        live = project.engine.live()
+        extend(self._curve, live)
+        return self._record(live)
+
+    def _record(self, live: Live | None, reason: str = "") -> dict[str, Any]:
+        store = self._project.store
+        titles = {topic.id: topic.title for topic in store.topics()}
+        engine = self._project.engine
+        counts: Counts = engine.counts() if live is None else live
+        done = self._tally.work(counts.topics, engine.settings.level, time.time())
+        return {
+            "sequence": self._tally.sequence if live is None else live.sequence,
+            "judged": counts.judged,
+            "relevant": counts.relevant,
+            "cannot": counts.cannot,
+            "unsettled": counts.unsettled,
+            "again": counts.again,
+            "fitted": 0 if live is None else live.fitted,
+            "fittable": 0 if live is None else live.fittable,
+            "measure": self._project.settings.measure,
+            "sure": SURE,
+            "reason": reason,
+            "not_stated": "" if live is None else live.stated.reason,
+            "nothing_left": "" if live is None else nothing_left(live, live.stated.of_ranking()),
+            **({} if live is None else _confidence_record(live)),
+            "agreement": agreements(
+                self._tally.opinions(counts.topics), [grade.value for grade in engine.settings.scale], {}
+            ),
+            "assessors": [
+                {
+                    "name": pseudonym, "judged": work.judged, "relevant": work.relevant,
+                    "cannot": work.cannot, "changed": work.changed, "last_hour": work.last_hour,
+                    "elsewhere": work.elsewhere, "per_active_hour": number(work.per_active_hour),
+                }
+                for pseudonym, work in sorted(done.items())
+            ],
+            "topics": [
+                {"id": topic, "title": titles.get(topic, ""), **one._asdict()}
+                for topic, one in counts.topics.items()
+            ],
+            "unused": [
+                {"id": topic, "title": titles.get(topic, ""), "judged": one.judged + one.unsettled}
+                for topic, one in counts.unused.items()
+            ],
+        }  # fmt: skip
+
+
+def _confidence_record(live: Live) -> dict[str, Any]:
+    confidence, coverage = live.stated, live.coverage
+    order = confidence.order.tolist()
+    above = [*confidence.adjacent().tolist(), math.nan]
+    pairs = confidence.of_pairs()
+    values = confidence.values.tolist()
+    count = len(order) * (len(order) - 1) // 2
+    return {
+        "ranking": number(confidence.of_ranking()),
+        "pairs": count,
+        "open_pairs": len(confidence.open_pairs(SURE)),
+        "depths": list(coverage.depths),
+        "runs": [
+            {
+                "name": confidence.runs[run], "value": number(values[run]),
+                "above_next": number(sure),
+                "coverage": [number(share) for share in coverage.shares[run].tolist()],
+                "ungraded": int(coverage.ungraded[run]), "joined": live.joined[run],
+            }
+            for run, sure in zip(order, above, strict=True)
+        ],
+        "chances": [[number(pairs[first, second]) for second in order] for first in order],
+    }  # fmt: skip
+
+
+def nothing_left(counts: Counts, ranking: float) -> str:
+    """Why it cannot be said what it would take, where everything that the orders bring is judged.
+
+    Empty: something is left, or the ranking is sure already.
+    """
+    if counts.left or ranking >= SURE:
+        return ""
+    to_do = [
+        f"{plural(counts.unsettled, 'document')} to settle" if counts.unsettled else "",
+        f"{plural(counts.again, 'document')} to be judged by more people" if counts.again else "",
+    ]
+    if not any(to_do):
+        return NOTHING_LEFT
+    return (
+        "Every document that the orders of the topics bring is judged, so there is no forecast of more. Still"
+        f" to do: {', '.join(filter(None, to_do))}."
+    )
+
+
+def curve_of(store: Store, points: int) -> Curve:
+    """Documents judged and how sure the ranking was then, at so many places of the log as it is now.
+
+    Measure, level and topics are those of now: of others, one curve would join what cannot be compared.
+    Each place is moved to just before the next judgment, when all runs that were added together are there.
+    """
+    last = store.last_sequence()
+    as_now, replay = _as_now(store, last), Replay(store.run)
+    curve: Curve = []
+    due = 0.0
+    for event in store.events(until=last):
+        if event.kind in GRADING and replay.sequence >= due:
+            due = max(due, replay.sequence) + last / points
+            if replay.ready:
+                extend(curve, live_work(replay)())
+        replay.follow([as_now(event)])
+    if replay.ready:
+        extend(curve, live_work(replay)())
+    return curve
+
+
+def _as_now(store: Store, last: int) -> Callable[[Event], Event]:
+    """What an event would have been if the settings and the topics in use had always been those of now."""
+    plan = store.plan_events(last)
+    settings = [event.detail for event in plan if event.kind == "project"][-1:]
+    statuses = {event.topic: event.detail["status"] for event in plan if event.kind == "topic"}
+
+    def changed(event: Event) -> Event:
+        if event.kind == "project":
+            return replace(event, detail=settings[0])
+        if event.kind == "topic":
+            return replace(event, detail={**event.detail, "status": statuses[event.topic]})
+        return event
+
+    return changed
+
+
+def extend(curve: Curve, live: Live) -> None:
+    """Add where judging stands to a curve; what was judged and then taken back is no longer part of it."""
+    sure = live.stated.of_ranking()
+    while curve and curve[-1][0] >= live.judged:
+        curve.pop()
+    if math.isfinite(sure):
+        curve.append((live.judged, sure))
+
+
+def joined(earlier: Curve, later: Curve) -> Curve:
+    """One curve of two, the later one having the last word."""
+    points = {judged: sure for judged, sure in earlier if not later or judged < later[-1][0]}
+    return sorted((points | dict(later)).items())
+
+
+def number(value: float) -> float | None:
+    """A number as JSON can hold it; None: it is not known."""
+    return float(value) if math.isfinite(value) else None

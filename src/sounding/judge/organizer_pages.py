@@ -1,0 +1,426 @@
+"""Pages of organisers: the live page, topics, people, differences between assessors, the project."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any, get_args
+from urllib.parse import quote
+from uuid import uuid4
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import Response
+
+from sounding.core.errors import SoundingError
+from sounding.judge import organizing as organising
+from sounding.judge.assignments import assessors_of
+from sounding.judge.auth import RefusedError
+from sounding.judge.documents import plain, titled
+from sounding.judge.events import AUDIT, MOST_EVENTS
+from sounding.judge.expert import Audit, audits_of
+from sounding.judge.expert_api import audited, coming, drawn
+from sounding.judge.export_kinds import EXPORT_KINDS
+from sounding.judge.exports import left_out, omitted_from_samples
+from sounding.judge.ids import MOST_DOC, MOST_TOPIC
+from sounding.judge.messages import MOST_BATCH, MOST_INSTRUCTIONS, MOST_SAMPLED
+from sounding.judge.omissions import omission_note, omitted_from_qrels
+from sounding.judge.overlap import FEWEST, agreement_of, agreements, opinion_of
+from sounding.judge.people import MOST_NAME
+from sounding.judge.project import add_runs, invite
+from sounding.judge.search import shortened
+from sounding.judge.settings import (
+    MOST_ASSESSORS,
+    MOST_LEASE,
+    MOST_TITLE,
+    MTC,
+    Order,
+    parse_parameters,
+)
+from sounding.judge.settling import differing_documents
+from sounding.judge.staffing import notes_of, staffing_note
+from sounding.judge.status import topics_given
+from sounding.judge.store import Role, Topic, User
+from sounding.judge.web import (
+    MOST_UPLOAD,
+    NOTHING_HERE,
+    Asking,
+    Context,
+    Fields,
+    Given,
+    Here,
+    from_our_page,
+    organiser,
+    page,
+    too_large,
+    went_to,
+)
+from sounding.selection.strategies import STRATEGIES
+
+MOST_SHOWN = 100  # differences on one page
+MOST_TEXT = 4000  # characters of a document beside its grades
+CANNOT = "cannot"  # what a form says in place of a grade: the document cannot be judged
+PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
+FEEDS = {
+    "first": "first: of whoever judged it first",
+    "majority": "majority: that most gave",
+    "adjudicated": "adjudicated: that all agree on, or an organiser settled",
+}
+
+Text = Annotated[str, Query(max_length=500)]
+Number = Annotated[int, Query(ge=1, le=MOST_EVENTS)]
+SAMPLED = 20  # judgments of an audit, unless others are asked for
+
+router = APIRouter(
+    prefix="/organise", include_in_schema=False, dependencies=[Depends(organiser), Depends(from_our_page)]
+)
+
+
+@router.get("")
+def live_page(request: Request, here: Here) -> Response:
+    """How sure the ranking is, kept up to date by server-sent events."""
+    return page(request, "live.html", depth=here.project.settings.depth, fewest=FEWEST)
+
+
+# ---- topics
+
+
+@router.get("/topics")
+def topics_page(request: Request, here: Here) -> Response:
+    """All topics: which are judged, by whom, in which order."""
+    project = here.project
+    return page(
+        request, "organise_topics.html", topics=organising.topic_states(project),
+        assessors=assessors_of(project.store), names=project.store.names(),
+        overlap=project.settings.overlap, general=project.engine.general_order(),
+        notes=notes_of(project.engine),
+        policies={MTC: "the documents that tell most about the order of the runs"}
+        | {name: kind.title for name, kind in STRATEGIES.items()},
+    )  # fmt: skip
+
+
+@router.post("/assign")
+def assign(here: Here, given: Given) -> Response:
+    """Give a topic to exactly these assessors."""
+    organising.assign(here.project, given.text("topic", most=MOST_TOPIC), given.texts("assessor"))
+    return went_to("/organise/topics?said=saved")
+
+
+@router.post("/share-out")
+def share_out(here: Here, given: Given) -> Response:
+    """Give every chosen topic to so many assessors, those with the fewest topics first."""
+    organising.share_out(here.project, given.whole("count", least=1, most=MOST_ASSESSORS))
+    return went_to("/organise/topics?said=saved")
+
+
+@router.post("/status")
+def set_status(here: Here, given: Given, asking: Asking) -> Response:
+    """Choose a topic, drop it, or make it a candidate again."""
+    organising.set_statuses(
+        here.project, [given.text("topic", most=MOST_TOPIC)],
+        given.text("status", most=20),  # type: ignore[arg-type]  # it is checked there
+        by=asking.signed_in().pseudonym,
+    )  # fmt: skip
+    return went_to("/organise/topics?said=saved")
+
+
+@router.post("/order")
+def set_order(here: Here, given: Given, asking: Asking) -> Response:
+    """Change the order of judging of a topic, or of all."""
+    topic = given.text("topic", most=MOST_TOPIC)
+    order = Order(
+        policy=given.text("policy", most=100),
+        parameters=parse_parameters(given.text("parameters", most=500).split()),
+        batch=given.whole("batch", least=1, most=MOST_BATCH) or 1,
+        warm_up=given.whole("warm_up", least=0, most=MOST_BATCH) or 0,
+    )
+    organising.set_order(here.project, [topic] if topic else None, order, by=asking.signed_in().pseudonym)
+    return went_to("/organise/topics?said=saved")
+
+
+# ---- people
+
+
+@router.get("/people")
+def people_page(request: Request, here: Here) -> Response:
+    """Who can sign in."""
+    return _people(request, here)
+
+
+def _people(request: Request, here: Context, link: str = "", link_for: str = "") -> Response:
+    store = here.project.store
+    people = store.users()
+    signed = {person.id: len(store.sign_ins(person.id)) for person in people}
+    return page(
+        request, "people.html", people=people, signed=signed, link=link, link_for=link_for,
+        topics=topics_given(store), judged=store.judgments_given(), most_name=MOST_NAME,
+    )  # fmt: skip
+
+
+@router.post("/people/add")
+def add_person(request: Request, here: Here, given: Given) -> Response:
+    """A new user, and the link to set a password with."""
+    role = given.text("role", most=20)
+    if role not in get_args(Role):
+        raise RefusedError(400, f"no role {role!r}; expected {' or '.join(get_args(Role))}")
+    person = here.project.store.add_user(given.text("name", most=200), role)  # type: ignore[arg-type]
+    return _people(request, here, _link(request, here, person), person.name)
+
+
+@router.post("/people/{act}")
+def change_person(request: Request, here: Here, given: Given, asking: Asking, act: str) -> Response:
+    """A new link, another role, closing, opening, signing out, erasing; never of oneself."""
+    store = here.project.store
+    person = store.user(given.whole("id", least=1, most=10**9) or 0)
+    if person is None or person.id == asking.signed_in().id:
+        raise RefusedError(400, "there is no such person, or it is you; ask another organiser")
+    if act == "link":
+        return _people(request, here, _link(request, here, person), person.name)
+    if act == "role":
+        store.set_role(person.id, "organiser" if person.role == "assessor" else "assessor")
+        store.end_sign_ins(person.id)
+    elif act in ("close", "open"):
+        store.set_active(person.id, act == "open")
+    elif act == "end":
+        store.end_sign_ins(person.id)
+    elif act == "erase":
+        store.erase_user(person.id)
+    else:
+        raise RefusedError(404, NOTHING_HERE)
+    return went_to(f"/organise/people?said={'held' if act == 'erase' and store.holds_erased() else 'saved'}")
+
+
+def _link(request: Request, here: Context, person: User) -> str:
+    secret = invite(here.project.store, person, "invitation" if person.password_hash is None else "reset")
+    return f"{str(request.base_url).rstrip('/')}/welcome/{secret}"
+
+
+# ---- differences
+
+
+@router.get("/differences")
+def differences_page(request: Request, here: Here) -> Response:
+    """Agreement of assessors, and the documents on which they differ."""
+    project = here.project
+    names, topics = project.store.names(), {one.id: one for one in project.store.topics()}
+    standing = [one for one in project.store.standing() if project.engine.in_use(one.topic)]
+    differing = differing_documents(project, standing)
+    return page(
+        request, "differences.html", scale=project.settings.scale, feed=project.settings.feed,
+        words=_words(here), cannot=CANNOT,
+        more=max(0, len(differing) - MOST_SHOWN), differing=len(differing),
+        unsettled=sum(one.open for one in differing),
+        agreement=agreements(map(opinion_of, standing), _grades(here), names), fewest=FEWEST,
+        differences=[
+            {
+                "topic": one.topic, **_wanted(topics.get(one.topic)),
+                "doc": one.doc, **_text(here, one.doc), "key": uuid4().hex,
+                "grades": one.grades, "settled": one.settled, "open": one.open,
+            }
+            for one in differing[:MOST_SHOWN]
+        ],
+    )  # fmt: skip
+
+
+def _wanted(topic: Topic | None) -> dict[str, Any]:
+    """What a topic asks for: its title, and the texts below it."""
+    if topic is None:
+        return {"topic_title": "", "wanted": []}
+    return {"topic_title": topic.title, "wanted": list(filter(None, (topic.description, topic.narrative)))}
+
+
+def _words(here: Context) -> dict[float, str]:
+    """Every grade with what it means."""
+    return {grade.value: grade.words for grade in here.project.settings.scale}
+
+
+def _grades(here: Context) -> list[float]:
+    return [grade.value for grade in here.project.settings.scale]
+
+
+def _text(here: Context, doc: str) -> dict[str, str]:
+    """Title and the beginning of the text of a document."""
+    found = here.project.corpus.document(doc)
+    title, text = ("", "The corpus does not have this document.") if found is None else titled(found)
+    return {"title": title, "text": shortened(plain(text), MOST_TEXT)}
+
+
+@router.post("/adjudicate")
+def adjudicate(here: Here, given: Given, asking: Asking) -> Response:
+    """Settle a document on which assessors differ."""
+    here.project.engine.adjudicate(
+        asking.signed_in().pseudonym, given.text("topic", most=MOST_TOPIC),
+        given.text("doc", most=MOST_DOC),
+        _grade(here, given), key=given.text("key", most=100) or uuid4().hex,
+    )  # fmt: skip
+    return went_to("/organise/differences?said=saved")
+
+
+# ---- audits
+
+
+@router.get("/audit")
+def audit_page(request: Request, here: Here, asking: Asking, audit: Number | None = None) -> Response:
+    """A random sample of somebody's judgments: how much of it is graded anew, and the agreement."""
+    expert = asking.signed_in()
+    return _audits(request, here, expert, None if audit is None else audited(here, expert, audit))
+
+
+@router.post("/audit/draw")
+def draw_audit(request: Request, here: Here, asking: Asking, given: Given) -> Response:
+    """Draw a sample of somebody's judgments, for good."""
+    expert, assessor = asking.signed_in(), given.text("assessor", most=100)
+    number = drawn(here, expert, assessor, given.whole("size", least=1, most=MOST_SAMPLED) or SAMPLED)
+    if number is None:
+        name = here.project.store.names().get(assessor, assessor)
+        return _audits(request, here, expert, said=f"{name} has judged nothing yet for a topic in use.")
+    return went_to(f"/organise/audit?audit={number}")
+
+
+def _audits(
+    request: Request, here: Context, expert: User, audit: Audit | None = None, said: str = ""
+) -> Response:
+    store = here.project.store
+    titles = {one.id: one.title for one in store.topics()}
+    shown = [] if audit is None else [audit]
+    return page(
+        request, "audit.html", people=_audited_people(here, expert),
+        audit=audit, size=SAMPLED, names=store.names(), said=said, feed=here.project.settings.feed,
+        fewest=FEWEST,
+        agreement=None if audit is None else agreement_of(audit, _grades(here)),
+        others=[
+            (one, agreement_of(one, _grades(here)))
+            for one in audits_of(store, expert.pseudonym)
+            if audit is None or one.number != audit.number
+        ],
+        topics=[
+            (topic, titles.get(topic, ""), len(one.about(topic)), len(one.open(topic)))
+            for one in shown
+            for topic in one.topics
+            if one.about(topic)
+        ],
+        compared=[
+            (one, own, _text(here, one.doc)["title"]) for audit in shown for one, own in audit.compared
+        ],
+        words=_words(here),
+    )  # fmt: skip
+
+
+def _audited_people(here: Context, expert: User) -> dict[str, str]:
+    """Pseudonym -> name of all others, also of those who judged and have no account: imported or erased."""
+    names = here.project.store.names()
+    every = {**names, **{who: names.get(who, who) for who in here.project.store.judgments_given()}}
+    return {who: name for who, name in every.items() if who != expert.pseudonym}
+
+
+@router.get("/audit/judge")
+def audit_judge_page(
+    request: Request, here: Here, asking: Asking, audit: Number, topic: Text = ""
+) -> Response:
+    """The judging page over what is left of a sample, topic by topic; where nothing is left, back."""
+    sample = audited(here, asking.signed_in(), audit)
+    asked = topic or next((one.topic for one in sorted(sample.open(), key=lambda one: one.topic)), "")
+    found = here.project.store.topic(asked) if asked in sample.topics else None
+    back = f"/organise/audit?audit={audit}"
+    if found is None:
+        return went_to(back)
+    if not topic:  # an address that stays what it shows
+        return went_to(f"/organise/audit/judge?audit={audit}&topic={quote(asked, safe='')}")
+    graded = sample.graded(asked)
+    here_given = [one for one in graded if one.selection.policy == AUDIT]  # others stand for themselves
+    last = max(here_given, key=lambda one: one.sequence).doc if here_given else ""
+    return page(
+        request, "judge.html", topic=found, doc="", query="", scale=here.project.settings.scale,
+        judged=len(graded), instructions=organising.instructions_of(here.project),
+        coming=coming(sample, asked), back=back, back_words="the audit",
+        after=f"/organise/audit/judge?audit={audit}", pause=here.pause,
+        guide=organising.guide_of(here.project, found),
+        audit={
+            "number": audit, "last": last,
+            "name": here.project.store.names().get(sample.assessor, sample.assessor),
+        },
+    )  # fmt: skip
+
+
+def _grade(here: Context, given: Fields) -> float | None:
+    grade = given.text("grade", most=30)
+    if grade == CANNOT:
+        return None
+    if grade not in [str(one.value) for one in here.project.settings.scale]:
+        raise RefusedError(400, f"grade {grade!r} is not on the scale")
+    return float(grade)
+
+
+# ---- the project
+
+
+@router.get("/project")
+def project_page(request: Request, here: Here) -> Response:
+    """Instructions, exports, runs, and what the project was set up with."""
+    return _project(request, here)
+
+
+def _project(request: Request, here: Context, said: str = "") -> Response:
+    project = here.project
+    omitted = {"qrels": omitted_from_qrels(project.engine), **omitted_from_samples(project.store)}
+    return page(
+        request, "project.html", said=said, instructions=organising.instructions_of(project),
+        exports=EXPORT_KINDS.values(), runs=project.engine.run_names(), settings=project.settings,
+        documents=project.corpus.count, feeds=FEEDS, unused=left_out(project.store),
+        omissions=[told for what, one in omitted.items() if (told := omission_note(what, one))],
+        staffing=staffing_note(project.engine),
+        most_upload=MOST_UPLOAD, too_large=too_large(MOST_UPLOAD),
+    )  # fmt: skip
+
+
+@router.post("/instructions")
+def set_instructions(here: Here, given: Given, asking: Asking) -> Response:
+    """Change what assessors read beside every topic."""
+    text = given.text("instructions", most=MOST_INSTRUCTIONS)
+    organising.set_instructions(here.project, text, by=asking.signed_in().pseudonym)
+    return went_to("/organise/project?said=saved")
+
+
+@router.post("/settings")
+def set_settings(here: Here, given: Given, asking: Asking) -> Response:
+    """Change what was changed in the form: another organiser may have changed the rest meanwhile."""
+    wanted: dict[str, str | float | None] = {
+        "title": given.text("title", most=MOST_TITLE),
+        "measure": given.text("measure", most=100),
+        "feed": given.text("feed", most=20),
+        "level": _level(given),
+        "overlap": given.whole("overlap", least=1, most=MOST_ASSESSORS),
+        "lease": given.whole("lease", least=1, most=MOST_LEASE),
+    }
+    changed = {name: value for name, value in wanted.items() if value is not None and given.changed(name)}
+    if minutes := changed.pop("lease", None):
+        changed["lease_seconds"] = 60 * minutes
+    organising.change_settings(here.project, by=asking.signed_in().pseudonym, **changed)
+    return went_to("/organise/project?said=saved")
+
+
+def _level(given: Fields) -> float:
+    try:
+        return float(given.text("level", most=30))
+    except ValueError:
+        raise RefusedError(400, "the lowest relevant grade is no number") from None
+
+
+@router.post("/runs")
+def add_run(request: Request, here: Here, given: Given) -> Response:
+    """Add a run; its file is read whole and checked before anything is recorded."""
+    upload = given.file("run")
+    name = re.sub(r"[^\w.+-]+", "-", Path(upload.filename or "").name)[:100].strip("-.") or "run"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        with path.open("wb") as target:
+            while block := upload.file.read(1 << 20):
+                target.write(block)
+        with path.open("rb") as written:
+            if written.read(6).startswith(PACKED):
+                raise RefusedError(400, f"{name} is compressed; unpack it first")
+        try:
+            added = add_runs(here.project, [str(path)])
+        except SoundingError as error:
+            raise RefusedError(400, str(error).replace(f"{folder}/", "")) from error
+    return _project(request, here, f"The run is added. {'; '.join(added.remarks)}".strip())

@@ -1,0 +1,443 @@
+"""A judging project: a folder with the corpus, and where its database is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
+
+from sounding.core.errors import DataError, FormatError
+from sounding.core.files import beside, write_whole
+from sounding.core.text import plural, quoted, shortened
+from sounding.core.workers import Progress
+from sounding.data.formats import read_qrels
+from sounding.data.tables import Qrels
+from sounding.data.topics import Topics, read_topics
+from sounding.judge.corpus_files import TEXTS, files_with, read_documents
+from sounding.judge.database import POSTGRESQL, readable, shown_url
+from sounding.judge.engine import Engine, first_settings, none_of_the_topics
+from sounding.judge.events import Selection
+from sounding.judge.ids import MOST_ASSESSOR, check_table, check_topics
+from sounding.judge.records import IN_USE, DamagedError
+from sounding.judge.search import Corpus, Search, Tell, TwiceError, build_corpus
+from sounding.judge.settings import CORPUS as CORPUS_DIGEST
+from sounding.judge.settings import Settings
+from sounding.judge.sqlite import lacks
+from sounding.judge.store import STRANGE, Store, Submission, TokenKind, User, new_store, open_store
+
+FILE = "project.json"
+DATABASE = "judging.sqlite"
+CORPUS = "corpus.sqlite"
+VERSION = 1
+BROKEN = (
+    f"damaged; restore a copy of the file, or, if the database is {DATABASE} beside it, write into it:"
+    f' {{"version": {VERSION}}}'
+)
+IMPORTED = "import-"  # with which the assessors of files begin, and nobody's pseudonym
+LINK_SECONDS = 14 * 86400.0  # that a one-time link is good for
+
+
+@dataclass(frozen=True)
+class Project:
+    """An open project: its settings, database, corpus and the engine that chooses what to judge."""
+
+    folder: Path
+    store: Store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.store.close()
+
+    @cached_property
+    def engine(self) -> Engine:
+        """What the judging pages talk to; made when first asked for, since it reads the whole log."""
+        return Engine(self.store)
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The documents and the search over them."""
+        return Corpus(self.folder / CORPUS)
+
+    @property
+    def settings(self) -> Settings:
+        """What the project was set up with, as it is now."""
+        return self.engine.settings
+
+
+def open_project(folder: str | Path) -> Project:
+    """The project in a folder."""
+    folder = Path(folder)
+    record = _record_of(folder)
+    place = record.get("database", DATABASE)
+    local = not place.startswith(tuple(f"{scheme}://" for scheme in POSTGRESQL))
+    if local and not (folder / place).is_file():
+        raise DataError(f"{folder / place}: the database of the project is missing; restore a backup")
+    if local and lacks(folder / place, "event"):  # which is not to be written to
+        raise DataError(f"{folder / place}: {STRANGE}")
+    project = Project(folder, open_store(folder / place if local else place, made=True))
+    try:
+        _check_first(project.store, record.get("corpus"))
+    except BaseException:
+        project.store.close()
+        raise
+    return project
+
+
+def _check_first(store: Store, corpus: str | None) -> None:
+    """Refuse the database of no project, or of one with another corpus: a backup may be in a wrong place."""
+    first = next(store.events(until=1), None)
+    if first is None or first.kind != "project":
+        raise DamagedError(f"{store.place}: {STRANGE}")
+    known = first.detail.get(CORPUS_DIGEST)
+    if None not in (known, corpus) and known != corpus:
+        raise DataError(
+            f"{store.place}: the database of a project with another corpus; put the right one there"
+        )
+
+
+def _record_of(folder: Path) -> dict[str, Any]:
+    """What stands in the file of a project."""
+    path = folder / FILE
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(
+            f"{folder}: no judging project here; make one with: sounding judge init {folder} ..."
+        ) from None
+    except OSError as error:
+        raise FormatError(str(path), None, f"cannot be read ({error.strerror or error})") from error
+    except ValueError:  # no JSON, or no UTF-8
+        raise FormatError(str(path), None, BROKEN) from None
+    if not isinstance(record, dict) or not isinstance(record.get("database", DATABASE), str):
+        raise FormatError(str(path), None, BROKEN)
+    if record.get("version") != VERSION:
+        raise FormatError(str(path), None, f"no project of version {VERSION}; use the release that made it")
+    return record
+
+
+def digest_of_corpus(folder: Path) -> str:
+    """A hash of the file with the documents of a project, which never changes."""
+    with (folder / CORPUS).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def first_digest_of_corpus(project: Project) -> str | None:
+    """The hash of the corpus as the project was made with it; None: an earlier release made it."""
+    digest: str | None = next(project.store.events(until=1)).detail.get(CORPUS_DIGEST)
+    return digest or _record_of(project.folder).get("corpus")
+
+
+def refuse_other_corpus(project: Project) -> None:
+    """Refuse a corpus that is missing, or not the one that the project was made with; reads all of it."""
+    _ = project.corpus  # where it is missing, or no corpus
+    first = first_digest_of_corpus(project)
+    if first is not None and digest_of_corpus(project.folder) != first:
+        raise DataError(
+            f"{project.folder / CORPUS}: not the corpus that the project was made with; put that one there"
+        )
+
+
+def create_project(
+    folder: Path,
+    *,
+    corpus: Sequence[str],
+    topics: str | None,
+    runs: Sequence[str],
+    settings: Settings,
+    database: str | None = None,
+    run_format: str | None = None,
+    progress: Progress | None = None,
+    search: Search = "fts5",
+    tell: Tell | None = None,
+) -> Project:
+    """A new project in a folder that does not exist or is empty; where anything fails, nothing is left of it.
+
+    `database` is the address of an empty PostgreSQL database; None: a SQLite file in the folder. `tell` is
+    told what is odd about the documents and no reason to refuse them.
+    """
+    refuse_full(folder)
+    settings.refuse_beyond_limits()
+    if database is not None and urlsplit(database).scheme not in POSTGRESQL:
+        raise DataError(
+            f"database {shown_url(database)}: expected an address such as postgresql://user@host/name,"
+            " or none for a SQLite file in the folder"
+        )
+    if database is not None and database.split() != [database]:  # what PostgreSQL says tells the password
+        raise DataError(f"database {shown_url(database)}: blanks in an address; write %20 for each")
+    asked = None if topics is None else read_topics(topics)
+    part = rest = beside(folder)
+    try:
+        part.mkdir(parents=True)
+        _build_corpus(part / CORPUS, corpus, progress, search, tell)
+        if asked is not None and _are_documents(asked, Corpus(part / CORPUS)):
+            raise DataError(
+                f"{topics}: the ids of the topics are those of documents, such as {asked.ids[0]!r};"
+                " is it a file of the corpus?"
+            )
+        with new_store(database or part / DATABASE) as store:
+            digest = digest_of_corpus(part)
+            first_settings(store, settings, digest)
+            if asked is not None:
+                add_topics(store, asked)
+            if runs:
+                Engine(store).add_runs(runs, run_format=run_format)
+            record = {"version": VERSION, "database": database or DATABASE, "corpus": digest}
+            write_whole(part / FILE, json.dumps(record, indent=1).encode() + b"\n")
+            (part / FILE).chmod(0o600)  # an address may hold a password
+            if database is not None:  # which keeps nothing of a project that is not in its place
+                put_in_place(part, folder)
+                rest = folder
+        rest = part
+        if database is None:  # a file of SQLite is not moved while it is open
+            put_in_place(part, folder)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be written: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(rest, ignore_errors=True)
+    return open_project(folder)
+
+
+def _build_corpus(
+    path: Path, sources: Sequence[str], progress: Progress | None, search: Search, tell: Tell | None
+) -> None:
+    try:
+        build_corpus(path, read_documents(sources), progress, search=search, tell=tell)
+    except TwiceError as error:
+        # Only now is it worth reading all again: no id was kept in memory with its file.
+        places = dict.fromkeys(islice(files_with(error.doc, sources), 2))
+        raise TwiceError(error.doc, f"in {' and in '.join(places)}") from None
+
+
+def refuse_full(folder: Path) -> None:
+    """Refuse to make a project where something is already."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise DataError(f"{folder}: not an empty folder; give a new one")
+
+
+def put_in_place(part: Path, folder: Path) -> None:
+    """Give a finished folder the name it is to have.
+
+    An empty one that is there stays, since somebody may stand in it; what makes it a project comes last.
+    """
+    if not folder.exists():
+        part.replace(folder)
+        return
+    for one in sorted(part.iterdir(), key=lambda one: one.name == FILE):
+        shutil.move(one, folder / one.name)
+    part.rmdir()
+
+
+def _are_documents(topics: Topics, corpus: Corpus) -> bool:
+    """Whether each of the topics is a document of the same id and text."""
+    found = [corpus.document(name) for name in topics.ids]
+    return bool(found) and all(
+        one is not None and title in one.text for one, title in zip(found, topics.titles, strict=True)
+    )
+
+
+def add_topics(store: Store, topics: Topics) -> int:
+    """Keep topics of a file, all or none; returns how many are new or have changed.
+
+    New ones are chosen; those that are there keep their status.
+    """
+    check_topics(topics)
+    changed = 0
+    every = zip(topics.ids, topics.titles, topics.descriptions, topics.narratives, strict=True)
+    with store.together():
+        for name, title, description, narrative in every:
+            before = store.topic(name)
+            after = store.save_topic(
+                name, title=title, description=description, narrative=narrative,
+                status=IN_USE if before is None else None,
+                estimate=None if before is None else before.estimate,
+            )  # fmt: skip
+            changed += after != before
+    return changed
+
+
+def known_topics(project: Project) -> set[str]:
+    """Topics that the project has texts or documents for."""
+    return {topic.id for topic in project.store.topics()} | set(project.engine.topics())
+
+
+class Reading(NamedTuple):
+    """What came of a file: what it is about that the project does not have, in sentences."""
+
+    rows: int  # runs, or judgments
+    changed: int  # of them: new, or other than before
+    remarks: tuple[str, ...] = ()
+
+
+def add_runs(
+    project: Project, runs: Any, *, run_format: str | None = None, progress: Progress | None = None
+) -> Reading:
+    """Add runs to a project; topics that it does not have are left out, and said."""
+    topics = known_topics(project) if project.store.topics() else ()
+    added = project.engine.add_runs(runs, topics=topics, run_format=run_format, progress=progress)
+    lost = project.engine.lost(project.corpus, added.names)
+    remarks = _remarks(added.strangers, lost, project.corpus)
+    if added.stayed:
+        told = f"what was drawn for {plural(len(added.stayed), 'topic')} stays"
+        remarks += (f"{told}, and {drawn_as_well(added.drawn, added.new)}" if added.new else told,)
+    return Reading(len(added.names), len(added.names), remarks)
+
+
+def drawn_as_well(drawn: int, new: int) -> str:
+    """How many of the documents that only new runs have were drawn, in words."""
+    others = "that the others did not have"
+    if new == 1:
+        return f"the document {others} was {'drawn as well' if drawn else 'not drawn'}"
+    return f"{drawn:,} of the {new:,} documents {others} {'was' if drawn == 1 else 'were'} drawn as well"
+
+
+def import_qrels(
+    project: Project, source: Any, *, qrels_format: str | None = None, assessor: str | None = None
+) -> Reading:
+    """Add judgments of a file to the log, all or none.
+
+    They are those of an assessor of their own, `import-` and a name, that of the file unless one is given:
+    nothing that people judged is touched, and reading the file again changes nothing, also where an earlier
+    release read it. A file that grades a document otherwise than one of the same name did is refused, for it
+    may be another person's; with the name given, the new grades count. Grades below 0 mean not judged.
+    Topics that the project does not have are left out, and said; documents that it does not have count all
+    the same.
+    """
+    qrels = read_qrels(source, format=qrels_format, fractional="accept")
+    check_table(qrels)
+    scale, known = project.settings, known_topics(project)
+    topics = [
+        topic for topic, size in zip(qrels.topics, qrels.sizes.tolist(), strict=True) for _ in range(size)
+    ]
+    strangers = [topic for topic in qrels.topics if known and topic not in known]
+    if strangers and len(strangers) == len(qrels.topics):
+        raise DataError(f"{source} has {none_of_the_topics(project.store, strangers[0], known)}")
+    left_out = set(strangers)
+    rows = [row for row in range(len(qrels.docs)) if qrels.grades[row] >= 0 and topics[row] not in left_out]
+    for row in rows:
+        try:
+            scale.check_grade(float(qrels.grades[row]))
+        except DataError as error:
+            raise FormatError(qrels.source, _line_of(qrels, row), str(error)) from None
+    name = _assessor_of(qrels.source if assessor is None else assessor)
+    docs = qrels.docs.texts()
+    known_as = None
+    with project.store.together():
+        if assessor is None:
+            known_as = _known_before(project.store, qrels, rows, topics, docs, name)
+            name = known_as or name
+            _refuse_another_file(project.store, qrels, rows, topics, docs, name)
+        changed = project.store.judge_all(_submissions(qrels, rows, topics, docs, name))
+    project.engine.catch_up()
+    read = {doc for doc in {docs[row] for row in rows} if project.corpus.document(doc) is not None}
+    lost = [(topics[row], docs[row]) for row in rows if docs[row] not in read]
+    remarks = _remarks(strangers, lost, project.corpus)
+    if known_as is not None:
+        remarks += (f"they are those of {known_as} already; if not, say whose with --assessor NAME",)
+    return Reading(len(rows), changed, remarks)
+
+
+def _remarks(strangers: Sequence[str], lost: Sequence[tuple[str, str]], corpus: Corpus) -> tuple[str, ...]:
+    """What is said of topics that were left out, and of (topic, doc) that the corpus does not have."""
+    remarks = []
+    if strangers:
+        told = f"{plural(len(strangers), 'topic')} left out, such as {strangers[0]}"
+        remarks.append(f"{told}: the project does not have them")
+    if lost:
+        remarks.append(
+            f"{plural(len(lost), 'document')} not in the corpus, such as {told_lost(lost, corpus)}"
+        )
+    return tuple(remarks)
+
+
+def told_lost(lost: Sequence[tuple[str, str]], corpus: Corpus) -> str:
+    """The first of (topic, doc) that the corpus does not have, and what it has under nearly that name."""
+    topic, doc = lost[0]
+    told, (stem, dot, suffix) = f"{shortened(doc)} of topic {shortened(topic)}", doc.rpartition(".")
+    if f"{dot}{suffix}".lower() in TEXTS and stem and corpus.document(stem) is not None:
+        told += f"; it has {shortened(stem)}, since the id of a file is its name without the suffix"
+    return told
+
+
+def _assessor_of(source: str) -> str:
+    """Whom judgments are put down to: a file by its whole name, or a name."""
+    words = readable(Path(source).name.removeprefix(IMPORTED)).split()
+    name = IMPORTED + "-".join(words)
+    if not words or len(name.encode()) > MOST_ASSESSOR:
+        raise DataError(
+            f"the name {quoted(source)} cannot stand for an assessor; give one of at most"
+            f" {MOST_ASSESSOR - len(IMPORTED)} bytes with --assessor"
+        )
+    return name
+
+
+def _known_before(
+    store: Store, qrels: Qrels, rows: Iterable[int], topics: Sequence[str], docs: Sequence[str], name: str
+) -> str | None:
+    """Whose judgments an earlier release, which left out what follows a dot, made of this very file.
+
+    None: nobody's, or the file was read under its whole `name` since.
+    """
+    earlier = IMPORTED + Path(qrels.source).name.split(".")[0].replace(" ", "-")
+    if earlier == name or store.standing(assessor=name):
+        return None
+    before = {(one.topic, one.doc): one.grade for one in store.standing(assessor=earlier)}
+    same = all(before.get((topics[row], docs[row])) == qrels.grades[row] for row in rows)
+    return earlier if before and same else None
+
+
+def _refuse_another_file(
+    store: Store, qrels: Qrels, rows: Iterable[int], topics: Sequence[str], docs: Sequence[str], name: str
+) -> None:
+    """Refuse a file that grades a document otherwise than the one of its name that was read before."""
+    before = {(one.topic, one.doc): one.grade for one in store.standing(assessor=name)}
+    for row in rows:
+        grade = before.get((topics[row], docs[row]))
+        if grade is not None and grade != qrels.grades[row]:
+            raise FormatError(
+                qrels.source, _line_of(qrels, row),
+                f"document {quoted(docs[row])} has the grade {qrels.grades[row]:g}, and had {grade:g} when a"
+                " file of this name was read before; say whose judgments these are with --assessor NAME"
+                f" ({name.removeprefix(IMPORTED)}: those of that file, changed)",
+            )  # fmt: skip
+
+
+def _line_of(qrels: Qrels, row: int) -> int:
+    return row + 1 if qrels.lines is None else int(qrels.lines[row])
+
+
+def _submissions(
+    qrels: Qrels, rows: Iterable[int], topics: Sequence[str], docs: Sequence[str], name: str
+) -> Iterator[Submission]:
+    for row in rows:
+        selection = Selection(
+            policy="import",
+            stratum=None if qrels.strata is None else int(qrels.strata[row]),
+            probability=None if qrels.probabilities is None else float(qrels.probabilities[row]),
+        )
+        yield Submission(
+            assessor=name, topic=topics[row], doc=docs[row], grade=float(qrels.grades[row]),
+            key=secrets.token_hex(8), selection=selection,
+        )  # fmt: skip
+
+
+def digest_of(secret: str) -> str:
+    """What is kept of a secret (a link, a cookie): a hash that does not lead back to it."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def invite(store: Store, user: User, kind: TokenKind, seconds: float = LINK_SECONDS) -> str:
+    """The secret of a new one-time link with which a user sets a password; earlier ones are void."""
+    secret = secrets.token_urlsafe(32)
+    store.add_token(user.id, kind, digest_of(secret), time.time() + seconds)
+    return secret

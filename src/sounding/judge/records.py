@@ -1,0 +1,249 @@
+"""What the store hands out: people, topics, leases, judgments, receipts; and rows made into them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from sounding.core.errors import DataError, SoundingError
+from sounding.judge import sql
+from sounding.judge.events import Event, Selection, plain
+
+Role = Literal["assessor", "organiser"]
+TopicStatus = Literal["candidate", "chosen", "dropped"]
+TokenKind = Literal["invitation", "reset"]
+
+IN_USE: TopicStatus = "chosen"  # judged by an order, and part of what is exported and ranked
+
+CANDIDATE: TopicStatus = "candidate"
+DROPPED: TopicStatus = "dropped"
+
+_OWN = tuple(name for name in sql.EVENT if name not in (*sql.SELECTION, "detail"))
+
+
+class ConflictError(SoundingError):
+    """What was asked does not fit what is recorded: a name that is taken, a key used for something else."""
+
+
+class Seen(NamedTuple):
+    """The judgment of one's own that was in view when another grade was given."""
+
+    judged: bool
+    grade: float | None  # None: could not be judged, or there was no judgment
+
+
+class UnseenError(ConflictError):
+    """A judgment that would change another one of the same person, which was not in view."""
+
+
+class DamagedError(DataError):
+    """The database of a project does not hold what its log says; nothing that anybody sent is wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """Somebody who can sign in; the pseudonym alone stays when personal data are erased."""
+
+    id: int
+    name: str  # to sign in with, compared without case
+    role: Role
+    pseudonym: str
+    password_hash: str | None  # None: has not accepted the invitation yet
+    active: bool  # False: may not sign in
+    created: float
+
+    @property
+    def erased(self) -> bool:
+        """Whether nothing but the pseudonym is left of the user."""
+        return self.name == self.pseudonym and self.password_hash is None and not self.active
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignIn:
+    """A signed-in browser; `digest` is a hash of its cookie, which itself is kept nowhere."""
+
+    digest: str
+    user: User
+    created: float
+    expires: float
+    note: str  # browser and address, for the list of sign-ins
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """A topic as one of its versions has it."""
+
+    id: str
+    version: int
+    title: str
+    description: str
+    narrative: str
+    status: TopicStatus
+    estimate: int | None  # relevant documents that its author expects
+    author: str | None  # pseudonym; None: imported
+    time: float  # of this version
+
+    @property
+    def in_use(self) -> bool:
+        """Whether the topic is judged by an order and counts."""
+        return self.status == IN_USE
+
+    @property
+    def candidate(self) -> bool:
+        """Whether the topic is still being developed."""
+        return self.status == CANDIDATE
+
+    @property
+    def dropped(self) -> bool:
+        """Whether nobody is to judge the topic any more."""
+        return self.status == DROPPED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """A document that an assessor has at hand until the lease expires."""
+
+    topic: str
+    doc: str
+    assessor: str
+    expires: float
+    selection: Selection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A document that may be leased, and how it was selected."""
+
+    doc: str
+    selection: Selection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ahead:
+    """What is still to come for an assessor in a topic."""
+
+    left: int | None  # documents; None: not fixed, since the order goes by the judgments
+    batch_left: int  # documents of the batch at hand that the assessor may still judge
+    batch_size: int  # 0: the order has no batches
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """The judgment of an assessor on a document that stands now."""
+
+    topic: str
+    doc: str
+    assessor: str
+    grade: float | None  # None: could not be judged
+    comment: str
+    sequence: int  # of the event that says so
+    time: float
+    active: float | None
+    away: float | None
+    selection: Selection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A judgment as it comes in: a grade, or None for a document that cannot be judged."""
+
+    assessor: str
+    topic: str
+    doc: str
+    grade: float | None
+    key: str
+    comment: str = ""
+    active: float | None = None
+    away: float | None = None
+    selection: Selection | None = None  # None: that of the lease, or of the judgment that this one changes
+    seen: Seen | None = None  # the judgment that this one is to change; None: whichever there is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What a submission came to; the same key or judgment again gives the same event, with `repeated`."""
+
+    event: Event
+    repeated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far an assessor is with a topic."""
+
+    topic: str
+    judged: int
+    cannot: int  # among them: could not be judged
+    relevant: int  # among them: at or above the level that was asked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """An entry of the search log: a query, or a document opened from its results."""
+
+    sequence: int
+    time: float
+    assessor: str
+    topic: str | None
+    query: str
+    doc: str | None  # None: the query itself
+    results: int | None  # that were shown
+    first_hit: int | None  # place of the first of them, from 1 on; None: not known
+    total: int | None  # that there were
+
+
+def is_relevant(grade: float | None, level: float) -> bool:
+    """Whether a grade is at least the lowest relevant one; None: there is no grade."""
+    return grade is not None and grade >= level
+
+
+def user_of(row: Mapping[str, Any]) -> User:
+    """The user of a row with the columns of an account."""
+    return User(**{name: row[name] for name in sql.USER} | {"active": bool(row["active"])})
+
+
+def topic_of(row: Mapping[str, Any]) -> Topic:
+    """The topic of a row."""
+    return Topic(**{name: row[name] for name in sql.TOPIC})
+
+
+def selection_of(row: Mapping[str, Any]) -> Selection | None:
+    """How the document of a row was selected; None: the row is of no document."""
+    return None if row["policy"] is None else Selection(**{name: row[name] for name in sql.SELECTION})
+
+
+def event_of(row: Mapping[str, Any]) -> Event:
+    """The event of a row."""
+    own = {name: row[name] for name in _OWN}
+    return Event(**own, selection=selection_of(row), detail=json.loads(row["detail"]))
+
+
+def row_of(event: Event) -> dict[str, Any]:
+    """The row of an event."""
+    row = plain(event)
+    row |= dict.fromkeys(sql.SELECTION) if event.selection is None else plain(event.selection)
+    row["detail"] = json.dumps(event.detail, ensure_ascii=False, sort_keys=True)
+    del row["selection"]
+    return row
+
+
+def lease_of(row: Mapping[str, Any]) -> Lease:
+    """The lease of a row."""
+    selection = selection_of(row)
+    assert selection is not None  # noqa: S101 - no lease is written without
+    return Lease(
+        topic=row["topic"], doc=row["doc"], assessor=row["assessor"], expires=row["expires"],
+        selection=selection,
+    )  # fmt: skip
+
+
+def standing_of(row: Mapping[str, Any]) -> Standing:
+    """The judgment that stands, of a row."""
+    names = ("topic", "doc", "assessor", "grade", "comment", "sequence", "time")
+    selection = selection_of(row)
+    assert selection is not None  # noqa: S101 - no judgment is written without
+    return Standing(
+        **{name: row[name] for name in names}, active=row["active"], away=row["away"], selection=selection
+    )

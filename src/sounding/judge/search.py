@@ -1,0 +1,353 @@
+"""The corpus: the text of every document, and a search over it, in a SQLite file of its own.
+
+It never changes while people judge, so it stays beside the project whatever database the log is in, and
+every process reads it without a lock. Words are found whatever their case and accents; scripts that write
+no blanks between words are indexed by pairs of characters.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from sounding.core.errors import DataError
+from sounding.core.files import beside
+from sounding.core.text import plural, quoted
+from sounding.core.workers import Progress
+from sounding.data.corpus import Document
+from sounding.judge import sql
+from sounding.judge.database import StoreError, readable, storable
+from sounding.judge.documents import is_html, plain, titled
+from sounding.judge.scripts import OPTIONAL, UNSPACED
+from sounding.judge.sqlite import sqlite3
+from sounding.judge.tantivy_index import Add, TantivyIndex, Term, new_index
+
+Search = Literal["fts5", "tantivy"]
+Tell = Callable[[str], None]
+
+PAGE = 500  # documents that are added at once
+AROUND = 120  # characters of a document shown before and behind the first word that was found
+
+_OPTIONAL = re.compile(f"[{OPTIONAL}]+")
+_STRAY = re.compile("[\udc80-\udcff\0]")  # bytes that were not UTF-8, or, if zero, not text
+_QUERY = re.compile(r'"([^"]*)"|(\S+)')
+_WORD = re.compile(r"[^\W_]+(?:[^\W_]|[\u0900-\u0dff])*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A document that a search found."""
+
+    doc: str
+    title: str  # or the beginning of its first line, where it has none
+    snippet: str  # what stands around the first word that was found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """Some of the documents that a search found, and how many there are."""
+
+    hits: list[Hit]
+    first: int  # place of the first of them among all, from 1 on
+    total: int  # documents with any of the words
+    complete: int  # among them: documents with all of the words, which come first
+
+
+class TwiceError(DataError):
+    """A document whose id another one has."""
+
+    def __init__(self, doc: str, place: str = "in the corpus") -> None:
+        self.doc = doc
+        super().__init__(f"document {doc!r} stands twice {place}; expected it once")
+
+
+def build_corpus(
+    path: Path,
+    documents: Iterable[Document],
+    progress: Progress | None = None,
+    *,
+    search: Search = "fts5",
+    tell: Tell | None = None,
+) -> int:
+    """Write the corpus file anew from documents, one at a time; it appears whole or not at all.
+
+    Documents without anything to read are kept, and so are those with bytes that are not UTF-8, each of which
+    becomes a mark; `tell` is told of both.
+    """
+    part = beside(path)
+    index, part_index = index_folder(path), index_folder(part)
+    try:
+        with _words_into(part_index, search) as add:
+            connection = sqlite3.connect(part, isolation_level=None)
+            try:
+                count = _fill(connection, documents, progress, add, tell)
+            finally:
+                connection.close()
+        if part_index.exists():
+            part_index.replace(index)
+        part.replace(path)
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(f"{path}: the corpus cannot be written ({error})") from error
+    finally:
+        part.unlink(missing_ok=True)
+        shutil.rmtree(part_index, ignore_errors=True)
+    return count
+
+
+def index_folder(path: Path) -> Path:
+    """Where tantivy keeps the words of a corpus file; SQLite keeps them in the file itself."""
+    return path.with_name(f"{path.name}.tantivy")
+
+
+def _words_into(folder: Path, search: Search) -> AbstractContextManager[Add | None]:
+    return new_index(folder) if search == "tantivy" else nullcontext(None)
+
+
+def _fill(
+    connection: sqlite3.Connection,
+    documents: Iterable[Document],
+    progress: Progress | None,
+    add: Add | None,
+    tell: Tell | None,
+) -> int:
+    # A file that is not in place yet may be lost: nobody has been told that it is there.
+    connection.execute("PRAGMA journal_mode=OFF")
+    connection.execute("PRAGMA synchronous=OFF")
+    for statement in sql.CORPUS:
+        connection.execute(statement)
+    connection.execute("BEGIN")
+    count, blank, stray = 0, _Such(), _Such()
+    for page in _pages(documents):
+        for document in page:
+            count += 1
+            kept = _add(connection, count, document)
+            text = _searched(kept)
+            if not text.strip():
+                blank.add(kept.doc)
+            if _STRAY.search(document.text):
+                stray.add(kept.doc)
+            if add is None:
+                connection.execute(sql.ADD_WORDS, {"number": count, "terms": indexed(text)})
+            else:
+                add(count, " ".join(words_of(text)))
+        if progress is not None:
+            progress(len(page))
+    if not count:
+        raise DataError("the corpus has no documents; expected at least one")
+    if count == blank.count:
+        raise DataError(f"the corpus has {plural(count, 'document')} and no text; expected one beside the id")
+    connection.execute("COMMIT")
+    connection.execute(sql.OPTIMISE)
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA user_version=1")  # one write that waits for the disk
+    if blank.count and tell is not None:
+        tell(f"without a text: {blank.told}")
+    if stray.count and tell is not None:
+        mend = "assessors see a mark for each; save as UTF-8 and make the project anew"
+        tell(f"with bytes that are no text in UTF-8: {stray.told}; {mend}")
+    return count
+
+
+class _Such:
+    """How many documents are odd in some way, and the first of them."""
+
+    def __init__(self) -> None:
+        self.count, self._first = 0, ""
+
+    def add(self, doc: str) -> None:
+        """Count one more."""
+        self.count, self._first = self.count + 1, self._first or doc
+
+    @property
+    def told(self) -> str:
+        """Both in words."""
+        return f"{plural(self.count, 'document')} of the corpus, such as {quoted(self._first)}"
+
+
+def _pages(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    page: list[Document] = []
+    for document in documents:
+        page.append(document)
+        if len(page) == PAGE:
+            yield page
+            page = []
+    if page:
+        yield page
+
+
+def _add(connection: sqlite3.Connection, number: int, document: Document) -> Document:
+    """Add a document; returns it as it was kept."""
+    doc = storable(document.doc, "a doc id")
+    kept = Document(doc, _marked(document.text), _marked(document.title))
+    try:
+        connection.execute(sql.ADD_DOCUMENT, {"number": number, **kept._asdict()})
+    except sqlite3.IntegrityError:
+        raise TwiceError(document.doc) from None
+    return kept
+
+
+def _marked(text: str) -> str:
+    """A text as the corpus keeps it, with a mark for every byte that was not UTF-8."""
+    return readable(_STRAY.sub("\N{REPLACEMENT CHARACTER}", text))
+
+
+def _searched(document: Document) -> str:
+    """What a search looks at: all of a text, and of HTML the title and what can be read."""
+    title, rest = titled(document)
+    return f"{title}\n{plain(rest)}" if is_html(rest) else document.text
+
+
+class Corpus:
+    """The documents of a project; its methods may be called from any thread."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise StoreError(f"{path}: the corpus is missing; make the project anew or restore the file")
+        self._address = f"{path.resolve().as_uri()}?mode=ro"
+        self._own = threading.local()
+        self.count = int(self._rows(sql.COUNT_DOCUMENTS)[0]["count"])
+        words = index_folder(path)
+        self._index = TantivyIndex(words) if words.is_dir() else None
+
+    def document(self, doc: str) -> Document | None:
+        """A document; None: the corpus does not have it."""
+        rows = self._rows(sql.DOCUMENT, doc=readable(doc))
+        return _document(rows[0]) if rows else None
+
+    def search(self, query: str, limit: int = 20, first: int = 1) -> Results:
+        """The documents that fit a query best: those with all of its words, then those with some.
+
+        Words in quotes stand side by side; a star ends a word of which only the beginning is known. `first`:
+        from which place on; places are the same whatever is asked for, so that pages fit together.
+        """
+        terms = query_terms(query)
+        if not terms:
+            return Results(hits=[], first=first, total=0, complete=0)
+        last = first + limit - 1
+        total, complete = self._count(terms, every=False), self._count(terms, every=True)
+        found = dict.fromkeys(self._find(terms, last, every=True))
+        if len(found) < last and complete < total:
+            found |= dict.fromkeys(self._find(terms, last, every=False))
+        words = _WORD.findall(query)
+        documents = [self._numbered(number) for number in list(found)[first - 1 : last]]
+        return Results(
+            hits=[_hit(one, words) for one in documents], first=first, total=total, complete=complete
+        )
+
+    def _find(self, terms: list[Term], limit: int, *, every: bool) -> list[int]:
+        """The numbers of the documents that fit best."""
+        if self._index is not None:
+            return self._index.find(terms, limit, every=every)
+        return [row["number"] for row in self._rows(sql.FIND, query=_joined(terms, every), limit=limit)]
+
+    def _count(self, terms: list[Term], *, every: bool) -> int:
+        """How many documents fit: a small part of the work of finding the best of them."""
+        if self._index is not None:
+            return self._index.count(terms, every=every)
+        return int(self._rows(sql.COUNT_FOUND, query=_joined(terms, every))[0]["count"])
+
+    def _numbered(self, number: int) -> Document:
+        return _document(self._rows(sql.DOCUMENT_OF_NUMBER, number=number)[0])
+
+    def _rows(self, statement: str, **given: object) -> list[sqlite3.Row]:
+        try:
+            connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
+            if connection is None:
+                connection = sqlite3.connect(self._address, uri=True, isolation_level=None)
+                connection.row_factory = sqlite3.Row
+                self._own.connection = connection
+            return connection.execute(statement, given).fetchall()
+        except sqlite3.Error as error:
+            raise StoreError(f"the corpus cannot be read ({error}); make the project anew") from error
+
+
+def _document(row: sqlite3.Row) -> Document:
+    return Document(row["doc"], row["text"], row["title"] if "title" in row.keys() else "")  # noqa: SIM118
+
+
+def _hit(document: Document, words: list[str]) -> Hit:
+    title, rest = titled(document)
+    text = plain(rest)
+    return Hit(doc=document.doc, title=title, snippet=_around(text, words))
+
+
+def folded(text: str) -> str:
+    """Text as the index compares it: without case, accents and points."""
+    if text.isascii():
+        return text.lower()
+    plain = _OPTIONAL.sub("", unicodedata.normalize("NFKD", text))
+    return unicodedata.normalize("NFC", plain).casefold()
+
+
+def indexed(text: str) -> str:
+    """The words of a text, unspaced scripts cut into pairs of characters, the last one standing alone."""
+    return UNSPACED.sub(lambda run: f" {' '.join(_pairs(run.group()))} ", folded(text))
+
+
+def words_of(text: str) -> Iterator[str]:
+    """The words of a text one by one, as SQLite's index cuts them by itself."""
+    for part in indexed(text).split():
+        if UNSPACED.fullmatch(part):
+            yield part
+        else:
+            yield from _WORD.findall(part)
+
+
+def query_terms(query: str) -> list[Term]:
+    """The parts of a query, each once; signs and operators of other search engines mean nothing."""
+    terms: list[Term] = []
+    for phrase, word in _QUERY.findall(readable(query)):
+        text = folded(phrase or word)
+        unspaced = UNSPACED.findall(text)
+        words = _WORD.findall(UNSPACED.sub(" ", text))
+        begins = word.endswith("*")
+        if phrase and not unspaced and words:
+            terms.append(Term(tuple(words)))
+        else:
+            terms += [Term((one,), begins) for one in words]
+        terms += [_unspaced_term(run) for run in unspaced]
+    return list(dict.fromkeys(terms))
+
+
+def _joined(terms: list[Term], every: bool) -> str:
+    """All terms, or any of them, in the language of SQLite's index."""
+    return (" AND " if every else " OR ").join(map(in_fts5, terms))
+
+
+def in_fts5(term: Term) -> str:
+    """A term in the language of SQLite's index."""
+    return f'"{" ".join(term.words)}"' + ("*" if term.begins else "")
+
+
+def _unspaced_term(run: str) -> Term:
+    """Pairs side by side; a lone character is the beginning of a pair, or the last of a text."""
+    return Term((run,), begins=True) if len(run) == 1 else Term(tuple(_pairs(run)[:-1]))
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[place : place + 2] for place in range(len(run))]
+
+
+def shortened(text: str, length: int) -> str:
+    """A text, or its beginning and a mark where it is longer."""
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def _around(text: str, words: list[str]) -> str:
+    """What stands around the first of the words, in one line; the beginning where none is found."""
+    found = [
+        match.start()
+        for word in words
+        if (match := re.search(re.escape(word), text, re.IGNORECASE)) is not None
+    ]
+    middle = min(found, default=0)
+    first, last = max(0, middle - AROUND), middle + AROUND
+    inside = " ".join(text[first:last].split())
+    return f"{'…' if first else ''}{inside}{'…' if last < len(text) else ''}"

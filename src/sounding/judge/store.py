@@ -1,0 +1,493 @@
+"""Everything that a judging project remembers, in SQLite or PostgreSQL with the same behaviour.
+
+The log of events is append-only. Every method that changes something is one transaction; when it returns,
+what it did is on the disk. Assessors appear by their pseudonym everywhere but in `User`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self
+
+from sounding.core.errors import DataError
+from sounding.judge import sql
+from sounding.judge.acts import (
+    acts,
+    checked,
+    is_void,
+    judge_page,
+    judged,
+    repeated,
+    selection_of_pair,
+    take_back,
+)
+from sounding.judge.database import Row, Statements, StoreError, open_database, readable, storable
+from sounding.judge.events import AUDIT, FREE, Event, Kind, plain
+from sounding.judge.log import PAGE, Log, append, last_event
+from sounding.judge.migrations import bring_up, migrate
+from sounding.judge.people import People
+from sounding.judge.records import (
+    ConflictError,
+    DamagedError,
+    Lease,
+    Offer,
+    Progress,
+    Receipt,
+    Role,
+    Search,
+    Seen,
+    SignIn,
+    Standing,
+    Submission,
+    TokenKind,
+    Topic,
+    TopicStatus,
+    UnseenError,
+    User,
+    is_relevant,
+    lease_of,
+    standing_of,
+)
+from sounding.judge.topics import Topics
+
+__all__ = [
+    "ConflictError", "Lease", "Offer", "Progress", "Receipt", "Role", "Search", "Seen", "SignIn", "Standing",
+    "Store", "StoreError", "Submission", "TokenKind", "Topic", "TopicStatus", "UnseenError", "User",
+    "open_store",
+]  # fmt: skip
+
+
+STRANGE = "not the database of a judging project; restore a backup"
+
+
+def open_store(place: str | Path, *, made: bool = False) -> Store:
+    """The store in a SQLite file or at a postgresql:// address, made or brought up to date where needed.
+
+    `made`: it must be there already; in a database without one nothing is made then.
+    """
+    database = open_database(place)
+    try:
+        if made:
+            with database.read() as run:
+                if not run(sql.HAS_LOG[database.dialect])[0]["found"]:
+                    raise DamagedError(f"{database.place}: {STRANGE}")
+        migrate(database)
+    except BaseException:
+        database.close()
+        raise
+    return Store(database)
+
+
+@contextmanager
+def new_store(place: str | Path) -> Iterator[Store]:
+    """A store in an empty database, in one transaction with all that is done inside: or nothing is made."""
+    database = open_database(place)
+    try:
+        with database.write() as run:
+            tables = database.tables()
+            begun = {"event", "migration"} <= {*tables}  # of nothing yet: by an earlier release's failed try
+            if begun and last_event(run).sequence:
+                raise DataError(f"{database.place}: the database has a project already; give another one")
+            if tables and not begun:
+                raise DataError(
+                    f"{database.place}: the database has the table {tables[0]!r} already; give an empty one"
+                )
+            bring_up(database, run)
+            yield Store(database)
+    finally:
+        database.close()
+
+
+class Store(People, Topics, Log):
+    """The database of a project. One a process; its methods may be called from any thread."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def place(self) -> str:
+        """Where the database is, without a password."""
+        return self._database.place
+
+    def kind(self) -> str:
+        """Which database it is, and how it keeps what is being written."""
+        return self._database.kind()
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """One transaction for all that is done inside: it is recorded when this ends, or nothing of it is."""
+        with self._database.write():
+            yield
+
+    def refuse(self, why: str) -> StoreError:
+        """Record nothing from now on, and give this reason; returns the error to raise."""
+        return self._database.refuse(why)
+
+    def check_writable(self) -> None:
+        """Raise an error where nothing can be recorded."""
+        with self._database.write() as run:
+            run(sql.WRITE_NOTHING)
+
+    def backup(self, target: Path) -> None:
+        """Write a copy of the database as it stands; refuses to write over a file."""
+        try:
+            # Hashes of passwords are in it, so that its owner alone may read it.
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            raise DataError(f"{target}: there is a file already; give a new name") from None
+        except OSError as error:
+            raise DataError(f"{target} cannot be written: {error.strerror or error}") from error
+        try:
+            self._database.backup(target)
+        except BaseException:
+            target.unlink(missing_ok=True)
+            raise
+
+    def damage(self) -> list[str]:
+        """What is wrong with the database itself, a sentence each; nothing: it is whole."""
+        return self._database.damage()
+
+    def write_back(self) -> None:
+        """Do what tidying up the database needs while people judge; for a thread in the background."""
+        self._database.write_back()
+
+    # ---- leases
+
+    def lease(
+        self,
+        assessor: str,
+        topic: str,
+        offers: Callable[[int], Sequence[Offer]],
+        *,
+        overlap: int,
+        seconds: float,
+        count: int = 1,
+    ) -> list[Lease]:
+        """Up to `count` documents for an assessor: those at hand first, then the first offers that are free.
+
+        `offers` gives so many documents, the best first, or all that there are. One is free while fewer than
+        `overlap` others hold it or have judged it; an expert's audit is beside that. What has expired is
+        given back, and what the assessor holds is renewed.
+        """
+        with self._database.write() as run:
+            now = run.now()
+            run(sql.DROP_EXPIRED, now=now)
+            run(sql.RENEW_TOPIC, assessor=assessor, topic=topic, expires=now + seconds)
+            held = run(sql.LEASES["topic"], topic=topic, now=now)
+            own = [row for row in held if row["assessor"] == assessor]
+            leases = [lease_of(row) for row in own]
+            position = max((row["position"] for row in own), default=0)
+            if len(leases) < count:
+                for offer in _free_offers(run, offers, assessor, topic, held, overlap, count, now):
+                    position += 1
+                    lease = Lease(
+                        topic=topic, doc=offer.doc, assessor=assessor, expires=now + seconds,
+                        selection=offer.selection,
+                    )  # fmt: skip
+                    _add_lease(run, lease, position)
+                    leases.append(lease)
+                    if len(leases) == count:
+                        break
+        return leases[:count]
+
+    def leases(self, assessor: str | None = None, topic: str | None = None) -> list[Lease]:
+        """The leases in force, of an assessor or a topic where one is named."""
+        statement, given = sql.narrowed(sql.LEASES, topic=topic, assessor=assessor)
+        with self._database.read() as run:
+            return [lease_of(row) for row in run(statement, now=run.now(), **given)]
+
+    def renew(self, assessor: str, seconds: float) -> int:
+        """Lengthen the leases of an assessor who is still at work; returns how many are held."""
+        with self._database.write() as run:
+            now = run.now()
+            run(sql.RENEW, assessor=assessor, expires=now + seconds, now=now)
+            return len(run(sql.LEASES["assessor"], assessor=assessor, now=now))
+
+    def release(self, assessor: str, topic: str | None = None, doc: str | None = None) -> None:
+        """Give leases of an assessor back: all, those of a topic, or that of a document."""
+        statement, given = sql.narrowed(sql.RELEASE, topic=topic, doc=doc)
+        with self._database.write() as run:
+            run(statement, assessor=assessor, **given)
+
+    # ---- the log
+
+    def judge(self, submission: Submission) -> Receipt:
+        """Record a judgment, or a change of one, and give its lease back; the same key twice is one act.
+
+        A judgment whose lease has expired is recorded all the same: work that was done is not thrown away.
+        One that says what stands already, with the same comment, is no further act either.
+        One that would change another than was `seen` is an UnseenError.
+        """
+        with self._database.write() as run:
+            return judged(run, checked(submission))
+
+    def judge_all(self, submissions: Iterable[Submission]) -> int:
+        """Record many judgments, all or none and without their keys; returns how many changed something.
+
+        One that says what stands already is passed over, so that reading a file twice changes nothing.
+        """
+        known: dict[tuple[str, str], dict[str, float | None]] = {}  # grades that stand, by assessor and topic
+        every = iter(submissions)
+        changed = 0
+        with self._database.write() as run:
+            while page := [checked(submission) for submission in islice(every, PAGE)]:
+                changed += judge_page(run, page, known)
+        return changed
+
+    def withdraw(
+        self, assessor: str, topic: str, doc: str | None, *, key: str, overlap: int, seconds: float
+    ) -> Receipt | None:
+        """Take back the last act of an assessor on a document (None: in the topic); None: there is none.
+
+        An act is a judgment, the change of one, or a skip. A change goes back to the judgment before it.
+        Else the document is at hand again, before any other, unless others have taken its place meanwhile.
+        """
+        with self._database.write() as run:
+            now = run.now()
+            found = repeated(run, "undo", assessor, topic, doc, key)
+            if found is not None:
+                return found
+            if is_void(run, assessor, topic, doc, key):
+                return None
+            last = next(acts(run, assessor, topic, doc), None)
+            if last is None:  # and whatever comes meanwhile, there is none when this is sent again
+                run(sql.ADD_VOID_KEY, assessor=assessor, key=key, topic=topic, doc=doc, stood=None)
+                return None
+            event = take_back(run, last, assessor, topic, key)
+            run(sql.DROP_EXPIRED, now=now)  # a clock that goes back must not bring one back to life
+            if _is_free(run(sql.HOLDERS, topic=topic, doc=last.doc, now=now), assessor, overlap):
+                held = run(sql.OWN_LEASES, assessor=assessor, topic=topic)
+                lease = Lease(
+                    topic=topic, doc=last.doc or "", assessor=assessor, expires=now + seconds,
+                    selection=last.selection or FREE,
+                )  # fmt: skip
+                _add_lease(run, lease, min((row["position"] for row in held), default=1) - 1)
+            return Receipt(event=event, repeated=False)
+
+    def skip(
+        self,
+        assessor: str,
+        topic: str,
+        doc: str,
+        *,
+        key: str,
+        active: float | None = None,
+        away: float | None = None,
+    ) -> Receipt:
+        """Put a document off: its lease is given back, and the assessor sees it again at the end."""
+        with self._database.write() as run:
+            found = repeated(run, "skip", assessor, topic, doc, key)
+            if found is not None:
+                return found
+            selection = selection_of_pair(run, assessor, topic, doc)
+            run(sql.RELEASE["topic doc"], assessor=assessor, topic=topic, doc=doc)
+            event = append(
+                run, "skip", topic=topic, doc=doc, assessor=assessor, key=key, selection=selection,
+                active=active, away=away,
+            )  # fmt: skip
+            return Receipt(event=event, repeated=False)
+
+    def append(
+        self,
+        kind: Kind,
+        *,
+        assessor: str | None = None,
+        topic: str | None = None,
+        doc: str | None = None,
+        grade: float | None = None,
+        comment: str = "",
+        key: str | None = None,
+        detail: dict[str, Any] | None = None,
+    ) -> Receipt:
+        """Record an event that is no judgment of an assessor: adjudications, orders, fits."""
+        with self._database.write() as run:
+            if key is not None and assessor is not None:
+                found = repeated(run, kind, assessor, topic, doc, key, grade)
+                if found is not None:
+                    return found
+            event = append(
+                run, kind, topic=topic, doc=doc, assessor=assessor, grade=grade, comment=readable(comment),
+                key=key, detail=detail or {},
+            )  # fmt: skip
+            return Receipt(event=event, repeated=False)
+
+    def standing(
+        self, *, topic: str | None = None, assessor: str | None = None, doc: str | None = None
+    ) -> list[Standing]:
+        """The judgments that stand now, the newest last; a doc is named together with its topic."""
+        statement, given = sql.narrowed(sql.STANDING, topic=topic, assessor=assessor, doc=doc)
+        with self._database.read() as run:
+            return [standing_of(row) for row in run(statement, **given)]
+
+    def progress(self, assessor: str, level: float) -> list[Progress]:
+        """How far an assessor is with every topic begun; relevant is what has at least this grade."""
+        with self._database.read() as run:
+            rows = run(sql.PROGRESS, assessor=assessor)
+        grades: dict[str, dict[float | None, int]] = {}
+        for row in rows:
+            grades.setdefault(row["topic"], {})[row["grade"]] = int(row["judged"])
+        return [
+            Progress(
+                topic=topic, judged=sum(given.values()), cannot=given.get(None, 0),
+                relevant=sum(count for grade, count in given.items() if is_relevant(grade, level)),
+            )
+            for topic, given in grades.items()
+        ]  # fmt: skip
+
+    def judged_by(self, assessor: str, topic: str) -> int:
+        """How many judgments of an assessor stand for a topic."""
+        with self._database.read() as run:
+            return int(run(sql.JUDGED_BY, assessor=assessor, topic=topic)[0]["judged"])
+
+    def judgments_given(self) -> Counter[str]:
+        """How many judgments of each assessor stand."""
+        with self._database.read() as run:
+            return Counter({row["assessor"]: int(row["judged"]) for row in run(sql.JUDGMENTS_OF_ASSESSORS)})
+
+    # ---- runs
+
+    def add_run(self, name: str, content: bytes, detail: dict[str, Any]) -> Event:
+        """Keep a run and record that it was added; a name that is taken is a ConflictError."""
+        name = storable(name, "the name of a run")
+        with self._database.write() as run:
+            if run(sql.RUN, name=name):
+                raise ConflictError(f"there is a run {name!r} already; runs are never replaced")
+            digest = hashlib.sha256(content).hexdigest()
+            event = append(run, "run", detail={"name": name, "digest": digest, **detail})
+            run(sql.ADD_RUN, name=name, sequence=event.sequence, content=content)
+        return event
+
+    def run(self, name: str) -> bytes:
+        """The content of a run."""
+        with self._database.read() as run:
+            rows = run(sql.RUN, name=name)
+        if not rows:
+            raise DamagedError(f"{self.place}: the run {name!r} of the log is missing; restore a backup")
+        return bytes(rows[0]["content"])
+
+    def run_names(self) -> list[str]:
+        """The names of all runs in the order in which they came."""
+        with self._database.read() as run:
+            return [row["name"] for row in run(sql.RUN_NAMES)]
+
+    # ---- searches and settings
+
+    def log_search(
+        self,
+        assessor: str,
+        topic: str | None,
+        query: str,
+        results: int,
+        *,
+        first: int = 1,
+        total: int | None = None,
+    ) -> None:
+        """Note a query of the search box: how many hits were shown from which place on, and of how many."""
+        self._note_search(
+            assessor, topic, query, None, results, first_hit=first, total=results if total is None else total
+        )
+
+    def log_opening(self, assessor: str, topic: str | None, query: str, doc: str) -> None:
+        """Note a document that was opened from the results of a query."""
+        self._note_search(assessor, topic, query, doc, None)
+
+    def searches(self, topic: str | None = None) -> Iterator[Search]:
+        """The search log, of a topic where one is named."""
+        statement, given = sql.narrowed(sql.SEARCHES, topic=topic)
+        after = 0
+        while True:
+            with self._database.read() as run:
+                rows = run(statement, after=after, count=PAGE, **given)
+            yield from (Search(**dict(row)) for row in rows)
+            if len(rows) < PAGE:
+                return
+            after = rows[-1]["sequence"]
+
+    def setting(self, name: str) -> str | None:
+        """What may change while people judge: instructions, the title of the project."""
+        with self._database.read() as run:
+            rows = run(sql.SETTING, name=name)
+        return rows[0]["value"] if rows else None
+
+    def set_setting(self, name: str, value: str, *, by: str | None = None) -> None:
+        """Change a setting; the same value again changes nothing."""
+        value = readable(value)
+        with self._database.write() as run:
+            if not any(row["value"] == value for row in run(sql.SETTING, name=name)):
+                run(sql.SET_SETTING, name=name, value=value)
+                append(run, "setting", assessor=by, detail={"name": name, "value": value})
+
+    def _note_search(
+        self,
+        assessor: str,
+        topic: str | None,
+        query: str,
+        doc: str | None,
+        results: int | None,
+        *,
+        first_hit: int | None = None,
+        total: int | None = None,
+    ) -> None:
+        with self._database.write() as run:
+            number = run(sql.NEXT_SEARCH)[0]["sequence"]
+            run(
+                sql.ADD_SEARCH, sequence=number, time=time.time(), assessor=assessor, topic=topic,
+                query=readable(query), doc=doc, results=results, first_hit=first_hit, total=total,
+            )  # fmt: skip
+
+
+def _free_offers(
+    run: Statements,
+    offers: Callable[[int], Sequence[Offer]],
+    assessor: str,
+    topic: str,
+    held: Sequence[Row],
+    overlap: int,
+    count: int,
+    now: float,
+) -> Iterator[Offer]:
+    """The offers of a topic that an assessor may have, where `held` are the leases of the topic."""
+    holders: dict[str, list[Row]] = {}
+    for row in held:
+        holders.setdefault(row["doc"], []).append(row)
+    asked = count + len(held)
+    tried: set[str] = set()
+    while True:
+        found = offers(asked)
+        for offer in found:
+            if offer.doc in tried:
+                continue
+            tried.add(offer.doc)
+            # Most that are not free are held by somebody, which is known already.
+            if _is_free(holders.get(offer.doc, ()), assessor, overlap) and _is_free(
+                run(sql.HOLDERS, topic=topic, doc=offer.doc, now=now), assessor, overlap
+            ):
+                yield offer
+        if len(found) < asked:
+            return
+        asked *= 2
+
+
+def _is_free(holders: Sequence[Row], assessor: str, overlap: int) -> bool:
+    """Whether an assessor may have a document that those have who are given."""
+    sharing = {row["assessor"] for row in holders if row["policy"] != AUDIT}
+    return len(sharing) < overlap and all(row["assessor"] != assessor for row in holders)
+
+
+def _add_lease(run: Statements, lease: Lease, position: int) -> None:
+    own = {name: getattr(lease, name) for name in ("topic", "doc", "assessor", "expires")}
+    run(sql.ADD_LEASE, **own, position=position, **plain(lease.selection))

@@ -1,0 +1,206 @@
+"""Whether a project is what its log says: replayed in a new process, compared to the last digit.
+
+`python -m sounding.judge.verify FOLDER` prints what a replay in that process comes to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sounding.core.errors import DataError, SoundingError
+from sounding.core.workers import Progress
+from sounding.judge.events import Selection
+from sounding.judge.export_kinds import EXPORT_KINDS
+from sounding.judge.exports import EXPORTS
+from sounding.judge.project import (
+    Project,
+    first_digest_of_corpus,
+    open_project,
+    refuse_other_corpus,
+)
+from sounding.judge.state import Replay
+from sounding.judge.store import Store
+
+AHEAD = 3  # documents of each topic that are compared
+CLOSE = 1e-9  # another machine may round otherwise
+
+Snapshot = dict[str, Any]  # plain data that two replays of one log must share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What was compared, and every difference in a sentence."""
+
+    events: int
+    choices: int  # recorded choices of a document that the replay was asked to make again
+    corpus: bool  # whether it is known what the corpus was at first, so that it could be compared
+    problems: tuple[str, ...]
+
+
+def verify(project: Project, progress: Progress | None = None) -> Verification:
+    """Replay the log here and in a new process, make every recorded choice again, look at the corpus."""
+    until = project.store.last_sequence()
+    replay = Replay(project.store.run)
+    choices, problems = 0, [*project.store.damage(), *_unlike_topics(project.store, until)]
+    problems += [*_unlike_runs(project.store, until), *_unlike_corpus(project)]
+    for topic, doc, selection, found in _choices(project.store, replay, until, progress):
+        choices += 1
+        if not _same(selection, found):
+            problems.append(
+                f"event {selection.known}: topic {topic}: {doc} was chosen as {_told(selection)},"
+                f" and the replay has it as {_told(found)}"
+            )
+    here, there = snapshot(project.store, replay, until), _elsewhere(project.folder, until)
+    problems += [f"{name}: two replays of the log differ" for name in here if here[name] != there.get(name)]
+    return Verification(
+        events=until, choices=choices, corpus=first_digest_of_corpus(project) is not None,
+        problems=tuple(problems),
+    )  # fmt: skip
+
+
+def snapshot(store: Store, replay: Replay, until: int) -> Snapshot:
+    """The next documents, the confidences and a digest of every export, where a replay stands."""
+    topics = replay.retrieved.topics if replay.ready else ()
+    result: Snapshot = {
+        "sequence": replay.sequence,
+        "statuses of topics": dict(sorted(replay.statuses.items())),
+        "next documents": {
+            topic: [offer.doc for offer in replay.fresh_offers(topic, AHEAD)] for topic in topics
+        },
+    }
+    if replay.ready:
+        confidence = replay.session.confidence()
+        result["expected values"] = [value.hex() for value in confidence.values.tolist()]
+        result["confidences"] = [value.hex() for value in confidence.not_above.ravel().tolist()]
+    for name in (kind.name for kind in EXPORT_KINDS.values() if kind.of_log):
+        digest = hashlib.sha256()
+        for line in EXPORTS[name](store, until):
+            digest.update(line.encode("utf-8", "surrogateescape"))
+        result[f"export of {name}"] = digest.hexdigest()
+    return result
+
+
+def _unlike_runs(store: Store, until: int) -> Iterator[str]:
+    """Runs that are not what they were when they were added."""
+    for event in store.events(until=until):
+        if event.kind == "run" and "digest" in event.detail:  # earlier releases did not note it
+            name = event.detail["name"]
+            if hashlib.sha256(store.run(name)).hexdigest() != event.detail["digest"]:
+                yield f"run {name}: not what it was when it was added"
+
+
+def _unlike_corpus(project: Project) -> Iterator[str]:
+    """A corpus that is missing, or not what it was when the project was made."""
+    try:
+        refuse_other_corpus(project)
+    except SoundingError as error:
+        yield str(error)
+
+
+def _unlike_topics(store: Store, until: int) -> Iterator[str]:
+    """Versions of topics that the log and the topics themselves do not have alike."""
+    logged = {
+        (event.topic or "", event.detail["version"]): event.detail["status"]
+        for event in store.topic_events(until)
+    }
+    newest: dict[str, int] = {}
+    for topic, version in logged:
+        newest[topic] = max(version, newest.get(topic, 0))
+    kept = {
+        (topic, one.version): one.status
+        for topic, last in newest.items()
+        for one in store.topic_versions(topic)
+        if one.version <= last
+    }
+    for topic, version in sorted(logged.keys() | kept.keys()):
+        said, found = logged.get((topic, version), "nothing"), kept.get((topic, version), "nothing")
+        if said != found:
+            yield f"topic {topic}, version {version}: the log has {said}, the topics have {found}"
+
+
+def replayed(store: Store, until: int | None = None) -> Replay:
+    """Where the log leads, from its first event on."""
+    replay = Replay(store.run)
+    replay.follow(store.events(until=until))
+    return replay
+
+
+def _choices(
+    store: Store, replay: Replay, until: int, progress: Progress | None
+) -> Iterator[tuple[str, str, Selection, Selection | None]]:
+    """Every choice that the log records, and the same choice as the replay makes it at that place."""
+    waiting: dict[int, dict[tuple[str, str], Selection]] = {}
+    for event in store.events(until=until):
+        chosen = event.selection
+        if event.kind == "judge" and chosen is not None and chosen.known and event.topic and event.doc:
+            waiting.setdefault(chosen.known, {})[event.topic, event.doc] = chosen
+    for event in store.events(until=until):
+        replay.follow([event])
+        for (topic, doc), selection in waiting.pop(event.sequence, {}).items():
+            yield topic, doc, selection, _chosen_again(replay, topic, doc)
+        if progress is not None:
+            progress(1)
+
+
+def _chosen_again(replay: Replay, topic: str, doc: str) -> Selection | None:
+    """How the replay selects a document; None: it does not come up."""
+    count = 1
+    while True:
+        offers = replay.fresh_offers(topic, count)
+        found = next((offer.selection for offer in offers if offer.doc == doc), None)
+        if found is not None or len(offers) < count:
+            return found
+        count *= 4
+
+
+def _same(recorded: Selection, found: Selection | None) -> bool:
+    if found is None:
+        return False
+    close = all(
+        one == other or (one is not None and other is not None and math.isclose(one, other, rel_tol=CLOSE))
+        for one, other in ((recorded.belief, found.belief), (recorded.weight, found.weight))
+    )
+    return (
+        close
+        and replace(found, belief=recorded.belief, weight=recorded.weight, known=recorded.known) == recorded
+    )
+
+
+def _told(selection: Selection | None) -> str:
+    if selection is None:
+        return "not chosen at all"
+    weight = "" if selection.weight is None else f", weight {selection.weight:.6g}"
+    return f"number {selection.step} by {selection.policy}{weight}"
+
+
+def _elsewhere(folder: Path, until: int) -> Snapshot:
+    """What a replay in a new process comes to."""
+    environment = os.environ | {"PYTHONHASHSEED": "1"}  # an order of sets other than here
+    done = subprocess.run(  # noqa: S603 - this very program
+        [sys.executable, "-m", "sounding.judge.verify", str(folder), str(until)],
+        capture_output=True, text=True, env=environment,
+    )  # fmt: skip
+    if done.returncode:
+        raise DataError(f"the replay in a new process failed: {done.stderr.strip().splitlines()[-1:]}")
+    result: Snapshot = json.loads(done.stdout)
+    return result
+
+
+def main(folder: str, until: int) -> None:
+    """Print what a replay comes to."""
+    with open_project(folder) as project:
+        found = snapshot(project.store, replayed(project.store, until), until)
+    sys.stdout.write(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

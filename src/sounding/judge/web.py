@@ -1,0 +1,433 @@
+"""What all pages and the programming interface share: who asks, what is answered, and in which headers."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from starlette.datastructures import FormData, Headers, MutableHeaders, UploadFile
+from starlette.formparsers import MultiPartException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sounding.core.text import percent, plural
+from sounding.judge.auth import (
+    DEVICE_SECONDS,
+    SIGN_IN_SECONDS,
+    Door,
+    RefusedError,
+    Visitor,
+    new_device,
+    visitor_of,
+)
+from sounding.judge.events import Event
+from sounding.judge.live import LiveFeed
+from sounding.judge.project import Project, digest_of
+from sounding.judge.rate_limit import RateLimit
+from sounding.judge.server_log import log_access
+from sounding.judge.store import StoreError, User
+
+FOLDER = Path(__file__).parent
+TOKEN = "X-Page-Token"  # noqa: S105 - the name of a header
+MOST_BYTES = 1_000_000  # of a request
+MOST_UPLOAD = 100_000_000  # of one that brings a run
+UPLOADS = "/organise/runs"
+MOST_REMEMBERED = 1000  # sign-ins of organisers
+SAID = {
+    "saved": "Saved.",
+    "held": "Forgotten. Another program reads the database just now; until it ends, a file tells who it was.",
+    "begun": "The topic is begun.",
+    "password": "The password is changed.",
+    "ended": "That browser is signed out.",
+}  # what pages say after a form
+HEADINGS = {
+    400: "That cannot be done", 403: "Not for you", 404: "Nothing here", 405: "Nothing here",
+    409: "That does not fit what is there", 413: "Too large", 422: "Not complete", 429: "Too often",
+    500: "A fault of the server", 503: "Not now",
+}  # fmt: skip  # above what is refused; the words below are those of the programming interface
+PASSING = (429, 500, 503)  # what may be asked for again
+NOTHING_HERE = "there is nothing at this address; go back and take another way"
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+        " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Context:
+    """What the answers are made of."""
+
+    project: Project
+    door: Door
+    live: LiveFeed
+    pause: int = 300  # milliseconds after a document came in which no grade is taken: nobody has read it
+    searches: RateLimit = field(default_factory=lambda: RateLimit(60, 60))
+    links: RateLimit = field(default_factory=lambda: RateLimit(30, 300))
+
+    organisers: set[str] = field(default_factory=set)  # digests of cookies, for when the database is away
+    ended: threading.Event = field(default_factory=threading.Event)  # whether the server is being stopped
+
+    def __post_init__(self) -> None:
+        _ = self.cookie  # which must be known when the database is away
+
+    def remember_organiser(self, digest: str) -> None:
+        """Note that a cookie is an organiser's, who is told what is wrong when nobody can be looked up."""
+        if len(self.organisers) >= MOST_REMEMBERED:
+            self.organisers.clear()
+        self.organisers.add(digest)
+
+    @cached_property
+    def cookie(self) -> str:
+        """The name of the cookie: servers of one machine share its cookies, whatever their ports are.
+
+        All servers of a project have the same one, however each of them is told where its database is.
+        """
+        return "sounding_" + hashlib.sha256(self._first.line().encode()).hexdigest()[:8]
+
+    @property
+    def guest_cookie(self) -> str:
+        """The name of the cookie of those who have not signed in."""
+        return f"{self.cookie}_guest"
+
+    @property
+    def device_cookie(self) -> str:
+        """The name of the cookie by which a browser is known that has signed in before."""
+        return f"{self.cookie}_device"
+
+    @cached_property
+    def _first(self) -> Event:
+        """The first event of the log, which no other project has."""
+        return next(self.project.store.events(until=1))
+
+    def lasting(self, who: User | None) -> str:
+        """What an account is known by in a browser; empty: a guest.
+
+        It is the same after a restart and in a backup, and another one in every other project, which may be
+        served at this address next and has accounts of the same pseudonyms.
+        """
+        if who is None:
+            return ""
+        words = f"{self._first.time!r} {who.pseudonym} {who.created!r}"
+        return hashlib.sha256(words.encode()).hexdigest()[:32]
+
+
+def context(request: Request) -> Context:
+    """What the answers are made of."""
+    found: Context = request.app.state.context
+    return found
+
+
+def visitor(request: Request) -> Visitor:
+    """Who is asking."""
+    known: Visitor | None = getattr(request.state, "visitor", None)
+    if known is None:
+        here, cookies = context(request), request.cookies
+        known = visitor_of(here.project.store, cookies.get(here.cookie), cookies.get(here.guest_cookie))
+        if known.user is not None and known.user.role == "organiser":
+            here.remember_organiser(digest_of(known.secret))
+        request.state.visitor = known
+    return known
+
+
+# What waits for nothing is asynchronous, so that it takes no thread from those that wait for the database.
+async def _here(request: Request) -> Context:
+    return context(request)
+
+
+Here = Annotated[Context, Depends(_here)]
+Asking = Annotated[Visitor, Depends(visitor)]
+
+
+async def user(asking: Asking) -> User:
+    """The user who asks; guests are refused."""
+    return asking.signed_in()
+
+
+async def assessor(asking: Asking) -> User:
+    """The assessor who asks; others are refused, for who has seen the runs cannot judge blindly."""
+    return asking.having("assessor")
+
+
+async def organiser(asking: Asking) -> User:
+    """The organiser who asks; others are refused."""
+    return asking.having("organiser")
+
+
+async def from_our_page(request: Request, asking: Asking) -> AsyncIterator[None]:
+    """Refuse a request that would change something and does not come from a page of this visitor's."""
+    try:
+        if request.method not in ("GET", "HEAD", "OPTIONS"):
+            await _check_token(request, asking)
+        yield
+    finally:
+        await request.close()  # files that were uploaded
+
+
+async def _check_token(request: Request, asking: Visitor) -> None:
+    given = request.headers.get(TOKEN)
+    if given is None and _is_form(request.headers):
+        given = Fields(await _form(request)).text("token", most=200)
+    if request.headers.get("sec-fetch-site") == "cross-site" or not asking.is_token(given or ""):
+        raise RefusedError(403, "this page is out of date or not ours; load it again and repeat what you did")
+
+
+class Fields:
+    """The fields of a form, each read with the most that it may hold."""
+
+    def __init__(self, form: FormData) -> None:
+        self._form = form
+
+    def text(self, name: str, *, most: int) -> str:
+        """A text, empty where the field is missing; line ends are those of Unix."""
+        value = self._form.get(name, "")
+        if not isinstance(value, str) or len(value) > most:
+            raise RefusedError(400, f"the field {name!r} holds more than {most:,} characters; shorten it")
+        return value.replace("\r\n", "\n")
+
+    def changed(self, name: str) -> bool:
+        """Whether a field is another than its form had, as its hidden fellow `was-NAME` tells."""
+        return self._form.get(name) != self._form.get(f"was-{name}")
+
+    def texts(self, name: str) -> list[str]:
+        """All texts of a field that may stand several times."""
+        return [value for value in self._form.getlist(name) if isinstance(value, str)]
+
+    def whole(self, name: str, *, least: int, most: int) -> int | None:
+        """A whole number; None where the field is empty."""
+        text = self.text(name, most=30).strip()
+        if not text:
+            return None
+        if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
+            raise RefusedError(400, f"{name} {text!r}; expected a whole number from {least} to {most:,}")
+        return int(text)
+
+    def file(self, name: str) -> UploadFile:
+        """An uploaded file."""
+        value = self._form.get(name)
+        if not isinstance(value, UploadFile) or not value.filename:
+            raise RefusedError(400, "no file was chosen; choose one")
+        return value
+
+
+async def fields(request: Request) -> Fields:
+    """The fields of the form that was sent."""
+    if not _is_form(request.headers):
+        raise RefusedError(415, "this is not what a page of ours sends; go back and load it again")
+    return Fields(await _form(request))
+
+
+Given = Annotated[Fields, Depends(fields)]
+
+
+def _is_form(headers: Headers) -> bool:
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind in ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+async def _form(request: Request) -> FormData:
+    try:
+        return await request.form(max_files=1, max_fields=2000, max_part_size=MOST_BYTES)
+    except MultiPartException as error:
+        raise RefusedError(400, f"the form cannot be read ({error.message})") from error
+
+
+def address_of(request: Request) -> str:
+    """The address that a request came from, as the server or its trusted proxy says."""
+    return request.client.host if request.client is not None else "unknown"
+
+
+_LOWER = re.compile("^[a-z]+(?= )")  # a word that begins a message, unlike a name or a file
+
+_templates = Environment(
+    loader=FileSystemLoader(FOLDER / "pages"),
+    autoescape=select_autoescape(default=True, default_for_string=True),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_templates.filters["grade"] = lambda value: "cannot judge" if value is None else f"{value:g}"
+_templates.filters["count"] = plural
+_templates.filters["percent"] = percent
+_templates.filters["sentence"] = lambda text: f"{_LOWER.sub(lambda word: word[0].capitalize(), text)}."
+_templates.filters["day"] = lambda when: time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(when))
+
+
+def page(
+    request: Request, template: str, /, *, status: int = 200, said: str = "", **values: Any
+) -> HTMLResponse:
+    """A page for whoever asks; `said` stands above it, or what the form that led here has to say."""
+    asking, here = visitor(request), context(request)
+    content = _templates.get_template(template).render(
+        title=here.project.settings.title,
+        user=asking.user,
+        account=here.lasting(asking.user),
+        token=asking.token,
+        path=request.url.path,
+        said=said or SAID.get(request.query_params.get("said", ""), ""),
+        **values,
+    )
+    response = HTMLResponse(content, status)
+    keep_guest(request, response)
+    return response
+
+
+def keep_guest(request: Request, response: Response) -> None:
+    """Give a new guest a cookie, on which the token of the page depends."""
+    asking = visitor(request)
+    if asking.user is None and not asking.known:
+        _set_cookie(request, response, context(request).guest_cookie, asking.secret)
+
+
+async def enter(request: Request, here: Context, name: str, password: str) -> tuple[User, str]:
+    """Return the user with a name and a password, and the secret of a new cookie."""
+    browser, device = request.headers.get("user-agent", ""), request.cookies.get(here.device_cookie)
+    return await here.door.sign_in(name, password, address_of(request), browser, device)
+
+
+def keep_session(request: Request, response: Response, secret: str, user: User) -> None:
+    """Give a browser in which a user has signed in its cookies."""
+    here = context(request)
+    _set_cookie(request, response, here.cookie, secret, age=int(SIGN_IN_SECONDS))
+    _set_cookie(request, response, here.device_cookie, new_device(user), age=int(DEVICE_SECONDS))
+    response.delete_cookie(here.guest_cookie, path="/")
+
+
+def end_session(request: Request, response: Response) -> None:
+    """Take the cookie of a sign-in away."""
+    response.delete_cookie(context(request).cookie, path="/")
+
+
+def _set_cookie(request: Request, response: Response, name: str, secret: str, age: int | None = None) -> None:
+    response.set_cookie(
+        name, secret, max_age=age, path="/", httponly=True, samesite="lax",
+        secure=request.url.scheme == "https",
+    )  # fmt: skip
+
+
+def local_path(text: str) -> str:
+    """An address on this server, or its first page where the text leads elsewhere."""
+    plain = text.startswith("/") and text[1:2] not in ("/", "\\") and text.isprintable()
+    return text if plain and len(text) <= 2000 else "/"
+
+
+def went_to(path: str) -> RedirectResponse:
+    """The answer to a form that was taken: another page."""
+    return RedirectResponse(path, 303)
+
+
+def is_api(request: Request) -> bool:
+    """Whether a program asks, not a page."""
+    return request.url.path.startswith("/api/")
+
+
+def is_organiser(request: Request) -> bool:
+    """Whether an organiser asks; while the database is away, whether one asked with this cookie before."""
+    try:
+        user = visitor(request).user
+    except StoreError:
+        here = context(request)
+        return digest_of(request.cookies.get(here.cookie, "")) in here.organisers
+    return user is not None and user.role == "organiser"
+
+
+def _may_repeat(request: Request, status: int) -> bool:
+    return status in PASSING and request.method == "GET"
+
+
+def refusal(
+    request: Request, status: int, message: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """The answer to a request that is refused: a message, or a page with it."""
+    try:
+        visitor(request)
+    except StoreError:  # nobody can be known while the database is away
+        request.state.visitor = Visitor(secret="", user=None, known=True)
+    response: Response
+    if is_api(request):
+        response = JSONResponse({"detail": message}, status)
+        keep_guest(request, response)
+    elif status == 401 and request.url.path != "/sign-in":
+        from urllib.parse import quote
+
+        target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        then = target if request.method == "GET" else "/"
+        response = went_to(f"/sign-in?then={quote(then, safe='')}")
+    else:
+        response = page(
+            request, "problem.html", status=status, status_code=status, message=message,
+            heading=HEADINGS.get(status, "That did not work"),
+            again=str(request.url.replace(scheme="", netloc="")) if _may_repeat(request, status) else "",
+        )  # fmt: skip
+    response.headers.update(headers or {})
+    return response
+
+
+def too_large(most: int) -> str:
+    """That more was sent than is taken, and what to do."""
+    small = "shorten it" if most < MOST_UPLOAD else "add larger runs with sounding judge import"
+    return f"what was sent is too large; at most {most // 1_000_000:,} MB are taken: {small}"
+
+
+class Shell:
+    """Headers on every answer, a limit on what a request may bring, and the access log."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = time.perf_counter()
+        most = MOST_UPLOAD if scope["path"] == UPLOADS else MOST_BYTES
+        taken, sent = 0, 0
+        status = 500  # where the answer is made outside of here
+
+        async def counted() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > most:
+                raise RefusedError(413, too_large(most))
+            return message
+
+        async def headed(message: Message) -> None:
+            nonlocal sent, status
+            sent += len(message.get("body", b""))
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("Cache-Control", "no-store")
+                headers["Server-Timing"] = f"app;dur={(time.perf_counter() - begun) * 1000:.2f}"
+            await send(message)
+
+        length = Headers(scope=scope).get("content-length", "0")
+        try:
+            if length.isdigit() and int(length) > most:
+                answer = await run_in_threadpool(refusal, Request(scope), 413, too_large(most))
+                await answer(scope, receive, headed)
+            else:
+                await self._app(scope, counted, headed)
+        finally:
+            log_access(scope, status, sent)

@@ -1,0 +1,185 @@
+"""Bounds of measures that follow from two counts: relevant documents found, and relevant documents in all.
+
+Nearly all of them rise with a relevant document among those looked at and fall with one elsewhere. So
+the least has only documents elsewhere turn relevant, the most only those looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sounding.measures.binary import share
+from sounding.measures.bounds.registry import Bounds, Room, Unknowns, bounded, room
+from sounding.measures.bounds.utility import relevance
+from sounding.measures.registry import Measure
+from sounding.runs.ranking import Counts, Ranking, Values
+
+_FEW_TO_A_RANK = 0.2  # from this multiple of R on each number of relevant documents is tried
+
+Formula = Callable[[Values, Counts], Values]  # relevant found, relevant in all -> value
+
+
+@bounded("R", "SetR")
+def recall(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """Recall at k, or of all that was retrieved."""
+    return _found_or_missed(measure, run, unknowns, share)
+
+
+@bounded("RelP")
+def relative_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """Precision as a share of the best possible at k."""
+    return _found_or_missed(
+        measure, run, unknowns, lambda found, relevant: share(found, np.minimum(measure.get("k"), relevant))
+    )
+
+
+@bounded("F")
+def f_measure(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """F at k."""
+    beta, k = measure.get("beta"), measure.get("k")
+    return _found_or_missed(
+        measure,
+        run,
+        unknowns,
+        lambda found, relevant: share((beta + 1) * found, beta * relevant.astype(np.float64) + k),
+    )
+
+
+@bounded("SetRelP")
+def set_relative_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """Precision of the set as a share of the best possible."""
+    return _found_or_missed(
+        measure, run, unknowns, lambda found, relevant: share(found, np.minimum(run.retrieved, relevant))
+    )
+
+
+@bounded("SetP")
+def set_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """Precision of the set, or as a share of the best possible."""
+    known = set_relative_precision if measure.get("relative") else relevance
+    return known(measure, run, unknowns)
+
+
+@bounded("SetF")
+def set_f(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """F of the set."""
+    beta = measure.get("beta")
+    return _found_or_missed(
+        measure,
+        run,
+        unknowns,
+        lambda found, relevant: share((beta + 1) * found, beta * relevant.astype(np.float64) + run.retrieved),
+    )
+
+
+@bounded("SetAP")
+def set_average_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """Precision times recall of the set."""
+    return _found_or_missed(
+        measure, run, unknowns, lambda found, relevant: share(found**2, run.retrieved * relevant)
+    )
+
+
+@bounded("NumRel")
+def number_relevant(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """Relevant documents of the topic."""
+    value = measure(run)
+    return Bounds(value, value + room(run, None, unknowns).cap, "exact")
+
+
+@bounded("NumRelNotRet")
+def number_relevant_not_retrieved(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """Relevant documents that were not retrieved."""
+    value = measure(run)
+    return Bounds(value, value + room(run, None, unknowns).most_elsewhere, "exact")
+
+
+@bounded("NumNonrel", "NumNonrelRet", "NumNonrelNotRet")
+def number_nonrelevant(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """Documents that were judged not relevant: none of the unjudged, or all."""
+    value, space = measure(run), room(run, None, unknowns)
+    retrieved = 0 if measure.name == "NumNonrelNotRet" else space.within
+    others = 0 if measure.name == "NumNonrelRet" else space.elsewhere
+    return Bounds(value, value + retrieved + others, "exact")
+
+
+@bounded("Utility")
+def utility(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """Worth of the set: linear in what is found and in what is missed."""
+    value = measure(run)
+    space = room(run, None, unknowns)
+    if_found = measure.get("a") - measure.get("b")
+    if_missed = measure.get("c") - measure.get("d")
+    return Bounds(
+        value - _largest(-if_found, -if_missed, space), value + _largest(if_found, if_missed, space), "exact"
+    )
+
+
+def _largest(within: float, elsewhere: float, space: Room) -> Values:
+    """The largest sum when a relevant document adds one number within and another elsewhere."""
+    pairs = sorted([(within, space.within), (elsewhere, space.elsewhere)], key=lambda pair: -pair[0])
+    left = space.cap
+    total = np.zeros(len(left))
+    for worth, available in pairs:
+        if worth > 0:
+            used = np.minimum(available, left)
+            left = left - used
+            total += worth * used
+    return total
+
+
+def _found_or_missed(measure: Measure, run: Ranking, unknowns: Unknowns, formula: Formula) -> Bounds:
+    """The formula when what turns relevant is elsewhere, and when it is among those looked at."""
+    rel = measure.get("rel")
+    space = room(run, measure.k, unknowns)
+    hit = run.grade >= rel if measure.k is None else (run.grade >= rel) & (run.rank <= measure.k)
+    found = run.total(run.topic[hit])
+    relevant = run.relevant(rel)
+    return Bounds(
+        formula(found, relevant + space.most_elsewhere),
+        formula(found + space.most_within, relevant + space.most_within),
+        "exact",
+    )
+
+
+@bounded("Rprec", "RprecMult")
+def r_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """Precision at a multiple of R, for every number of documents that may turn relevant.
+
+    That number says at which rank to look. Above it stand as many of them as fit, or as few as must.
+    """
+    rel = measure.get("rel")
+    times = 1.0 if measure.name == "Rprec" else float(measure.get("x"))
+    space = room(run, None, unknowns)
+    starts = np.searchsorted(run.topic, np.arange(len(run.topics) + 1))
+    lower, upper = np.zeros(len(run.topics)), np.zeros(len(run.topics))
+    for topic, relevant in enumerate(run.relevant(rel).tolist()):
+        rows = slice(starts[topic], starts[topic + 1])
+        within, elsewhere, cap = (int(c[topic]) for c in (space.within, space.elsewhere, space.cap))
+        length = int(run.retrieved[topic])
+        at_ranks = _numbers_by_rank(relevant, length, within, cap, times)
+        # Past the end the least falls until all elsewhere are relevant.
+        turned = np.concatenate([at_ranks, np.arange(min(cap, elsewhere), cap + 1)])
+        depth = (times * (relevant + turned) + 0.9).astype(np.int64)
+        rank = run.rank[rows]
+        found = np.searchsorted(rank[run.grade[rows] >= rel], depth, side="right")
+        unjudged = np.minimum(depth, length) - np.searchsorted(rank, depth, side="right")
+        fewest = np.maximum(turned - (within + elsewhere - unjudged), 0)
+        lower[topic] = share(found + fewest, depth).min()
+        upper[topic] = share(found + np.minimum(unjudged, turned), depth).max()
+    return Bounds(lower, upper, "exact")
+
+
+def _numbers_by_rank(relevant: int, length: int, within: int, cap: int, times: float) -> Counts:
+    """Numbers of documents that turn relevant, among which both bounds are attained down to the end.
+
+    Past the end the most falls, once all within are relevant. Where many numbers lead to one rank, the
+    most has the last of them and the least the first, so those around each change of rank are enough.
+    """
+    if times >= _FEW_TO_A_RANK:
+        return np.arange(min(cap, max(within, int(length / times) + 2)) + 1)
+    with np.errstate(over="ignore"):  # no number is too large to be cut down to the cap
+        first = np.ceil((np.arange(length + 2) - 0.9) / times) - relevant
+    return np.clip(np.add.outer(first, np.arange(-2, 3)).ravel(), 0, cap).astype(np.int64)

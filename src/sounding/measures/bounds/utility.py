@@ -1,0 +1,164 @@
+"""Bounds of measures that never fall when a document gets a better grade: nothing or everything.
+
+The least is the value itself, in which an unjudged document gains nothing. The most has the best grade on
+every unjudged document among the first k; where only so many may be relevant, on the highest-ranked ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from sounding.core.errors import DataError
+from sounding.measures.bounds.registry import (
+    Bounds,
+    Kind,
+    Unknowns,
+    bounded,
+    filled,
+    room,
+    scale,
+    whole_range,
+)
+from sounding.measures.graded import DcgForm, power_of_two
+from sounding.measures.registry import Measure
+from sounding.measures.utility import rbp_gain
+from sounding.runs.ranking import Counts, Ranking, Values
+
+_LEAST_PATIENCE = 0.5  # from this T on INST never falls: docs/bounds.md
+
+
+@bounded("P", "Success", "RR", "NumRelRet", "NumRet")
+def relevance(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """Measures that ask for relevance alone."""
+    return _nothing_or_all(measure, run, unknowns, max(measure.get("rel"), run.judgments.highest))
+
+
+@bounded("SDCG", "INSQ", "NERR8", "NERR9", "NERR10", "NERR11")
+def graded(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """Measures whose gains follow the grades."""
+    return _nothing_or_all(measure, run, unknowns, run.judgments.highest)
+
+
+@bounded("INST")
+def inst(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """INST; with a cap the bounds are those without."""
+    if measure.get("T") < _LEAST_PATIENCE:
+        return whole_range(measure, run, unknowns)
+    kind: Kind = "exact" if unknowns.at_most is None else "contains"
+    free = _nothing_or_all(measure, run, Unknowns(unknowns.outside), run.judgments.highest)
+    return Bounds(free.lower, free.upper, kind)
+
+
+@bounded("DCG")
+def discounted_cumulative_gain(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """DCG, where no grade gains less than nothing."""
+    form = dcg_form(measure)
+    options = scale(run.judgments, form.rel)
+    gain = form.gain(options)
+    if gain.min() < 0:
+        return whole_range(measure, run, unknowns)
+    return _nothing_or_all(measure, run, unknowns, float(options[gain.argmax()]))
+
+
+@bounded("RBP")
+def rank_biased_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """RBP, with its residual in two parts; the tail is p^n times the largest gain."""
+    options = scale(run.judgments, measure.get("rel"))
+    gain = rbp_gain(run.judgments, options, measure.get("rel"), measure.get("gain"), thawed(measure, "gains"))
+    if gain.max() > 1:  # a document of a grade that no judgment has would change what gains are divided by
+        return whole_range(measure, run, unknowns)
+    tail = gain.max() * measure.get("p") ** _depth(measure, run).astype(np.float64)
+    return _with_residuals(_nothing_or_all(measure, run, unknowns, float(options[gain.argmax()])), tail)
+
+
+@bounded("ERR")
+def expected_reciprocal_rank(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """ERR, with its residual in two parts; the tail is what is left when the unjudged have satisfied most."""
+    judgments = run.judgments
+    stops = _satisfied(measure, judgments.highest, scale(judgments))
+    best = float(stops.max())
+    most = _best_case(measure, run, unknowns, judgments.highest)
+    passed = np.log1p(-_satisfied(measure, judgments.highest, most.grade))
+    reading = np.exp(most.total(most.topic, passed))
+    tail = reading * endless(best, _depth(measure, run).astype(np.float64))
+    return _with_residuals(Bounds(measure(run), measure(most), "exact"), tail)
+
+
+def depth_for_residual(measure: Measure, wanted: float, *, highest: float | None = None) -> int:
+    """The least cut-off k at which documents beyond it can add no more than `wanted`: RBP and ERR.
+
+    For ERR it supposes that nothing above satisfies the reader. Without the highest grade of the scale a
+    single document may satisfy for certain, and k is at least what any scale needs.
+    """
+    if not 0 < wanted < math.inf:
+        raise DataError(f"{measure}: a residual of {wanted!r} cannot be wanted; give a number above 0")
+    if measure.name == "RBP":
+        return _first_depth(lambda k: measure.get("p") ** k, wanted)
+    if measure.name == "ERR":
+        if highest is None:
+            return _first_depth(lambda k: 1 / (k + 1), wanted)
+        best = float(_satisfied(measure, highest, np.array([highest]))[0])
+        return _first_depth(lambda k: float(endless(best, np.array([float(k)]))[0]), wanted)
+    raise DataError(f"{measure} has no residual beyond its cut-off; RBP and ERR have")
+
+
+def thawed(measure: Measure, parameter: str) -> dict[float, float] | None:
+    """A table among a measure's parameters."""
+    value = measure.get(parameter)
+    return None if value is None else dict(value)
+
+
+def dcg_form(measure: Measure) -> DcgForm:
+    """The gains and discounts of a measure of the DCG family."""
+    return DcgForm(measure.get("dcg"), thawed(measure, "gains"), measure.get("rel"))
+
+
+def _nothing_or_all(measure: Measure, run: Ranking, unknowns: Unknowns, best: float) -> Bounds:
+    """The value as it is, and with the best grade on as many unjudged documents as may have it."""
+    return Bounds(measure(run), measure(_best_case(measure, run, unknowns, best)), "exact")
+
+
+def _best_case(measure: Measure, run: Ranking, unknowns: Unknowns, best: float) -> Ranking:
+    return filled(run, measure.k, best, room(run, measure.k, unknowns).most_within)
+
+
+def _with_residuals(found: Bounds, tail: Values) -> Bounds:
+    return Bounds(found.lower, found.upper, found.kind, found.upper - found.lower, tail)
+
+
+def _depth(measure: Measure, run: Ranking) -> Counts:
+    """How many documents of each topic the measure looks at."""
+    return run.retrieved if measure.k is None else np.minimum(run.retrieved, measure.k)
+
+
+def _satisfied(measure: Measure, highest: float, grade: Values) -> Values:
+    """The probability with which documents of these grades satisfy the reader of ERR."""
+    top = highest if measure.get("max_rel") is None else measure.get("max_rel")
+    cut = np.minimum(grade, top)
+    return (
+        (power_of_two(cut) - 1) / power_of_two(np.float64(top))
+        if measure.get("gain") == "exponential"
+        else cut / (top + 1)
+    )
+
+
+def endless(stops: float, depth: Values) -> Values:
+    """ERR of endless best documents after `depth` ranks: the sum over j of s (1 - s)^j / (depth + 1 + j)."""
+    from scipy.special import hyp2f1
+
+    return stops / (depth + 1) * hyp2f1(1, depth + 1, depth + 2, 1 - stops)
+
+
+def _first_depth(tail: Callable[[int], float], wanted: float) -> int:
+    """The least k from 1 at which a tail that falls with k is at most `wanted`."""
+    high = 1
+    while tail(high) > wanted:
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if tail(middle) <= wanted else (middle, high)
+    return high

@@ -1,0 +1,246 @@
+"""What full judging could say: complete judgments, drawn many times, and every run's values under each.
+
+Whether an unjudged document is relevant is drawn from the run-weighted model of `sounding.relevance.model`, fitted
+to the judgments at hand: its weights are drawn as well, so errors about documents of one run, or of one
+topic, go together. A document that is drawn as relevant has one of the grades that relevant documents were
+given, as often as these were given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.core.workers import Progress, map_items
+from sounding.measures import Measure
+from sounding.measures.forms import drawn_relevance
+from sounding.relevance.model import Evidence, Features, RunWeights, generator
+from sounding.runs.align import treat_unjudged
+from sounding.runs.ranking import Counts, Judgments, Ranking, Values
+from sounding.runs.regrading import Regrading, View
+from sounding.runs.retrieved import NONE, Retrieved
+from sounding.runs.topic_lists import TopicLists
+
+Flags = NDArray[np.bool_]
+GradeNumbers = NDArray[np.uint8]  # (draw, document) place of its grade on the scale; 0: not relevant
+
+DRAWS = 100
+MOST_CELLS = 300_000_000  # of the model's table, documents by runs: more would not fit into memory
+_BLOCK = 20_000_000  # drawn grades that are looked at in one go
+
+# Values of these do not depend on which documents were judged not relevant: those need not be looked at.
+BY_RELEVANT_ALONE = frozenset(
+    {
+        "P", "R", "RelP", "F", "Success", "RR", "AP", "GMAP", "Rprec", "nDCG", "DCG", "Q", "RBP", "ERR",
+        "SDCG", "SetP", "SetR", "SetF", "SetAP", "INSQ",
+    }
+)  # fmt: skip
+
+
+POOL_NORMS = (("AP", "c"), ("Q", "c"), ("nDCG", "b"))  # how Lu et al. count relevant documents in the pool
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Completions:
+    """Complete judgments of the documents that count, drawn several times."""
+
+    regrading: Regrading
+    documents: Counts  # (column,) those that are judged or would be, by topic
+    starts: Counts  # (topic + 1,) the columns of topic t are starts[t] to starts[t + 1]
+    scale: Values  # the grades there are, from 0 upwards
+    grades: GradeNumbers  # (draw, column)
+    elsewhere: Counts  # (topic, grade) judged documents that none of the runs has
+    open_documents: int  # columns that nobody has judged
+
+    @property
+    def draws(self) -> int:
+        """How many there are."""
+        return len(self.grades)
+
+    def values(
+        self, measures: Sequence[Measure], *, processes: int = 1, progress: Progress | None = None
+    ) -> NDArray[np.float64]:
+        """(run, measure, draw, topic): the values of all runs in every draw; NaN where a topic is skipped."""
+        _refuse_pools(measures)
+        runs = range(len(self.regrading.runs))
+        parts = [_Part(self, slice(begin, begin + self._step)) for begin in range(0, self.draws, self._step)]
+
+        def work(run: int) -> NDArray[np.float64]:
+            return np.concatenate([part.values(run, measures) for part in parts], axis=1)
+
+        return np.array(map_items(work, runs, processes=processes, progress=progress))
+
+    @property
+    def _step(self) -> int:
+        """Draws that are looked at in one go."""
+        return max(1, _BLOCK // max(len(self.documents), 1))
+
+
+def _refuse_pools(measures: Sequence[Measure]) -> None:
+    """Refuse measures that ask at which rank a document was pooled, which nobody knows of drawn judgments."""
+    for measure in measures:
+        if (measure.name, measure.get("norm")) in POOL_NORMS or measure.get("ideal") == "ii":
+            raise DataError(
+                f"{measure} looks at the pool of a depth, and drawn judgments were not pooled; ask for the"
+                " norm a, or without the chance that a conclusion holds"
+            )
+
+
+class _Part:
+    """Some of the draws, as if each were a set of topics of its own."""
+
+    def __init__(self, whole: Completions, draws: slice) -> None:
+        regrading = whole.regrading
+        self.regrading, self.scale, self.grades = regrading, whole.scale, whole.grades[draws]
+        self.topics = len(regrading.topics)
+        self.judgments = {every: self._judgments(whole, every) for every in (False, True)}
+        self.column = np.full(len(regrading.retrieved.docs) + 1, NONE)
+        self.column[whole.documents] = np.arange(len(whole.documents))
+        self.relevant = np.append(self.grades.any(axis=0), False)  # the last is what NONE points to
+
+    def values(self, run: int, measures: Sequence[Measure]) -> NDArray[np.float64]:
+        """(measure, draw, topic)."""
+        policies = self.regrading.policies
+        needed = {self._every(measure) for measure in measures}
+        rankings = {every: treat_unjudged(self._ranking(run, every), policies) for every in needed}
+        values = np.array([measure(rankings[self._every(measure)]) for measure in measures])
+        if policies.missing == "skip":
+            values[:, next(iter(rankings.values())).missing] = np.nan
+        return values.reshape(len(measures), len(self.grades), self.topics)
+
+    def _every(self, measure: Measure) -> bool:
+        """Whether documents that are not relevant have to be looked at."""
+        plain = measure.name in BY_RELEVANT_ALONE and not measure.get("judged_only")
+        return not plain or bool(measure.get("assessed")) or self.regrading.policies.unjudged == "condensed"
+
+    def _judgments(self, whole: Completions, every: bool) -> Judgments:
+        """The judged side of each draw's topics; `every`: with documents that are not relevant."""
+        draws, levels = len(self.grades), len(self.scale)
+        counts = np.zeros((draws, self.topics, levels), np.int64)
+        for level in range(0 if every else 1, levels):
+            found = np.zeros((draws, len(whole.documents) + 1), np.int64)
+            np.cumsum(self.grades == level, axis=1, out=found[:, 1:])
+            counts[:, :, level] = np.diff(found[:, whole.starts], axis=1) + whole.elsewhere[:, level]
+        best_first = counts[:, :, ::-1]
+        return Judgments(
+            topics=self.regrading.topics * draws,
+            starts=np.concatenate([[0], np.cumsum(counts.sum(axis=2).ravel())]),
+            grades=np.repeat(np.tile(self.scale[::-1], draws * self.topics), best_first.ravel()),
+            pool_ranks=None, pooled=np.zeros(draws * self.topics, np.int64),
+            highest=self.regrading.judgments.highest,
+        )  # fmt: skip
+
+    def _ranking(self, run: int, every: bool) -> Ranking:
+        lists = self.regrading.retrieved.lists[run]
+        column = self.column[lists]
+        topic, place = ((column != NONE) & (every | self.relevant[column])).nonzero()
+        drawn = self.grades[:, column[topic, place]]
+        draw, at = np.ones_like(drawn, np.bool_).nonzero() if every else drawn.nonzero()
+        length = np.tile(np.count_nonzero(lists != NONE, axis=1), len(self.grades))
+        none = np.empty(0, np.int64)
+        ranking = Ranking(
+            run=self.regrading.runs[run], judgments=self.judgments[every],
+            topic=draw * self.topics + topic[at], rank=place[at] + 1, grade=self.scale[drawn[draw, at]],
+            retrieved=length, missing=length == 0, pooled_topic=none, pooled_rank=none,
+            old_recall_points=self.regrading.policies.compat == "trec_eval-9",
+        )  # fmt: skip
+        depth = self.regrading.policies.depth
+        return ranking if depth is None else ranking.cut(depth)
+
+
+def completed(
+    regrading: Regrading, view: View, considered: Flags, *, draws: int = DRAWS, seed: int = 0
+) -> Completions:
+    """Draws of what full judging would say: judgments of a view stay, considered documents are drawn.
+
+    All other documents stay unjudged. A document is relevant if its grade is above 0.
+    """
+    refuse_samples(regrading)
+    held = regrading.retrieved.holders() > 0
+    judged = np.isfinite(view.grades)
+    lists = list(_lists_of(regrading.retrieved, held & (judged | considered)))
+    documents = np.concatenate([np.empty(0, np.int64), *(topic.documents for topic in lists)])
+    if len(documents) * (len(regrading.runs) + 2) > MOST_CELLS:
+        raise DataError(
+            f"{len(documents):,} documents of {len(regrading.runs)} runs would be judged, more than fit into"
+            " memory; look less deep with --until"
+        )
+    known = view.grades[documents]
+    scale, shares = _scale(view.judgments.grades, regrading.judgments.highest)
+    grades = np.zeros((draws, len(documents)), np.uint8)
+    seen = np.isfinite(known)
+    grades[:, seen] = np.searchsorted(scale, known[seen])
+    topic = np.repeat(np.arange(len(lists)), [one.size for one in lists])
+    starts = np.searchsorted(topic, np.arange(len(lists) + 1))
+    if not seen.all():
+        _draw(grades, lists, starts, known, shares, seed)
+    return Completions(
+        regrading=regrading, documents=documents, starts=starts, scale=scale, grades=grades,
+        elsewhere=_elsewhere(view, known[seen], topic[seen], scale),
+        open_documents=int(np.count_nonzero(~seen)),
+    )  # fmt: skip
+
+
+def refuse_samples(regrading: Regrading) -> None:
+    """Refuse judgments that are a sample with known chances."""
+    qrels = regrading.qrels
+    if qrels.strata is not None or qrels.probabilities is not None:
+        raise DataError(
+            f"{qrels.source}: these judgments are a sample with known chances; estimates such as xinfAP say"
+            " what full judging would give"
+        )
+
+
+def _draw(
+    grades: GradeNumbers,
+    lists: Sequence[TopicLists],
+    starts: Counts,
+    known: Values,
+    shares: Values,
+    seed: int,
+) -> None:
+    """Fill in the grades of documents that nobody judged."""
+    seen = np.isfinite(known)
+    evidence = Evidence(seen.nonzero()[0], known[seen] > 0)
+    odds = RunWeights(Features.of(lists)).fitted(evidence).drawn(len(grades), (seed,))
+    for topic in range(len(lists)):
+        own = slice(int(starts[topic]), int(starts[topic + 1]))
+        relevant = drawn_relevance(odds.of_topic(own, topic), seed, topic).T
+        relevant[:, seen[own]] = False
+        draw, place = relevant.nonzero()
+        rng = generator("relevance", seed, topic, 1)
+        grades[draw, own.start + place] = 1 + rng.choice(len(shares), len(draw), p=shares)
+
+
+def _scale(grades: Values, highest: float) -> tuple[Values, Values]:
+    """The grades there are, from 0, and the share of each above 0 among documents judged relevant."""
+    relevant, counts = np.unique(grades[grades > 0], return_counts=True)
+    if not len(relevant):
+        return np.array([0.0, highest]), np.ones(1)
+    return np.concatenate([[0.0], relevant]), counts / counts.sum()
+
+
+def _elsewhere(view: View, known: Values, topic: Counts, scale: Values) -> Counts:
+    """(topic, grade): judged documents that are in no list, of all that were judged."""
+    shape = (len(view.judgments.topics), len(scale))
+    total = _counted(view.judgments.topic, view.judgments.grades, scale, shape)
+    return total - _counted(topic, known, scale, shape)
+
+
+def _counted(topic: Counts, grades: Values, scale: Values, shape: tuple[int, int]) -> Counts:
+    place = topic * shape[1] + np.searchsorted(scale, grades)
+    return np.bincount(place, minlength=shape[0] * shape[1]).reshape(shape)
+
+
+def _lists_of(retrieved: Retrieved, chosen: Flags) -> Iterator[TopicLists]:
+    """The lists of all runs with the chosen documents alone, each at its own rank."""
+    for topic, (begin, end) in enumerate(zip(retrieved.starts[:-1], retrieved.starts[1:], strict=True)):
+        documents = begin + chosen[begin:end].nonzero()[0]
+        place = np.full(end - begin + 1, len(documents))  # the last is what NONE points to
+        place[documents - begin] = np.arange(len(documents))
+        lists = retrieved.lists[:, topic]
+        yield TopicLists(documents, place[np.where(lists == NONE, end - begin, lists - begin)])

@@ -1,0 +1,118 @@
+"""Mean and standard deviation of a measure when every unjudged document is relevant by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from sounding.core.errors import DataError
+from sounding.measures import Measure
+from sounding.measures.assessment import is_about_judging
+from sounding.measures.expected.draws import sampled_moments
+from sounding.measures.expected.ideal import has_ideal, ideal_moments
+from sounding.measures.expected.ratio import approximate_moments, is_ratio, ratio_moments
+from sounding.measures.expected.sums import (
+    COUNTS,
+    FIRST,
+    Expected,
+    Moments,
+    Overall,
+    additive_moments,
+    count_moments,
+    first_moments,
+    is_additive,
+    known,
+)
+from sounding.relevance.priors import Chances
+from sounding.runs.ranking import Ranking
+
+__all__ = ["Expected", "Method", "Overall", "as_judged", "expected", "is_drawn", "is_known", "level_of"]
+
+Method = Literal["best", "sampling", "ratio", "paper"]
+
+
+def level_of(measure: Measure) -> float:
+    """The lowest grade that is relevant to a measure; 1 where the measure takes grades as they are."""
+    level = measure.get("rel")
+    return 1.0 if level is None else float(level)
+
+
+def is_known(measure: Measure) -> bool:
+    """Whether unjudged documents have no say in the value, whatever they are.
+
+    So it is for what tells what was judged (`is_about_judging`), for what passes over them (`judged_only`),
+    and for estimates from a sample, which have their own way with the rest.
+    """
+    return (
+        is_about_judging(measure)
+        or bool(measure.get("judged_only"))
+        or measure.definition.family == "sampled"
+    )
+
+
+def is_drawn(measure: Measure, method: Method = "best") -> bool:
+    """Whether the moments are those of drawn completions, since no exact form is known or wanted."""
+    if is_known(measure) or method in ("ratio", "paper"):
+        return False
+    return method == "sampling" or _exact_form(measure) is None
+
+
+def as_judged(measure: Measure, ranking: Ranking) -> Expected:
+    """The value itself, of a measure that is known."""
+    return _exactly(known(measure(ranking)), "known")
+
+
+def expected(
+    measure: Measure,
+    chances: Chances,
+    ranking: Ranking,
+    *,
+    draws: int = 1000,
+    rng: np.random.Generator,
+    method: Method = "best",
+) -> Expected:
+    """Mean and deviation of a measure for every topic of a ranking, under the chances of its documents.
+
+    Exact where that can be: counts, sums over documents, RR and Success, AP, recall, nDCG at k. Everything
+    else is the measure itself on `draws` completions of the judgments, and `error` says how well the mean is
+    then known. The method `sampling` does so for all measures; `ratio` and `paper` are approximations of AP
+    and recall. Chances must be those of the measure's own level of relevance, see `level_of`.
+    """
+    if measure.definition.aggregate == "text":
+        raise DataError(f"{measure} gives a text, and there is no mean of texts")
+    if is_known(measure):
+        return as_judged(measure, ranking)
+    if measure.get("rel") is not None and level_of(measure) != chances.level:
+        raise DataError(
+            f"{measure} counts documents of grade {level_of(measure):g} or better, and these are the chances"
+            f" of grade {chances.level:g} or better; fit the prior with that level"
+        )
+    if ranking.ties is not None:
+        raise DataError(f"{measure}: an expected value needs one order, and ties are averaged; use ties trec")
+    if method in ("ratio", "paper"):
+        return _exactly(approximate_moments(measure, chances, ranking, method), method)
+    exact = None if is_drawn(measure, method) else _exact_form(measure)
+    if exact is not None:
+        return _exactly(exact(measure, chances, ranking), "exact")
+    moments, error = sampled_moments(measure, chances, ranking, draws=draws, rng=rng)
+    return Expected(mean=moments.mean, deviation=moments.deviation, error=error, method="sampling")
+
+
+def _exact_form(measure: Measure) -> Callable[[Measure, Chances, Ranking], Moments] | None:
+    if is_additive(measure):
+        return additive_moments
+    if measure.name in COUNTS:
+        return count_moments
+    if measure.name in FIRST:
+        return first_moments
+    if is_ratio(measure):
+        return ratio_moments
+    return ideal_moments if has_ideal(measure) else None
+
+
+def _exactly(moments: Moments, method: str) -> Expected:
+    return Expected(
+        mean=moments.mean, deviation=moments.deviation, error=np.zeros(len(moments.mean)), method=method
+    )

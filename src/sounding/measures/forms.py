@@ -1,0 +1,130 @@
+"""Measures as sums over documents and pairs of documents, and their values when relevance is known or drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.measures import Measure, parse
+from sounding.measures.expected import level_of
+from sounding.measures.graded import DcgForm
+from sounding.relevance.model import generator, logistic
+from sounding.runs.ranking import Counts, Judgments, Ranking, Values
+from sounding.runs.topic_lists import TopicLists
+
+KNOWN = "AP, P@k, DCG@k, nDCG@k, RBP(p=...) or another sum over ranks"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """One measure to a depth; relevant documents all count alike."""
+
+    name: str
+    level: float  # the lowest grade that counts as relevant
+    weights: Values  # (rank,) what a relevant document adds by itself
+    divided_by: Literal["nothing", "relevant", "best"]
+    best: Values  # (number of relevant documents,) the best sum; the last holds for more of them
+
+    @property
+    def pairs(self) -> bool:
+        """Whether two relevant documents add the weight of the lower one as well: so it is in AP."""
+        return self.divided_by == "relevant"
+
+    @property
+    def most(self) -> float:
+        """The most that a value can be."""
+        return max(1.0, float(self.weights.sum())) if self.divided_by == "nothing" else 1.0
+
+    def divisor(self, relevant: float) -> tuple[float, float]:
+        """N for so many relevant documents, on a straight line between whole numbers, and its slope."""
+        if self.divided_by == "nothing":
+            return 1.0, 0.0
+        if self.divided_by == "relevant":
+            return relevant, 1.0
+        below = min(int(relevant), len(self.best) - 2)
+        slope = float(self.best[below + 1] - self.best[below])
+        if relevant >= len(self.best) - 1:
+            return float(self.best[-1]), 0.0
+        return float(self.best[below]) + (relevant - below) * slope, slope
+
+    def divisors(self, relevant: Values) -> Values:
+        """N for each of these whole numbers of relevant documents."""
+        if self.divided_by == "nothing":
+            return np.ones_like(relevant)
+        if self.divided_by == "relevant":
+            return relevant
+        return self.best[np.minimum(relevant, len(self.best) - 1).astype(np.int64)]
+
+
+def form_of(measure: str | Measure, depth: int, longest: int | None = None) -> Form:
+    """The form of a measure for lists of this depth, none of which has more documents than the longest.
+
+    A depth beyond the longest list costs nothing.
+    """
+    asked = parse(measure) if isinstance(measure, str) else measure
+    if asked.k is not None and asked.k > depth:
+        raise DataError(f"{asked} looks deeper than the {depth} documents of a list that count; raise depth")
+    rank = np.arange(1, min(depth, longest or depth) + 1)
+    near = rank <= (asked.k or depth)
+    none = np.zeros(2)
+    if asked.name == "AP" and asked.get("norm") == "a":
+        return Form(str(asked), level_of(asked), np.where(near, 1 / rank, 0), "relevant", none)
+    if asked.name == "nDCG" and asked.get("norm") == "a" and asked.k is not None:
+        discount = DcgForm(asked.get("dcg")).discount
+        weights = np.where(near, discount(rank), 0)
+        best = np.concatenate([[0], np.cumsum(discount(np.arange(1, asked.k + 1)))])
+        return Form(str(asked), level_of(asked), weights, "best", best)
+    if asked.additive and asked.definition.basis == "utility":
+        return Form(str(asked), level_of(asked), _lone_documents(asked, len(rank)), "nothing", none)
+    raise DataError(f"{asked} is no sum over documents or pairs of them; expected {KNOWN}")
+
+
+def _lone_documents(measure: Measure, depth: int) -> Values:
+    """What the measure gives where one document is relevant, at each rank in turn."""
+    each, grade = np.arange(depth), np.full(depth, level_of(measure))
+    judgments = Judgments(
+        topics=("",) * depth, starts=np.arange(depth + 1), grades=grade, pool_ranks=None,
+        pooled=np.zeros(depth, np.int64), highest=level_of(measure),
+    )  # fmt: skip
+    ranking = Ranking(
+        run="", judgments=judgments, topic=each, rank=each + 1, grade=grade,
+        retrieved=np.full(depth, depth), missing=np.zeros(depth, np.bool_),
+        pooled_topic=np.empty(0, np.int64), pooled_rank=np.empty(0, np.int64),
+    )  # fmt: skip
+    return measure(ranking)
+
+
+Draws = NDArray[np.floating]  # (document + 1, draw) 1 where relevant; the last row, for none, is 0
+
+
+def values_of_draws(form: Form, lists: TopicLists, relevant: Draws, elsewhere: float) -> Draws:
+    """(run, draw) the value of every run in every draw; 0 where nothing is relevant."""
+    found = relevant[lists.places]  # (run, rank, draw)
+    if form.pairs:
+        found *= np.cumsum(found, axis=1)
+    total = np.matmul(form.weights.astype(relevant.dtype), found)
+    divisor = form.divisors(relevant.sum(axis=0, dtype=np.float64) + elsewhere).astype(relevant.dtype)
+    return np.divide(total, divisor, out=np.zeros_like(total), where=divisor > 0)
+
+
+def drawn_relevance(log_odds: NDArray[np.float32], *seed: int) -> NDArray[np.bool_]:
+    """(document, draw) relevant or not, with the chances that the log odds give."""
+    chance = generator("relevance", *seed).random(log_odds.shape, dtype=np.float32)
+    return chance < logistic(log_odds)
+
+
+def known_values(
+    form: Form, lists: Sequence[TopicLists], relevant: NDArray[np.bool_], elsewhere: Counts | Values
+) -> NDArray[np.float64]:
+    """(topic, run) the values when `relevant` says of every document whether it is."""
+    return np.stack(
+        [
+            values_of_draws(form, topic, np.append(relevant[topic.documents], 0.0)[:, np.newaxis], more)[:, 0]
+            for topic, more in zip(lists, np.asarray(elsewhere, np.float64).tolist(), strict=True)
+        ]
+    )

@@ -1,0 +1,104 @@
+"""Which runs contribute to a pool, as NIST chooses them, and the documents that they bring to it.
+
+Voorhees (2002): every group contributes at most so many runs, in the order in which it wants them judged;
+of each run the first X documents of a topic are taken; the pool is shown by doc id, so that nobody can
+tell how high a document was ranked, how often, or by whom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.data.run_info import RunInfo, groups_of, info_remarks, listed_rows, named
+from sounding.runs.retrieved import Retrieved
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Contributors:
+    """The runs, who submitted each, and which of them contribute."""
+
+    contributing: NDArray[np.bool_]  # (run,)
+    groups: tuple[str, ...]  # (run,) a run of an unknown group is a group of its own
+    kinds: tuple[str, ...]  # (run,) empty: not known
+    how: str  # how they were chosen, in a few words
+    remarks: tuple[str, ...]  # what does not fit together, a line each
+
+    def pool(self, retrieved: Retrieved, depth: int) -> Retrieved:
+        """What the contributing runs bring to a pool of this depth."""
+        return retrieved.pick(self.contributing).cut(depth)
+
+
+def choose_contributors(
+    retrieved: Retrieved, info: Mapping[str, RunInfo] | None = None, *, per_group: int | None = None
+) -> Contributors:
+    """The runs that `info` lists as pooled or, with `per_group`, so many of each group by priority.
+
+    Without `info` every run contributes. Runs that it does not list contribute nothing.
+    """
+    if info is None:
+        if per_group is not None:
+            raise DataError("runs can be chosen by group only where groups are known; list them with --info")
+        return Contributors(
+            contributing=np.ones(len(retrieved.runs), np.bool_), groups=retrieved.runs,
+            kinds=("",) * len(retrieved.runs), how="no info: every run, each a group of its own", remarks=(),
+        )  # fmt: skip
+    rows = listed_rows(retrieved.runs, retrieved.tags, info)
+    if not any(rows):
+        raise DataError(
+            f"none of the {len(rows)} runs is listed; expected names such as {retrieved.runs[0]!r},"
+            f" found {next(iter(info), 'nothing')!r}"
+        )
+    groups = groups_of(retrieved.runs, rows)
+    remarks = info_remarks(retrieved.runs, rows, info)
+    if per_group is None:
+        chosen = [row is not None and row.pooled for row in rows]
+        how = "as listed"
+    else:
+        chosen = _by_priority(rows, groups, per_group)
+        how = f"at most {per_group} a group, by priority"
+        remarks += _undecided(retrieved.runs, rows, groups, chosen)
+    if not any(chosen):
+        raise DataError("none of the runs is listed as pooled; say how many of each group with --per-group")
+    return Contributors(
+        contributing=np.array(chosen, np.bool_), groups=groups,
+        kinds=tuple(row.kind if row else "" for row in rows), how=how, remarks=tuple(remarks),
+    )  # fmt: skip
+
+
+def _undecided(
+    runs: Sequence[str], rows: Sequence[RunInfo | None], groups: Sequence[str], chosen: Sequence[bool]
+) -> list[str]:
+    """A line about groups whose priorities do not say which runs come first, and the runs taken of them."""
+    left: dict[str, set[int]] = {}
+    for row, group, own in zip(rows, groups, chosen, strict=True):
+        if row is not None and not own:
+            left.setdefault(group, set()).add(row.priority)
+    equal = [
+        (run, group)
+        for run, row, group, own in zip(runs, rows, groups, chosen, strict=True)
+        if own and row is not None and row.priority in left.get(group, ())
+    ]
+    if not equal:
+        return []
+    names = list(dict.fromkeys(group for _, group in equal))
+    taken = named([run for run, _ in equal], "run")
+    return [
+        f"{named(names, 'group')} with runs of equal or no priority: taken in the order in which runs are"
+        f" read, {taken}"
+    ]
+
+
+def _by_priority(rows: Sequence[RunInfo | None], groups: Sequence[str], per_group: int) -> list[bool]:
+    """The first runs of every group; a run without a priority comes last, equal ones as they were given."""
+    order = sorted((row.priority or np.inf, place) for place, row in enumerate(rows) if row is not None)
+    taken: dict[str, int] = {}
+    chosen = [False] * len(rows)
+    for _, place in order:
+        taken[groups[place]] = taken.get(groups[place], 0) + 1
+        chosen[place] = taken[groups[place]] <= per_group
+    return chosen

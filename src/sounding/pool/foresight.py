@@ -1,0 +1,164 @@
+"""What a pool will cost and what it will leave open, known before anything is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sounding.audit.coverage import judged_shares
+from sounding.core.arrays import NDArray
+from sounding.pool.depth_pool import Contributors
+from sounding.runs.ranking import Counts, Values
+from sounding.runs.retrieved import NONE, Retrieved, held_by_owner, shared_by_runs
+from sounding.selection.orders import rbp_weights
+
+POOR = 0.8  # a run with less than this share of its first documents in the pool is poorly covered
+NEAR = 10  # how many first documents that are
+ROUNDING = 1e-9  # a mean of shares may fall short of what it is by this much
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Foresight:
+    """Sizes, overlap and coverage of the pools of all depths up to the one that was chosen."""
+
+    runs: tuple[str, ...]
+    contributors: Contributors
+    topics: int  # for which there are documents to judge
+    depth: int  # of the pool that was chosen; no deeper than the longest list
+    sizes: Counts  # (topic, depth) documents of the pool of depth 1, 2, ... as far as the runs go
+    shares: Values  # (run, k) mean share of the first k documents that the chosen pool holds
+    residuals: Values  # (run, depth + 1) mean RBP residual were the pool of depth 0, 1, ... judged
+    to_add: Counts  # (run,) documents that the pool would gain were the run pooled as well
+    poor: Counts  # runs with less than 80% of their first ten documents in the pool, the poorest first
+    to_cover: tuple[int, int]  # documents that pooling these as well adds: all of them, their first ten
+    overlap: Values  # (run, run) of contributing runs: share of the first documents that both have
+    group_documents: dict[str, tuple[int, int]]  # group -> documents of the pool it brings, it alone brings
+    group_overlap: Values  # (group, group) in that order: of what the first brings, the share of the second
+    judged: Counts | None  # (topic, depth) documents of each pool that are judged already; None: not asked
+
+    def documents_at(self, depth: int) -> int:
+        """Documents of the pool of that depth."""
+        return int(self.sizes[:, depth - 1].sum()) if depth else 0
+
+    def judged_at(self, depth: int) -> int | None:
+        """Documents of the pool of that depth that are judged already; None: that was not asked."""
+        return None if self.judged is None else int(self.judged[:, depth - 1].sum())
+
+    def share_of_most(self, depth: int) -> float:
+        """The size of the pool as a share of depth x runs x topics, which it could have at most."""
+        contributing = int(np.count_nonzero(self.contributors.contributing))
+        return self.documents_at(depth) / (depth * contributing * self.topics)
+
+    def share_at(self, k: int) -> Values:
+        """(run,): share of its first k documents that the pool holds."""
+        return self.shares[:, min(k, self.shares.shape[1]) - 1]
+
+    def depth_for_residual(self, most: float) -> int | None:
+        """The least pool depth that brings the mean RBP residual of all runs to `most`; None: none does."""
+        enough = (self.residuals.mean(axis=0) <= most).nonzero()[0]
+        return int(enough[0]) if len(enough) else None
+
+    def pair_overlap(self) -> tuple[float, float]:
+        """Median overlap of two contributing runs of one group, and of different groups; NaN: no pair."""
+        groups = np.array(self.contributors.groups, dtype=object)[self.contributors.contributing]
+        first, second = np.triu_indices(len(groups), 1)
+        related = groups[first] == groups[second]
+        values = self.overlap[first, second]
+        return _median(values[related]), _median(values[~related])
+
+
+def foresee(
+    retrieved: Retrieved,
+    contributors: Contributors,
+    depth: int,
+    *,
+    p: float = 0.8,
+    judged: NDArray[np.bool_] | None = None,
+) -> Foresight:
+    """What the pool of this depth would be; runs should be as long as they will be evaluated.
+
+    `judged` tells of every document whether it has been judged already.
+    """
+    pooled = retrieved.pick(contributors.contributing)
+    depth = min(depth, retrieved.depth)
+    best = np.append(pooled.best_ranks(), 0)  # however deep; the last place is what NONE points to
+    chosen = (best > 0) & (best <= depth)
+    sizes = _sizes(retrieved, best[:NONE], pooled.depth)
+    given = pooled.cut(depth)
+    owners = [group for group, own in zip(contributors.groups, contributors.contributing, strict=True) if own]
+    brings = dict(held_by_owner(given, owners))
+    shares = np.array([judged_shares(chosen[own], own != NONE) for own in retrieved.lists])
+    near = shares[:, min(NEAR, retrieved.depth) - 1]
+    poor = (near < POOR - ROUNDING).nonzero()[0]
+    poor = poor[np.argsort(near[poor], kind="stable")]
+    return Foresight(
+        runs=retrieved.runs, contributors=contributors, depth=depth, sizes=sizes, shares=shares,
+        topics=int(np.count_nonzero(sizes[:, -1])),
+        residuals=_residuals(retrieved, best, pooled.depth, p),
+        to_add=np.array([_outside([own], chosen) for own in retrieved.cut(depth).lists]),
+        poor=poor,
+        to_cover=(
+            _outside(retrieved.cut(depth).lists[poor], chosen),
+            _outside(retrieved.cut(NEAR).lists[poor], chosen),
+        ),
+        overlap=_overlap(given),
+        group_documents=_by_group(brings),
+        group_overlap=_group_overlap(brings),
+        judged=None if judged is None else _sizes(retrieved, np.where(judged, best[:NONE], 0), pooled.depth),
+    )  # fmt: skip
+
+
+def _sizes(retrieved: Retrieved, best: Counts, depth: int) -> Counts:
+    """(topic, depth): documents that some contributing run has at depth 1, 2, ... or better."""
+    inside = (best > 0) & (best <= depth)
+    place = retrieved.topic[inside] * depth + best[inside] - 1
+    counts = np.bincount(place, minlength=len(retrieved.topics) * depth)
+    return np.cumsum(counts.reshape(len(retrieved.topics), depth), axis=1)
+
+
+def _residuals(retrieved: Retrieved, best: Counts, deepest: int, p: float) -> Values:
+    """(run, depth + 1): 1 less the weight of the documents that some contributing run has by each depth."""
+    weights = rbp_weights(p, retrieved.depth)
+    topics = max(len(retrieved.topics), 1)
+    rows = []
+    for own in retrieved.lists:
+        reached = np.where(best[own] > 0, best[own], deepest + 1)
+        gained = np.bincount(reached.ravel(), np.broadcast_to(weights, own.shape).ravel(), deepest + 2)
+        rows.append(1 - np.cumsum(gained[: deepest + 1]) / topics)
+    return np.array(rows)
+
+
+def _outside(lists: Iterable[NDArray[np.int32]], chosen: NDArray[np.bool_]) -> int:
+    """How many documents of these lists the pool lacks, each counted once."""
+    has = np.zeros(len(chosen), np.bool_)
+    for own in lists:
+        has[own.ravel()] = True
+    return int(np.count_nonzero(has[:NONE] & ~chosen[:NONE]))
+
+
+def _overlap(pooled: Retrieved) -> Values:
+    """(run, run): documents that both have, over those of the shorter of the two."""
+    shared, least = np.zeros((2, len(pooled.runs), len(pooled.runs)))
+    for both, lengths in shared_by_runs(pooled):
+        shared += both
+        least += np.minimum(lengths[:, np.newaxis], lengths)
+    return np.divide(shared, least, out=np.full(shared.shape, np.nan), where=least > 0)
+
+
+def _by_group(brings: dict[str, NDArray[np.bool_]]) -> dict[str, tuple[int, int]]:
+    """Group -> how many documents of the pool it brings, and how many nobody else does."""
+    count = np.sum(list(brings.values()), axis=0)
+    return {group: (int(has.sum()), int((has & (count == 1)).sum())) for group, has in brings.items()}
+
+
+def _group_overlap(brings: dict[str, NDArray[np.bool_]]) -> Values:
+    """(group, group): of the documents that the first brings, the share that the second brings too."""
+    own = list(brings.values())
+    shared = np.array([[np.count_nonzero(one & other) for other in own] for one in own], np.float64)
+    return shared / np.maximum(np.diag(shared), 1)[:, np.newaxis]
+
+
+def _median(values: Values) -> float:
+    return float(np.median(values)) if len(values) else float("nan")

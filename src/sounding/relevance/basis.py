@@ -1,0 +1,80 @@
+"""Whether runs and judgments are enough to state a chance: the one rule for every command.
+
+A chance that an unjudged document is relevant is learnt from which of the judged ones are, and from how the
+runs rank them. With few runs, few judgments or only relevant ones, what comes out is the prior. docs/holds.md
+has the measurements behind the limits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.text import plural
+from sounding.runs.ranking import Counts
+
+LEAST_RUNS = 5
+LEAST_JUDGMENTS = 100
+LEAST_OF_EACH = 10  # judged relevant, and judged not relevant
+NEAR = 10  # ranks that count as the top of a list
+SURPRISE = 3.0  # standard errors by which documents further down may be relevant more often
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What a chance would rest on: the runs, and the judged documents that they retrieved."""
+
+    runs: int
+    relevant: int
+    nonrelevant: int
+    unjudged: int  # documents that the chance is about
+    is_upside_down: bool  # documents far down were relevant more often than those at the top
+
+    @staticmethod
+    def of(runs: int, ranks: Counts, relevant: NDArray[np.bool_], unjudged: int) -> Basis:
+        """From the judged documents: the best rank that any run gives each, and whether it is relevant."""
+        found = int(np.count_nonzero(relevant))
+        return Basis(
+            runs=runs, relevant=found, nonrelevant=len(relevant) - found, unjudged=unjudged,
+            is_upside_down=_rises(relevant[ranks <= NEAR], relevant[ranks > NEAR]),
+        )  # fmt: skip
+
+    @property
+    def judgments(self) -> int:
+        """How many judged documents there are."""
+        return self.relevant + self.nonrelevant
+
+    def shortfall(self) -> str:
+        """Return why no chance can be stated, as a sentence goes on; empty: it can be.
+
+        Where nothing is left to judge, everything is known, however little there is.
+        """
+        if not self.unjudged:
+            return ""
+        if self.runs < LEAST_RUNS or self.judgments < LEAST_JUDGMENTS:
+            return (
+                f"this needs at least {LEAST_RUNS} runs and {LEAST_JUDGMENTS} judgments of their documents;"
+                f" there are {plural(self.runs, 'run')} and {plural(self.judgments, 'judgment')}"
+            )
+        if min(self.relevant, self.nonrelevant) < LEAST_OF_EACH:
+            return (
+                f"this needs at least {LEAST_OF_EACH} documents judged relevant and {LEAST_OF_EACH} judged"
+                f" not relevant; there are {self.relevant:,} and {self.nonrelevant:,}"
+            )
+        if self.is_upside_down:
+            return (
+                f"judged documents below rank {NEAR} are relevant more often than those above it, so the"
+                " judgments do not tell how likely an unjudged document is to be relevant"
+            )
+        return ""
+
+
+def _rises(top: NDArray[np.bool_], below: NDArray[np.bool_]) -> bool:
+    """Whether the share of relevant documents is higher further down by more than chance explains."""
+    if not len(top) or not len(below):
+        return False
+    share = (top.sum() + below.sum()) / (len(top) + len(below))
+    error = np.sqrt(share * (1 - share) * (1 / len(top) + 1 / len(below)))
+    return bool(below.mean() - top.mean() > SURPRISE * error)

@@ -1,0 +1,295 @@
+"""How far to believe each run: the chance that a document is relevant, learned from where runs rank it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeVar
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.runs.ranking import Counts, Values
+from sounding.runs.topic_lists import TopicLists
+
+Matrix = NDArray[np.float64]
+FloatT = TypeVar("FloatT", np.float32, np.float64)
+
+FUSION = 60.0  # ranks of all runs are fused as the sum of 1 / (60 + rank)
+FLAT = 30.0  # a run's say is the log of 30 + rank: its first ranks are nearly alike
+# Before any judgment: the log odds of a document that the runs together rank as usual, what one standard
+# deviation of the fused rank adds, what a run adds, and how far each of these may be off.
+LEVEL, FUSED, RUN = (-2.5, 1.5), (1.0, 0.75), (0.1, 0.6)
+TOPIC_SPREAD = 1.5  # how far topics differ in their level
+# Draws shrink with every judgment, the errors of the model itself do not: in real and simulated collections
+# both were alike after about so many judgments a topic. Draws are spread as far as both together.
+AS_WRONG_AS_UNSURE = 40
+STEPS = 50
+ENOUGH = 1e-10  # what one more step would add to the log likelihood, relative to it
+_BLOCK = 1 << 13  # documents looked at in one go
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """The judged documents, by their place among all that count, and which of them are relevant."""
+
+    documents: Counts
+    relevant: NDArray[np.bool_]
+
+
+class Belief(Protocol):
+    """What one fit says of every document that counts."""
+
+    @property
+    def probability(self) -> Values:
+        """(document,) the chance that it is relevant."""
+
+    def drawn(self, draws: int, seed: Sequence[int]) -> DrawnOdds:
+        """So many draws of the chances themselves, as log odds: the same seed gives the same draws."""
+
+    def wider(self, judgments: int) -> float:
+        """How much further values are spread than draws tell after so many judgments; 1: draws tell all."""
+
+    def level_precision(self, topic: int) -> float:
+        """One over the variance of what is not known of a topic's level; infinite: chances are known."""
+
+
+class DrawnOdds(Protocol):
+    """Log odds of relevance under each of several draws."""
+
+    def of_topic(self, documents: slice, topic: int) -> NDArray[np.float32]:
+        """(document, draw) those of the documents of one topic."""
+
+
+class DocumentPrior(Protocol):
+    """A way to say how likely the unjudged documents of several runs are to be relevant."""
+
+    @property
+    def name(self) -> str:
+        """How people write it."""
+
+    @property
+    def learns(self) -> bool:
+        """Whether judgments change it."""
+
+    def fitted(self, evidence: Evidence) -> Belief:
+        """What it says in the light of these judgments."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Features:
+    """What the model sees of each document that counts: its topic, and a row of numbers."""
+
+    topics: int
+    topic: Counts  # (document,)
+    rows: NDArray[np.float32]  # (document, feature): 1, fused rank, then one a run
+
+    @staticmethod
+    def of(lists: Sequence[TopicLists]) -> Features:
+        """From the ranks that the runs give the documents."""
+        runs, depth = lists[0].places.shape
+        near = np.log((depth + FLAT) / (FLAT + np.arange(1, depth + 1)))
+        fusion = 1 / (FUSION + np.arange(1, depth + 1))
+        rows = np.ones((sum(topic.size for topic in lists), 2 + runs), np.float32)
+        begin = 0
+        for topic in lists:
+            end = begin + topic.size
+            rows[begin:end, 2:] = topic.by_document(near * topic.filled).T
+            rows[begin:end, 1] = np.log(topic.by_document(fusion * topic.filled).sum(axis=0))
+            begin = end
+        fused = rows[:, 1].astype(np.float64)
+        if len(fused):
+            rows[:, 1] = (fused - fused.mean()) / max(fused.std(), 1e-6)
+        return Features(len(lists), np.repeat(np.arange(len(lists)), [topic.size for topic in lists]), rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunWeights:
+    """The model before it has seen judgments."""
+
+    features: Features
+
+    @property
+    def name(self) -> str:
+        """How people write it."""
+        return "runs"
+
+    @property
+    def learns(self) -> bool:
+        """From every judgment."""
+        return True
+
+    def fitted(self, evidence: Evidence) -> Belief:
+        """The model with the weights that fit these judgments best."""
+        runs = self.features.rows.shape[1] - 2
+        center, spread = np.array([LEVEL, FUSED] + [RUN] * runs).T
+        by_topic = np.argsort(self.features.topic[evidence.documents], kind="stable")
+        documents = evidence.documents[by_topic]
+        problem = _Problem(
+            self.features.rows[documents].astype(np.float64), self.features.topic[documents],
+            evidence.relevant[by_topic], center, spread**-2.0, self.features.topics,
+        )  # fmt: skip
+        return RunWeightedBelief(self.features, *problem.solved())
+
+
+def logistic(log_odds: NDArray[FloatT]) -> NDArray[FloatT]:
+    """Chances from log odds."""
+    with np.errstate(over="ignore"):  # far below 0 the chance is 0
+        return np.reciprocal(1 + np.exp(-log_odds))
+
+
+@dataclass(slots=True)
+class _Problem:
+    """A penalised logistic regression with one level a topic."""
+
+    rows: Matrix  # (judgment, feature)
+    topic: Counts  # (judgment,) never falling
+    relevant: NDArray[np.bool_]
+    center: Values  # (feature,) where weights are drawn to
+    precision: Values  # (feature,) how strongly
+    topics: int
+
+    def log_odds(self, weights: Values, levels: Values) -> Values:
+        return self.rows @ weights + levels[self.topic]
+
+    def cost(self, weights: Values, levels: Values) -> float:
+        """Minus the penalised log likelihood."""
+        odds = self.log_odds(weights, levels)
+        misfit = np.logaddexp(0, np.where(self.relevant, -odds, odds)).sum()
+        away = self.precision @ (weights - self.center) ** 2 + levels @ levels * TOPIC_SPREAD**-2.0
+        return float(misfit + away / 2)
+
+    def curvature(self, weights: Values, levels: Values) -> tuple[Values, Matrix, Matrix, Values]:
+        """What is left to explain, and the second derivatives: of weights, between both, of levels."""
+        chance = logistic(self.log_odds(weights, levels))
+        weighted = self.rows * (chance * (1 - chance))[:, np.newaxis]
+        among = self.rows.T @ weighted + np.diag(self.precision)
+        cross = np.zeros((self.topics, len(weights)))
+        here, first = np.unique(self.topic, return_index=True)
+        if len(here):
+            cross[here] = np.add.reduceat(weighted, first, axis=0)
+        own = np.bincount(self.topic, chance * (1 - chance), self.topics) + TOPIC_SPREAD**-2.0
+        return self.relevant - chance, among, cross, own
+
+    def solved(self) -> tuple[Values, Values, Matrix, Matrix, Values]:
+        """Best weights and levels by Newton's method, and the parts of their posterior precision.
+
+        A level meets only its own topic's documents, so all levels are eliminated first. A step that
+        makes things worse is halved.
+        """
+        weights, levels = self.center.copy(), np.zeros(self.topics)
+        cost = self.cost(weights, levels)
+        for _ in range(STEPS):
+            left, among, cross, own = self.curvature(weights, levels)
+            schur = among - cross.T @ (cross / own[:, np.newaxis])
+            pull = self.rows.T @ left - self.precision * (weights - self.center)
+            topic_pull = np.bincount(self.topic, left, self.topics) - levels * TOPIC_SPREAD**-2.0
+            step = np.linalg.solve(schur, pull - cross.T @ (topic_pull / own))
+            topic_step = (topic_pull - cross @ step) / own
+            gain = pull @ step + topic_pull @ topic_step
+            if gain < ENOUGH * (1 + cost):
+                break
+            size = 1.0
+            while self.cost(weights + size * step, levels + size * topic_step) > cost - 1e-4 * size * gain:
+                size /= 2
+            weights, levels = weights + size * step, levels + size * topic_step
+            cost = self.cost(weights, levels)
+        return weights, levels, schur, cross, own
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunWeightedBelief:
+    """The fitted model: weights and topic levels with what is not known of them."""
+
+    features: Features
+    weights: Values  # (feature,)
+    levels: Values  # (topic,)
+    schur: Matrix  # posterior precision of the weights, whatever the levels are
+    cross: Matrix  # (topic, feature) posterior precision between both
+    own: Values  # (topic,) posterior precision of each level, weights given
+
+    @property
+    def probability(self) -> Values:
+        """The mean over the posterior, by the usual approximation of a normal mean of the logistic."""
+        factor = np.linalg.cholesky(self.schur)
+        parts = [
+            self._chances(slice(begin, begin + _BLOCK), factor)
+            for begin in range(0, len(self.features.topic), _BLOCK)
+        ]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def _chances(self, documents: slice, factor: NDArray[np.floating]) -> Values:
+        rows, topic = self.features.rows[documents].astype(np.float64), self.features.topic[documents]
+        middle = rows @ self.weights + self.levels[topic]
+        # A level follows the weights: what is left of a row once it has done so, and its own spread.
+        left = rows - (self.cross / self.own[:, np.newaxis])[topic]
+        spread = np.square(np.linalg.solve(factor, left.T)).sum(axis=0) + 1 / self.own[topic]
+        return logistic(middle / np.sqrt(1 + np.pi / 8 * spread))
+
+    def wider(self, judgments: int) -> float:
+        """The more is judged, the more of the error is the model's own."""
+        return math.sqrt(1 + judgments / (AS_WRONG_AS_UNSURE * self.features.topics))
+
+    def level_precision(self, topic: int) -> float:
+        """That of the posterior, whatever the weights are."""
+        return float(self.own[topic])
+
+    def drawn(self, draws: int, seed: Sequence[int]) -> DrawnOdds:
+        """Weights drawn from their posterior, and for every topic a level that goes with them."""
+        normal = generator("weights", *seed).standard_normal((len(self.weights), draws))
+        away = np.linalg.solve(np.linalg.cholesky(self.schur).T, normal)
+        return _DrawnWeights(self, away, tuple(seed))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _DrawnWeights:
+    belief: RunWeightedBelief
+    away: Matrix  # (feature, draw) how far each draw is from the best fit
+    seed: tuple[int, ...]
+
+    def of_topic(self, documents: slice, topic: int) -> NDArray[np.float32]:
+        belief = self.belief
+        own = generator("levels", *self.seed, topic).standard_normal(self.away.shape[1])
+        level = belief.levels[topic] + own / np.sqrt(belief.own[topic])
+        level -= belief.cross[topic] @ self.away / belief.own[topic]
+        weights = (belief.weights[:, np.newaxis] + self.away).astype(np.float32)
+        return belief.features.rows[documents] @ weights + level.astype(np.float32)
+
+
+Purpose = Literal["order", "weights", "levels", "relevance"]
+
+# The purpose goes first: NumPy takes seeds that differ in zeros at the end for the same.
+_NUMBERS: dict[Purpose, int] = {"order": 1, "weights": 2, "levels": 3, "relevance": 4}
+
+
+def generator(purpose: Purpose, *seed: int) -> np.random.Generator:
+    """A generator for one purpose; a purpose always has seeds of one length."""
+    return np.random.default_rng([_NUMBERS[purpose], *seed])
+
+
+FIRST_REFIT = 8  # judgments; then at every doubling
+
+Judged = tuple[int, bool]  # a document that counts, and whether it is relevant
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """The prior as it was fitted to the first judgments of a session."""
+
+    judged: tuple[Judged, ...]  # in the order of the log
+    belief: Belief
+    probability: Values  # (document that counts,)
+    by_topic: Counts  # (topic,) how many of the judgments each has
+
+    def begins(self, judged: Sequence[Judged]) -> bool:
+        """Whether these judgments begin with those of the fit."""
+        return self.judged == tuple(judged[: len(self.judged)])
+
+
+def due_size(first: int, judgments: int) -> int:
+    """How many of so many judgments a prior should know that was first fitted to some of them."""
+    size = first
+    while (doubled := max(FIRST_REFIT, 2 * size)) <= judgments:
+        size = doubled
+    return size

@@ -1,0 +1,467 @@
+"""How likely an unjudged document is to be relevant: priors by name, and what they say of one run.
+
+A prior is first fitted to the judgments (and, if it looks at ranks, to the given runs); what comes out is a
+likelihood, which gives every unjudged document of a run its probability. `chances` puts these beside what the
+judgments say. A new prior is a class with the members of `Prior`, and a line in `parse_prior`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError, UnknownNameError
+from sounding.core.policies import DEFAULT_POLICIES, Policies
+from sounding.data.fast.keys import PairTable
+from sounding.data.fast.text import split_fields
+from sounding.data.problems import Problems
+from sounding.data.sources import Content, read_content
+from sounding.data.tables import Places, Qrels, Run
+from sounding.data.trec import checked_numbers, group_qrels, numbered
+from sounding.runs.align import Judged, order_documents
+from sounding.runs.ranking import Counts, Ranking, Values
+
+SMOOTHING = 10.0  # a rate is taken as if so many more documents, relevant at the common rate, had been judged
+PROBABILITIES_SHAPE = "topic doc probability"
+
+_ANY = "*"  # in a file of probabilities: every document, every topic
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outside:
+    """Unjudged documents that a run did not retrieve and that may be relevant, alike ones together."""
+
+    topic: Counts
+    probability: Values
+    count: Counts
+
+    def joined(self, other: Outside) -> Outside:
+        """The documents of both."""
+        return Outside(
+            np.concatenate([self.topic, other.topic]),
+            np.concatenate([self.probability, other.probability]),
+            np.concatenate([self.count, other.count]),
+        )
+
+    def merged(self) -> Outside:
+        """Alike documents together in one row, by topic and rising probability."""
+        order = np.lexsort((self.probability, self.topic))
+        topic, probability = self.topic[order], self.probability[order]
+        new = np.ones(len(order), np.bool_)
+        new[1:] = (topic[1:] != topic[:-1]) | (probability[1:] != probability[:-1])
+        count = np.zeros(np.count_nonzero(new), np.int64)
+        np.add.at(count, np.cumsum(new) - 1, self.count[order])
+        return Outside(topic[new], probability[new], count)
+
+    @staticmethod
+    def each(topic: Counts, probability: Values) -> Outside:
+        """Single documents."""
+        return Outside(topic, probability, np.ones(len(topic), np.int64))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Chances:
+    """The probability that each document of a run is relevant: every retrieved one, and what is outside.
+
+    Rows are the retrieved documents in rank order, topic after topic. Documents are relevant or not
+    independently of each other; an unjudged one that turns out relevant has the grade `level`.
+    """
+
+    prior: str
+    level: float  # the lowest grade that counts as relevant
+    topic: Counts  # (row,)
+    rank: Counts  # (row,) from 1
+    grade: Values  # (row,) NaN: not judged
+    probability: Values  # (row,) 0 or 1 where judged
+    elsewhere: Counts  # (topic,) documents judged relevant that were not retrieved
+    outside: Outside
+
+    @property
+    def unjudged(self) -> NDArray[np.bool_]:
+        """Which rows nobody judged."""
+        return np.isnan(self.grade)
+
+    def unjudged_documents(self) -> Counts:
+        """How many documents of each topic are not judged, retrieved and outside."""
+        inside = np.bincount(self.topic[self.unjudged], minlength=len(self.elsewhere))
+        around = np.bincount(self.outside.topic, self.outside.count, len(self.elsewhere))
+        return inside + around.astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unjudged:
+    """The unjudged documents that a run retrieved for judged topics, in rank order, topic after topic."""
+
+    run: Run
+    ranking: Ranking
+    policies: Policies
+    topic: Counts
+    rank: Counts
+
+    def rows(self) -> Places:
+        """The row of each document in the run's table."""
+        first = np.cumsum(self.ranking.retrieved) - self.ranking.retrieved
+        return _in_rank_order(self.run, self.ranking, self.policies)[first[self.topic] + self.rank - 1]
+
+
+class Likelihood(Protocol):
+    """A prior that knows the judgments: gives documents their probabilities."""
+
+    @property
+    def name(self) -> str:
+        """What the prior is called."""
+
+    @property
+    def level(self) -> float:
+        """The lowest grade that counts as relevant."""
+
+    def probabilities(self, documents: Unjudged, outside: Counts) -> tuple[Values, Outside]:
+        """The probability of each of these documents, and those of documents that were not retrieved.
+
+        `outside` says how many of the latter each topic has; who knows them by name need not use it.
+        """
+
+
+class Prior(Protocol):
+    """A way to say how likely unjudged documents are to be relevant."""
+
+    @property
+    def name(self) -> str:
+        """How people write it."""
+
+    @property
+    def needs_runs(self) -> bool:
+        """Whether fitting looks at the rankings."""
+
+    def fitted(self, judged: Judged, rankings: Iterable[Ranking], level: float = 1) -> Likelihood:
+        """The prior with what it takes from judgments and rankings; each ranking is looked at once."""
+
+
+def parse_prior(text: str) -> Prior:
+    """The prior of this name: a number from 0 to 1, `rate`, `rank`, or a file of probabilities."""
+    if text == "rate":
+        return Rate()
+    if text == "rank":
+        return ByRank()
+    try:
+        return Constant(float(text))
+    except ValueError:
+        pass
+    if not Path(text).is_file():
+        raise UnknownNameError(
+            "prior", text, ["a number from 0 to 1", "rate", "rank", "a file of probabilities"]
+        )
+    return FromFile(text)
+
+
+def chances(
+    run: Run,
+    ranking: Ranking,
+    likelihood: Likelihood,
+    *,
+    outside: Counts | None = None,
+    policies: Policies = DEFAULT_POLICIES,
+) -> Chances:
+    """What likelihood and judgments say of every document of a run, which `ranking` holds aligned.
+
+    `outside` counts, for every topic, the unjudged documents that are not in the ranking and may be
+    relevant all the same.
+    """
+    topics = len(ranking.topics)
+    topic = np.repeat(np.arange(topics), ranking.retrieved)
+    first = np.cumsum(ranking.retrieved) - ranking.retrieved
+    rank = np.arange(1, len(topic) + 1) - first[topic]
+    grade = np.full(len(topic), np.nan)
+    grade[first[ranking.topic] + ranking.rank - 1] = ranking.grade
+    unknown = np.isnan(grade)
+    relevant = grade >= likelihood.level
+    probability = relevant.astype(np.float64)
+    documents = Unjudged(run, ranking, policies, topic[unknown], rank[unknown])
+    counts = np.zeros(topics, np.int64) if outside is None else outside
+    probability[unknown], around = likelihood.probabilities(documents, counts)
+    return Chances(
+        prior=likelihood.name, level=likelihood.level,
+        topic=topic, rank=rank, grade=grade, probability=probability,
+        elsewhere=ranking.relevant(likelihood.level) - np.bincount(topic[relevant], minlength=topics),
+        outside=around,
+    )  # fmt: skip
+
+
+def _in_rank_order(run: Run, ranking: Ranking, policies: Policies) -> Places:
+    """The rows of all documents of a ranking, topic after topic in rank order."""
+    place = {text: number for number, text in enumerate(ranking.topics)}
+    number_of = np.array([place.get(text, -1) for text in run.topics], np.int64)
+    run_topic = np.repeat(np.arange(len(run.topics)), run.sizes)
+    rows = (number_of[run_topic] >= 0).nonzero()[0]
+    run_topic = run_topic[rows]
+    positions, _ = order_documents(run, rows, policies)
+    topic = number_of[run_topic]
+    order = np.lexsort((positions, topic))
+    rank = positions - run.starts[run_topic] + 1
+    return rows[order[rank[order] <= ranking.retrieved[topic[order]]]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OneRateATopic:
+    """Every unjudged document of a topic is as likely as any other."""
+
+    name: str
+    level: float
+    rates: Values  # (topic,)
+
+    def probabilities(self, documents: Unjudged, outside: Counts) -> tuple[Values, Outside]:
+        return self.rates[documents.topic], _alike(self.rates, outside)
+
+
+def _alike(rates: Values, counts: Counts) -> Outside:
+    """So many documents of each topic, all as likely as the topic's rate says."""
+    topic = counts.nonzero()[0]
+    return Outside(topic, rates[topic], counts[topic])
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """One probability for all unjudged documents."""
+
+    probability: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.probability <= 1:
+            raise DataError(
+                f"a prior of {self.probability:g} is no probability; expected a number from 0 to 1"
+            )
+
+    @property
+    def name(self) -> str:
+        """The number."""
+        return f"{self.probability:g}"
+
+    @property
+    def needs_runs(self) -> bool:
+        """Nothing is fitted."""
+        return False
+
+    def fitted(self, judged: Judged, rankings: Iterable[Ranking], level: float = 1) -> Likelihood:
+        """The same number for every topic."""
+        _check_level(level)
+        return _OneRateATopic(self.name, level, np.full(len(judged.judgments.topics), self.probability))
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """The rate of relevance among the judged documents of the topic, smoothed towards that of all topics.
+
+    Topic t with r of n judged documents relevant has (r + 10 m) / (n + 10), m = (sum of r + 0.5) / (sum of
+    n + 1): never 0 and never 1. Judged documents are mostly those that systems ranked high, so for
+    documents further down this is too much rather than too little.
+    """
+
+    @property
+    def name(self) -> str:
+        """How people write it."""
+        return "rate"
+
+    @property
+    def needs_runs(self) -> bool:
+        """The judgments say all."""
+        return False
+
+    def fitted(self, judged: Judged, rankings: Iterable[Ranking], level: float = 1) -> Likelihood:
+        """The rate of every topic."""
+        _check_level(level)
+        judgments = judged.judgments
+        return _OneRateATopic(self.name, level, smoothed_rates(judgments.relevant(level), judgments.judged))
+
+
+def smoothed_rates(relevant: Counts, judged: Counts) -> Values:
+    """Rates of relevance, drawn towards the common one."""
+    common = (relevant.sum() + 0.5) / (judged.sum() + 1)
+    return (relevant + SMOOTHING * common) / (judged + SMOOTHING)
+
+
+def _check_level(level: float) -> None:
+    if not level > 0:
+        raise DataError(
+            f"level {level:g} makes every judged document relevant, so there is nothing to expect;"
+            " give a grade above 0"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _RateByRank:
+    name: str
+    level: float
+    topics: int
+    rates: Values  # (bin,) see rank_bin; never rising
+
+    def probabilities(self, documents: Unjudged, outside: Counts) -> tuple[Values, Outside]:
+        retrieved = self.rates[np.minimum(rank_bin(documents.rank), len(self.rates) - 1)]
+        return retrieved, _alike(np.full(self.topics, self.rates[-1]), outside)
+
+
+@dataclass(frozen=True, slots=True)
+class ByRank:
+    """The rate of relevance of judged documents at the same rank, over all given runs and topics.
+
+    Ranks are taken together as 1, 2, 3-4, 5-8, 9-16, ...; a rate is smoothed as in Rate, towards that of
+    all ranks, and neighbours are pooled where it would rise with rank. Below the deepest judged document,
+    and for documents that a run did not retrieve, the last rate holds. What is judged far down a ranking
+    was ranked high by another run, so there too the rates are too much rather than too little.
+    """
+
+    @property
+    def name(self) -> str:
+        """How people write it."""
+        return "rank"
+
+    @property
+    def needs_runs(self) -> bool:
+        """Ranks are those of the runs."""
+        return True
+
+    def fitted(self, judged: Judged, rankings: Iterable[Ranking], level: float = 1) -> Likelihood:
+        """The rates of the bins."""
+        _check_level(level)
+        seen, relevant = np.zeros(64, np.int64), np.zeros(64, np.int64)
+        for ranking in rankings:
+            bins = rank_bin(ranking.rank)
+            seen += np.bincount(bins, minlength=64)
+            relevant += np.bincount(bins[ranking.grade >= level], minlength=64)
+        used = seen.nonzero()[0]
+        if not len(used):
+            raise DataError("the prior 'rank' learns from judged documents in the runs, and no run has any")
+        rates = never_rising(smoothed_rates(relevant[used], seen[used]), seen[used] + SMOOTHING)
+        last_used = np.searchsorted(used, np.arange(used[-1] + 1), side="right") - 1
+        return _RateByRank(self.name, level, len(judged.judgments.topics), rates[np.maximum(last_used, 0)])
+
+
+def rank_bin(rank: Counts) -> Counts:
+    """0 for rank 1, 1 for 2, 2 for 3 and 4, 3 for 5 to 8, ..."""
+    return np.frexp((rank - 1).astype(np.float64))[1].astype(np.int64)
+
+
+def never_rising(rates: Values, weights: NDArray[np.floating]) -> Values:
+    """The closest rates (weighted least squares) that never rise: neighbours that do are averaged."""
+    pools: list[tuple[float, float, int]] = []  # rate, weight, how many
+    for rate, weight in zip(rates.tolist(), weights.tolist(), strict=True):
+        size = 1
+        while pools and pools[-1][0] < rate:
+            other, other_weight, other_size = pools.pop()
+            rate = (rate * weight + other * other_weight) / (weight + other_weight)
+            weight, size = weight + other_weight, size + other_size
+        pools.append((rate, weight, size))
+    return np.repeat([rate for rate, _, _ in pools], [size for _, _, size in pools])
+
+
+def read_probabilities(source: str | Path | Content) -> Qrels:
+    """A file of probabilities, `topic doc probability` in every line, as a table with them for grades."""
+    content = source if isinstance(source, Content) else read_content(source)
+    problems = Problems(content.source)
+    fields = split_fields(
+        content.buffer, content.size,
+        wanted=(0, 1, 2), least=3, most=3, shape=PROBABILITIES_SHAPE, problems=problems,
+    )  # fmt: skip
+    topic, doc, probability = fields.columns
+    values = checked_numbers(probability, fields.lines, "probability", problems)
+    wrong = ((values < 0) | (values > 1)).nonzero()[0]
+    problems.add(
+        numbered(fields.lines, wrong),
+        lambda i: f"probability {probability.text(int(wrong[i]))!r}; expected a number from 0 to 1",
+    )
+    table = group_qrels(
+        topic, doc, values,
+        lines=fields.lines, source=content.source, duplicates="error", problems=problems,
+    )  # fmt: skip
+    problems.refuse()
+    if not len(table.docs):
+        raise DataError(f"{content.source}: no probabilities; expected lines such as '{PROBABILITIES_SHAPE}'")
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class FromFile:
+    """Probabilities listed in a file, `topic doc probability` in every line.
+
+    `*` for doc means every document of the topic that is not listed, and for the topic every topic. A
+    retrieved unjudged document that no line covers is an error: a file that leaves out part of a ranking
+    would count it as not relevant without saying so. Outside documents are those that are listed, neither
+    judged nor retrieved; counts of others are not used.
+    """
+
+    source: str | Path
+
+    @property
+    def name(self) -> str:
+        """The file."""
+        return str(self.source)
+
+    @property
+    def needs_runs(self) -> bool:
+        """The file says all."""
+        return False
+
+    def fitted(self, judged: Judged, rankings: Iterable[Ranking], level: float = 1) -> Likelihood:
+        """The file as a table to find documents in."""
+        _check_level(level)
+        listed = read_probabilities(self.source)
+        number_of = judged.table.numbers(listed.topics)
+        topic = np.repeat(np.arange(len(listed.topics)), listed.sizes)
+        any_document = _texts_that_are(listed, _ANY)
+        otherwise = np.full(len(judged.judgments.topics), np.nan)
+        for row in sorted(any_document.nonzero()[0], key=lambda row: listed.topics[topic[row]] != _ANY):
+            if listed.topics[topic[row]] == _ANY:
+                otherwise[:] = listed.grades[row]
+            elif number_of[topic[row]] >= 0:
+                otherwise[number_of[topic[row]]] = listed.grades[row]
+        here, there = judged.table.find(number_of[topic], listed.pair_keys(), listed.docs)
+        known = np.zeros(len(listed.docs), np.bool_)
+        known[here] = judged.grades[there] >= 0
+        return _Listed(
+            self.name, level, listed,
+            PairTable.build(listed.topics, listed.sizes, listed.pair_keys(), listed.docs.words()),
+            number_of[topic], known | any_document, otherwise,
+        )  # fmt: skip
+
+
+def _texts_that_are(listed: Qrels, text: str) -> NDArray[np.bool_]:
+    """Which documents have this id, of one byte."""
+    return (listed.docs.length == 1) & (listed.docs.buffer[listed.docs.start] == ord(text))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Listed:
+    name: str
+    level: float
+    listed: Qrels
+    table: PairTable
+    topic: Counts  # (listed document,) number of its topic among the judged ones; -1: not judged
+    settled: NDArray[np.bool_]  # (listed document,) judged, or no document at all
+    otherwise: Values  # (topic,) the probability of what is not listed; NaN: not said
+
+    def probabilities(self, documents: Unjudged, outside: Counts) -> tuple[Values, Outside]:
+        run = documents.run
+        rows = documents.rows()
+        number_of = self.table.numbers(documents.ranking.topics)
+        here, there = self.table.find(number_of[documents.topic], run.pair_keys()[rows], run.docs[rows])
+        probability = self.otherwise[documents.topic]
+        probability[here] = self.listed.grades[there]
+        self._refuse_gaps(documents, rows, probability)
+        left = ~self.settled & (self.topic >= 0)
+        left[there] = False
+        return probability, Outside.each(self.topic[left], self.listed.grades[left])
+
+    def _refuse_gaps(self, documents: Unjudged, rows: Places, probability: Values) -> None:
+        lacking = np.isnan(probability).nonzero()[0]
+        if len(lacking):
+            topic = documents.ranking.topics[documents.topic[lacking[0]]]
+            document = documents.run.docs.text(int(rows[lacking[0]]))
+            raise DataError(
+                f"{self.name}: no probability for document {document!r} of topic {topic}, which"
+                f" {documents.run.source} retrieved and nobody judged ({len(lacking):,} such documents);"
+                " list it, or say what all others have in a line such as '* * 0.01'"
+            )

@@ -1,0 +1,1 @@
+"""Claims to pages: what people and programs get to see."""

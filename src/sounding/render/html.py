@@ -1,0 +1,91 @@
+"""Tables as HTML: for the report, and for results that a notebook shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from html import escape
+
+from sounding.render.tables import Column, Table, shown_cell, stands_left
+
+Explain = Callable[[str], str | None]
+
+
+def ungrouped(table: Table) -> Table:
+    """The table with a heading for every column, where some only keep together in a narrow terminal."""
+    return replace(table, columns=[replace(column, joined=False) for column in table.columns])
+
+
+def html_table(table: Table, *, explain: Explain | None = None, values: bool = False) -> str:
+    """One table: text to the left, numbers to the right, the best in bold.
+
+    Columns that belong to the one before stand under one heading with it. `explain` gives what a column's
+    name means, which a pointer sees. `values` keeps numbers with all their digits beside what is shown, so
+    that a script can put rows in order.
+    """
+    body = "".join(f"<tr>{_row(table, row, values)}</tr>\n" for row in range(table.height))
+    caption = f"<caption>{escape(table.title)}</caption>\n" if table.title else ""
+    head = "".join(f"<tr>{row}</tr>\n" for row in _heading(table.columns, explain))
+    return f"<table>\n{caption}<thead>\n{head}</thead>\n<tbody>\n{body}</tbody>\n</table>"
+
+
+def _row(table: Table, row: int, values: bool) -> str:
+    cells = []
+    for place, column in enumerate(table.columns):
+        cell = column.cells[row]
+        text = escape(shown_cell(cell, column))
+        kind = "" if stands_left(column) else ' class="number"'
+        if values and isinstance(cell, float) and cell == cell:
+            kind += f' data-value="{cell:.6g}"'
+        shown = f"<strong>{text}</strong>" if row in column.best else text
+        cells.append(f'<th scope="row"{kind}>{shown}</th>' if place == 0 else f"<td{kind}>{shown}</td>")
+    return "".join(cells)
+
+
+def _heading(columns: Sequence[Column], explain: Explain | None) -> Iterator[str]:
+    """The rows of a table's head: two where columns belong together."""
+    groups = _groups(columns)
+    if len(groups) == len(columns):
+        yield "".join(_head(place, column, explain) for place, column in enumerate(columns))
+        return
+    yield "".join(
+        _spanning(columns[group[0]], len(group), explain)
+        if len(group) > 1
+        else _head(group[0], columns[group[0]], explain, more=" rowspan=2")
+        for group in groups
+    )
+    yield "".join(
+        _head(place, columns[place], explain, name="value" if number == 0 else None)
+        for group in groups
+        if len(group) > 1
+        for number, place in enumerate(group)
+    )
+
+
+def _groups(columns: Sequence[Column]) -> list[list[int]]:
+    """Places of columns, those that belong together in one list."""
+    groups: list[list[int]] = []
+    for place, column in enumerate(columns):
+        if column.joined and groups:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    return groups
+
+
+def _spanning(column: Column, count: int, explain: Explain | None) -> str:
+    return f'<th scope="colgroup" colspan={count}{_title(column.name, explain)}>{escape(column.name)}</th>'
+
+
+def _head(
+    place: int, column: Column, explain: Explain | None, *, name: str | None = None, more: str = ""
+) -> str:
+    shown = column.name if name is None else name
+    kind = "" if stands_left(column) else ' class="number"'
+    told = f' data-column="{place}"{_title(shown, explain)}'
+    return f'<th scope="col"{kind}{more}{told}>{escape(shown.strip())}</th>'
+
+
+def _title(name: str, explain: Explain | None) -> str:
+    meaning = None if explain is None else explain(name)
+    return "" if meaning is None else f' title="{escape(meaning)}"'

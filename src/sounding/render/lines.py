@@ -1,0 +1,295 @@
+"""Charts of lines: a few named series in one pane, or many runs with five of them in color."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from sounding.core.errors import DataError
+from sounding.render.style import (
+    BAND_OPACITY,
+    FAINT,
+    data,
+    depth_domain,
+    depth_x,
+    names,
+    pane_title,
+    pool_rule,
+    series_colours,
+    series_dashes,
+    series_shapes,
+)
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars
+
+
+FEW_POINTS = 25  # of a line: more of them hide its dashes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Values:
+    """The upright axis of a pane: which column, what it is called, and from where to where it goes."""
+
+    column: str
+    title: str
+    domain: tuple[float, float]
+    format: str = ""
+    log: bool = False  # a log axis, for values up to 1, that cuts off what lies below it
+
+    def y(self, column: str | None = None) -> alt.Y:
+        """The axis for the column itself, or for another that shares it."""
+        import altair as alt
+
+        scale = alt.Scale(type="log" if self.log else "linear", domain=list(self.domain), nice=False)
+        options: dict[str, Any] = {"format": self.format} if self.format else {}
+        if self.log:
+            options["values"] = [10.0**power for power in range(math.floor(math.log10(self.domain[0])), 1)]
+        axis = alt.Axis(**options)
+        return alt.Y(f"{column or self.column}:Q", title=self.title, scale=scale, axis=axis)
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """How the series of a chart are told apart; its legend shows points where there are any, else lines."""
+
+    colour: alt.Color
+    dash: alt.StrokeDash
+    shape: alt.Shape
+
+
+def series_signs(series: str, order: Sequence[str], *, points: bool, title: str | None, top: bool) -> Signs:
+    """Colour, dashes and shape for each name of a column, in the order given; no legend for a single one."""
+    import altair as alt
+
+    names, field, count = list(order), f"{series}:N", len(order)
+    look = alt.Legend(
+        title=title, orient="top" if top else "right", symbolSize=80 if points else 400,
+        symbolStrokeWidth=0 if points else 2, symbolOpacity=1,
+    )  # fmt: skip
+    shown = look if count > 1 else None
+    return Signs(
+        alt.Color(field, scale=alt.Scale(domain=names, range=series_colours(count)), legend=shown),
+        alt.StrokeDash(field, scale=alt.Scale(domain=names, range=series_dashes(count)), legend=shown),
+        alt.Shape(field, scale=alt.Scale(domain=names, range=series_shapes(count)), legend=shown),
+    )
+
+
+def series_pane(
+    frame: polars.DataFrame, x: alt.X, values: Values, series: str, order: Sequence[str], *, top: bool = False
+) -> alt.LayerChart:
+    """One line for each name in a column; from `lower` to `upper` around it, where the frame has them.
+
+    `top` puts the legend above the pane, without a title.
+    """
+    import altair as alt
+
+    drawn = alt.Chart(data(frame))
+    # Points stand where there are few in every line: no chart has both kinds of legend.
+    points = int(frame.get_column(series).value_counts().get_column("count").to_numpy().max()) <= FEW_POINTS
+    signs = series_signs(series, order, points=points, title=None if top else series, top=top)
+    tooltip = [
+        alt.Tooltip(f"{series}:N"),
+        alt.Tooltip(x.shorthand),
+        alt.Tooltip(f"{values.column}:Q", format=".4~f"),
+    ]
+    layers = []
+    if {"lower", "upper"} <= set(frame.columns):
+        shade = drawn.mark_area(opacity=BAND_OPACITY)
+        layers.append(shade.encode(x, values.y("lower"), alt.Y2("upper:Q"), signs.colour))
+    line = drawn.mark_line(strokeWidth=2, clip=values.log)
+    layers.append(line.encode(x, values.y(), signs.colour, signs.dash, tooltip=tooltip))
+    if points:
+        marks = drawn.mark_point(filled=True, size=45, opacity=1)
+        layers.append(marks.encode(x, values.y(), signs.colour, signs.shape, tooltip=tooltip))
+    return alt.LayerChart(layer=layers)
+
+
+PLACES = (1.0, 0.75, 0.5, 0.25, 0.0)
+PERFORMANCE = ("best", "upper quartile", "median", "lower quartile", "worst")
+AMOUNT = ("highest", "upper quartile", "median", "lower quartile", "lowest")
+LINES = (
+    ("#0072B2", [1, 0]),
+    ("#009E73", [7, 3]),
+    ("#000000", [1, 0]),
+    ("#CC79A7", [7, 3]),
+    ("#D55E00", [2, 2]),
+)
+LABEL_HEIGHT = 14  # pixels between the middles of two labels
+LEADER = 14  # pixels from the end of a line to its label
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A run that stands out: where among the five, its name, and the label it carries."""
+
+    place: int
+    run: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPane:
+    """What one pane of many runs shows."""
+
+    column: str
+    words: Sequence[str]
+    column_title: str
+    domain: tuple[float, float]
+    depths: tuple[int, int]
+    reference_k: int
+    pool_depth: int | None = None
+    title: str = ""
+    width: int = 380
+    height: int = 280
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one depth only, where lines have no length and points stand for them."""
+        return self.depths[0] == self.depths[1]
+
+
+def five_numbers(values: dict[str, float | None], words: Sequence[str]) -> list[Standing]:
+    """The runs at the maximum, the quartiles and the minimum, best first; all where there are five or fewer.
+
+    Quartiles are runs, not averages of two: the nearest in order. Equal values are ordered by name.
+    """
+    known = {run: value for run, value in values.items() if value is not None and math.isfinite(value)}
+    ordered = sorted(known, key=lambda run: (known[run], run))
+    last = len(ordered) - 1
+    if last < len(PLACES):
+        spread = len(PLACES) - 1
+        return [
+            Standing(round(number * spread / max(last, 1)), run, run)
+            for number, run in enumerate(reversed(ordered))
+        ]
+    chosen = [ordered[math.floor(place * last + 0.5)] for place in PLACES]
+    return [
+        Standing(place, run, f"{word}: {run}")
+        for place, (run, word) in enumerate(zip(chosen, words, strict=True))
+    ]
+
+
+def spread_labels(heights: Sequence[float], room: float, gap: float = LABEL_HEIGHT) -> list[float]:
+    """Heights moved apart until no two are nearer than the gap, in the same order.
+
+    They stay within the room if they fit. Of those at one height the first goes on top.
+    """
+    order = sorted(range(len(heights)), key=lambda number: (round(heights[number]), -number))
+    placed = list(heights)
+    floor = -math.inf
+    for number in order:
+        placed[number] = floor = max(placed[number], floor + gap)
+    ceiling = max(room, gap * (len(heights) - 1))
+    for number in reversed(order):
+        placed[number] = ceiling = min(placed[number], ceiling)
+        ceiling -= gap
+    return placed
+
+
+def reference_depth(frame: polars.DataFrame, wanted: int | None) -> int:
+    """The depth at which runs are ordered: the wanted one, or the deepest."""
+    depths = frame["k"].unique().to_list()
+    if wanted is not None and wanted not in depths:
+        seen = f"{min(depths)} to {max(depths)}"
+        raise DataError(
+            f"reference depth {wanted}: not among the depths of the frame; expected one of {seen}"
+        )
+    return max(depths) if wanted is None else wanted
+
+
+def standing_notes(frame: polars.DataFrame, column: str, words: Sequence[str], reference_k: int) -> list[str]:
+    """What the colours mean, unless every run stands out, and which runs have no value to be ordered by."""
+    import polars
+
+    runs = names(frame, "run")
+    known = frame.filter((polars.col("k") == reference_k) & polars.col(column).is_finite())
+    unknown = [run for run in runs if run not in set(names(known, "run"))]
+    notes = []
+    if len(runs) > len(words):
+        listed = f"{', '.join(words[:-1])} and {words[-1]}"
+        notes.append(f"Grey: all runs. In colour: the {listed} run at k = {reference_k:,}.")
+    if unknown:
+        what = f"{unknown[0]} has" if len(unknown) == 1 else f"{len(unknown)} runs, as {unknown[0]}, have"
+        notes.append(f"{what} no value at k = {reference_k:,}.")
+    return notes
+
+
+def run_pane(frame: polars.DataFrame, pane: RunPane) -> alt.LayerChart:
+    """One line for each run over k, with the five that stand out on top and their names at the right."""
+    import altair as alt
+    import polars
+
+    at_reference = frame.filter(polars.col("k") == pane.reference_k)
+    values = dict(zip(at_reference["run"].to_list(), at_reference[pane.column].to_list(), strict=True))
+    standing = five_numbers(values, pane.words)
+    shown = frame.select("run", "k", pane.column)
+    layers = [_everyone(shown, pane), *pool_rule(pane.pool_depth, *pane.depths)]
+    for one in standing:
+        colour, dash = LINES[one.place]
+        line = alt.Chart(data(shown.filter(polars.col("run") == one.run)))
+        point = {"size": 40, "color": colour} if pane.single else False
+        layers.append(
+            _encoded(line.mark_line(strokeWidth=2.2, color=colour, strokeDash=dash, point=point), pane)
+        )
+    layers += _labels(shown, pane, standing)
+    chart = alt.LayerChart(layer=layers)
+    return chart.properties(width=pane.width, height=pane.height, title=pane_title(pane.title))
+
+
+def _everyone(frame: polars.DataFrame, pane: RunPane) -> alt.Chart:
+    """All runs, thin and grey; on a page the one that is pointed at stands out."""
+    import altair as alt
+
+    lines = data(frame)
+    # Altair takes parameters of one name for one, and warns: each pane has a name of its own.
+    sign = crc32(f"{pane}{lines.values}".encode())
+    pointed = alt.selection_point(f"run_{sign:08x}", on="pointerover", fields=["run"], empty=False)
+    point = {"size": 12, "color": FAINT} if pane.single else False
+    drawn = _encoded(alt.Chart(lines).mark_line(color=FAINT, point=point), pane)
+    return drawn.encode(
+        alt.Detail("run:N"),
+        opacity=alt.condition(pointed, alt.value(1.0), alt.value(0.55)),
+        strokeWidth=alt.condition(pointed, alt.value(3.0), alt.value(0.8)),
+    ).add_params(pointed)
+
+
+def _encoded(line: alt.Chart, pane: RunPane) -> alt.Chart:
+    import altair as alt
+
+    values = Values(column=pane.column, title=pane.column_title, domain=pane.domain)
+    tooltip = [alt.Tooltip("run:N"), alt.Tooltip("k:Q"), alt.Tooltip(f"{pane.column}:Q", format=".4f")]
+    return line.encode(depth_x(*pane.depths), values.y(), tooltip=tooltip)
+
+
+def _labels(frame: polars.DataFrame, pane: RunPane, standing: Sequence[Standing]) -> list[alt.Chart]:
+    """Names beside the right ends of the lines, moved apart, with a short line from each end to its name."""
+    import altair as alt
+    import polars
+
+    low, high = pane.domain
+    last = frame.filter(polars.col(pane.column).is_finite()).sort("k").group_by("run").last()
+    ends = {run: (k, value) for run, k, value in last.select("run", "k", pane.column).iter_rows()}
+    heights = [(ends[one.run][1] - low) / (high - low) * pane.height for one in standing]
+    first, deepest = depth_domain(*pane.depths)
+    label_k = deepest * (deepest / first) ** (LEADER / pane.width)
+    layers = []
+    for one, height in zip(standing, spread_labels(heights, pane.height), strict=True):
+        k, value = ends[one.run]
+        colour, _ = LINES[one.place]
+        label_value = low + height / pane.height * (high - low)
+        place = {"label": one.label, "k": k, "value": value, "label_k": label_k, "label_value": label_value}
+        label = alt.Chart(data(polars.DataFrame([place])))
+        leader = label.mark_rule(color=colour, strokeWidth=1, opacity=0.6)
+        text = label.mark_text(
+            align="left", baseline="middle", dx=3, color=colour, fontSize=11, fontWeight=600
+        )
+        layers += [
+            leader.encode(alt.X("k:Q"), alt.Y("value:Q"), alt.X2("label_k:Q"), alt.Y2("label_value:Q")),
+            text.encode(alt.X("label_k:Q"), alt.Y("label_value:Q"), alt.Text("label:N")),
+        ]
+    return layers

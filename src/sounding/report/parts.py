@@ -1,0 +1,453 @@
+"""What was found as sections of tables, charts and sentences, in the order in which a report shows them."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from sounding import __version__
+from sounding.audit import tables as audit_tables
+from sounding.audit.auditing import Audit
+from sounding.audit.drawings import audit_charts
+from sounding.audit.section import Extras
+from sounding.compare import tables as comparison_notes
+from sounding.compare import tables as comparison_tables
+from sounding.compare.result import Comparison
+from sounding.core.errors import UnknownNameError
+from sounding.core.text import plural
+from sounding.depth import tables as stability_tables
+from sounding.depth.stability import Stability
+from sounding.evaluate import tables as score_tables
+from sounding.render.html import ungrouped
+from sounding.render.tables import Column, Table
+from sounding.report import charts
+from sounding.report.gather import PARTS, Found, Missing
+from sounding.report.summary import Sentence, summary
+
+if TYPE_CHECKING:
+    import polars
+
+    from sounding.evaluate.result import Scores
+    from sounding.render.style import Chart
+
+SECTIONS: Mapping[str, str] = {
+    "summary": "Summary",
+    "scoreboard": "Scoreboard",
+    "pairs": "Pairs of runs",
+    "assessment": "How far the runs were judged",
+    "depth": "Does the outcome depend on the depth",
+    "audit": "What the collection can be trusted for",
+    "methods": "Methods and policies",
+    "reproduce": "How to reproduce this report",
+}
+NEEDS = {
+    "summary": PARTS,
+    "pairs": ("comparison",),
+    "assessment": ("stability", "audit"),
+    "depth": ("stability",),
+    "audit": ("audit",),
+    "methods": ("comparison",),
+}
+PAIRS_SHOWN = 50  # of a table that holds thousands: the others come with the script, or the download
+ROWS_SHOWN = 20  # of the audit's long tables
+ALL_ROWS = 1_000_000_000
+ASSESSMENT = ("runs", "reinforcement", "assessment")  # parts of an audit that tell how far runs were judged
+CHARTS_OF = {
+    "runs": ("judged-by-depth", "judged-shares"), "growth": ("growth",), "unique": ("unique-relevant",),
+    "leave-out": ("leave-out",), "reinforcement": ("reinforcement",), "assessment": ("assessment",),
+}  # fmt: skip
+PACKAGES = ("numpy", "scipy", "polars", "altair")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Shown:
+    """A table as people read it, and the rows for programs behind it."""
+
+    name: str
+    table: Table
+    data: Table
+    whole: Table | None = None  # all rows for people, where `table` has the first ones only
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Drawn:
+    """A chart that is made when a page wants it, and the rows that it draws."""
+
+    name: str
+    make: Callable[[], Chart]
+    data: Table
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Section:
+    """One section; where it could not be made, why."""
+
+    name: str
+    lead: str
+    blocks: Sequence[Shown | Drawn] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The heading."""
+        return SECTIONS[self.name]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Report:
+    """All that a report says, whatever it is written as."""
+
+    title: str
+    sentences: Sequence[Sentence]
+    sections: Sequence[Section]
+    command: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def chosen_sections(text: str | None) -> tuple[str, ...]:
+    """The sections that were asked for, in the report's order; all of them without a text."""
+    if text is None:
+        return tuple(SECTIONS)
+    words = [word.strip() for word in text.split(",")]
+    for word in words:
+        if word not in SECTIONS:
+            raise UnknownNameError("section", word, SECTIONS)
+    return tuple(name for name in SECTIONS if name in words)
+
+
+def parts_for(sections: Sequence[str]) -> set[str]:
+    """What has to be computed for some sections."""
+    return {part for section in sections for part in NEEDS.get(section, ())}
+
+
+def report_of(found: Found, sections: Sequence[str] = tuple(SECTIONS)) -> Report:
+    """The report on what was found, with these sections."""
+    makers: Mapping[str, Callable[[Found], Section]] = {
+        "scoreboard": _scoreboard, "pairs": _pairs, "assessment": _assessment, "depth": _depth,
+        "audit": _audit, "methods": _methods, "reproduce": _reproduce,
+    }  # fmt: skip
+    runs, topics = len(found.scores.runs), len(found.scores.topics)
+    return Report(
+        title=f"{plural(runs, 'run')} on {plural(topics, 'topic')}",
+        sentences=summary(found) if "summary" in sections else (),
+        sections=[maker(found) for name, maker in makers.items() if name in sections],
+        command=found.request.command,
+        facts={
+            "sounding": __version__,
+            "command": found.request.command,
+            "runs": list(found.scores.runs),
+            "topics": topics,
+            "measures": [str(measure) for measure in found.scores.measures],
+            "policies": found.request.policies.in_force(),
+            "seed": found.request.policies.seed,
+        },
+    )
+
+
+def table_of(frame: polars.DataFrame) -> Table:
+    """A frame as a table for programs."""
+    return Table([Column(name, frame[name].to_list()) for name in frame.columns])
+
+
+# -- values and pairs ------------------------------------------------------------------------------
+
+
+def _scoreboard(found: Found) -> Section:
+    layout = score_tables.Layout()
+    table = score_tables.wide_table(
+        found.scores, layout, f"Every run, the best by {found.leading} first", found.scores.order()
+    )
+    shown = Shown(name="scoreboard", table=table, data=score_tables.tidy_table(found.scores, layout))
+    return Section(
+        name="scoreboard",
+        lead="The mean of every measure over the topics, between the least and the most that it could be if"
+        " the unjudged documents were judged, and the share of the documents it looks at that were.",
+        blocks=[shown, *_board_chart(found.scores)],
+    )
+
+
+def _board_chart(scores: Scores) -> Iterator[Drawn]:
+    """Every run's value between its bounds, in the order of the table; nothing where none is a mean."""
+    frame = score_tables.board_frame(scores, scores.order())
+    if frame.height:
+        yield Drawn(name="bounds", data=table_of(frame), make=lambda: charts.values_with_bounds(frame))
+
+
+def _pairs(found: Found) -> Section:
+    lead = (
+        "Every pair of runs by every measure, those of interest first: the difference and whether it is more"
+        " than chance, whether both runs were judged alike (the case), whether further judgments could turn"
+        " the order, and what to do about it."
+    )
+    if isinstance(found.comparison, Missing):
+        return Section(name="pairs", lead=lead, missing=(found.comparison.reason,))
+    return Section(name="pairs", lead=lead, blocks=[_all_pairs(found.comparison)])
+
+
+def _all_pairs(comparison: Comparison) -> Shown:
+    whole = comparison_tables.people_pairs(comparison, ALL_ROWS)
+    whole = replace(whole, title=f"{plural(whole.height, 'row')}: a pair and a measure each")
+    whole = _paired(whole)
+    short = replace(
+        whole,
+        columns=[replace(column, cells=column.cells[:PAIRS_SHOWN]) for column in whole.columns],
+    )
+    return Shown(name="pairs", table=short, data=comparison_tables.tidy_pairs(comparison), whole=whole)
+
+
+def _paired(table: Table) -> Table:
+    """The table with both runs in its first column, which stays in sight on a small screen."""
+    first, second, *others = table.columns
+    names = [f"{a} − {b}" for a, b in zip(first.cells, second.cells, strict=True)]
+    return replace(table, columns=[Column("pair", names), *others], keys=table.keys - 1)
+
+
+# -- assessment and depth --------------------------------------------------------------------------
+
+
+def _assessment(found: Found) -> Section:
+    missing = [part.reason for part in (found.audit, found.stability) if isinstance(part, Missing)]
+    blocks: list[Shown | Drawn] = []
+    if not isinstance(found.audit, Missing):
+        blocks += _audit_blocks(found.audit, ASSESSMENT)
+    if not isinstance(found.stability, Missing):
+        blocks += _leaders(found)
+    return Section(
+        name="assessment",
+        lead="What nobody judged counts as not relevant. Where one run was judged less than another, a"
+        " difference between them may be nothing but that.",
+        blocks=blocks,
+        missing=tuple(missing),
+    )
+
+
+def _leaders(found: Found) -> Iterator[Shown | Drawn]:
+    """The two best runs over depth, with the case at each."""
+    import polars
+
+    if isinstance(found.stability, Missing) or not found.leaders:
+        return
+    depths, pool = found.stability.depths, found.stability.pool.depth or None
+    tables = stability_tables.pair_tables(found.leaders, depths)
+    for pair, table in zip(found.leaders, tables, strict=True):
+        draw = partial(
+            charts.pair_over_depth, pair.frame.filter(polars.col("k").is_in(depths)), pool_depth=pool
+        )
+        data = stability_tables.tidy_pair([pair], None)
+        name = f"leaders-{pair.measure}"
+        yield Drawn(name=f"{name}-chart", data=data, make=draw)
+        yield Shown(name=name, table=table, data=data)
+
+
+def _depth(found: Found) -> Section:
+    lead = (
+        "Measures at every cut-off: which pairs of runs they tell apart, whether that agrees with the"
+        " reference depth, and from where on the order of the runs stays."
+    )
+    if isinstance(found.stability, Missing):
+        return Section(name="depth", lead=lead, missing=(found.stability.reason,))
+    stable = found.stability
+    table = ungrouped(stability_tables.people_table(stable, found.findings))
+    every_row = replace(table.columns[0], cells=stable.columns()["measure"])  # a row is read by itself here
+    table = replace(table, columns=[every_row, *table.columns[1:]], title="Measures by depth")
+    shown = Shown(name="depth", table=table, data=stability_tables.tidy_table(stable, every_k=False))
+    return Section(name="depth", lead=lead, blocks=[shown, *_depth_charts(stable)])
+
+
+def _depth_charts(stable: Stability) -> Iterator[Drawn]:
+    import polars
+
+    pool, reference, ks = stable.pool.depth or None, stable.reference_depth, stable.ks_to_draw()
+    drawn = sorted({*ks, reference, *([pool] if pool else [])})
+    at_depths = polars.col("k").is_in(drawn)
+    values = stable.values_frame.filter(at_depths)
+    yield Drawn(
+        name="values", data=table_of(values),
+        make=lambda: charts.values_over_k(values, reference_k=reference, pool_depth=pool),
+    )  # fmt: skip
+    named = ", ".join(dict.fromkeys(one.reference_name for one in stable.measures))
+    steady = stable.frame
+    yield Drawn(
+        name="stability", data=table_of(steady.filter(at_depths)),
+        make=lambda: charts.stability_over_k(steady, reference=named, pool_depth=pool),
+    )  # fmt: skip
+    residuals = stable.residual_frame
+    if residuals is not None:
+        shown = residuals.filter(at_depths)
+        yield Drawn(
+            name="residuals", data=table_of(shown),
+            make=lambda: charts.residuals_over_k(shown, reference_k=reference, pool_depth=pool),
+        )  # fmt: skip
+    order = [stable.runs[run] for run in stable.order]
+    first = polars.col("measure").is_in([stable.measures[0].name, "A_p"])
+    intervals = stable.interval_frame.filter(first)
+    yield Drawn(
+        name="intervals", data=table_of(intervals),
+        make=lambda: charts.means_with_intervals(intervals, order=order),
+    )  # fmt: skip
+    found = stability_tables.volatilities(stable, "tau_b", ks)[: len(stable.measures)]
+    names = {"k": "k1", "other_k": "k2", "other_measure": "other"}
+    cells = polars.concat([one.frame for one in found]).rename(names)
+    yield Drawn(
+        name="volatility", data=table_of(cells), make=lambda: charts.volatility(cells, pool_depth=pool)
+    )
+
+
+# -- the collection --------------------------------------------------------------------------------
+
+
+def _audit(found: Found) -> Section:
+    lead = "Whether these judgments can compare these runs and new ones, and what to beware of."
+    if isinstance(found.audit, Missing):
+        return Section(name="audit", lead=lead, missing=(found.audit.reason,))
+    audited = found.audit
+    verdict = audit_tables.verdict_table(audited, found.statements)
+    shown = Shown(name="verdict", table=_for_people(verdict), data=verdict)
+    others = [name for name in audit_tables.sections(audited, Extras()) if name not in ASSESSMENT]
+    missing: tuple[str, ...] = ()
+    if not audited.has_pool:
+        missing = (
+            "None of these runs is known to have contributed to the judgments: growth, unique relevant"
+            " documents and leaving out are not shown. List the runs that did with --info.",
+        )
+    return Section(name="audit", lead=lead, blocks=[shown, *_audit_blocks(audited, others)], missing=missing)
+
+
+def _for_people(verdict: Table) -> Table:
+    """The verdict without what only programs read."""
+    kept = [column for column in verdict.columns if column.name in ("answer", "claim", "why")]
+    return replace(verdict, columns=kept, keys=1)
+
+
+def _audit_blocks(audited: Audit, names: Sequence[str]) -> Iterator[Shown | Drawn]:
+    """Charts and tables of some sections of an audit."""
+    extras = Extras()
+    makers = dict(audit_charts(audited, extras))
+    for name, build in audit_tables.sections(audited, extras).items():
+        if name not in names:
+            continue
+        long = name in ("runs", "topics")
+        section = build(audited, extras, ALL_ROWS if long else ROWS_SHOWN)
+        data = table_of(section.frame)
+        for chart in CHARTS_OF.get(name, ()):
+            if chart in makers:
+                yield Drawn(name=chart, make=makers[chart], data=data)
+        for place, table in enumerate(section.tables):
+            yield Shown(name=name if not place else f"{name}-{place + 1}", table=_here(table), data=data)
+
+
+def _here(table: Table) -> Table:
+    """The table with notes that speak of this page, where the command's speak of its options."""
+    told = [
+        note.replace(", the rest with --top N.", "; the download has all.").replace(
+            ": --section topics)", ")"
+        )
+        for note in table.notes
+    ]
+    return replace(table, notes=told)
+
+
+# -- how it was done -------------------------------------------------------------------------------
+
+METHODS = (
+    (
+        "Values of measures, with the order of documents that trec_eval gives them",
+        "trec_eval 10; Voorhees & Harman, TREC: Experiment and Evaluation, 2005",
+    ),
+    (
+        "Bounds: the least and the most that a value can be",
+        "Moffat & Zobel, ACM TOIS 27(1), 2008, for residuals; the exact bounds are sounding's own",
+    ),
+    (
+        "Test of a difference, and correction for many pairs",
+        "Smucker, Allan & Carterette, CIKM 2007; Westfall & Young, Resampling-Based Multiple Testing, 1993;"
+        " Holm, Scandinavian Journal of Statistics 6, 1979",
+    ),
+    (
+        "Case: performance and assessment tested side by side",
+        "Baillie, Azzopardi & Ruthven, Information Processing & Management 44(2), 2008",
+    ),
+    (
+        "Stability over depth: pairs told apart, coverage, inversions, volatility, what to heed",
+        "Lu, Moffat & Culpepper, Information Retrieval Journal 19(4), 2016",
+    ),
+    ("Leaving out runs and groups, and growth beyond the pool", "Zobel, SIGIR 1998"),
+    (
+        "Unique relevant documents, and what a reusable collection needs",
+        "Voorhees, CLEF 2001, LNCS 2406, 2002",
+    ),
+    ("Rankings that need no judgments", "Soboroff, Nicholas & Cahan, SIGIR 2001; Aslam & Savell, SIGIR 2003"),
+    (
+        "Agreement of orders: tau, tau_ap, RBO",
+        "Kendall, Biometrika 30, 1938; Yilmaz, Aslam & Robertson, SIGIR 2008; Webber, Moffat & Zobel, ACM"
+        " TOIS 28(4), 2010",
+    ),
+)
+
+
+def _methods(found: Found) -> Section:
+    sources = Table(
+        [
+            Column("method", [name for name, _ in METHODS]),
+            Column("source", [source for _, source in METHODS]),
+        ],
+        title="What was computed, and who described it",
+        notes=[] if isinstance(found.comparison, Missing) else comparison_notes.notes(found.comparison),
+    )
+    in_force = found.scores.policies.in_force()
+    policies = Table(
+        [
+            Column("policy", [name.replace("_", " ") for name in in_force]),
+            Column("chosen", [str(value) for value in in_force.values()]),
+        ],
+        title="Policies: choices that change values",
+        notes=["Values count an unjudged document as not relevant; under bounds the least and the most that"
+               " they could be stand beside them."] if found.scores.bounds is not None else [],
+    )  # fmt: skip
+    measures = Table(
+        [
+            Column("measure", [str(measure) for measure in found.scores.measures]),
+            Column("what", [measure.definition.summary for measure in found.scores.measures]),
+        ],
+        title="Measures",
+    )
+    return Section(
+        name="methods",
+        lead="Everything that was chosen, by name, and where each method was published.",
+        blocks=[
+            Shown(name=name, table=table, data=table)
+            for name, table in (("measures", measures), ("policies", policies), ("methods", sources))
+        ],
+    )
+
+
+def _reproduce(found: Found) -> Section:
+    inputs = found.inputs
+    files = Table(
+        [
+            Column("file name", [one.name for one in inputs]),
+            Column("used as", [one.role for one in inputs]),
+            Column("bytes", [one.size for one in inputs]),
+            Column("sha256", [one.sha256 for one in inputs]),
+        ],
+        title="Files",
+    )
+    versions = {"sounding": __version__, "Python": platform.python_version()}
+    versions |= {name: version(name) for name in PACKAGES}
+    programs = Table(
+        [Column("what", list(versions)), Column("version", list(versions.values()))],
+        title="Versions",
+        notes=[f"Seed of everything that is drawn at random: {found.request.policies.seed}."],
+    )
+    return Section(
+        name="reproduce",
+        lead="The same command with the same files and versions writes the same report.",
+        blocks=[
+            Shown(name=name, table=table, data=table)
+            for name, table in (("files", files), ("versions", programs))
+        ],
+    )

@@ -1,0 +1,213 @@
+"""Runs and judgments under one numbering of documents: read once, graded anew as often as one likes.
+
+Taking judgments away, or putting others in their place, changes grades by document number; every run is
+then graded without being read or put in order again, and any measure can be asked. The scale of the grades
+stays that of the qrels, whatever judgments are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.core.policies import DEFAULT_POLICIES, Policies, check_policies
+from sounding.core.workers import Progress
+from sounding.data.formats import read_qrels
+from sounding.data.tables import Qrels
+from sounding.evaluate.result import summaries
+from sounding.measures import Measure
+from sounding.runs.align import prepare, treat_unjudged
+from sounding.runs.ranking import Counts, Judgments, Ranking, Values
+from sounding.runs.retrieved import NONE, Retrieved, read_retrieved
+
+GONE, POOLED, JUDGED = 0, 1, 2  # what becomes of a judgment: nobody pooled it, nobody judged it, it stays
+States = NDArray[np.int8]  # (row of the qrels,)
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class View:
+    """Some topics, with the grades that their documents have."""
+
+    topics: Counts  # (topic,) ascending, among those of the collection
+    judgments: Judgments  # of these topics
+    states: States  # (document + 1,) the last place is what NONE points to
+    grades: Values  # (document,) NaN: not judged
+
+    @property
+    def judged(self) -> Flags:
+        """(document + 1,): whether it is judged."""
+        return self.states == JUDGED
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Regrading:
+    """What several runs retrieved and what was judged of it."""
+
+    qrels: Qrels
+    retrieved: Retrieved  # its topics are those of the qrels
+    judgments: Judgments  # all of them
+    rows: Counts  # (row of the qrels,) all rows, topic after topic and best grade first
+    row_topic: Counts  # (row,)
+    row_grade: Values  # (row,) at least 0; 0 where a document was pooled and not judged
+    row_document: Counts  # (row,) number of the document; NONE: no run has it
+    full: States  # (row,) as the qrels are: POOLED or JUDGED
+    policies: Policies
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The names of the runs."""
+        return self.retrieved.runs
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The judged topics, in byte order."""
+        return self.judgments.topics
+
+    @property
+    def document(self) -> Counts:
+        """(judgment,): number of the judged document; NONE: no run has it."""
+        return self.row_document[self.rows[self.full[self.rows] == JUDGED]]
+
+    def grades(self) -> Values:
+        """(document,): its grade; NaN: not judged."""
+        return self.view().grades
+
+    # -- other judgments ---------------------------------------------------------------------------
+
+    def view(self, lost: Flags | None = None, topics: Counts | None = None) -> View:
+        """All judgments, or those that are left without the documents `lost`; of all topics, or some."""
+        if lost is None:
+            return self.under(self.full, topics)
+        gone = np.append(lost, False)[self.row_document] & (self.full == JUDGED)
+        return self.under(np.where(gone, GONE, self.full).astype(np.int8), topics)
+
+    def under(self, states: States, topics: Counts | None = None) -> View:
+        """The judgments where each row of the qrels is in one of the three states."""
+        chosen = np.arange(len(self.topics)) if topics is None else topics
+        place = np.full(len(self.topics), -1)
+        place[chosen] = np.arange(len(chosen))
+        topic = place[self.row_topic]
+        rows = self.rows[(states[self.rows] == JUDGED) & (topic[self.rows] >= 0)]
+        ranks = self.qrels.pool_ranks
+        judgments = Judgments(
+            topics=tuple(self.topics[number] for number in chosen.tolist()),
+            starts=_starts(topic[rows], len(chosen)),
+            grades=self.row_grade[rows],
+            pool_ranks=None if ranks is None else ranks[rows],
+            pooled=np.bincount(topic[(states == POOLED) & (topic >= 0)], minlength=len(chosen)),
+            highest=self.judgments.highest,
+        )
+        known = self.row_document != NONE
+        found = np.full(len(self.retrieved.docs) + 1, GONE, np.int8)
+        found[self.row_document[known]] = states[known]
+        grades = np.full(len(self.retrieved.docs), np.nan)
+        seen = known & (states == JUDGED)
+        grades[self.row_document[seen]] = self.row_grade[seen]
+        return View(topics=chosen, judgments=judgments, states=found, grades=grades)
+
+    def pretend(self, relevant: Flags) -> View:
+        """The view in which exactly these documents were judged, and all of them relevant."""
+        topic = self.retrieved.topic[relevant]
+        judgments = Judgments(
+            topics=self.topics, starts=_starts(topic, len(self.topics)), grades=np.ones(len(topic)),
+            pool_ranks=None, pooled=np.zeros_like(self.judgments.pooled), highest=1.0,
+        )  # fmt: skip
+        return View(
+            topics=np.arange(len(self.topics)), judgments=judgments,
+            states=np.append(np.where(relevant, JUDGED, GONE), GONE).astype(np.int8),
+            grades=np.where(relevant, 1.0, np.nan),
+        )  # fmt: skip
+
+    # -- values ------------------------------------------------------------------------------------
+
+    def ranking(self, run: int, view: View) -> Ranking:
+        """One run as the measures see it, graded by a view."""
+        lists = self.retrieved.lists[run][view.topics]
+        states = view.states[lists]  # small enough to stay near the processor
+        topic, place = (states == JUDGED).nonzero()
+        retrieved = np.count_nonzero(lists != NONE, axis=1)
+        pooled_topic = pooled_place = np.empty(0, np.int64)
+        if view.judgments.pooled.any():
+            pooled_topic, pooled_place = (states == POOLED).nonzero()
+        ranking = Ranking(
+            run=self.runs[run], judgments=view.judgments, topic=topic, rank=place + 1,
+            grade=view.grades[lists[topic, place]], retrieved=retrieved, missing=retrieved == 0,
+            pooled_topic=pooled_topic, pooled_rank=pooled_place + 1,
+            old_recall_points=self.policies.compat == "trec_eval-9",
+        )  # fmt: skip
+        if self.policies.depth is not None:
+            ranking = ranking.cut(self.policies.depth)
+        return treat_unjudged(ranking, self.policies)
+
+    def values(self, measures: Sequence[Measure], view: View, runs: Iterable[int] | None = None) -> Values:
+        """(run, measure, topic): values under a view, of all runs or some; NaN where a topic is skipped."""
+        chosen = range(len(self.runs)) if runs is None else list(runs)
+        values = np.full((len(chosen), len(measures), len(view.topics)), np.nan)
+        for row, run in enumerate(chosen):
+            ranking = self.ranking(run, view)
+            for number, measure in enumerate(measures):
+                values[row, number] = measure(ranking)
+            if self.policies.missing == "skip":
+                values[row][:, ranking.missing] = np.nan
+        return values
+
+    def means(self, measures: Sequence[Measure], view: View) -> Values:
+        """(run, measure): each measure's summary over topics under a view."""
+        return summaries(self.values(measures, view), measures)
+
+
+def _starts(topic: Counts, topics: int) -> Counts:
+    return np.concatenate([[0], np.cumsum(np.bincount(topic, minlength=topics))])
+
+
+def read_regrading(
+    qrels: Any,
+    runs: Any,
+    *,
+    policies: Policies = DEFAULT_POLICIES,
+    qrels_format: str | None = None,
+    run_format: str | None = None,
+    jobs: int | None = 1,
+    progress: Progress | None = None,
+) -> Regrading:
+    """Read the judgments and the runs, each once: files, tables, dicts or frames, as for `evaluate`."""
+    refuse_intervals(policies)
+    judgments = read_qrels(
+        qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
+    )
+    retrieved = read_retrieved(
+        runs, topics=judgments.topics, judged=True, policies=policies, run_format=run_format, jobs=jobs,
+        progress=progress,
+    )  # fmt: skip
+    return regraded(judgments, retrieved, policies)
+
+
+def regraded(qrels: Qrels, retrieved: Retrieved, policies: Policies = DEFAULT_POLICIES) -> Regrading:
+    """Judgments with what runs retrieved for their topics, each of which was read already."""
+    refuse_intervals(policies)
+    judged = prepare(qrels, policies)
+    here, there = retrieved.find(judged)
+    document = np.full(len(judged.grades), NONE)
+    document[there] = here
+    return Regrading(
+        qrels=qrels, retrieved=retrieved, judgments=replace(judged.judgments, sampling=None),
+        rows=np.lexsort((-judged.grades, judged.topic)), row_topic=judged.topic,
+        row_grade=np.maximum(judged.grades, 0.0), row_document=document,
+        full=np.where(judged.grades >= 0, JUDGED, POOLED).astype(np.int8), policies=policies,
+    )  # fmt: skip
+
+
+def refuse_intervals(policies: Policies) -> None:
+    """Refuse policies under which a value is no single number."""
+    check_policies(policies)
+    if policies.unjudged in ("bounds", "expected"):
+        raise DataError(
+            f"unjudged {policies.unjudged}: runs are graded anew by values alone;"
+            " use nonrelevant or condensed"
+        )

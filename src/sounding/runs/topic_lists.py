@@ -1,0 +1,129 @@
+"""The documents that count, topic by topic: those that some run has among its first `depth`.
+
+Everything about one topic is kept by run and rank, as the runs have it. Most documents are in few runs, so
+that is smaller than a table of runs by documents, and sums over a ranking are running sums along a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.limits import check_count
+from sounding.runs.ranking import Counts, Values
+from sounding.runs.retrieved import NONE, Retrieved
+
+ByRank = NDArray[np.float64]  # (run, rank)
+ByDocument = NDArray[np.float64]  # (run, document)
+
+
+@dataclass(frozen=True, eq=False)
+class TopicLists:
+    """The lists of all runs for one topic; its documents are numbered from 0, and `size` means none."""
+
+    documents: Counts  # (document,) their numbers in Retrieved, ascending
+    places: Counts  # (run, rank) the document there; `size`: the list has ended
+
+    @property
+    def size(self) -> int:
+        """How many different documents there are."""
+        return len(self.documents)
+
+    @cached_property
+    def filled(self) -> ByRank:
+        """1 where there is a document, 0 where the list has ended."""
+        return (self.places < self.size).astype(np.float64)
+
+    @cached_property
+    def entries(self) -> Counts:
+        """The flat places of all documents, those of one document together, by its number and by run."""
+        flat = self.places.ravel()
+        return np.argsort(flat, kind="stable")[: np.count_nonzero(flat < self.size)]
+
+    @cached_property
+    def starts(self) -> Counts:
+        """(document + 1,) where the entries of each document begin."""
+        ends = np.cumsum(np.bincount(self.places.ravel(), minlength=self.size + 1)[: self.size])
+        return np.concatenate([[0], ends])
+
+    @cached_property
+    def everywhere(self) -> NDArray[np.bool_]:
+        """(document,) whether every run has it."""
+        return np.diff(self.starts) == len(self.places)
+
+    @cached_property
+    def shared(self) -> Counts:
+        """The documents that two runs or more have."""
+        return (np.diff(self.starts) > 1).nonzero()[0]
+
+    @cached_property
+    def _columns(self) -> Counts:
+        """(run, rank) flat places in a table of runs by shared documents and one column for all others."""
+        width = len(self.shared) + 1
+        column = np.full(self.size + 1, width - 1)
+        column[self.shared] = np.arange(width - 1)
+        return column[self.places] + width * np.arange(len(self.places))[:, np.newaxis]
+
+    def by_shared_document(self, values: ByRank) -> ByDocument:
+        """Values by run and rank as a table of runs by shared documents; 0 where a run lacks one."""
+        table = np.zeros((len(self.places), len(self.shared) + 1))
+        table.reshape(-1)[self._columns] = values
+        return table[:, :-1]
+
+    def by_document(self, values: ByRank) -> ByDocument:
+        """Values by run and rank as a table of runs by documents; 0 where a run lacks one."""
+        table = np.zeros((len(self.places), self.size + 1))
+        np.put_along_axis(table, self.places, values, axis=1)
+        return table[:, :-1]
+
+    def holders(self, document: int) -> tuple[Counts, Counts]:
+        """The runs that have a document, and where each has it, from 0."""
+        flat = self.entries[self.starts[document] : self.starts[document + 1]]
+        return np.divmod(flat, self.places.shape[1])
+
+    def range_over_runs(self, values: ByRank) -> Values:
+        """(document,) the largest less the smallest of its values, which are 0 or more, in all runs.
+
+        A run that lacks the document has 0.
+        """
+        if not self.size:
+            return np.zeros(0)
+        listed = values.reshape(-1).take(self.entries)
+        most = np.maximum.reduceat(listed, self.starts[:-1])
+        if not self.everywhere.any():
+            return most
+        return most - np.where(self.everywhere, np.minimum.reduceat(listed, self.starts[:-1]), 0.0)
+
+
+def topic_lists(retrieved: Retrieved, depth: int) -> list[TopicLists]:
+    """The first `depth` documents of every run, one table a topic."""
+    check_count("depth", depth, 1)
+    lists = retrieved.cut(depth).lists
+    return [_lists_of(lists[:, topic]) for topic in range(len(retrieved.topics))]
+
+
+def _lists_of(numbers: NDArray[np.int32]) -> TopicLists:
+    documents = np.unique(numbers)
+    documents = documents[documents != NONE].astype(np.int64)
+    places = np.searchsorted(documents, numbers)
+    places[numbers == NONE] = len(documents)
+    return TopicLists(documents, places)
+
+
+def places_of(lists: Sequence[TopicLists], documents: int) -> list[int]:
+    """(document,) the place of each of all documents in its topic's lists; -1: it does not count."""
+    places = np.full(documents, -1)
+    for topic in lists:
+        places[topic.documents] = np.arange(topic.size)
+    return places.tolist()
+
+
+def rows_below(values: ByRank) -> ByRank:
+    """The sum of all values further down each row."""
+    below = np.zeros_like(values)
+    below[:, :-1] = np.cumsum(values[:, :0:-1], axis=1)[:, ::-1]
+    return below

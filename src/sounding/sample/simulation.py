@@ -1,0 +1,423 @@
+"""Collections whose truth is known: simulated topics, systems, rankings, and the pool that was judged.
+
+The model, topic by topic. Some documents are relevant: how many follows a log-normal law over topics,
+so that some topics have very few. Every relevant document has a latent relevance around 1 (all others
+0), and its grade is that latent value in steps. A system scores every document by
+
+    quality x ease of the topic x latent relevance
+    + noise that all systems share + noise that the systems of its group share + noise of its own
+
+and retrieves the best. The shared noise is the consensus: documents that look right to every automatic
+system. The noise of a group makes related systems retrieve alike and miss alike. The weights of the
+noises have squares that sum to 1, so quality is the distance between relevant and other documents in
+standard deviations. Some relevant documents are hidden: automatic systems see only a small part of
+their latent relevance. Systems of manual groups see all of it and follow the consensus less, so they
+find relevant documents that no automatic system brings up; their quality is on another scale.
+
+The pool is exact: the first `pool_depth` documents of every contributing run, in the order that
+trec_eval gives them (score, then document id, both descending).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from numbers import Real
+from statistics import NormalDist
+from typing import NamedTuple, TypedDict, Unpack
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError, UnknownNameError
+from sounding.core.limits import ROWS, check_count, is_count
+from sounding.data.fast.tokens import Tokens
+from sounding.data.run_info import RunInfo
+from sounding.data.tables import Qrels, Run, byte_order
+
+Floats = NDArray[np.float32]
+Places = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+FIRST_TOPIC = 51  # 51, 52, ... 100, 101: ids of unequal length, whose byte order is not their number's
+POINTS = 10_000  # scores are whole multiples of 1 / POINTS: short in a file, and exact in 32 bits
+COLLECTION_FACTOR = 3  # the collection has so many times the documents that can come up for one topic
+
+# Set so that a collection resembles TREC-8; docs/sample.md has the figures side by side.
+SPREAD_OF_RELEVANT = 0.95  # standard deviation over topics of the log of the number of relevant documents
+SPREAD_OF_EASE = 0.35  # the same for the factor that makes a topic easy
+SPREAD_OF_FIT = 0.15  # standard deviation of a group's luck with a topic, as a share of its quality
+SPREAD_OF_LATENT = 0.25  # standard deviation of the latent relevance of relevant documents
+HIDDEN_SHARE = 0.35  # share of the relevant documents that automatic systems hardly recognise
+HIDDEN_LATENT = np.float32(0.2)  # the part of a hidden document's latent relevance that they see
+BEST_AUTOMATIC, BEST_MANUAL = 2.25, 2.3  # about the best quality of each kind
+GAP_SHAPE, GAP_SCALE = 0.5, 0.7  # how far groups are behind that: a gamma law
+SPREAD_IN_GROUP = 0.1  # standard deviation of quality among the systems of a group
+FINEST_STEP, COARSEST_STEP = 0.001, 0.3  # what tied scores are rounded to, in units of the noise
+SHORTEST, LONGEST = 0.02, 0.2  # how much of the usual length a short run has
+
+SOURCES = ("WIRE3-", "HERALD94-", "GAZ", "PATENT-", "TIDE911-", "LOG-2000-")
+GROUPS = (
+    "albatross", "auk", "bittern", "coot", "cormorant", "curlew", "dipper", "diver", "dunlin", "eider",
+    "fulmar", "gannet", "goldeneye", "grebe", "guillemot", "gull", "heron", "ibis", "kestrel", "kingfisher",
+    "kittiwake", "knot", "lapwing", "mallard", "merganser", "osprey", "oystercatcher", "pelican", "petrel",
+    "plover", "puffin", "rail", "razorbill", "redshank", "sanderling", "shearwater", "skua", "spoonbill",
+    "teal", "tern",
+)  # fmt: skip
+
+
+class Noise(NamedTuple):
+    """How much of a system's error it shares with others; the rest, up to a variance of 1, is its own."""
+
+    everyone: float
+    group: float
+
+    @property
+    def own(self) -> float:
+        """The weight of what no other system has."""
+        return math.sqrt(1 - self.everyone**2 - self.group**2)
+
+
+AUTOMATIC = Noise(everyone=0.82, group=0.48)
+MANUAL = Noise(everyone=0.35, group=0.80)
+
+
+class Choices(TypedDict, total=False):
+    """What `simulate_collection` takes; the defaults are those of Parameters."""
+
+    topics: int
+    groups: int
+    systems: int
+    documents: int
+    prevalence: float
+    grades: int
+    length: int
+    short: float
+    ties: float
+    pool_depth: int
+    contributors: int | None
+    pooled_runs: int
+    manual: float
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters:
+    """What a simulated collection is made from."""
+
+    topics: int = 50
+    groups: int = 20
+    systems: int = 3  # systems of each group
+    documents: int = 6000  # documents that can come up for one topic
+    prevalence: float = 0.02  # the mean share of them that is relevant
+    grades: int = 1  # the best grade; 1: relevance is binary
+    length: int = 1000  # documents that a run retrieves for a topic
+    short: float = 0.05  # share of the runs that stop much earlier
+    ties: float = 0.2  # share of the runs whose scores are rounded
+    pool_depth: int = 100
+    contributors: int | None = None  # groups whose runs were pooled; None: four of five
+    pooled_runs: int = 2  # runs that each of them had pooled, its first ones
+    manual: float = 0.15  # share of the groups that search by hand
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in (
+            "topics",
+            "groups",
+            "systems",
+            "documents",
+            "grades",
+            "length",
+            "pool_depth",
+            "pooled_runs",
+        ):
+            check_count(name, getattr(self, name), 1)
+        check_count("seed", self.seed, 0)
+        for name in ("short", "ties", "manual"):
+            share = getattr(self, name)
+            if not _is_number(share) or not 0 <= share <= 1:
+                raise DataError(f"{name} is {share!r}; give a share from 0 to 1")
+        if not _is_number(self.prevalence) or not 0 < self.prevalence < 1:
+            raise DataError(f"prevalence is {self.prevalence!r}; give a share above 0 and below 1")
+        if self.length > self.documents:
+            raise DataError(
+                f"length is {self.length} and a topic has {self.documents} documents;"
+                f" give a length up to {self.documents}, or more documents"
+            )
+        rows = self.topics * self.groups * self.systems * self.length
+        if rows > ROWS or self.topics * self.documents > ROWS:
+            raise DataError(
+                f"{rows:,} documents in all runs, from {self.topics * self.documents:,} of all topics;"
+                f" give sizes that make at most {ROWS:,}"
+            )
+        whole = self.contributors is None or is_count("contributors", self.contributors, 1)
+        if not whole or self.pooled_groups > self.groups:
+            raise DataError(
+                f"contributors is {self.contributors!r}; give a whole number from 1 to {self.groups},"
+                " the number of groups"
+            )
+
+    @property
+    def pooled_groups(self) -> int:
+        """How many groups contribute to the pool."""
+        return max(1, self.groups * 4 // 5) if self.contributors is None else self.contributors
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Collection:
+    """Runs, what the pool judged of them, and the truth about every document."""
+
+    runs: tuple[Run, ...]
+    qrels: Qrels  # the pooled documents, with pool_ranks
+    truth: Qrels  # every document that can come up; pool_ranks 0: it was not pooled
+    info: tuple[RunInfo, ...]  # in the order of the runs
+    quality: Mapping[str, float]  # by run: what the simulation gave the system
+    parameters: Parameters
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class _Systems:
+    """The cast: one entry a system."""
+
+    info: tuple[RunInfo, ...]
+    group: Places  # number of its group
+    by_hand: Flags
+    quality: Floats
+    noise: Floats  # (3, system): weights of the noise of everyone, of the group and of the system
+    short: Flags
+    factor: Places  # points of a score that one unit of noise makes
+    offset: Places  # points that every score gets on top
+    step: Places  # points that scores are rounded to; 0: no two documents tie
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Topic:
+    """One topic: its documents with the truth about them, and what every system retrieved."""
+
+    docs: Places  # (document,) numbers in the collection
+    grades: Places  # (document,)
+    pool_ranks: Places  # (document,) 0: not pooled
+    retrieved: tuple[Places, ...]  # by system: numbers in the collection, best first
+    points: tuple[Places, ...]  # by system: their scores
+
+
+def simulate_collection(**choices: Unpack[Choices]) -> Collection:
+    """A collection made from a seed: the same choices give the same collection, byte for byte.
+
+    More topics leave the topics that were there as they are. Every topic has at least one relevant
+    document, and every system retrieves at least one document for it; the pool may still miss all
+    relevant documents of a topic.
+    """
+    for name in choices:
+        if name not in Choices.__annotations__:
+            raise UnknownNameError("choice of simulate_collection", name, Choices.__annotations__)
+    parameters = Parameters(**choices)
+    root, *topic_seeds = np.random.SeedSequence(parameters.seed).spawn(1 + parameters.topics)
+    rng = np.random.default_rng(root)
+    systems = _cast(parameters, rng)
+    ids = _document_ids(COLLECTION_FACTOR * parameters.documents, rng)
+    place_of_id = _places_in_byte_order(ids)
+    simulated = [
+        _simulate_topic(parameters, systems, place_of_id, np.random.default_rng(seed)) for seed in topic_seeds
+    ]
+    names = tuple(str(FIRST_TOPIC + number) for number in range(parameters.topics))
+    documents = Tokens.from_strings(ids)
+    truth, pooled = _truth(names, simulated, documents)
+    return Collection(
+        runs=tuple(
+            _run(info.run, number, names, simulated, documents) for number, info in enumerate(systems.info)
+        ),
+        qrels=replace(truth.keep(pooled), source="qrels"),
+        truth=truth,
+        info=systems.info,
+        quality={info.run: float(q) for info, q in zip(systems.info, systems.quality, strict=True)},
+        parameters=parameters,
+    )
+
+
+def _cast(parameters: Parameters, rng: np.random.Generator) -> _Systems:
+    """The groups and their systems: kind, quality, noise, who is pooled, how scores look."""
+    groups, each = parameters.groups, parameters.systems
+    count = groups * each
+    group = np.repeat(np.arange(groups), each)
+    by_hand = _some(round(parameters.manual * groups), groups, rng)
+    contributes = _some(parameters.pooled_groups, groups, rng)
+    priority = np.concatenate([1 + rng.permutation(each) for _ in range(groups)])
+    pooled = contributes[group] & (priority <= parameters.pooled_runs)
+    factor = rng.integers(POINTS // 5, 10 * POINTS, count)
+    coarseness = np.exp(rng.uniform(math.log(FINEST_STEP), math.log(COARSEST_STEP), count))
+    tied = _some(round(parameters.ties * count), count, rng)
+    weights = [(noise.everyone, noise.group, noise.own) for noise in (AUTOMATIC, MANUAL)]
+    return _Systems(
+        info=tuple(
+            RunInfo(
+                run=f"{_group_name(owner)}-{1 + number % each}",
+                group=_group_name(owner),
+                kind="manual" if by_hand[owner] else "automatic",
+                priority=int(priority[number]),
+                pooled=bool(pooled[number]),
+            )
+            for number, owner in enumerate(group.tolist())
+        ),
+        group=group,
+        by_hand=by_hand[group],
+        quality=_qualities(by_hand, each, rng),
+        noise=np.array(weights, np.float32)[by_hand[group].astype(np.int64)].T,
+        short=_some(round(parameters.short * count), count, rng),
+        factor=factor,
+        offset=rng.integers(-20 * POINTS, 20 * POINTS, count),
+        step=np.where(tied, np.maximum(1, factor * coarseness), 0).astype(np.int64),
+    )
+
+
+def _some(chosen: int, count: int, rng: np.random.Generator) -> Flags:
+    """So many of `count` things, at random."""
+    flags = np.zeros(count, np.bool_)
+    flags[rng.permutation(count)[:chosen]] = True
+    return flags
+
+
+def _group_name(number: int) -> str:
+    again, place = divmod(number, len(GROUPS))
+    return GROUPS[place] + (str(again + 1) if again else "")
+
+
+def _qualities(by_hand: Flags, each: int, rng: np.random.Generator) -> Floats:
+    """One quality a system: most groups are near the best, some far behind, and relatives are alike."""
+    group = np.where(by_hand, BEST_MANUAL, BEST_AUTOMATIC) - rng.gamma(GAP_SHAPE, GAP_SCALE, len(by_hand))
+    quality = np.repeat(group, each) + rng.normal(0, SPREAD_IN_GROUP, len(by_hand) * each)
+    return np.maximum(quality, 0).astype(np.float32)
+
+
+def _document_ids(count: int, rng: np.random.Generator) -> list[str]:
+    """Ids of several sources in an order that tells nothing."""
+    sources = rng.integers(0, len(SOURCES), count).tolist()
+    # Numbers with gaps, as in real collections, from one digit up.
+    numbers = rng.permutation(9 * count)[:count].tolist()
+    return [f"{SOURCES[source]}{number}" for source, number in zip(sources, numbers, strict=True)]
+
+
+def _places_in_byte_order(ids: list[str]) -> Places:
+    """The place of every id when all are sorted by their bytes."""
+    places = np.empty(len(ids), np.int64)
+    places[sorted(range(len(ids)), key=lambda number: byte_order(ids[number]))] = np.arange(len(ids))
+    return places
+
+
+def _simulate_topic(
+    parameters: Parameters, systems: _Systems, place_of_id: Places, rng: np.random.Generator
+) -> _Topic:
+    """The truth of one topic, what every system retrieves for it, and what of that is pooled."""
+    docs = rng.permutation(len(place_of_id))[: parameters.documents]
+    latent, grades = _relevance(parameters, rng)
+    seen = _as_systems_see_it(systems, latent, rng)
+    best = np.argpartition(-seen, parameters.length - 1, axis=1)[:, : parameters.length]
+    order = np.argsort(-np.take_along_axis(seen, best, axis=1), axis=1, kind="stable")
+    best = np.take_along_axis(best, order, axis=1)
+    points = _points(systems, np.take_along_axis(seen, best, axis=1))
+    lengths = _lengths(parameters.length, systems.short, rng).tolist()
+    found = [row[:length] for row, length in zip(best, lengths, strict=True)]
+    scores = [row[:length] for row, length in zip(points, lengths, strict=True)]
+    firsts = []
+    for number, info in enumerate(systems.info):
+        if info.pooled:
+            # A larger key stands earlier: more points or, with equal points, a later id.
+            key = scores[number] * len(place_of_id) + place_of_id[docs[found[number]]]
+            firsts.append(found[number][np.argsort(-key)[: parameters.pool_depth]])
+    pool_ranks = _best_ranks(firsts, len(docs))
+    return _Topic(docs, grades, pool_ranks, tuple(docs[row] for row in found), tuple(scores))
+
+
+def _best_ranks(rankings: list[Places], documents: int) -> Places:
+    """(document,): the best rank in any of the rankings, from 1; 0: none has the document."""
+    best = np.zeros(documents, np.int64)
+    for ranked in rankings:
+        rank = np.arange(1, len(ranked) + 1)
+        known = best[ranked]
+        best[ranked] = np.where(known > 0, np.minimum(known, rank), rank)
+    return best
+
+
+def _relevance(parameters: Parameters, rng: np.random.Generator) -> tuple[Floats, Places]:
+    """Latent relevance and grade of every document of a topic."""
+    expected = parameters.prevalence * parameters.documents
+    # Half the variance less makes the mean of a log-normal law what was asked for.
+    drawn = expected * np.exp(rng.normal(-(SPREAD_OF_RELEVANT**2) / 2, SPREAD_OF_RELEVANT))
+    count = int(np.clip(round(drawn), 1, max(1, parameters.documents // 2)))
+    relevant = rng.permutation(parameters.documents)[:count]
+    value = rng.normal(1, SPREAD_OF_LATENT, count)
+    latent = np.zeros(parameters.documents, np.float32)
+    latent[relevant] = value
+    law = NormalDist(1, SPREAD_OF_LATENT)
+    # The power makes every better grade rarer than the one below it.
+    cuts = [law.inv_cdf(1 - (1 - grade / parameters.grades) ** 1.5) for grade in range(1, parameters.grades)]
+    grades = np.zeros(parameters.documents, np.int64)
+    grades[relevant] = 1 + np.searchsorted(cuts, value)
+    return latent, grades
+
+
+def _as_systems_see_it(systems: _Systems, latent: Floats, rng: np.random.Generator) -> Floats:
+    """(system, document): how good each document looks to each system."""
+    groups = int(systems.group[-1]) + 1
+    ease = np.exp(rng.normal(0, SPREAD_OF_EASE))
+    fit = np.maximum(0, rng.normal(1, SPREAD_OF_FIT, groups))
+    strength = (systems.quality * ease * fit[systems.group]).astype(np.float32)
+    hidden = rng.random(len(latent)) < HIDDEN_SHARE
+    at_first_sight = np.where(hidden, HIDDEN_LATENT * latent, latent)
+    everyone, of_group, own = systems.noise[:, :, np.newaxis]
+    seen = rng.standard_normal((len(systems.group), len(latent)), np.float32)
+    seen *= own
+    seen += of_group * rng.standard_normal((groups, len(latent)), np.float32)[systems.group]
+    seen += everyone * rng.standard_normal(len(latent), np.float32)
+    seen += strength[:, np.newaxis] * np.where(systems.by_hand[:, np.newaxis], latent, at_first_sight)
+    return seen
+
+
+def _lengths(length: int, short: Flags, rng: np.random.Generator) -> Places:
+    """How many documents each system retrieves for a topic."""
+    share = np.where(short, rng.uniform(SHORTEST, LONGEST, len(short)), 1)
+    return np.maximum(1, length * share).astype(np.int64)
+
+
+def _points(systems: _Systems, values: Floats) -> Places:
+    """Scores in points: rounded down to a step where a system ties documents, else strictly falling."""
+    points = np.rint(values * systems.factor[:, np.newaxis]).astype(np.int64)
+    place = np.arange(values.shape[1])
+    falling = np.minimum.accumulate(points + place, axis=1) - place
+    step = systems.step[:, np.newaxis]
+    return np.where(step > 0, points - points % np.maximum(step, 1), falling) + systems.offset[:, np.newaxis]
+
+
+def _run(name: str, system: int, topics: tuple[str, ...], simulated: list[_Topic], documents: Tokens) -> Run:
+    """What one system retrieved for all topics."""
+    rows = [topic.retrieved[system] for topic in simulated]
+    return Run(
+        name=name,
+        tag=name,
+        source=name,
+        topics=topics,
+        starts=np.cumsum([0, *map(len, rows)]),
+        docs=documents[np.concatenate(rows)],
+        scores=np.concatenate([topic.points[system] for topic in simulated]) / POINTS,
+    )
+
+
+def _truth(topics: tuple[str, ...], simulated: list[_Topic], documents: Tokens) -> tuple[Qrels, Flags]:
+    """Every document of every topic with its grade, and which rows were pooled."""
+    order = sorted(range(len(topics)), key=lambda number: byte_order(topics[number]))
+    chosen = [simulated[number] for number in order]
+    ranks = np.concatenate([topic.pool_ranks for topic in chosen])
+    truth = Qrels(
+        source="truth",
+        topics=tuple(topics[number] for number in order),
+        starts=np.cumsum([0, *(len(topic.docs) for topic in chosen)]),
+        docs=documents[np.concatenate([topic.docs for topic in chosen])],
+        grades=np.concatenate([topic.grades for topic in chosen]).astype(np.float64),
+        pool_ranks=ranks,
+    )
+    return truth, ranks > 0

@@ -1,0 +1,540 @@
+"""Judging with a minimal test collection: what to judge next, and how sure the order of the runs is by now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError, UnknownNameError
+from sounding.core.limits import check_count
+from sounding.core.workers import Progress
+from sounding.data.tables import Qrels
+from sounding.measures.forms import drawn_relevance, form_of
+from sounding.relevance.basis import Basis
+from sounding.relevance.document_priors import DEFAULT, document_prior
+from sounding.relevance.model import Evidence, Fit, Judged, due_size, generator
+from sounding.runs.align import prepare
+from sounding.runs.ranking import Counts, Values
+from sounding.runs.retrieved import Retrieved
+from sounding.runs.topic_lists import TopicLists, places_of, topic_lists
+from sounding.selection.mtc.confidence import Confidence, drawn_chances, normal_chances
+from sounding.selection.mtc.moments import Matrix
+from sounding.selection.mtc.stopping import proven_pairs
+from sounding.selection.mtc.topic_state import (
+    NOTHING_DUE,
+    NOTHING_LEFT,
+    Drawn,
+    KeptDraws,
+    Moments,
+    Setting,
+    TopicState,
+    if_not_relevant,
+)
+from sounding.selection.mtc.weights import EVERY_PAIR, WEIGHINGS, Beliefs, Scope, heaviest, weighing
+from sounding.selection.strategy import Pick, State, fingerprint
+
+Method = Literal["draws", "normal", "paper", "exact"]
+Refits = Literal["doubling", "asked"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters:
+    """The choices of a session; at most one of `pair`, `baseline`, `top` and `open_below` is given."""
+
+    measure: str = "AP"
+    depth: int = 100  # documents of each list that count
+    prior: str = DEFAULT  # a number, rate, rank, runs, or a file
+    selection: str = "informed"  # how documents are weighed
+    confidence: Method = "draws"  # of relevance; the others: a normal distribution
+    draws: int = 200
+    refits: Refits = "doubling"  # the judgments; asked: by `fitting` and `adopt` alone
+    pair: tuple[str, str] | None = None  # only these two runs matter
+    baseline: str | None = None  # only how this run compares with the others
+    top: int | None = None  # only the runs that are the first so many by now
+    open_below: float | None = None  # only pairs whose order is less sure than this
+
+    def __post_init__(self) -> None:
+        if sum(one is not None for one in (self.pair, self.baseline, self.top, self.open_below)) > 1:
+            raise DataError("pair, baseline, top and open_below say what matters in different ways; give one")
+        for name, known in (
+            ("selection", tuple(WEIGHINGS)), ("confidence", get_args(Method)), ("refits", get_args(Refits)),
+        ):  # fmt: skip
+            if getattr(self, name) not in known:
+                raise UnknownNameError(name, str(getattr(self, name)), known)
+        check_count("draws", self.draws, 2)
+        if self.top is not None and self.top < 2:
+            raise DataError(f"the first {self.top} run makes no pair; give top a whole number from 2")
+        if self.open_below is not None and not 0.5 < self.open_below <= 1:
+            raise DataError(f"open_below is {self.open_below:g}; give a confidence above 0.5, at most 1")
+
+
+def known_judgments(
+    retrieved: Retrieved, qrels: Qrels, level: float = 1
+) -> tuple[list[tuple[int, float]], list[float]]:
+    """What to give a session of judgments that exist: judged documents, and counts of relevant others."""
+    grades = retrieved.grades(qrels)
+    judged = np.isfinite(grades).nonzero()[0]
+    total = dict(zip(qrels.topics, prepare(qrels).judgments.relevant(level).tolist(), strict=True))
+    found = np.bincount(retrieved.topic[judged[grades[judged] >= level]], minlength=len(retrieved.topics))
+    elsewhere = [
+        float(total.get(topic, 0) - here)
+        for topic, here in zip(retrieved.topics, found.tolist(), strict=True)
+    ]
+    return [(int(document), float(grades[document])) for document in judged], elsewhere
+
+
+_COMPLETIONS = 2**32  # added to the seeds of completions, which no seed of draws then is
+
+
+class Session:
+    """A strategy that has those documents judged that tell most about the order of the runs.
+
+    It serves wherever a `Strategy` does. The prior is fitted anew when judgments have doubled, to the first
+    so many of them, so that a judgment taken back leaves no trace.
+    """
+
+    def __init__(
+        self,
+        retrieved: Retrieved,
+        *,
+        seed: int = 0,
+        given: Sequence[tuple[int, float]] = (),
+        elsewhere: Sequence[float] | None = None,
+        **parameters: Any,
+    ) -> None:
+        """A session over the documents of these runs; for the parameters see `Parameters`.
+
+        `given` are documents judged beforehand with their grades, and `elsewhere` counts for every topic
+        the documents that are known to be relevant and that no run has.
+        """
+        self.retrieved, self.seed, self.parameters = retrieved, seed, Parameters(**parameters)
+        lists = topic_lists(retrieved, self.parameters.depth)
+        if not any(topic.size for topic in lists):
+            raise DataError("the runs have no documents for these topics: there is nothing to judge")
+        self.form = form_of(self.parameters.measure, self.parameters.depth, lists[0].places.shape[1])
+        self._given = [[int(document), float(grade)] for document, grade in given]
+        self._elsewhere = [0.0] * len(lists) if elsewhere is None else [float(count) for count in elsewhere]
+        self._prior = document_prior(self.parameters.prior, retrieved, lists)
+        self._place, self._best_rank = places_of(lists, len(retrieved.docs)), retrieved.best_ranks()
+        self._log: list[list[Any]] = []
+        self._grades: dict[int, float | None] = {}
+        self._judged: list[Judged] = []  # as in the log
+        self._topics = self._fresh_topics(lists)
+        self._scope = self._fixed_scope()
+        self._stale: set[int] = set()  # topics that do not have the chances of the fit in force yet
+        self._due = [NOTHING_DUE] * len(lists)
+        self._means = np.zeros((len(lists), len(retrieved.runs)))
+        self._covariances = np.zeros((len(lists), *(len(retrieved.runs),) * 2) if self._keeps else 0)
+        self._moved: set[int] = set()  # topics whose covariances are those of before
+        self._draws = KeptDraws(self.parameters.draws)
+        for document, grade in self._given:
+            self._note(self._checked(int(document)), grade)
+        self._beforehand = frozenset(self._grades)
+        self._fits = [self._fitted(len(self._judged) if self._prior.learns else 0)]
+        self._use()
+        self._follow_scope()
+
+    @staticmethod
+    def restored(retrieved: Retrieved, state: State) -> Session:
+        """The session that gave this state, over the same runs."""
+        if state["pool"] != fingerprint(retrieved):
+            raise DataError("this state belongs to other runs; give those that it was made with")
+        parameters = dict(state["parameters"])
+        if parameters["pair"] is not None:
+            parameters["pair"] = tuple(parameters["pair"])
+        session = Session(
+            retrieved, seed=state["seed"], given=[(document, grade) for document, grade in state["given"]],
+            elsewhere=state["elsewhere"], **parameters,
+        )  # fmt: skip
+        for event, *details in state["log"]:
+            if event == "judge":
+                session.judge(*details)
+            elif event == "undo":
+                session.undo(*details)
+            elif event == "elsewhere":
+                session.find_elsewhere(*details)
+            elif session.parameters.refits == "asked":
+                session.adopt(session._fitted(*details))
+        return session
+
+    def state(self) -> State:
+        """Plain data from which `restored` makes the same session."""
+        return {
+            "strategy": "mtc", "seed": self.seed, "parameters": asdict(self.parameters),
+            "pool": fingerprint(self.retrieved), "given": self._given, "elsewhere": self._elsewhere,
+            "log": [list(event) for event in self._log],
+            "judgments": [[document, grade] for document, grade in self._grades.items()],
+        }  # fmt: skip
+
+    @property
+    def judgments(self) -> int:
+        """How many documents that count have been judged."""
+        return len(self._judged)
+
+    @property
+    def version(self) -> int:
+        """How many judgments the prior in force was fitted to."""
+        return len(self._fits[-1].judged)
+
+    @property
+    def learns(self) -> bool:
+        """Whether the prior is fitted to judgments at all."""
+        return self._prior.learns
+
+    def next(self, topics: Sequence[int] | None = None, count: int = 1) -> list[Pick]:
+        """The next documents to judge, of these topics (None: of all); fewer where no more are left.
+
+        Several at once are what would follow if none of them were relevant, the prior staying as it is.
+        """
+        chosen = list(range(len(self._topics)) if topics is None else topics)
+        for topic in chosen:
+            self._bring_up(self._topics[topic])
+        due = [self._due[topic] for topic in chosen]
+        ahead: dict[int, Beliefs] = {}
+        picks: list[Pick] = []
+        while any(one.weight != NOTHING_LEFT for one in due) and len(picks) < count:
+            at = heaviest(np.array([one.weight for one in due]), np.array([one.turn for one in due]))
+            own = self._topics[chosen[at]]
+            picks.append(self._pick(own, due[at].place, due[at].weight, len(picks)))
+            if len(picks) < count:
+                ahead[at] = if_not_relevant(ahead.get(at, own.beliefs), due[at].place)
+                due[at] = own.due(self._scope, ahead[at])
+        return picks
+
+    def judge(self, document: int, grade: float | None) -> None:
+        """Take in a judgment; None: it could not be judged, stays unjudged and does not come again."""
+        self._checked(document)
+        self._log.append(["judge", document, grade])
+        self._update(self._note(document, grade))
+        self._refit_when_due()
+        self._follow_scope()
+
+    def undo(self, document: int) -> None:
+        """Take a judgment back: everything is as if it had never been made."""
+        if document not in self._grades:
+            raise DataError(f"document {document} has not been judged: nothing to take back")
+        if document in self._beforehand:
+            raise DataError(f"document {document} was judged beforehand; begin a session without it")
+        self._log.append(["undo", document])
+        topic = self._forget(document)
+        present = self._fits[-1]
+        self._fits = [fit for fit in self._fits if fit.begins(self._judged)]
+        if self._fits[-1] is present:
+            self._update(topic)
+        else:
+            self._use()
+        self._refit_when_due()
+        self._follow_scope()
+
+    def find_elsewhere(self, topic: int, count: int) -> None:
+        """Take in that so many more documents that no run has are relevant to a topic; below 0: fewer."""
+        self._log.append(["elsewhere", topic, count])
+        own = self._topics[topic]
+        own.add_elsewhere(float(count))
+        self._update(own)
+        self._follow_scope()
+
+    def refit_due(self) -> bool:
+        """Whether the judgments have doubled since the prior in force was fitted."""
+        return self._prior.learns and self._due_size > self.version
+
+    def refit(self) -> None:
+        """Fit the prior to all judgments so far, where it learns from them."""
+        if self._prior.learns:
+            self.adopt(self.fitting()())
+
+    def fitting(self) -> Callable[[], Fit]:
+        """Work that fits the prior to the present judgments; it may run in another thread.
+
+        `adopt` takes its result, whatever has been judged in between.
+        """
+        return self._fitting(len(self._judged))
+
+    def adopt(self, fit: Fit) -> bool:
+        """Use a fit from now on; False: it is older than the one in force, or knows what was taken back.
+
+        This takes no time: a topic gets its new chances when it is next asked for.
+        """
+        if not fit.begins(self._judged) or len(fit.judged) <= self.version:
+            return False
+        self._log.append(["refit", len(fit.judged)])
+        self._fits.append(fit)
+        self._use()
+        self._follow_scope()
+        return True
+
+    def ranking(self) -> list[tuple[str, float]]:
+        """The runs with their expected values over all topics, best first; of equal ones the first given."""
+        values = self._expected().mean(axis=0)
+        return [(self.retrieved.runs[run], float(values[run])) for run in np.argsort(-values, kind="stable")]
+
+    def drawn_values(self) -> Drawn:
+        """(topic, run, draw) values when the relevance of all unjudged documents is drawn."""
+        return self._drawing()()
+
+    def completion(self, seed: int) -> NDArray[np.bool_]:
+        """(document,) what is relevant in one draw of all that is not judged; what does not count is not."""
+        drawn = (_COMPLETIONS + seed, self.version)
+        odds = self._fits[-1].belief.drawn(1, drawn)
+        relevant = np.zeros(len(self._place), np.bool_)
+        for topic in self._topics:
+            own = drawn_relevance(odds.of_topic(topic.places, topic.number), *drawn, topic.number)[:, 0]
+            known = topic.probability[:-1] == 1
+            relevant[topic.lists.documents] = np.where(topic.unjudged[:-1], own, known)
+        return relevant
+
+    def knowing(self, more: Sequence[tuple[int, float]], seed: int) -> Session:
+        """Another session that was given all judgments so far, and these as well, from the beginning."""
+        given = [(document, grade) for document, grade in self._grades.items() if grade is not None]
+        return Session(
+            self.retrieved, seed=seed, given=[*given, *more], elsewhere=self._elsewhere,
+            **asdict(self.parameters),
+        )  # fmt: skip
+
+    def up_to_date(self) -> Session:
+        """The session itself where its prior knows all judgments, else another that was given all at once."""
+        known = not self._prior.learns or self.version == len(self._judged)
+        return self if known else self.knowing([], self.seed)
+
+    def pairs(self) -> Counts:
+        """(pair, 2) the pairs of runs that matter by now, first by number.
+
+        With `open_below` all of them do: those that are sure are only not judged for any more.
+        """
+        scope = self._scope if self.parameters.open_below is None else EVERY_PAIR
+        return scope.listed(len(self.retrieved.runs))
+
+    def basis(self) -> Basis:
+        """What the confidence rests on; `confidence().stated(basis())` is what may be told to people."""
+        documents = np.array([document for document, _ in self._judged], np.int64)
+        relevant = np.array([relevant for _, relevant in self._judged], np.bool_)
+        unjudged = sum(topic.lists.size for topic in self._topics) - len(documents)
+        return Basis.of(len(self.retrieved.runs), self._best_rank[documents], relevant, unjudged)
+
+    def confidence(self, method: Method | None = None) -> Confidence:
+        """How sure the model is of the order of the runs, however little it has seen.
+
+        By another method than the session's own if one is named.
+        """
+        way = self.parameters.confidence if method is None else method
+        if way == "draws":
+            return self.drawing()()
+        mean, covariance = self._moments(way)
+        # Where all is judged, rounding may leave a variance on either side of 0.
+        deviation = np.sqrt(np.maximum(np.diagonal(covariance), 0))
+        return Confidence(
+            runs=self.retrieved.runs, judgments=self.judgments, version=self.version,
+            values=mean, deviations=deviation, not_above=normal_chances(mean, covariance), method=way,
+        )  # fmt: skip
+
+    def drawing(self) -> Callable[[], Confidence]:
+        """Work that finds the confidence by draws as things stand now; it may run in another thread.
+
+        Judging may go on meanwhile. Topics that do not change until the next time are not drawn again.
+        """
+        runs, judgments, version, drawn = self.retrieved.runs, self.judgments, self.version, self._drawing()
+        wider = self._fits[-1].belief.wider(judgments)
+
+        def work() -> Confidence:
+            values = drawn().mean(axis=0, dtype=np.float64)
+            return Confidence(
+                runs=runs, judgments=judgments, version=version, values=values.mean(axis=1),
+                deviations=wider * values.std(axis=1, ddof=1), not_above=drawn_chances(values.T, wider),
+                method="draws",
+            )  # fmt: skip
+
+        return work
+
+    def proven(self, pairs: Counts | None = None, progress: Progress | None = None) -> NDArray[np.bool_]:
+        """(run, other) whether the run is above the other whatever the unjudged documents are.
+
+        Asked of these pairs (run, other) alone; None: of all that matter, either way.
+        """
+        matter = self.pairs()
+        return proven_pairs(
+            self.form, [topic.lists for topic in self._topics], [topic.beliefs for topic in self._topics],
+            [topic.elsewhere for topic in self._topics],
+            np.concatenate([matter, matter[:, ::-1]]) if pairs is None else pairs, progress,
+        )  # fmt: skip
+
+    def chance(self, document: int) -> float | None:
+        """How likely a document is to be relevant, 0 or 1 where it is judged; None: it does not count."""
+        place, topic = self._place[document], self._topic_with(document)
+        self._bring_up(topic)
+        return None if place < 0 else float(topic.probability[place])
+
+    @property
+    def _keeps(self) -> bool:
+        """Whether covariances are kept from one question to the next."""
+        return self.parameters.confidence in ("normal", "paper")
+
+    def _fresh_topics(self, lists: Sequence[TopicLists]) -> list[TopicState]:
+        setting = Setting(self.form, weighing(self.parameters.selection))
+        ends = np.cumsum([topic.size for topic in lists]).tolist()
+        order = generator("order", self.seed).permutation(ends[-1])
+        places = [slice(end - topic.size, end) for topic, end in zip(lists, ends, strict=True)]
+        return [
+            TopicState.fresh(setting, number, topic, places[number], order[places[number]], count)
+            for number, (topic, count) in enumerate(zip(lists, self._elsewhere, strict=True))
+        ]
+
+    def _fixed_scope(self) -> Scope:
+        """What matters, as far as it does not depend on judgments."""
+        number = {name: place for place, name in enumerate(self.retrieved.runs)}
+        pair, baseline = self.parameters.pair, self.parameters.baseline
+        for name in (*(pair or ()), *(() if baseline is None else (baseline,))):
+            if name not in number:
+                raise UnknownNameError("run", name, number)
+        if pair is not None:
+            return Scope(runs=np.array([number[name] for name in pair]))
+        return EVERY_PAIR if baseline is None else Scope(baseline=number[baseline])
+
+    def _follow_scope(self) -> None:
+        """Weigh all documents anew where other runs matter now."""
+        runs = len(self.retrieved.runs)
+        if self.parameters.top is not None:
+            best = np.argsort(-self._expected().mean(axis=0), kind="stable")[: self.parameters.top]
+            scope = Scope(runs=np.sort(best))
+        elif self.parameters.open_below is not None:
+            pairs = self.confidence().open_pairs(self.parameters.open_below)
+            scope = Scope(pairs=pairs) if 0 < len(pairs) < runs * (runs - 1) // 2 else EVERY_PAIR
+        else:
+            return
+        if not scope.same_as(self._scope):
+            self._scope = scope
+            self._expected()
+            self._due = [topic.due(scope) for topic in self._topics]
+
+    def _checked(self, document: int) -> int:
+        if not 0 <= document < len(self._place):
+            raise DataError(f"no document {document}; the runs have 0 to {len(self._place) - 1}")
+        if document in self._grades:
+            raise DataError(f"document {document} has been judged; take that back first")
+        return document
+
+    def _topic_with(self, document: int) -> TopicState:
+        return self._topics[int(np.searchsorted(self.retrieved.starts, document, side="right")) - 1]
+
+    def _is_relevant(self, grade: float | None) -> bool:
+        return grade is not None and grade >= self.form.level
+
+    def _note(self, document: int, grade: float | None) -> TopicState:
+        """Put a judgment where it belongs."""
+        topic, place, relevant = self._topic_with(document), self._place[document], self._is_relevant(grade)
+        self._grades[document] = grade
+        self._give_chances(topic)
+        if place < 0:
+            topic.add_elsewhere(relevant)
+        elif grade is None:
+            topic.refused[place] = True
+        else:
+            topic.judge(place, relevant)
+            self._judged.append((document, relevant))
+        return topic
+
+    def _forget(self, document: int) -> TopicState:
+        """Take a judgment from where it was put."""
+        grade = self._grades.pop(document)
+        topic, place, relevant = self._topic_with(document), self._place[document], self._is_relevant(grade)
+        if place < 0:
+            topic.add_elsewhere(-float(relevant))
+        elif grade is None:
+            topic.refused[place] = False
+        else:
+            topic.undo(place, self._fits[-1].probability[topic.places][place])
+            self._judged.remove((document, relevant))
+        return topic
+
+    @property
+    def _due_size(self) -> int:
+        """How many judgments the prior should know by now."""
+        return due_size(len(self._fits[0].judged), len(self._judged))
+
+    def _refit_when_due(self) -> None:
+        if self.parameters.refits == "doubling" and self.refit_due():
+            self._fits.append(self._fitted(self._due_size))
+            self._log.append(["refit", self.version])
+            self._use()
+
+    def _evidence(self, size: int) -> Evidence:
+        first = self._judged[:size]
+        places = [self._topic_with(document).places.start + self._place[document] for document, _ in first]
+        return Evidence(np.array(places, np.int64), np.array([relevant for _, relevant in first], np.bool_))
+
+    def _fitting(self, size: int) -> Callable[[], Fit]:
+        prior, evidence, judged = self._prior, self._evidence(size), tuple(self._judged[:size])
+        topics = (
+            np.searchsorted(self.retrieved.starts, [document for document, _ in judged], side="right") - 1
+        )
+        by_topic = np.bincount(topics, minlength=len(self._topics))
+
+        def work() -> Fit:
+            belief = prior.fitted(evidence)
+            return Fit(judged, belief, belief.probability, by_topic)
+
+        return work
+
+    def _fitted(self, size: int) -> Fit:
+        """The prior with the first so many judgments."""
+        return self._fitting(size)()
+
+    def _use(self) -> None:
+        """All topics are to have the chances of the fit in force, each when it is next asked for."""
+        self._stale.update(range(len(self._topics)))
+
+    def _give_chances(self, topic: TopicState) -> bool:
+        """Give the unjudged documents of a topic the chances of the fit in force; False: they have them."""
+        if topic.number not in self._stale:
+            return False
+        self._stale.remove(topic.number)
+        fit = self._fits[-1]
+        topic.believe(
+            fit.probability[topic.places], fit.belief.level_precision(topic.number),
+            int(fit.by_topic[topic.number]),
+        )  # fmt: skip
+        return True
+
+    def _bring_up(self, topic: TopicState) -> None:
+        """Bring a topic up to the fit in force."""
+        if self._give_chances(topic):
+            self._update(topic)
+
+    def _expected(self) -> NDArray[np.float64]:
+        """(topic, run) expected values, all topics brought up to the fit in force."""
+        for number in sorted(self._stale):
+            self._bring_up(self._topics[number])
+        return self._means
+
+    def _update(self, topic: TopicState) -> None:
+        """Bring what depends on the judgments of a topic up to date."""
+        self._give_chances(topic)
+        self._means[topic.number] = topic.add_up()
+        self._moved.add(topic.number)
+        self._due[topic.number] = topic.due(self._scope)
+
+    def _pick(self, topic: TopicState, place: int, weight: float, before: int) -> Pick:
+        document = int(topic.lists.documents[place])
+        return Pick(
+            document=document, topic=topic.number, order=len(self._grades) + before + 1,
+            pool_rank=int(self._best_rank[document]), weight=weight,
+        )  # fmt: skip
+
+    def _drawing(self) -> Callable[[], Drawn]:
+        return self._draws.drawing(self._fits[-1], self._topics, (self.seed, self.version))
+
+    def _moments(self, method: Moments) -> tuple[Values, Matrix]:
+        """Mean and covariance of all runs' values over topics, which are independent of each other."""
+        means, covariances = self._expected(), self._covariances
+        if method != self.parameters.confidence or not self._keeps:
+            every = [topic.moments(method) for topic in self._topics]
+            means = np.stack([one.mean for one in every])
+            covariances = np.stack([one.covariance for one in every])
+        else:
+            for number in self._moved:
+                covariances[number] = self._topics[number].moments(method).covariance
+            self._moved.clear()
+        return means.mean(axis=0), covariances.sum(axis=0) / len(means) ** 2

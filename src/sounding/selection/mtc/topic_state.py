@@ -1,0 +1,240 @@
+"""One topic of a session: what is judged of it, and all that follows for its documents and runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.measures.forms import Form, drawn_relevance, values_of_draws
+from sounding.relevance.model import DrawnOdds, Fit
+from sounding.runs.ranking import Counts, Values
+from sounding.runs.topic_lists import TopicLists
+from sounding.selection.mtc.moments import (
+    Matrix,
+    Sums,
+    TopicMoments,
+    approximate_moments,
+    exact_moments,
+    expected_sums,
+    pair_terms,
+    without_document,
+)
+from sounding.selection.mtc.weights import Beliefs, Scope, Weighing, heaviest
+
+NOTHING_LEFT = -1.0  # the weight where there is no document to judge
+
+Moments = Literal["normal", "paper", "exact"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setting:
+    """What all topics of a session share."""
+
+    form: Form
+    weigh: Weighing
+
+
+class Due(NamedTuple):
+    """The document of a topic to judge next."""
+
+    weight: float  # NOTHING_LEFT: there is none
+    place: int
+    turn: int  # who is first among equals
+
+
+NOTHING_DUE = Due(NOTHING_LEFT, -1, 0)
+
+
+@dataclass(slots=True, eq=False)
+class TopicState:
+    """One topic at present; `probability` and `unjudged` have one more place at their end, for none."""
+
+    setting: Setting
+    number: int
+    lists: TopicLists
+    places: slice  # its documents among all that count
+    order: Counts  # (document,) who comes first among equals
+    probability: Values
+    unjudged: NDArray[np.bool_]
+    refused: NDArray[np.bool_]  # (document,) could not be judged
+    elsewhere: float  # relevant documents that do not count and add to R
+    sums: Sums
+    judged: list[int] = field(default_factory=list)  # in their order
+    known: int = 0  # how many of them the fit in force knows
+    chances: Values = field(default_factory=lambda: np.zeros(0))  # (document,) of that fit, judged or not
+    precision: float = math.inf  # of the topic's level, by that fit
+    changes: int = 0  # how often something was judged, or taken back
+    # For the terms of pairs of documents: the variances that they stand for, themselves (None: they are to
+    # be set up), and the documents judged since.
+    _spread: Values = field(default_factory=lambda: np.zeros(0))
+    _terms: Matrix | None = None
+    _certain: list[int] = field(default_factory=list)
+
+    @staticmethod
+    def fresh(
+        setting: Setting, number: int, lists: TopicLists, places: slice, order: Counts, elsewhere: float
+    ) -> TopicState:
+        """A topic before anything is judged or believed."""
+        probability = np.zeros(lists.size + 1)
+        unjudged = np.append(np.ones(lists.size, np.bool_), False)
+        sums = expected_sums(setting.form, lists, probability, elsewhere)
+        refused = np.zeros(lists.size, np.bool_)
+        return TopicState(
+            setting, number, lists, places, order, probability, unjudged, refused, elsewhere, sums
+        )
+
+    @property
+    def beliefs(self) -> Beliefs:
+        """What is known of the documents."""
+        since: tuple[float, ...] = ()
+        if self.precision < math.inf:
+            chance = self.chances[self.judged[self.known :]]
+            since = tuple((chance * (1 - chance)).tolist())
+        return Beliefs(self.probability, self.unjudged, self.precision, since)
+
+    def judge(self, place: int, relevant: bool) -> None:
+        """A document is relevant, or it is not."""
+        self.changes += 1
+        self.probability[place] = relevant
+        self.unjudged[place] = False
+        self.judged.append(place)
+        self._certain.append(place)
+
+    def undo(self, place: int, chance: float) -> None:
+        """A document is unjudged again, and relevant with this chance."""
+        self.changes += 1
+        self.judged.remove(place)
+        self.probability[place] = chance
+        self.unjudged[place] = True
+        self._begin_terms()
+
+    def add_elsewhere(self, count: float) -> None:
+        """So many more relevant documents that do not count."""
+        self.changes += 1
+        self.elsewhere += count
+
+    def believe(self, chances: Values, precision: float, known: int) -> None:
+        """Other chances for all unjudged documents, by a fit that knows the first so many judgments."""
+        self.chances, self.precision, self.known = chances, precision, known
+        self.probability[:-1] = np.where(self.unjudged[:-1], chances, self.probability[:-1])
+        self._begin_terms()
+
+    def add_up(self) -> Values:
+        """(run,) the expected values, after a change."""
+        form = self.setting.form
+        self.sums = expected_sums(form, self.lists, self.probability, self.elsewhere)
+        divisor, _ = form.divisor(self.sums.relevant)
+        return self.sums.total / divisor if divisor > 0 else np.zeros(len(self.sums.total))
+
+    def moments(self, method: Moments) -> TopicMoments:
+        """Means and covariances of all runs' values."""
+        form, lists = self.setting.form, self.lists
+        if method == "exact":
+            return exact_moments(form, lists, self.probability, self.elsewhere)
+        terms = self._terms_of_pairs() if form.pairs else None
+        way: Literal["paper", "ratio"] = "paper" if method == "paper" else "ratio"
+        return approximate_moments(form, lists, self.probability, self.sums, terms, way)
+
+    def due(self, scope: Scope, ahead: Beliefs | None = None) -> Due:
+        """The heaviest document that may be judged; `ahead`: if this were known of the documents."""
+        beliefs = self.beliefs if ahead is None else ahead
+        free = beliefs.unjudged[:-1] & ~self.refused
+        if not free.any():
+            return NOTHING_DUE
+        form, sums = self.setting.form, self.sums
+        if ahead is not None:
+            sums = expected_sums(form, self.lists, ahead.probability, self.elsewhere)
+        weights = np.where(free, self.setting.weigh(form, self.lists, beliefs, sums, scope), NOTHING_LEFT)
+        place = heaviest(weights, self.order)
+        return Due(float(weights[place]), place, int(self.order[place]))
+
+    def as_it_stands(self) -> TopicState:
+        """The same, whatever is judged later."""
+        return replace(self, probability=self.probability.copy(), unjudged=self.unjudged.copy())
+
+    def drawn_values(self, odds: DrawnOdds, draws: int, seed: Sequence[int]) -> NDArray[np.floating]:
+        """(run, draw) values when the relevance of all unjudged documents is drawn."""
+        relevant = np.zeros((self.lists.size + 1, draws), np.float32)
+        relevant[:-1] = drawn_relevance(odds.of_topic(self.places, self.number), *seed, self.number)
+        known = (~self.unjudged[:-1]).nonzero()[0]
+        relevant[known] = self.probability[known, np.newaxis]
+        return values_of_draws(self.setting.form, self.lists, relevant, self.elsewhere)
+
+    def _begin_terms(self) -> None:
+        """Chances have changed: terms of pairs of documents are set up anew when they are asked for."""
+        self._spread = self.probability * (1 - self.probability)
+        self._terms = None
+        self._certain.clear()
+
+    def _terms_of_pairs(self) -> Matrix:
+        """The terms of pairs of documents, set up as chances last changed and brought up to date since.
+
+        So they are the same to the last bit whenever they are asked for.
+        """
+        weights = self.setting.form.weights
+        if self._terms is None:
+            self._terms = pair_terms(self.lists, weights, self._spread)
+        for place in self._certain:
+            self._terms = without_document(self._terms, self.lists, weights, self._spread, place)
+            self._spread[place] = 0
+        self._certain.clear()
+        return self._terms
+
+
+def if_not_relevant(beliefs: Beliefs, place: int) -> Beliefs:
+    """The same with one more document judged and not relevant."""
+    probability, unjudged = beliefs.probability.copy(), beliefs.unjudged.copy()
+    probability[place], unjudged[place] = 0, False
+    chance = float(beliefs.probability[place])
+    return Beliefs(probability, unjudged, beliefs.precision, (*beliefs.since, chance * (1 - chance)))
+
+
+Drawn = NDArray[np.floating]  # (run, draw) of a topic, or (topic, run, draw) of all
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _TopicDraws:
+    """The values of one topic, and what they were drawn from."""
+
+    fit: Fit
+    changes: int
+    values: Drawn
+
+
+class KeptDraws:
+    """So many draws of every topic; a topic is drawn again only where its fit or its judgments changed."""
+
+    def __init__(self, draws: int) -> None:
+        self._draws = draws
+        self._by_topic: dict[int, _TopicDraws] = {}
+        self._odds: tuple[Fit, DrawnOdds] | None = None
+
+    def drawing(self, fit: Fit, topics: Sequence[TopicState], seed: tuple[int, int]) -> Callable[[], Drawn]:
+        """Work that gives values (topic, run, draw) as things stand now; it may run in another thread."""
+        kept = {
+            number: one.values
+            for number, one in self._by_topic.items()
+            if one.fit is fit and one.changes == topics[number].changes
+        }
+        others = [topic.as_it_stands() for topic in topics if topic.number not in kept]
+
+        def work() -> Drawn:
+            if others:
+                odds = self._odds_of(fit, seed)
+                for topic in others:
+                    kept[topic.number] = topic.drawn_values(odds, self._draws, seed)
+                    self._by_topic[topic.number] = _TopicDraws(fit, topic.changes, kept[topic.number])
+            return np.stack([kept[number] for number in range(len(kept))])
+
+        return work
+
+    def _odds_of(self, fit: Fit, seed: tuple[int, int]) -> DrawnOdds:
+        known = self._odds
+        if known is None or known[0] is not fit:
+            known = self._odds = (fit, fit.belief.drawn(self._draws, seed))
+        return known[1]

@@ -1,0 +1,199 @@
+"""Random parts of the pool, with the chance that every document had: for estimates of a measure.
+
+What was sampled is judged completely, or the chances are not those that are recorded here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.core.limits import check_count
+from sounding.runs.ranking import Counts, Values
+from sounding.selection.orders import FixedQueue
+from sounding.selection.queues import TopicPool, by_topic
+
+DEFAULT_STRATA = "10:1,30:0.2,100:0.05"
+LEAST = 2  # documents of a stratum, where it has as many: one tells no spread
+
+
+class SampleQueue(FixedQueue):
+    """The documents that were drawn, in random order, with the design of the sample."""
+
+    def __init__(self, drawn: Sequence[int], strata: Counts | None, chances: Values, at: int = 0) -> None:
+        super().__init__(drawn, None, at)
+        self.drawn, self.strata, self.chances = drawn, strata, chances  # the last two by position
+
+    def design(self, position: int) -> tuple[int | None, float | None]:
+        """The stratum of a document of the pool, drawn or not, and its chance of being drawn."""
+        stratum = None if self.strata is None else int(self.strata[position])
+        return stratum, float(self.chances[position])
+
+    def copy(self) -> Self:
+        """Another one that stands at the same place."""
+        return type(self)(self.drawn, self.strata, self.chances, self._at)
+
+
+@by_topic("uniform-sample", sampled=True)
+def uniform_sample(pool: TopicPool, rng: np.random.Generator, *, rate: float = 0.1) -> SampleQueue:
+    """A random part of every topic's pool, all documents having the same chance; for infAP, xinfAP, statAP.
+
+    A simple random sample of rate x size documents, rounded; at least two.
+    """
+    check_rate(rate)
+    return _stratified(np.zeros(pool.size, np.int64), [rate], rng)
+
+
+@by_topic("stratified-sample", sampled=True)
+def stratified_sample(
+    pool: TopicPool, rng: np.random.Generator, *, strata: str = DEFAULT_STRATA
+) -> SampleQueue:
+    """A random part of each stratum of the pool, at its own rate; for xinfAP, infNDCG and statAP.
+
+    Strata are stretches of pool ranks: `10:1,30:0.2` judges all that some run has in its first ten, and a
+    fifth of what comes up in ranks 11 to 30. Each is a simple random sample; at least two are drawn.
+    """
+    ends, rates = parse_strata(strata)
+    stratum = np.searchsorted(ends, pool.best)
+    if pool.size and int(pool.best.max()) > ends[-1]:
+        raise DataError(
+            f"strata {strata!r} end at rank {ends[-1]}, and the pool at {int(pool.best.max())};"
+            f" cut the pool to a depth of {ends[-1]}, or add a stratum"
+        )
+    return _stratified(stratum, rates, rng)
+
+
+@by_topic("weighted-sample", sampled=True)
+def weighted_sample(pool: TopicPool, rng: np.random.Generator, *, rate: float = 0.1) -> SampleQueue:
+    """Every document drawn by itself, with the more chance the more AP may depend on it; for statAP.
+
+    The chance is proportional to the mean over the runs of 1 + 1/r + 1/(r+1) + ... + 1/depth: the sum of
+    precisions is one over pairs of ranks, each with 1 / the deeper of the two, and this is the part of the
+    pairs that hold r. It is no more than 1, and in sum rate x size. How many are drawn is left to chance.
+    """
+    check_rate(rate)
+    # Lists of other topics may be longer.
+    deepest = int(np.nonzero(pool.lists < pool.size)[1].max(initial=-1)) + 1
+    inverse = 1 / np.arange(1, deepest + 1)
+    weights = np.zeros(pool.lists.shape[1])
+    weights[:deepest] = 1 + np.cumsum(inverse[::-1])[::-1]
+    chances = capped_chances(pool.sums(weights), rate * pool.size)
+    drawn = (rng.random(pool.size) < chances).nonzero()[0]
+    return SampleQueue(rng.permutation(drawn).tolist(), None, chances)
+
+
+SAMPLES: Mapping[str, Callable[..., SampleQueue]] = {
+    "uniform-sample": uniform_sample,
+    "stratified-sample": stratified_sample,
+    "weighted-sample": weighted_sample,
+}
+
+
+def drawn_in_turn(
+    maker: Callable[..., SampleQueue],
+    draws: Mapping[str, Sequence[int]],
+    pool: TopicPool,
+    rng: np.random.Generator,
+    **parameters: Any,
+) -> SampleQueue:
+    """The sample of a topic to which runs came after it was drawn: what was drawn stays.
+
+    `draws` has, by topic, how many runs there were at the end of each draw but the last. Each is made with
+    the same parameters among the documents that its runs are the first to bring, with chances and strata of
+    its own: whatever a later run brings, a document keeps its lot.
+    """
+    ends = draws.get(pool.name, ())
+    strata, chances, order = np.zeros(pool.size, np.int64), np.zeros(pool.size), []
+    old = np.zeros(pool.size, np.bool_)
+    stratified = False
+    bounds = pairwise([0, *ends, len(pool.lists)])
+    for (first, last), own in zip(bounds, [rng, *rng.spawn(len(ends))], strict=True):
+        part, new = pool.brought(first, last, old)
+        queue = maker(part, own, **parameters)
+        order += new[queue.drawn].tolist()
+        chances[new] = queue.chances
+        if queue.strata is not None and len(new):
+            strata[new] = queue.strata + strata.max()
+            stratified = True
+        old[new] = True
+    return SampleQueue(order, strata if stratified else None, chances)
+
+
+def drawn_where_possible(
+    maker: Callable[..., SampleQueue],
+    draws: Mapping[str, Sequence[int]],
+    pool: TopicPool,
+    rng: np.random.Generator,
+    **parameters: Any,
+) -> SampleQueue:
+    """As `drawn_in_turn`; nothing of a topic whose pool is none that the sample can be drawn from."""
+    try:
+        return drawn_in_turn(maker, draws, pool, rng, **parameters)
+    except DataError:
+        return SampleQueue([], None, np.zeros(pool.size))
+
+
+def parse_strata(text: str) -> tuple[list[int], list[float]]:
+    """Last ranks and rates of strata such as `10:1,30:0.2`."""
+    ends, rates = [], []
+    for part in text.split(","):
+        end, _, rate = part.strip().partition(":")
+        try:
+            ends.append(int(end))
+            rates.append(float(rate))
+        except ValueError:
+            raise DataError(
+                f"strata {text!r}: {part!r} is none; expected last rank:rate, such as 10:1"
+            ) from None
+    if ends != sorted(set(ends)) or ends[0] < 1:
+        raise DataError(f"strata {text!r}: last ranks must grow from 1")
+    check_count("the last rank of strata", ends[-1], 1)
+    for each in rates:
+        check_rate(each)
+    return ends, rates
+
+
+def capped_chances(weights: Values, total: float) -> Values:
+    """Chances proportional to positive weights, none above 1, that sum to `total` where they can."""
+    chances = np.zeros(len(weights))
+    certain: NDArray[np.bool_] = np.zeros(len(weights), np.bool_)
+    while True:
+        left, rest = total - np.count_nonzero(certain), weights[~certain].sum()
+        chances[certain] = 1.0
+        chances[~certain] = weights[~certain] * (left / rest) if rest > 0 else 0.0
+        over = (chances > 1) & ~certain
+        if not over.any():
+            return chances
+        certain |= over
+
+
+def judged_chances(drawn: Values, topic: Counts, judged: NDArray[np.bool_]) -> Values:
+    """(document,): the chance of having been drawn and judged, of documents that were drawn.
+
+    Of each topic a random part of what was drawn is taken to have been judged; 0: nothing of the topic was.
+    """
+    known = np.bincount(topic[judged], minlength=int(topic.max(initial=0)) + 1)
+    return drawn * (known[topic] / np.bincount(topic)[topic]) if len(topic) else drawn
+
+
+def _stratified(stratum: Counts, rates: Sequence[float], rng: np.random.Generator) -> SampleQueue:
+    """Simple random samples of the strata."""
+    chances = np.zeros(len(stratum))
+    drawn = []
+    for number, rate in enumerate(rates):
+        members = (stratum == number).nonzero()[0]
+        size = min(len(members), max(LEAST, round(rate * len(members))))
+        drawn.append(rng.permutation(members)[:size])
+        chances[members] = size / max(len(members), 1)
+    return SampleQueue(rng.permutation(np.concatenate(drawn)).tolist(), stratum + 1, chances)
+
+
+def check_rate(rate: float) -> None:
+    """Refuse what is no share."""
+    if not 0 < rate <= 1:
+        raise DataError(f"a sampling rate of {rate}; expected more than 0 and at most 1")

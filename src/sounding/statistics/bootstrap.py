@@ -1,0 +1,151 @@
+"""Bootstrap over topics: the same resamples for every pair with as many topics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.runs.pairs import blocks, differences
+from sounding.statistics.testing import Floats, Outcome, Request, pair_test
+
+KEPT_WEIGHTS = 2**22  # as floats up to here; as bytes beyond
+
+Weights = NDArray[np.float64] | NDArray[np.uint8]  # (resample, topic)
+
+
+@pair_test("bootstrap", needs_spread=True, draws=True)
+def bootstrap(request: Request) -> Outcome:
+    """Bootstrap test on the studentised mean difference, with BCa intervals.
+
+    p is the share of resamples whose |t|, about the observed mean, reaches the observed |t|: the null
+    hypothesis by a shift of the differences to mean 0.
+    """
+    return _bootstrap(request, bca_interval, "BCa")
+
+
+@pair_test("bootstrap-percentile", needs_spread=True, draws=True)
+def bootstrap_percentile(request: Request) -> Outcome:
+    """Bootstrap test on the studentised mean difference, with percentile intervals."""
+    return _bootstrap(request, percentile_interval, "percentile")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resampled:
+    """Some pairs with equally many topics, and their resampled means."""
+
+    centred: Floats  # (pair, topic): differences less their mean
+    mean: Floats  # (pair,)
+    means: Floats  # (pair, resample), ascending
+
+
+IntervalMethod = Callable[[Resampled, float], tuple[Floats, Floats]]
+
+
+def _bootstrap(request: Request, interval: IntervalMethod, name: str) -> Outcome:
+    count = len(request.pairs)
+    p, low, high = np.ones(count), np.full(count, -np.inf), np.full(count, np.inf)
+    for rows, centred, mean, weights in _groups(request):
+        shifts = _weighted(centred, weights)
+        p[rows] = _studentised_p(mean, shifts, np.mean(centred**2, axis=1), _weighted(centred**2, weights))
+        shifts.sort(axis=1)
+        sample = Resampled(centred, mean, shifts + mean[:, np.newaxis])
+        low[rows], high[rows] = interval(sample, request.alpha)
+    return Outcome(
+        p=p, low=low, high=high, least=1 / (1 + request.permutations), drawn=request.permutations,
+        method=(
+            f"bootstrap test on the studentised mean, null by shift"
+            f" ({request.permutations:,} resamples of topics, {request.seed})"
+        ),
+        interval=f"of the mean, by bootstrap ({name})",
+    )  # fmt: skip
+
+
+def _groups(request: Request) -> Iterator[tuple[NDArray[np.intp], Floats, Floats, Weights]]:
+    """Blocks of pairs with equally many topics, whose differences vary: rows, centred, mean, weights."""
+    spread = np.zeros(len(request.pairs), np.bool_)
+    topics = np.zeros(len(request.pairs), np.int64)
+    for part, gaps in request.differences():
+        spread[part] = gaps.squares > 0
+        topics[part] = gaps.topics
+    seed = int(request.rng.integers(2**63))
+    for count in np.unique(topics[spread]).tolist():
+        weights = draw_weights(count, request.permutations, np.random.default_rng([seed, count]))
+        same = np.flatnonzero(spread & (topics == count))
+        for block in blocks(len(same), request.permutations):
+            rows = same[block]
+            gaps = differences(request.values, request.pairs[rows], request.decimals)
+            yield rows, gaps.leading(count) - gaps.mean[:, np.newaxis], gaps.mean, weights
+
+
+def draw_weights(topics: int, count: int, rng: np.random.Generator) -> Weights:
+    """(resample, topic): how often each topic is drawn when as many are drawn as there are."""
+    # A float a topic where they are few; one of more than 255 topics is drawn 256 times with chance 1e-500.
+    kind = np.float64 if count * topics <= KEPT_WEIGHTS else np.uint8
+    weights = np.empty((count, topics), kind)
+    for rows in blocks(count, topics):
+        weights[rows] = rng.multinomial(topics, np.full(topics, 1 / topics), rows.stop - rows.start)
+    return weights
+
+
+def _weighted(values: Floats, weights: Weights) -> Floats:
+    """(row, resample): the means of the values (row, topic) over each resample of topics."""
+    means = np.empty((len(values), len(weights)))
+    # Bytes become floats block by block; floats are used as they are.
+    width = 1 if weights.dtype == np.float64 else weights.shape[1]
+    for rows in blocks(len(weights), width):
+        np.matmul(values, weights[rows].astype(np.float64, copy=False).T, out=means[:, rows])
+    means /= values.shape[1]
+    return means
+
+
+def _studentised_p(mean: Floats, shifts: Floats, variance: Floats, squares: Floats) -> Floats:
+    """Share of resamples with |shift| / deviation at least |mean| / deviation; the data counts as one.
+
+    A resample without spread counts as extreme.
+    """
+    spread = np.maximum(squares - shifts**2, 0.0)
+    reached = shifts**2 * variance[:, np.newaxis]
+    wanted = spread * (mean**2)[:, np.newaxis]
+    extreme = np.count_nonzero(reached >= wanted * (1 - 1e-12), axis=1)
+    return (1 + extreme) / (1 + shifts.shape[1])
+
+
+def percentile_interval(sample: Resampled, alpha: float) -> tuple[Floats, Floats]:
+    """Between the alpha / 2 and 1 - alpha / 2 quantiles of the resampled means."""
+    level = np.full(len(sample.means), alpha / 2)
+    return _quantile(sample.means, level), _quantile(sample.means, 1 - level)
+
+
+def bca_interval(sample: Resampled, alpha: float) -> tuple[Floats, Floats]:
+    """Percentiles corrected for bias and acceleration (Efron 1987)."""
+    from scipy.special import ndtr, ndtri
+
+    count = sample.means.shape[1]
+    shifts = sample.means - sample.mean[:, np.newaxis]
+    slack = 1e-12 * np.abs(sample.centred).max(axis=1, keepdims=True)  # equal but for rounding
+    below = np.count_nonzero(shifts < -slack, axis=1)
+    upto = np.count_nonzero(shifts <= slack, axis=1)
+    share = np.clip((below + upto) / (2 * count), 0.5 / count, 1 - 0.5 / count)
+    bias = ndtri(share)
+    # The jackknife's influence of a topic on a mean is its centred value, up to a factor.
+    cubes = np.sum(sample.centred**3, axis=1)
+    acceleration = cubes / (6 * np.sum(sample.centred**2, axis=1) ** 1.5)
+
+    def level(z: float) -> Floats:
+        moved = bias + z
+        return np.asarray(ndtr(bias + moved / (1 - acceleration * moved)), np.float64)
+
+    z = float(ndtri(alpha / 2))
+    return _quantile(sample.means, level(z)), _quantile(sample.means, level(-z))
+
+
+def _quantile(ordered: Floats, level: Floats) -> Floats:
+    """(row,): each row's quantile at its own level, between neighbours by a straight line."""
+    place = np.clip(level, 0.0, 1.0) * (ordered.shape[1] - 1)
+    left = np.floor(place).astype(np.intp)
+    right = np.minimum(left + 1, ordered.shape[1] - 1)
+    rows = np.arange(len(ordered))
+    return ordered[rows, left] + (place - left) * (ordered[rows, right] - ordered[rows, left])

@@ -1,0 +1,179 @@
+"""How good forecasts were: reliability, Brier score, calibration error, AUC, with intervals over runs.
+
+Pairs share runs, so they are not independent. Intervals resample runs: a pair counts as often as both of
+its runs were drawn, multiplied. Everything is computed with such weights, for all resamples at once; the
+first row of weights, all 1, gives the figures themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.runs.ranking import Counts, Values
+
+Flags = NDArray[np.bool_]
+Weights = NDArray[np.float64]  # (resample, unit)
+
+SURE = 0.95  # from here on a claim is made
+BINS = 10  # of equal width, from 0 to 1
+RESAMPLES = 200
+COVERED = (2.5, 97.5)  # percentiles that an interval goes between
+FIGURES = (
+    "share_claimed", "share_right", "right", "auc", "ece", "brier",
+    "reliability", "resolution", "uncertainty",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Forecasts:
+    """What was said of pairs of runs, and what came true; of single runs where both are the same."""
+
+    claim: str
+    measure: str
+    probability: bool  # scores are chances; otherwise they only order the units
+    score: Values  # (unit,)
+    claimed: Flags  # (unit,) it was said to be sure
+    right: Flags  # (unit,) what was said came true
+    first: Counts  # (unit,) number of the run
+    second: Counts  # (unit,)
+    unpooled: Flags  # (unit,) one of the runs did not contribute to the judgments
+
+    @property
+    def units(self) -> int:
+        """How many there are."""
+        return len(self.score)
+
+    def pick(self, chosen: Flags) -> Forecasts:
+        """Some of the units."""
+        return Forecasts(
+            claim=self.claim, measure=self.measure, probability=self.probability,
+            score=self.score[chosen], claimed=self.claimed[chosen], right=self.right[chosen],
+            first=self.first[chosen], second=self.second[chosen], unpooled=self.unpooled[chosen],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A number and its interval; NaN: not defined."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bin:
+    """Forecasts of about the same chance."""
+
+    units: int
+    chance: float  # the mean
+    right: Figure  # share that came true
+
+
+def run_weights(forecasts: Forecasts, *, resamples: int = RESAMPLES, seed: int = 0) -> Weights:
+    """(1 + resamples, unit): how often each unit counts; in the first row once."""
+    runs = np.unique(np.concatenate([forecasts.first, forecasts.second]))
+    drawn = np.random.default_rng(seed).multinomial(len(runs), np.full(len(runs), 1 / len(runs)), resamples)
+    a, b = np.searchsorted(runs, forecasts.first), np.searchsorted(runs, forecasts.second)
+    weights = np.where(a == b, drawn[:, a], drawn[:, a] * drawn[:, b])
+    return np.concatenate([np.ones((1, forecasts.units)), weights])
+
+
+def scored(forecasts: Forecasts, weights: Weights) -> dict[str, Figure]:
+    """Every figure by its name; `weights` are what `run_weights` gives."""
+    found = {
+        "share_claimed": weighted_share(forecasts.claimed, weights),
+        "share_right": weighted_share(forecasts.right, weights * forecasts.claimed),
+        "right": weighted_share(forecasts.right, weights),
+        "auc": area_under_curve(forecasts.score, forecasts.right, weights),
+    }
+    if forecasts.probability:
+        found |= probability_figures(forecasts.score, forecasts.right, weights)
+    unknown = np.full(len(weights), np.nan)
+    return {name: _figure(found.get(name, unknown)) for name in FIGURES}
+
+
+def _figure(values: Values) -> Figure:
+    """The first value, with the interval that the others span."""
+    known = values[1:][np.isfinite(values[1:])]
+    low, high = np.percentile(known, COVERED) if len(known) else (np.nan, np.nan)
+    return Figure(value=float(values[0]), low=float(low), high=float(high))
+
+
+def _divided(part: Values, whole: Values) -> Values:
+    return np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
+
+
+def weighted_share(flags: Flags, weights: Weights) -> Values:
+    """(resample,): the share of the units where a flag is set; NaN without units."""
+    return _divided(weights @ flags.astype(np.float64), weights.sum(axis=1))
+
+
+def area_under_curve(score: Values, right: Flags, weights: Weights) -> Values:
+    """(resample,): chance that a unit that came true has a higher score than one that did not, ties half.
+
+    NaN where all came true, or none, or all scores are the same.
+    """
+    order = np.argsort(score, kind="stable")
+    begin = np.flatnonzero(np.concatenate([[True], np.diff(score[order]) > 0]))
+    ordered = weights[:, order]
+    if len(begin) == 1:
+        return np.full(len(weights), np.nan)
+    true = np.add.reduceat(ordered * right[order], begin, axis=1)
+    false = np.add.reduceat(ordered * ~right[order], begin, axis=1)
+    below = np.cumsum(false, axis=1) - false / 2
+    return _divided((true * below).sum(axis=1), true.sum(axis=1) * false.sum(axis=1))
+
+
+def probability_figures(chance: Values, right: Flags, weights: Weights) -> dict[str, Values]:
+    """Brier score, expected calibration error, and Murphy's three parts of the score over ten bins.
+
+    The parts are those of the forecasts rounded to their bins' means: reliability - resolution +
+    uncertainty is the Brier score of these.
+    """
+    total = weights.sum(axis=1)
+    count, said, came = binned(chance, right, weights)
+    mean, share = _divided(said, count), _divided(came, count)
+    base = _divided(came.sum(axis=1), total)
+
+    def over_bins(values: NDArray[np.float64]) -> Values:
+        return _divided(np.where(count > 0, count * np.nan_to_num(values), 0.0).sum(axis=1), total)
+
+    return {
+        "brier": _divided(weights @ np.square(chance - right), total),
+        "ece": over_bins(np.abs(mean - share)),
+        "reliability": over_bins(np.square(mean - share)),
+        "resolution": over_bins(np.square(share - base[:, np.newaxis])),
+        "uncertainty": base * (1 - base),
+    }
+
+
+def bin_numbers(chance: Values) -> Counts:
+    """(unit,): its bin, from 0; a chance of 1 belongs to the last."""
+    # A chance such as 0.3 is just below its border in binary; it belongs above it.
+    return np.minimum((chance * BINS + 1e-9).astype(np.int64), BINS - 1)
+
+
+def binned(
+    chance: Values, right: Flags, weights: Weights
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """(resample, bin) each: weight, sum of the chances, weight of what came true."""
+    member = np.zeros((len(chance), BINS))
+    member[np.arange(len(chance)), bin_numbers(chance)] = 1
+    return weights @ member, (weights * chance) @ member, (weights * right) @ member
+
+
+def reliability(forecasts: Forecasts, weights: Weights) -> list[Bin]:
+    """The bins that hold forecasts, from the lowest chance: what was said, and what came true."""
+    if not forecasts.probability:
+        return []
+    count, said, came = binned(forecasts.score, forecasts.right, weights)
+    mean, share = _divided(said, count), _divided(came, count)
+    return [
+        Bin(units=int(count[0, place]), chance=float(mean[0, place]), right=_figure(share[:, place]))
+        for place in range(BINS)
+        if count[0, place]
+    ]

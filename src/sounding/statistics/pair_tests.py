@@ -1,0 +1,493 @@
+"""From values by run and topic to what can be claimed of every pair of runs, by a named procedure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from numbers import Real
+from typing import Any, TypeVar
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError, expect
+from sounding.core.limits import check_count
+from sounding.core.text import plural
+from sounding.runs.pairs import Pairs, grid_decimals
+from sounding.statistics.randomization import interval_flips
+from sounding.statistics.testing import (
+    CORRECTIONS,
+    MAX_T,
+    Equivalence,
+    Floats,
+    Omnibus,
+    Outcome,
+    PairTest,
+    Request,
+    cohens_dz,
+    find_correction,
+    find_test,
+    holm,
+    one_sided,
+    wins_ties_losses,
+)
+
+Kind = TypeVar("Kind", bound=np.generic)
+
+LEAST = float(np.finfo(np.float64).tiny)  # no p-value is 0
+FLIPS = "randomisation"  # the test by sign flips
+OWN = "own"  # the correction of tests that allow for all pairs by themselves
+FEW_REACH = 5  # draws that may reach a pair before it is not significant: with fewer, chance decides
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PairTests:
+    """What one test says of every pair of runs; differences are run_a - run_b."""
+
+    pairs: Pairs  # (pair, 2): run_a, run_b
+    topics: NDArray[np.int64]  # (pair,) that were used
+    wins: NDArray[np.int64]  # (pair,) topics on which run_a is better
+    ties: NDArray[np.int64]
+    losses: NDArray[np.int64]
+    difference: Floats  # (pair,) mean over these topics; NaN without topics
+    ci_low: Floats  # (pair,) see `interval`; infinite: no limit
+    ci_high: Floats
+    effect: Floats  # (pair,) Cohen's d_z
+    p: Floats  # (pair,) two-sided, each pair for itself; never 0; NaN: fewer than 2 common topics
+    p_adjusted: Floats  # (pair,) for all pairs that could be tested
+    floor: NDArray[np.bool_]  # (pair,) p is the least that these topics, or so many draws, can give
+    floor_drawn: NDArray[np.bool_]  # (pair,) p is the least that so many draws can give: it may be smaller
+    floor_adjusted: NDArray[np.bool_]  # (pair,) the adjusted p, below 1, is made of such a p
+    reasons: tuple[str, ...]  # (pair,) why there is nothing to test, or empty
+    test: str
+    correction: str
+    alpha: float
+    method: str  # test, zero handling, number of permutations, seed, correction
+    interval: str  # what ci_low and ci_high are the limits of, as a sentence goes on
+    centre: str  # the same in a word: mean, median or pseudomedian
+    least: float  # the least p there can be; 0: any
+    drawn: int  # arrangements or resamples that were drawn; 0: none
+    limit: str  # why no adjusted p could have reached alpha, whatever the values are; empty: it could
+    limit_alone: str  # the same of p before correction
+    notes: tuple[str, ...]  # what a reader of the whole table should know
+    omnibus: Omnibus | None  # of analyses of variance
+    equivalence: Equivalence | None  # where a margin was given
+
+    @property
+    def fewest_topics(self) -> int:
+        """The common topics that a pair needs for the test to reach alpha at all."""
+        return fewest_topics(self.alpha) if find_test(self.test).by_signs else 2
+
+    def could_differ(self, *, alone: bool = False) -> NDArray[np.bool_]:
+        """(pair,): the test could have found a difference; `alone`: before correction."""
+        limit = self.limit_alone if alone else self.limit
+        # What is the same on every topic is tested by sign flips, whatever the test.
+        fewest = np.where(self.constant, fewest_topics(self.alpha), self.fewest_topics)
+        return (self.topics >= fewest) & (not limit)
+
+    @property
+    def equal(self) -> NDArray[np.bool_]:
+        """(pair,): the two runs have the same value on every topic, of two or more."""
+        return (self.topics > 1) & (self.ties == self.topics)
+
+    @property
+    def constant(self) -> NDArray[np.bool_]:
+        """(pair,): one run is ahead by the same amount on every topic."""
+        return np.isinf(self.effect)
+
+    @property
+    def significant(self) -> NDArray[np.bool_]:
+        """(pair,): the adjusted p is at most alpha."""
+        return self.p_adjusted <= self.alpha
+
+    @property
+    def p_alone(self) -> Floats:
+        """(pair,): p of the pair whichever others are asked for with it.
+
+        That is p, and the adjusted one where the test allows for all runs by itself.
+        """
+        return self.p_adjusted if self.correction == OWN else self.p
+
+    @property
+    def significant_alone(self) -> NDArray[np.bool_]:
+        """(pair,): that p is at most alpha, and there was something to test."""
+        return (self.p_alone <= self.alpha) & ~np.array([bool(reason) for reason in self.reasons])
+
+
+def test_pairs(
+    values: Floats,
+    pairs: Pairs,
+    *,
+    test: str = "randomisation",
+    correction: str | None = None,
+    alpha: float = 0.05,
+    margin: float | None = None,
+    permutations: int = 10_000,
+    rng: np.random.Generator,
+    apart: NDArray[np.bool_] | None = None,
+) -> PairTests:
+    """Test the differences between pairs of runs, from values by run and topic (NaN: no value).
+
+    A pair is tested on the topics where both runs have a value; analyses of variance and Tukey's tests
+    use the topics where all runs have one. `correction` None: the one that belongs to the test. `apart`,
+    (pair,), are pairs that have no topic in common although both have values. A pair without two common
+    topics is not tested, has NaN for p, and no other p is corrected for it; one whose runs are equal on
+    every topic has p = 1. Both have a reason.
+    """
+    chosen = find_test(test)
+    used = check_choices(test, correction, alpha, margin, permutations)
+    table, dropped = _check_values(np.asarray(values, np.float64), chosen)
+    whole = Request(
+        values=table, pairs=_check_pairs(np.asarray(pairs, np.intp), table), correction=used,
+        alpha=alpha, permutations=permutations, rng=rng, decimals=grid_decimals(table),
+    )  # fmt: skip
+    seen = _describe(whole, apart)
+    known = seen.topics >= 2
+    if not known.any():
+        raise DataError(
+            f"no pair of the {len(known):,} has 2 topics where both runs have values; a test needs at least 2"
+        )
+    request = replace(whole, pairs=whole.pairs[known])
+    tested = seen.pick(known)
+    outcome = _with_constants(chosen.function(request), tested, chosen, alpha)
+    p = np.clip(outcome.p, LEAST, 1.0)
+    adjusted = _adjust(p, outcome, used)
+    floor, floor_drawn, floor_adjusted = _floors(p, adjusted, tested, chosen, outcome)
+    return PairTests(
+        pairs=whole.pairs,
+        topics=seen.topics, wins=seen.wins, ties=seen.ties, losses=seen.losses,
+        difference=seen.difference, effect=seen.effect,
+        ci_low=_spread(outcome.low, known, -np.inf), ci_high=_spread(outcome.high, known, np.inf),
+        p=_spread(p, known, np.nan), p_adjusted=_spread(adjusted, known, np.nan),
+        floor=_spread(floor, known, np.False_), floor_drawn=_spread(floor_drawn, known, np.False_),
+        floor_adjusted=_spread(floor_adjusted, known, np.False_),
+        reasons=tuple(_reasons(seen, chosen, outcome, alpha)),
+        test=chosen.name, correction=used, alpha=alpha,
+        method=_method(outcome, used, dropped), interval=outcome.interval, centre=outcome.centre,
+        least=outcome.least, drawn=outcome.drawn,
+        limit=_limit(request, outcome, tested, chosen, _multiplied(request)),
+        limit_alone=_limit(request, outcome, tested, chosen, 1),
+        notes=tuple(_notes(request, outcome, chosen, adjusted)), omnibus=outcome.omnibus,
+        equivalence=None if margin is None else _equivalence(whole, seen, known, outcome, margin),
+    )  # fmt: skip
+
+
+def _spread(found: NDArray[Kind], known: NDArray[np.bool_], otherwise: Any) -> NDArray[Kind]:
+    """(pair,): what was found of the pairs that could be tested, and something else for the others."""
+    whole = np.full(len(known), otherwise, found.dtype)
+    whole[known] = found
+    return whole
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class _Seen:
+    """What does not depend on the test; (pair,) each."""
+
+    topics: NDArray[np.int64]
+    wins: NDArray[np.int64]
+    ties: NDArray[np.int64]
+    losses: NDArray[np.int64]
+    difference: Floats
+    effect: Floats
+
+    def pick(self, rows: NDArray[np.bool_]) -> _Seen:
+        """Some of the pairs."""
+        return _Seen(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+
+
+def check_choices(
+    test: str, correction: str | None, alpha: float, margin: float | None, permutations: int | None
+) -> str:
+    """The correction that is used; an error where a choice is none, or two do not go together."""
+    used = _correction(find_test(test), correction)
+    if not _is_number(alpha) or not 0 < alpha < 1:
+        raise DataError(f"alpha {alpha}: expected a number between 0 and 1, such as 0.05")
+    if permutations is not None:
+        check_count("permutations", permutations, 1)
+    if margin is not None and (not _is_number(margin) or not 0 < margin < np.inf):
+        raise DataError(f"margin {margin}: expected a difference above 0 that would not matter, such as 0.01")
+    return used
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _correction(test: PairTest, asked: str | None) -> str:
+    if asked is None:
+        return test.correction
+    asked = find_correction(asked)
+    if test.correction == OWN:
+        raise DataError(f"test {test.name} allows for all pairs by itself; leave the correction {asked} out")
+    if asked == MAX_T and test.name != FLIPS:
+        raise DataError(
+            f"correction {MAX_T} comes from sign flips: use it with the test {FLIPS}, not {test.name}"
+        )
+    return asked
+
+
+def _check_values(values: Floats, test: PairTest) -> tuple[Floats, int]:
+    """The values the test uses, and how many topics had to go."""
+    if values.ndim != 2:
+        raise DataError(f"values of shape {values.shape}: expected one row a run and one column a topic")
+    if np.isinf(values).any():
+        run, topic = np.argwhere(np.isinf(values))[0].tolist()
+        raise DataError(
+            f"run {run}, topic {topic}: the value {values[run, topic]} cannot be tested; expected numbers"
+        )
+    topics = values.shape[1]
+    if topics < 2:
+        raise DataError(f"{plural(topics, 'topic')} with values; a test needs at least 2")
+    if not test.whole_topics:
+        return values, 0
+    whole = ~np.isnan(values).any(axis=0)
+    kept = int(np.count_nonzero(whole))
+    if kept < 2:
+        raise DataError(
+            f"test {test.name} uses topics on which all runs have values, and there are {kept} of {topics};"
+            " it needs at least 2: leave out runs that lack topics, or use a paired test"
+        )
+    return values[:, whole], topics - kept
+
+
+def _check_pairs(pairs: Pairs, values: Floats) -> Pairs:
+    runs = len(values)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise DataError(f"pairs of shape {pairs.shape}: expected two runs a row")
+    if not len(pairs):
+        raise DataError(f"no pairs to test among {plural(runs, 'run')}; a comparison needs at least 2 runs")
+    wrong = ((pairs < 0) | (pairs >= runs)).any(axis=1) | (pairs[:, 0] == pairs[:, 1])
+    if wrong.any():
+        a, b = pairs[wrong][0].tolist()
+        raise DataError(f"pair ({a}, {b}): expected two different runs from 0 to {runs - 1}")
+    return pairs
+
+
+def _describe(request: Request, apart: NDArray[np.bool_] | None) -> _Seen:
+    count = len(request.pairs)
+    topics, wins, ties, losses = np.empty((4, count), np.int64)
+    mean, effect = np.empty((2, count))
+    for rows, gaps in request.differences():
+        topics[rows], mean[rows], effect[rows] = gaps.topics, gaps.mean, cohens_dz(gaps)
+        wins[rows], ties[rows], losses[rows] = wins_ties_losses(gaps)
+    if apart is not None:
+        for counts in (topics, wins, ties, losses):
+            counts[apart] = 0
+        mean[apart] = effect[apart] = np.nan
+    return _Seen(topics=topics, wins=wins, ties=ties, losses=losses, difference=mean, effect=effect)
+
+
+def _with_constants(outcome: Outcome, seen: _Seen, test: PairTest, alpha: float) -> Outcome:
+    """The outcome, with the p of all sign flips for differences that leave a test no error to test against.
+
+    A difference that is the same on all n topics has an infinite t. Only two of its 2^n sign flips lie as
+    far from 0, so that p is 2^(1 - n); its interval is the difference itself where that reaches alpha.
+    The least p of tests by signs is that of the pair with the most topics.
+    """
+    least = outcome.least
+    if test.by_signs:
+        least = max(least, 0.5 ** (int(seen.topics.max()) - 1))
+    rows = np.isinf(seen.effect) & (test.needs_spread or outcome.no_error)
+    if not rows.any():
+        return replace(outcome, least=least)
+    p = np.where(rows, 0.5 ** (seen.topics - 1), outcome.p)
+    reach = np.where(p <= alpha, 0.0, np.inf)
+    return replace(
+        outcome, p=p, least=least,
+        low=np.where(rows, seen.difference - reach, outcome.low),
+        high=np.where(rows, seen.difference + reach, outcome.high),
+        adjusted=holm(p) if outcome.no_error and test.correction == OWN else outcome.adjusted,
+    )  # fmt: skip
+
+
+def _reasons(seen: _Seen, test: PairTest, outcome: Outcome, alpha: float) -> Iterator[str]:
+    equal = (seen.ties == seen.topics).tolist()
+    constant = np.isinf(seen.effect) & (test.needs_spread or outcome.no_error)
+    untold = (constant & (seen.topics < fewest_topics(alpha))).tolist()
+    for place, topics in enumerate(seen.topics.tolist()):
+        if topics < 2:
+            yield f"{plural(topics, 'common topic')}; a test needs at least 2"
+        elif equal[place]:
+            yield f"the runs are equal on all {topics} topics"
+        elif untold[place]:
+            yield f"the difference is the same on all {topics} topics, which are too few to test it"
+        else:
+            yield outcome.silent
+
+
+def _adjust(p: Floats, outcome: Outcome, correction: str) -> Floats:
+    adjusted = CORRECTIONS[correction](p) if outcome.adjusted is None else outcome.adjusted
+    return np.clip(np.maximum(adjusted, p), LEAST, 1.0)
+
+
+def _floors(
+    p: Floats, adjusted: Floats, seen: _Seen, test: PairTest, outcome: Outcome
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """(pair,) each: whether p is the least there can be, the least of the draws, and the adjusted p is of it.
+
+    A p that is exact is what it is, however small it could have been.
+    """
+    least = outcome.least * (1 + 1e-9)
+    floor = p <= least
+    if test.by_signs:
+        # Where all differences have one sign no other arrangement of them is further from 0.
+        floor |= (np.minimum(seen.wins, seen.losses) == 0) & (seen.wins + seen.losses > 0)
+    if not outcome.drawn:
+        return floor, np.zeros_like(floor), np.zeros_like(floor)
+    fewest = (1 + 1e-9) / (1 + outcome.drawn)
+    drawn = p <= fewest
+    made_of = drawn if outcome.adjusted is None else outcome.adjusted <= fewest
+    return floor, drawn, made_of & (adjusted < 1)
+
+
+def _method(outcome: Outcome, correction: str, dropped: int) -> str:
+    parts = [outcome.method]
+    if dropped:
+        parts.append(f"{plural(dropped, 'topic')} left out where not all runs have values")
+    if correction != OWN:
+        parts.append(f"correction {correction}")
+    return "; ".join(parts)
+
+
+def _multiplied(request: Request) -> int:
+    """By how much the correction multiplies the least p."""
+    return len(request.pairs) if request.correction in ("bonferroni", "holm") else 1
+
+
+def _limit(request: Request, outcome: Outcome, seen: _Seen, test: PairTest, tests: int) -> str:
+    """Why no p times so many tests could have reached alpha, and what would help; empty: some could."""
+    if outcome.least * tests <= request.alpha:
+        return ""
+    topics, times = int(seen.topics.max()), f" times {tests:,} pairs ({request.correction})" * (tests > 1)
+    few = test.by_signs and outcome.least <= 0.5 ** (topics - 1)
+    enough = fewest_topics(request.alpha / tests)
+    if few:
+        why = f"with {plural(topics, 'topic')} the smallest possible p is {outcome.least:.3g}{times}"
+        helps = [f"at least {enough} topics"]
+    else:
+        drawn = f"the smallest p that {outcome.drawn:,} draws can show is {outcome.least:.3g}{times}"
+        why, helps = drawn, [f"at least {int(np.ceil(tests / request.alpha - 1e-9)) - 1:,} permutations"]
+    if tests > 1 and fewest_topics(request.alpha) <= topics and outcome.least <= request.alpha:
+        helps.append(f"correction {MAX_T}" if test.name == FLIPS else f"test {FLIPS} with correction {MAX_T}")
+    return f"no pair can be significant at alpha {request.alpha:g}: {why}. Use {' or '.join(helps)}"
+
+
+def fewest_topics(alpha: float) -> int:
+    """How many topics it takes until a test by signs can reach alpha: 2^(1 - n) <= alpha."""
+    return max(2, int(np.ceil(1 - np.log2(alpha) - 1e-9)))
+
+
+def _notes(request: Request, outcome: Outcome, test: PairTest, adjusted: Floats) -> Iterator[str]:
+    """Says so where the draws decide which pairs are significant."""
+    if outcome.least * _multiplied(request) <= request.alpha:
+        other = f" or correction {MAX_T}" if test.name == FLIPS else ""
+        yield from _chance_notes(request, outcome, adjusted, other)
+
+
+def _chance_notes(request: Request, outcome: Outcome, adjusted: Floats, other: str) -> Iterator[str]:
+    """Says so where a pair is significant if hardly any draw reaches it, which another seed may change."""
+    significant = int(np.count_nonzero(adjusted <= request.alpha))
+    left = len(adjusted) - significant + 1 if request.correction == "holm" else len(adjusted)
+    if not outcome.drawn or _multiplied(request) == 1 or not significant:
+        return
+    allowed = int(np.floor(request.alpha / left * (1 + outcome.drawn) + 1e-9)) - 1
+    if allowed >= FEW_REACH:
+        return
+    reach = "no draw" if allowed < 1 else f"at most {plural(allowed, 'draw')}"
+    yield (
+        f"which pairs are significant hangs on the seed: {reach} of {outcome.drawn:,} may reach a pair"
+        f" ({request.correction} over {len(adjusted):,} pairs, {significant:,} of them significant); ask for"
+        f" {int(np.ceil(20 * len(adjusted) / request.alpha)):,} permutations{other}"
+    )
+
+
+def _equivalence(
+    request: Request, seen: _Seen, known: NDArray[np.bool_], outcome: Outcome, margin: float
+) -> Equivalence:
+    """By t with the pooled error where the test has one, else with each pair's own."""
+    topics = np.maximum(seen.topics, 1)
+    if outcome.error is None:
+        error, df = np.empty(len(topics)), np.maximum(seen.topics - 1, 1)
+        for rows, gaps in request.differences():
+            error[rows] = np.nan_to_num(gaps.deviation) / np.sqrt(topics[rows])
+        name = "paired t tests"
+    else:
+        error, df = _spread(outcome.error, known, 0.0), np.full(len(topics), outcome.df_error)
+        name = "t tests with the pooled error"
+    above, below = one_sided(seen.difference, error, df, seen.topics, margin)
+    both, one = (np.clip(side, LEAST, 1.0)[known] for side in (np.maximum(above, below), above))
+    correction = request.correction if request.correction in CORRECTIONS else "holm"
+    adjust = CORRECTIONS[correction]
+    p, adjusted, noninferior, noninferior_adjusted = (
+        _spread(side, known, np.nan) for side in (both, adjust(both), one, adjust(one))
+    )
+    return Equivalence(
+        margin=margin, p=p, p_adjusted=adjusted,
+        noninferior_p=noninferior, noninferior_p_adjusted=noninferior_adjusted,
+        method=f"two one-sided {name}, margin {margin:g}; correction {correction}",
+    )  # fmt: skip
+
+
+PERMUTATIONS = 10_000  # drawn where the corrections can do with so few
+MOST_PERMUTATIONS = 200_000  # drawn without having been asked for, to reach alpha at all
+AMPLE = 20  # times as many draws as reach alpha: then chance hardly decides what is significant
+MOST_WORK = 250_000_000  # draws times pairs that are spent on that
+MULTIPLIED = ("bonferroni", "holm")  # corrections that multiply the least p by the number of pairs
+
+
+def check_procedure(procedure: object) -> None:
+    """Refuse what is no Procedure."""
+    expect(procedure, Procedure, "procedure", "Procedure(test=..., correction=..., alpha=...)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Procedure:
+    """How differences are tested: the same for performance and for assessment."""
+
+    test: str = "randomisation"
+    correction: str | None = None  # None: the test's own (holm; bonferroni after an analysis of variance)
+    alpha: float = 0.05
+    margin: float | None = None
+    permutations: int | None = None  # None: 10,000, or more where the correction or alpha asks for it
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        # Another spelling is the same choice.
+        object.__setattr__(self, "test", find_test(self.test).name)
+        if self.correction is not None:
+            object.__setattr__(self, "correction", find_correction(self.correction))
+        check_choices(self.test, self.correction, self.alpha, self.margin, self.permutations)
+
+    def draws(self, runs: int) -> int:
+        """How many permutations or resamples are made for so many runs: enough for all their pairs.
+
+        However few of these are asked for, so that the p of a pair by itself is always the same. They are
+        20 times as many as it takes to reach alpha, where that is no more work than we may spend unasked;
+        and so many that limits of intervals at alpha do not hang on a few of them.
+        """
+        if self.permutations is not None:
+            return self.permutations
+        pairs = runs * (runs - 1) // 2
+        least = min(max(self.needed(pairs), interval_flips(self.alpha)), MOST_PERMUTATIONS)
+        ample = min(AMPLE * (self.needed(pairs) + 1) - 1, MOST_WORK // max(pairs, 1))
+        return max(PERMUTATIONS, least, ample)
+
+    def needed(self, pairs: int) -> int:
+        """How many draws it takes until a pair can be significant at all; 0: any number does."""
+        correction = self.correction or find_test(self.test).correction
+        if not find_test(self.test).draws or correction not in MULTIPLIED:
+            return 0
+        return int(np.ceil(pairs / self.alpha - 1e-9)) - 1
+
+    def apply(
+        self,
+        values: NDArray[np.float64],
+        pairs: Pairs,
+        margin: float | None = None,
+        apart: NDArray[np.bool_] | None = None,
+    ) -> PairTests:
+        """The test of these pairs; every call draws from the same seed. `apart`: see `test_pairs`."""
+        return test_pairs(
+            values, pairs, test=self.test, correction=self.correction, alpha=self.alpha, margin=margin,
+            permutations=self.draws(len(values)), rng=np.random.default_rng(self.seed), apart=apart,
+        )  # fmt: skip

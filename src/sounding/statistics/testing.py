@@ -1,0 +1,259 @@
+"""What a paired test is given and gives back, which tests there are, effect sizes, equivalence, and corrections for many tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.errors import UnknownNameError, expect
+from sounding.runs.pairs import Differences, Pairs, blocks, differences
+
+Floats = NDArray[np.float64]
+Correction = Literal["holm", "bonferroni", "max-t", "own"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Request:
+    """Values to test, and how; checked before it is made."""
+
+    values: Floats  # (run, topic); NaN: no value
+    pairs: Pairs
+    correction: str
+    alpha: float
+    permutations: int
+    rng: np.random.Generator
+    decimals: int  # to which differences are rounded
+
+    def differences(self, width: int | None = None) -> Iterator[tuple[slice, Differences]]:
+        """Blocks of pairs with their differences, where `width` numbers are needed for each pair."""
+        for rows in blocks(len(self.pairs), width or self.values.shape[1]):
+            yield rows, differences(self.values, self.pairs[rows], self.decimals)
+
+    @property
+    def seed(self) -> str:
+        """What the generator was made from, in words."""
+        sequence = getattr(self.rng.bit_generator, "seed_seq", None)
+        entropy = getattr(sequence, "entropy", None)
+        spawned = getattr(sequence, "spawn_key", ())
+        if entropy is None:
+            return "generator without a seed"
+        return f"seed {entropy}" + "".join(f".{key}" for key in spawned)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Omnibus:
+    """The F test of all runs at once."""
+
+    f: float
+    df_runs: int
+    df_error: int
+    p: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Outcome:
+    """What a test says of every pair."""
+
+    p: Floats  # (pair,) two-sided, each pair for itself
+    low: Floats  # (pair,) of the confidence interval; infinite: no limit
+    high: Floats  # (pair,)
+    method: str
+    interval: str  # what the limits are of and how they were made, as a sentence goes on: `of the mean, by t`
+    centre: str = "mean"  # what the interval holds, which need not be the difference that is reported
+    adjusted: Floats | None = None  # (pair,) where the test allows for all pairs by itself
+    omnibus: Omnibus | None = None
+    error: Floats | None = None  # (pair,) pooled standard error of the difference, with `df_error` degrees
+    df_error: int = 0
+    least: float = 0.0  # the smallest p there can be, for tests that count arrangements
+    drawn: int = 0  # arrangements or resamples that were drawn; 0: none, p is exact or by formula
+    silent: str = ""  # why the test can say nothing of any pair that differs
+    no_error: bool = False  # every difference is the same on all topics: nothing to test it against
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairTest:
+    """A test by its name; `correction` is the one it is used with unless another is asked for."""
+
+    name: str
+    title: str
+    function: Callable[[Request], Outcome] = field(repr=False)
+    correction: Correction
+    whole_topics: bool  # uses only topics on which every run has a value
+    needs_spread: bool  # has no p for a difference that is the same on all topics
+    draws: bool  # makes permutations or resamples, as many as it is told
+    by_signs: bool  # has its least p where all differences of a pair have one sign
+
+
+TESTS: dict[str, PairTest] = {}
+
+
+def pair_test(
+    name: str,
+    *,
+    correction: Correction = "holm",
+    whole_topics: bool = False,
+    needs_spread: bool = False,
+    draws: bool = False,
+    by_signs: bool = False,
+) -> Callable[[Callable[[Request], Outcome]], Callable[[Request], Outcome]]:
+    """Make a function known as a test; the first line of its docstring is its title."""
+
+    def register(function: Callable[[Request], Outcome]) -> Callable[[Request], Outcome]:
+        title = (function.__doc__ or name).splitlines()[0].rstrip(".")
+        TESTS[name] = PairTest(
+            name=name, title=title, function=function, correction=correction,
+            whole_topics=whole_topics, needs_spread=needs_spread, draws=draws, by_signs=by_signs,
+        )  # fmt: skip
+        return function
+
+    return register
+
+
+# Spellings that are taken as they are.
+ALIASES = {"randomization": "randomisation", "randomized-tukey": "randomised-tukey"}
+
+# What others call our tests, letters and figures only.
+MEANT = {
+    "ttest": "t", "pairedt": "t", "student": "t", "studentt": "t", "trel": "t", "ttestrel": "t",
+    "permutation": "randomisation", "fisher": "randomisation", "signflip": "randomisation",
+    "signedrank": "wilcoxon", "pratt": "wilcoxon-pratt", "binomial": "sign", "bca": "bootstrap",
+    "hsd": "tukey", "tukeyhsd": "tukey", "randomisedhsd": "randomised-tukey", "twowayanova": "anova2",
+    "onewayanova": "anova",
+}  # fmt: skip
+
+
+def find_test(name: str) -> PairTest:
+    """The test of that name, or of another spelling of it; an error with the nearest names otherwise."""
+    expect(name, str, "test", f"a name such as {next(iter(TESTS))}")
+    name = ALIASES.get(name, name)
+    if name not in TESTS:
+        plain = "".join(letter for letter in name.lower() if letter.isalnum()).replace("iz", "is")
+        meant = MEANT.get(plain) or MEANT.get(plain.removesuffix("test"))
+        raise UnknownNameError("test", name, TESTS, meant=meant)
+    return TESTS[name]
+
+
+Degrees = NDArray[np.int64] | int
+
+
+def ratio(numerator: Floats, error: Floats) -> Floats:
+    """The ratio; infinite, with the numerator's sign, where the error is 0; 0 / 0 is 0."""
+    endless = np.where(numerator == 0, 0.0, np.copysign(np.inf, numerator))
+    return np.divide(numerator, error, out=endless, where=error > 0)
+
+
+def two_sided(t: Floats, df: Degrees) -> Floats:
+    """Chance of a t at least as far from 0."""
+    from scipy.special import stdtr
+
+    return np.asarray(2 * stdtr(df, -np.abs(t)), np.float64)
+
+
+def above(t: Floats, df: Degrees) -> Floats:
+    """Chance of a t at least as large."""
+    from scipy.special import stdtr
+
+    return np.asarray(stdtr(df, -t), np.float64)
+
+
+def critical(alpha: float, df: Degrees) -> Floats:
+    """The t that is passed on either side with chance alpha in all."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(df, 1 - alpha / 2), np.float64)
+
+
+def cohens_dz(gaps: Differences) -> Floats:
+    """(pair,): mean difference over the standard deviation of the differences.
+
+    0 where all are 0, infinite where they are all equal and not 0, NaN for fewer than two topics.
+    """
+    deviation = gaps.deviation
+    return np.where(gaps.topics > 1, ratio(gaps.mean, np.nan_to_num(deviation)), np.nan)
+
+
+def wins_ties_losses(
+    gaps: Differences,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """(pair,) each: on how many topics run_a is better than run_b, as good, and worse."""
+    wins = np.count_nonzero(gaps.values > 0, axis=1)
+    losses = np.count_nonzero(gaps.values < 0, axis=1)
+    return wins, gaps.topics - wins - losses, losses
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Equivalence:
+    """Two one-sided t tests against a margin (TOST, Schuirmann 1987), for every pair."""
+
+    margin: float
+    p: Floats  # (pair,) equivalence: of the claim -margin < difference < margin
+    p_adjusted: Floats  # (pair,)
+    noninferior_p: Floats  # (pair,) of the claim that run_a is not worse than run_b by the margin
+    noninferior_p_adjusted: Floats  # (pair,)
+    method: str
+
+
+def one_sided(
+    difference: Floats, error: Floats, df: Degrees, topics: NDArray[np.int64], margin: float
+) -> tuple[Floats, Floats]:
+    """(pair,) each: p of the claim difference > -margin, and of the claim difference < margin.
+
+    Where the differences do not vary there is no t: a sign test on the topics, which all agree.
+    """
+    known = topics > 1
+
+    def claim(distance: Floats) -> Floats:
+        by_sign = np.where(distance > 0, 0.5**topics, 1.0)
+        by_t = above(ratio(distance, error), df)
+        return np.where(known, np.where(error > 0, by_t, by_sign), 1.0)
+
+    return claim(difference + margin), claim(margin - difference)
+
+
+def no_correction(p: Floats) -> Floats:
+    """The p-values as they are: alpha holds for each pair by itself."""
+    return p.copy()
+
+
+def bonferroni(p: Floats) -> Floats:
+    """Times the number of tests: chance of any false claim at most alpha."""
+    return np.minimum(1.0, p * len(p))
+
+
+def holm(p: Floats) -> Floats:
+    """Bonferroni step by step: the same promise, never a larger p."""
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    return np.minimum(1.0, adjusted)
+
+
+def benjamini_hochberg(p: Floats) -> Floats:
+    """False discovery rate: the expected share of false claims among all claims is at most alpha."""
+    order = np.argsort(p, kind="stable")[::-1]
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum.accumulate(p[order] * len(p) / np.arange(len(p), 0, -1))
+    return np.minimum(1.0, adjusted)
+
+
+CORRECTIONS: dict[str, Callable[[Floats], Floats]] = {
+    "none": no_correction,
+    "bonferroni": bonferroni,
+    "holm": holm,
+    "bh": benjamini_hochberg,
+}
+MAX_T = "max-t"  # needs the sign flips, and is made with them
+CORRECTION_NAMES = (*CORRECTIONS, MAX_T)
+CORRECTION_ALIASES = {"fdr": "bh"}  # spellings that are taken as they are
+
+
+def find_correction(name: str) -> str:
+    """The correction of that name, in any spelling; an error with the nearest names where there is none."""
+    name = CORRECTION_ALIASES.get(name, name)
+    if name not in CORRECTION_NAMES:
+        raise UnknownNameError("correction", name, CORRECTION_NAMES)
+    return name

@@ -1,0 +1,35 @@
+"""What messages quote is short, on one line, and says how much it leaves out."""
+
+from __future__ import annotations
+
+import pytest
+
+from sounding.core.text import LONGEST, listed, quoted, shortened
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("FT932-15086", "'FT932-15086'"),
+        ("a\nb", "'a\\nb'"),
+        ("caf\u00e9", "'caf\u00e9'"),
+        ("caf\udce9", r"'caf\xe9'"),
+        ("x" * 60, "'" + "x" * 60 + "'"),
+        ("x" * 61, "'" + "x" * 60 + "'... (61 characters)"),
+        ("\x01" * 2000, "'" + r"\x01" * 15 + "'... (2,000 characters)"),
+    ],
+)
+def test_a_text_stands_in_quotes_with_its_length_where_it_is_cut(text: str, expected: str) -> None:
+    assert quoted(text) == expected
+
+
+def test_many_texts_are_listed_as_far_as_a_line_bears() -> None:
+    assert listed(["a", "b"]) == "'a', 'b'"
+    assert listed([f"column{number}" for number in range(1000)]).endswith("'column13', ... (1,000 in all)")
+    assert len(listed(["x" * 9000] * 9000)) < 3 * (LONGEST + 30)
+
+
+def test_a_text_without_quotes_ends_in_dots_where_it_is_cut() -> None:
+    assert shortened("x" * 60) == "x" * 60
+    assert shortened("x" * 61) == "x" * 57 + "..."
+    assert shortened("abcdef", 5) == "ab..."

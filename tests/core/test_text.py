@@ -1,0 +1,27 @@
+"""Counts in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from sounding.core.text import natural_order, natural_places, plural
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(0, "0 pairs"), (1, "1 pair"), (2, "2 pairs"), (8256, "8,256 pairs")]
+)
+def test_only_one_thing_is_singular_and_thousands_have_commas(count: int, words: str) -> None:
+    assert plural(count, "pair") == words
+
+
+def test_names_with_numbers_stand_as_people_count() -> None:
+    names = ["10", "9", "1", "q2", "11", "q10", "2", "MB01", "q1a", "q1", "é", ""]
+    ordered = [names[place] for place in natural_places(names)]
+    assert ordered == ["", "1", "2", "9", "10", "11", "MB01", "q1", "q1a", "q2", "q10", "é"]
+    assert sorted(["01", "1", "1"], key=natural_order) == ["01", "1", "1"]
+
+
+def test_numbers_of_any_length_are_ordered() -> None:
+    long = "1" * 5_000  # more digits than Python reads as a number
+    names = [long + "2", "0" * 5_000 + "7", "8", long + "1", "٩", "10"]
+    assert sorted(names, key=natural_order) == [names[1], "8", "٩", "10", long + "1", long + "2"]

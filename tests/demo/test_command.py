@@ -1,0 +1,350 @@
+"""The demo says what its figures say, and the commands that it suggests work."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.conftest import require
+
+from sounding.cli import cli
+from sounding.compare.comparing import compare_runs
+from sounding.compare.result import Comparison
+from sounding.core.errors import DataError, MissingPartError
+from sounding.data.run_info import RunInfo
+from sounding.data.tables import Qrels, Run
+from sounding.demo.command import DEFAULT_SEED, LOOKS, anew_sentence, judged_anew, small_collection
+from sounding.demo.observations import (
+    MEASURES,
+    Evidence,
+    depth,
+    gather,
+    hidden_worth,
+    observations,
+    swapped_pair,
+    unjudged_documents,
+)
+from sounding.demo.report import against_truth, conclusions, examined, last_lines, write_report
+from sounding.evaluate.evaluation import evaluate
+from sounding.sample.command import write_collection
+
+Rankings = dict[str, list[str]]
+
+
+def run_demo(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["demo", *arguments], catch_exceptions=False)
+
+
+def evidence(
+    rankings: Rankings, judged: dict[str, int], truth: dict[str, int], new: tuple[str, ...] = ()
+) -> Evidence:
+    """Runs of one topic, each a list of documents from best to worst."""
+    runs = [
+        Run.from_dict({"1": {doc: -float(rank) for rank, doc in enumerate(docs)}}, name=name)
+        for name, docs in rankings.items()
+    ]
+    return Evidence(
+        by_judgments=evaluate(Qrels.from_dict({"1": judged}), runs, MEASURES),
+        by_truth=evaluate(Qrels.from_dict({"1": truth}), runs, MEASURES),
+        info={
+            name: RunInfo(run=name, group=name, kind="automatic", priority=1, pooled=name not in new)
+            for name in rankings
+        },
+        pool_depth=2,
+    )
+
+
+# `old` finds one relevant document of two; `young` finds two that nobody judged.
+SWAPPED = evidence(
+    {"old": ["a", "b"], "young": ["c", "d", "b", "e"]},
+    judged={"a": 1, "b": 0},
+    truth={"a": 1, "b": 0, "c": 1, "d": 1, "e": 0},
+    new=("young",),
+)
+
+
+def test_the_share_of_unjudged_documents_is_that_of_the_new_runs() -> None:
+    said = unjudged_documents(SWAPPED)
+    assert said is not None
+    assert said.startswith("young does not come from the groups whose results were pooled")
+    assert "Nobody has looked at 75% of its first ten documents; for the pooled runs it is 0%." in said
+
+
+def test_what_a_new_run_hides_is_its_value_by_the_truth() -> None:
+    said = hidden_worth(SWAPPED)
+    assert said is not None
+    assert said.endswith(
+        "P@10 of young is 0.200 instead of 0.000, while that of the pooled runs does not change."
+    )
+
+
+def test_the_new_run_that_gains_most_is_named() -> None:
+    shown = evidence(
+        {"old": ["a"], "close": ["c"], "far": ["c", "d"], "same": ["a"]},
+        judged={"a": 1},
+        truth={"a": 1, "c": 1, "d": 1},
+        new=("close", "far", "same"),
+    )
+    said = hidden_worth(shown)
+    assert said is not None
+    assert "P@10 of far is 0.200 instead of 0.000" in said
+
+
+def test_the_swapped_pair_is_named_with_both_orders() -> None:
+    assert swapped_pair(SWAPPED) == (
+        "Judgments that are not complete can put systems in the wrong order: by them old is ahead of young"
+        " (0.100 to 0.000), in truth young is ahead (0.200 to 0.100). Of 1 pairs 1 is swapped."
+    )
+
+
+def test_the_pair_with_the_widest_true_margin_is_named() -> None:
+    shown = evidence(
+        {"old": ["a"], "close": ["c", "d"], "far": ["c", "d", "e"]},
+        judged={"a": 1},
+        truth={"a": 1, "c": 1, "d": 1, "e": 1},
+        new=("close", "far"),
+    )
+    said = swapped_pair(shown)
+    assert said is not None
+    assert "old is ahead of far (0.100 to 0.000), in truth far is ahead (0.300 to 0.100)" in said
+    assert said.endswith("Of 3 pairs 2 are swapped.")
+
+
+def test_depth_compares_what_is_judged_of_whole_pooled_runs_with_the_truth() -> None:
+    shown = evidence(
+        {"old": ["a", *"bcdefghijklmnopqrst"]},
+        judged={doc: int(doc == "a") for doc in "abcdefghij"},
+        truth={doc: int(doc in "az") for doc in "abcdefghijklmnopqrstz"},
+    )
+    said = depth(shown)
+    assert said is not None
+    assert said.startswith(
+        "The pool is 2 deep. Measures that look further rest on less: of all that a pooled"
+    )
+    assert "retrieved, 50% was judged." in said
+    assert said.endswith("mean AP over all runs looks like 1.000 and is 0.500.")
+
+
+def test_nothing_is_said_of_missing_relevant_documents_where_none_is_missing() -> None:
+    grades = {doc: int(doc == "a") for doc in "abcdefghij"}
+    said = depth(evidence({"old": ["a", *"bcdefghijklmnopqrst"]}, judged=grades, truth=grades))
+    assert said is not None
+    assert said.endswith("50% was judged.")
+
+
+def test_a_sentence_that_does_not_hold_is_left_out() -> None:
+    everything = {"a": 1, "b": 0, "c": 1}
+    complete = evidence({"old": ["a", "b"], "young": ["c", "a"]}, everything, everything, new=("young",))
+    assert observations(complete) == []
+
+
+def test_without_new_runs_nothing_is_said_of_them() -> None:
+    nobody_new = evidence({"old": ["a", "b"], "other": ["b", "a"]}, {"a": 1, "b": 0}, {"a": 1, "b": 0})
+    assert unjudged_documents(nobody_new) is None
+    assert hidden_worth(nobody_new) is None
+
+
+def test_without_pooled_runs_nothing_is_compared_with_them() -> None:
+    nobody_pooled = evidence({"young": ["a"]}, {"a": 1}, {"a": 1}, new=("young",))
+    assert observations(nobody_pooled) == []
+
+
+@pytest.mark.parametrize("seed", [0, DEFAULT_SEED])
+def test_the_figures_of_the_demo_are_those_of_its_collection(seed: int, tmp_path: Path) -> None:
+    collection = small_collection(seed)
+    write_collection(collection, tmp_path / "demo")
+    shown = gather(collection, tmp_path / "demo")
+    in_memory = evaluate(collection.qrels, collection.runs, MEASURES)
+    from_files = shown.by_judgments
+    assert dict(zip(from_files.runs, from_files.mean().tolist(), strict=True)) == dict(
+        zip(in_memory.runs, in_memory.mean().tolist(), strict=True)
+    )
+    assert shown.by_truth.judged_share().min() == 1
+    assert {shown.by_judgments.runs[row] for row in shown.new_runs()} == {
+        info.run for info in collection.info if not info.pooled
+    }
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder in which the demo was run once, and what it said."""
+    require("vl_convert")
+    folder = tmp_path_factory.mktemp("demo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        done = run_demo("a folder")
+    assert done.exit_code == 0
+    return folder, done.output
+
+
+def test_the_demo_shows_a_table_and_what_to_notice_and_what_to_try(shown: tuple[Path, str]) -> None:
+    folder, output = shown
+    before, notice = output.split("\nWhat to notice\n\n")
+    observed, rest = notice.split("\nJudged anew\n\n")
+    anew, commands = rest.split("\nWhat to try next\n\n")
+    collection = small_collection(DEFAULT_SEED)
+    rows = {
+        line.split()[0]: line.split()[1:] for line in before.splitlines() if re.match(r"[a-z]+-\d ", line)
+    }
+    assert set(rows) == {run.name for run in collection.runs}
+    leading = [float(cells[0].rstrip("*")) for cells in rows.values()]
+    assert leading == sorted(leading, reverse=True)
+    assert all(cells[1].endswith("%") for cells in rows.values())
+    assert " ".join(observed.split()) == " ".join(
+        " ".join(
+            f"- {sentence}" for sentence in observations(gather(collection, folder / "a folder"))
+        ).split()
+    )
+    assert observed.count("\n- ") + 1 == 4
+    assert "'a folder/qrels.txt'" in commands
+    looks = [line.split() for line in anew.splitlines() if re.match(r" +\d+ ", line)]
+    assert [int(cells[0]) for cells in looks] == list(LOOKS)
+
+
+def test_what_is_judged_anew_is_what_the_command_simulates(
+    shown: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shown[0])
+    at = ",".join(map(str, LOOKS))
+    line = (
+        f"simulate 'a folder/truth.txt' 'a folder/runs' --depth 10 --at {at} --judgments {LOOKS[-1]}"
+        " --strategy mtc,rank --format csv"
+    )
+    done = CliRunner().invoke(cli, [*shlex.split(line), "--quiet"], catch_exceptions=False)
+    theirs = list(csv.DictReader(io.StringIO(done.stdout)))
+    rows = judged_anew(Path("a folder"))
+    for name in ("mtc", "rank"):
+        told = [row for row in theirs if row["strategy"] == name]
+        assert [int(row["judgments"]) for row in told] == [row.judgments for row in rows[name]] == list(LOOKS)
+        assert [float(row["claimed"]) for row in told] == pytest.approx([row.claimed for row in rows[name]])
+        assert [float(row["right"]) for row in told] == pytest.approx([row.right for row in rows[name]])
+    sentence, last = anew_sentence(rows), rows["mtc"][-1]
+    documents = {
+        (fields[0], fields[2])
+        for path in Path("a folder/runs").iterdir()
+        for fields in map(str.split, path.read_text().splitlines())
+        if int(fields[3]) <= 10
+    }
+    assert f"are {len(documents):,} documents" in sentence
+    assert f"has {last.accuracy:.0%} of the pairs in the right order" in sentence
+
+
+def test_the_last_five_lines_say_what_was_found_and_what_the_truth_says_of_it(
+    shown: tuple[Path, str],
+) -> None:
+    folder, output = shown
+    page, found, truth, own, more = output.splitlines()[-5:]
+    assert page == "Report: a folder/report.html (open it in a browser)"
+    text = (folder / "a folder" / "report.html").read_text()
+    assert text.startswith("<!DOCTYPE html>")
+    best = re.match(
+        r"Found: by P@10 (\S+) is best; (\d+) of 66 pairs differ, (\d+) of these strongly\.", found
+    )
+    assert best is not None
+    assert f"By P@10, {best[1]} is best of 12 runs" in text
+    assert f"By P@10, {best[2]} of 66 pairs differ significantly; {best[3]} of these" in text
+    counts = re.match(r"Truth: (\d+) of (\d+) weak .*, (\d+) of (\d+) strong\.", truth)
+    assert counts is not None
+    wrong_weak, weak, wrong_strong, strong = map(int, counts.groups())
+    assert weak + strong == 66
+    # The collection of the demo shows why cases are told apart.
+    assert wrong_weak / weak > wrong_strong / strong
+    assert own.startswith("Your own files: sounding report ")
+    assert more
+
+
+def compared(judged: dict[str, int], rankings: Rankings) -> Comparison:
+    """The same lists and judgments on ten topics."""
+    topics = [str(topic) for topic in range(10)]
+    runs = [
+        Run.from_dict({topic: {doc: -float(rank) for rank, doc in enumerate(docs)} for topic in topics}, name=name)
+        for name, docs in rankings.items()
+    ]  # fmt: skip
+    return compare_runs(Qrels.from_dict(dict.fromkeys(topics, judged)), runs, ["P@2"], settled=False)
+
+
+def test_a_weak_conclusion_that_the_truth_turns_round_is_counted_and_named() -> None:
+    # Both documents of old were judged, neither of young; in truth those of young are relevant.
+    rankings = {"old": ["a", "b"], "young": ["c", "d"]}
+    by_judgments = compared({"a": 1, "b": 0}, rankings)
+    by_truth = compared({"a": 1, "b": 0, "c": 1, "d": 1}, rankings)
+    assert list(conclusions(by_judgments).values()) == ["old"]
+    assert list(conclusions(by_truth).values()) == ["young"]
+    assert against_truth(by_judgments, by_truth) == (
+        "Truth: 1 of 1 weak conclusions are wrong (on old, young), 0 of 0 strong."
+    )
+
+
+def test_a_strong_conclusion_that_the_truth_confirms_is_not_wrong() -> None:
+    rankings = {"old": ["a", "b"], "young": ["b", "e"]}
+    judged = {"a": 1, "b": 0, "e": 0}
+    by_judgments = compared(judged, rankings)
+    assert against_truth(by_judgments, by_judgments) == (
+        "Truth: 0 of 0 weak conclusions are wrong, 0 of 1 strong."
+    )
+
+
+def test_without_the_packages_for_charts_the_demo_says_so_and_ends_well(
+    shown: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacking(*_: object) -> str:
+        raise MissingPartError("altair", "writing a report", "charts")
+
+    monkeypatch.setattr("sounding.report.page.render_report", lacking)
+    monkeypatch.chdir(shown[0])
+    found, by_truth = examined(Path("a folder"))
+    assert write_report(found, Path("a folder")) is False
+    first, *others = last_lines(found, by_truth, False, Path("a folder"))
+    assert first == "No report.html: its charts need more packages; pip install 'sounding[charts]'"
+    assert others == shown[1].splitlines()[-4:]
+
+
+def test_the_demo_can_be_run_again_and_then_says_and_writes_the_same(
+    shown: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, output = shown
+    monkeypatch.chdir(folder)
+    page = (folder / "a folder" / "report.html").read_text()
+    second = run_demo("a folder")
+    assert (second.exit_code, second.output) == (0, output)
+    assert _without_charts((folder / "a folder" / "report.html").read_text()) == _without_charts(page)
+    assert [entry.name for entry in folder.iterdir()] == ["a folder"]
+
+
+def _without_charts(page: str) -> str:
+    """Altair numbers the views of a process, so that only those of another process are the same."""
+    return re.sub(r'(<script type="text/plain" id="[\w-]+-chart">)[^<]*', r"\1", page)
+
+
+def test_another_seed_gives_another_collection() -> None:
+    one, other = small_collection(DEFAULT_SEED), small_collection(9)
+    assert one.qrels.docs.texts() != other.qrels.docs.texts()
+
+
+def test_every_suggested_command_works(shown: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(shown[0])
+    lines = [line.strip() for line in shown[1].splitlines() if line.startswith("  sounding ")]
+    assert len(lines) >= 4
+    for line in lines:
+        done = CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False)
+        assert done.exit_code == 0, f"{line}: {done.output}"
+        assert done.output
+
+
+def test_lines_of_the_demo_fit_a_terminal(shown: tuple[Path, str]) -> None:
+    lines = shown[1].splitlines()
+    assert (shown[0] / "a folder" / "README.md").is_file()
+    typed = ("Policies:", "  sounding ", "  . ")  # as long as the names in them
+    assert max(len(line) for line in lines if not line.startswith(typed)) <= 88
+
+
+def test_a_folder_with_anything_else_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(DataError, match=r"holds 'thesis.tex', which is no part of a simulated collection"):
+        run_demo(str(tmp_path))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.tex"]

@@ -1,0 +1,191 @@
+"""What exports have no grade of is counted by why, said by command and page, and true of our estimates."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from tests.judge.web import add_person, make_project, signed_in
+
+from sounding import parse, read_qrels, read_run
+from sounding.judge.command import command
+from sounding.judge.engine import Engine
+from sounding.judge.exports import EXPORTS, omitted_from_samples
+from sounding.judge.omissions import Omitted, omission_note, omitted_from_qrels
+from sounding.judge.project import Project
+from sounding.judge.settings import Order
+from sounding.judge.store import Store
+from sounding.runs.align import align, prepare
+
+TOPIC = "MB001"
+SAMPLE = Order(policy="stratified-sample", parameters={"strata": "3:1,20:0.5"})
+SETTLED = "(to be settled under Differences or by judge differences, or by settings --feed first or majority)"
+
+
+def told(project: Project, what: str, *more: str) -> tuple[int, list[str]]:
+    """How many lines an export has, and what is said beside it."""
+    answer = CliRunner().invoke(command, ["export", str(project.folder), what, *more])
+    assert answer.exit_code == 0
+    return len(answer.stdout.splitlines()), answer.stderr.splitlines()
+
+
+def begun(folder: Path, order: Order = SAMPLE) -> tuple[Project, dict[str, float]]:
+    """A project of one topic in which two judge each document, and the chances of what was drawn."""
+    project = make_project(folder, topics=1, overlap=2, feed="adjudicated", order=order)
+    offers = project.engine._replay.fresh_offers(TOPIC, 99)
+    return project, {offer.doc: offer.selection.probability or 0 for offer in offers}
+
+
+def give(engine: Engine, doc: str, one: float | None, other: float | None) -> None:
+    engine.judge("a", TOPIC, doc, one, key=f"a {doc} {engine.sequence}")
+    engine.judge("b", TOPIC, doc, other, key=f"b {doc} {engine.sequence}")
+
+
+def judged(project: Project, drawn: dict[str, float]) -> tuple[list[str], str, str]:
+    """Judge all but one of what was drawn: three that differ, two of them drawn for certain; one nobody can."""
+    certain = [doc for doc, chance in drawn.items() if chance == 1]
+    others = [doc for doc in drawn if doc not in certain]
+    differ, cannot, left = [*certain[:2], others[0]], others[1], others[2]
+    for number, doc in enumerate(doc for doc in drawn if doc != left):
+        both: tuple[float | None, float | None] = (1, 2) if doc in differ else (number % 2, number % 2)
+        give(project.engine, doc, *((None, None) if doc == cannot else both))
+    return differ, cannot, left
+
+
+def test_command_and_page_tell_what_is_not_judged_from_what_is_not_settled(tmp_path: Path) -> None:
+    project, drawn = begun(tmp_path)
+    with project:
+        add_person(project, "olga", "organiser")
+        olga = signed_in(project, "olga")
+        differ, cannot, left = judged(project, drawn)
+        graded = len(drawn) - 5
+        without = f"3 on which assessors differ {SETTLED}, 1 that cannot be judged"
+        qrels = f"qrels leave out 4 documents: {without}; an evaluation takes them for not judged"
+        prels = (
+            f"prels leave out 5 documents that the samples drew, 2 of them with probability 1: 1 that nobody"
+            f" has judged, {without}; statAP and EstNumRel take them for not relevant, and are biased as long"
+            " as they have no grade"
+        )
+        strata = (
+            "strata have -1 for 5 documents that the samples drew, 2 of them with probability 1: 1 that nobody"
+            f" has judged, {without}; estimates take them for not drawn, and are biased: what people differ"
+            " on or cannot judge is not left out by chance"
+        )
+        assert told(project, "qrels") == (graded, [qrels])
+        assert told(project, "prels") == (graded, [prels])
+        assert told(project, "strata")[1] == [strata]
+        assert told(project, "assessors")[1] == [
+            "assessors leave out 2 judgments of people who could not judge"
+        ]
+        assert told(project, "log")[1] == []
+        assert told(project, "qrels", "--quiet") == (graded, [])
+        page = unescape(olga.get("/organise/project").text)
+        for sentence in (qrels, prels, strata):
+            assert f">{sentence[0].upper()}{sentence[1:]}.<" in page
+        moment = project.store.last_sequence()
+        for doc in differ:
+            project.engine.adjudicate("olga", TOPIC, doc, 1, key=f"settled {doc}")
+        project.engine.judge("a", TOPIC, cannot, 0, key="can after all")
+        assert told(project, "qrels") == (graded + 4, [])
+        assert told(project, "strata")[1] == [
+            "strata have -1 for 1 document that the samples drew: 1 that nobody has judged; estimates take"
+            " them for not drawn, and are unbiased only if chance alone left them out"
+        ]
+        assert told(project, "qrels", "--until", str(moment))[1] == [qrels]  # as it was
+        give(project.engine, left, 0, 0)
+        assert told(project, "prels") == (graded + 5, [])
+        page = unescape(olga.get("/organise/project").text)
+        assert "eave out" not in page
+        assert "-1 for" not in page
+
+
+def test_another_grade_that_counts_leaves_nothing_unsettled(tmp_path: Path) -> None:
+    project, drawn = begun(tmp_path)
+    with project:
+        judged(project, drawn)
+        done = CliRunner().invoke(command, ["settings", str(project.folder), "--feed", "majority", "--quiet"])
+        assert done.exit_code == 0
+        reason = "1 that cannot be judged"
+        assert told(project, "qrels")[1] == [
+            f"qrels leave out 1 document: {reason}; an evaluation takes them for not judged"
+        ]
+
+
+def test_why_there_are_no_prels_tells_apart_what_waits_for_whom(tmp_path: Path) -> None:
+    project, drawn = begun(tmp_path, Order(policy="uniform-sample", parameters={"rate": 0.1}))
+    with project:
+        first, second, *rest = drawn
+        give(project.engine, first, 0, 2)
+        give(project.engine, second, None, None)
+        assert told(project, "prels") == (
+            0,
+            [
+                f"no prels: the samples drew {len(drawn)} documents, and none has a grade yet:"
+                f" {len(rest)} that nobody has judged, 1 on which assessors differ {SETTLED},"
+                " 1 that cannot be judged"
+            ],
+        )
+
+
+def test_the_page_counts_for_qrels_what_the_lines_leave_out(store: Store) -> None:
+    from tests.judge.test_counts import judged as judged_by_hand
+
+    engine = judged_by_hand(store, "adjudicated")
+    for status in ("chosen", "dropped", "candidate"):
+        store.save_topic("t3", title="t3", status=status)
+        engine.catch_up()
+        counted = Omitted()
+        assert list(EXPORTS["qrels"](store, None, omitted=counted))
+        # t1 has b, t2 has a, and t3, in no run, has a as well; nobody could judge c of t1
+        assert counted == Omitted(unsettled=3 if status == "chosen" else 2, cannot=1)
+        assert omitted_from_qrels(engine) == counted
+    every = Omitted()
+    assert list(EXPORTS["qrels"](store, None, all_topics=True, omitted=every))
+    assert every == Omitted(unsettled=3, cannot=1)
+    assert omission_note("qrels", Omitted()) == ""
+
+
+def test_strata_count_no_document_of_a_sample_that_has_none(tmp_path: Path) -> None:
+    project, drawn = begun(tmp_path, Order(policy="weighted-sample", parameters={"rate": 0.5}))
+    with project:
+        found = omitted_from_samples(project.store)
+        assert (found["prels"].nobody, found["strata"].total) == (len(drawn), 0)
+
+
+@pytest.mark.parametrize("missing", ["unsettled", "cannot", "nobody"])
+def test_estimates_take_a_missing_grade_for_what_the_remark_says(tmp_path: Path, missing: str) -> None:
+    project, drawn = begun(tmp_path)
+    with project:
+        engine = project.engine
+        lost = next(doc for doc, chance in drawn.items() if chance == 1)
+        for number, doc in enumerate(doc for doc in drawn if doc != lost):
+            give(engine, doc, number % 2, number % 2)
+        if missing != "nobody":
+            give(engine, lost, *((1, 2) if missing == "unsettled" else (None, None)))
+        lines = {name: list(EXPORTS[name](project.store, None)) for name in ("prels", "strata")}
+        assert omitted_from_samples(project.store)["prels"] == Omitted(**{missing: 1, "certain": 1})
+    run = read_run(tmp_path / "source" / "quokkaRun.txt")
+
+    def value(measure: str, name: str, qrels: list[str]) -> float:
+        path = tmp_path / f"{name}.txt"
+        path.write_text("".join(qrels))
+        return float(parse(measure)(align(run, prepare(read_qrels(path, format=name))))[0])
+
+    # Prels: the same as with the grade 0.
+    graded = [*lines["prels"], f"{TOPIC} {lost} 0 1 1.0\n"]
+    for measure in ("statAP", "EstNumRel"):
+        assert value(measure, "prels", lines["prels"]) == value(measure, "prels", graded) > 0
+    # Strata: the others of the stratum stand for it, as if it had not been drawn.
+    size, rated, relevant = Counter[str](), Counter[str](), defaultdict[str, int](int)
+    for _, _, _, stratum, grade in map(str.split, lines["strata"]):
+        size[stratum] += 1
+        rated[stratum] += grade != "-1"
+        relevant[stratum] += grade not in ("-1", "0")
+    expected = sum(size[one] / rated[one] * relevant[one] for one in size)
+    assert value("EstNumRel", "strata", lines["strata"]) == pytest.approx(expected)
+    unlike = value("EstNumRel", "prels", lines["prels"])
+    assert not np.isclose(expected, unlike)  # the two treat it otherwise

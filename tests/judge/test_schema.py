@@ -1,0 +1,157 @@
+"""The description of the programming interface: true, whole, and kept whatever is sent."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.routing import APIRoute
+from hypothesis import HealthCheck, Phase, given, reject, settings
+from hypothesis import strategies as st
+from tests.conftest import require
+from tests.judge.web import PASSWORD, TOPICS, Browser, add_person, signed_in
+
+from sounding.judge import api
+from sounding.judge import expert_api as audit_api
+from sounding.judge import organizer_api as organiser_api
+from sounding.judge.project import Project, open_project
+from sounding.judge.rate_limit import RateLimit
+
+schemathesis = require("schemathesis")
+
+ENDLESS = "/api/live/stream"
+CHECKS = [
+    schemathesis.checks.not_a_server_error,
+    schemathesis.checks.status_code_conformance,
+    schemathesis.checks.content_type_conformance,
+    schemathesis.checks.response_schema_conformance,
+]
+ASKED = [
+    (method, route.path)
+    for router in (api.signing, api.judging, api.watching, audit_api.router, organiser_api.router)
+    for route in router.routes
+    if isinstance(route, APIRoute) and route.path not in (ENDLESS, "/api/sign-out")
+    for method in sorted(route.methods or ())
+]
+WATCHED = {
+    route.path
+    for router in (api.watching, audit_api.router, organiser_api.router)
+    for route in router.routes
+    if isinstance(route, APIRoute)
+}
+
+REAL = {"topic": "MB001", "doc": "d05", "name": "qrels"}
+
+
+People = dict[str, Browser]
+
+
+@contextmanager
+def one_of_each(project: Project) -> Iterator[People]:
+    """A guest, an assessor and an organiser of one server."""
+    add_person(project, "ann", topics=tuple(TOPICS))
+    add_person(project, "olga", "organiser")
+    guest = Browser(project)
+    object.__setattr__(guest.app.state.context, "searches", RateLimit(10**6, 1))
+    with guest.client:  # one loop for all requests
+        signed = {
+            "assessor": signed_in(project, "ann", guest.app),
+            "organiser": signed_in(project, "olga", guest.app),
+        }
+        yield {"guest": guest, **signed}
+
+
+@pytest.fixture(scope="module")
+def people(sea_reports: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
+    folder = tmp_path_factory.mktemp("schema") / "project"
+    shutil.copytree(sea_reports, folder)
+    with open_project(folder) as project, one_of_each(project) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def described(people: People) -> Any:
+    return schemathesis.openapi.from_dict(people["guest"].get("/openapi.json").json())
+
+
+def send_all(described: Any, people: People, role: str, method: str, path: str, examples: int) -> set[int]:
+    """Send whatever the description allows, and what it does not; returns the codes of the answers."""
+    who = people[role]
+    cookies = "; ".join(f"{one.name}={one.value}" for one in who.client.cookies.jar)
+    codes = set()
+    modes = [schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE]
+    cases = st.one_of([described[path][method].as_strategy(generation_mode=mode) for mode in modes])
+
+    @given(case=cases, real=st.sets(st.sampled_from(sorted(REAL))), spoilt=st.integers(0, 8))
+    @settings(
+        max_examples=min(10, examples) if path == "/api/sign-in" else examples,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],  # making a failure small can take many minutes
+        derandomize=True,
+    )
+    def send(case: Any, real: set[str], spoilt: int) -> None:
+        asked = case.as_transport_kwargs(base_url="http://testserver")
+        for part in (asked.get("json"), asked["params"]):
+            if isinstance(part, dict):
+                part.update({name: REAL[name] for name in real & part.keys()})
+                # PostgreSQL cannot hold a zero byte.
+                texts = [name for name, value in sorted(part.items()) if isinstance(value, str)]
+                part.update({name: f"{part[name]}\0" for name in texts[spoilt : spoilt + 1]})
+        try:
+            answer = people["guest"].client.request(
+                method, asked["url"], params=asked["params"], json=asked.get("json"), content=asked.get("data"),
+                headers={**asked["headers"], "X-Page-Token": who.token, "Cookie": cookies},
+            )  # fmt: skip
+        except (TypeError, UnicodeEncodeError):
+            reject()  # no client could send this
+        codes.add(answer.status_code)
+        case.validate_response(answer, checks=CHECKS)
+
+    send()
+    return codes
+
+
+@pytest.mark.parametrize(("method", "path"), ASKED)
+@pytest.mark.parametrize("role", ["guest", "assessor", "organiser"])
+def test_whatever_is_sent_is_answered_as_described(
+    described: Any, people: People, method: str, path: str, role: str
+) -> None:
+    codes = send_all(described, people, role, method, path, 50)
+    assert role != "guest" or codes <= {200, 400, 401, 403, 422, 429}
+    assert role != "organiser" or codes <= {200, 204, 400, 401, 403, 404, 422, 429}
+
+
+@pytest.mark.parametrize("project", ["postgresql"], indirect=True)
+def test_it_is_with_postgresql_as_well(project: Project) -> None:
+    with one_of_each(project) as people:
+        described = schemathesis.openapi.from_dict(people["guest"].get("/openapi.json").json())
+        for method, path in ASKED:
+            role = "organiser" if path in WATCHED else "assessor"
+            assert max(send_all(described, people, role, method, path, 15)) < 500, path
+
+
+def test_the_description_says_what_there_is(project: Project) -> None:
+    described = Browser(project).get("/openapi.json").json()
+    assert set(described["paths"]) == {
+        "/api/token", "/api/sign-in", "/api/sign-out", "/api/topics", "/api/next", "/api/document", "/api/judge", "/api/skip",
+        "/api/undo", "/api/at-work", "/api/judgments", "/api/search", "/api/live", ENDLESS, "/api/export/{name}",
+        "/api/organise/topics", "/api/organise/status", "/api/organise/assign", "/api/organise/share-out", "/api/organise/order",
+        "/api/organise/settings", "/api/organise/instructions", "/api/organise/differences", "/api/audit/draw", "/api/audit/next", "/api/audit/judge",
+        "/api/audit/undo",
+    }  # fmt: skip
+    for path, acts in described["paths"].items():
+        for act in acts.values():
+            assert act["description"].endswith("."), path
+
+
+def test_what_signing_in_is_said_to_answer_is_what_it_answers(project: Project) -> None:
+    add_person(project, "ann")
+    browser = Browser(project)
+    described = browser.get("/openapi.json").json()["paths"]["/api/sign-in"]["post"]["responses"]
+    assert {status for status in described if status.startswith("2")} == {"204"}
+    browser.get("/sign-in")
+    assert browser.send("/api/sign-in", {"name": "ann", "password": PASSWORD}).status_code == 204

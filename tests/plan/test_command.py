@@ -1,0 +1,412 @@
+"""`sounding plan` as a person uses it: what to judge next, how sure the order is, and how far it is to go."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import require
+from tests.docs_examples import run_commands
+from tests.e2e.calling import Call, caller, check_refused, sampled
+
+from sounding.data.formats import read_qrels
+from sounding.data.run_info import read_run_info
+from sounding.plan.outlook import Course
+from sounding.plan.tables import course_rows, forecast_note
+from sounding.runs.pool import judgments_at_depth
+from sounding.runs.retrieved import Retrieved, read_retrieved
+from sounding.selection.mtc import Session, known_judgments
+
+ROOT = Path(__file__).parents[2]
+QUICK = ("--worlds", "2", "--depth", "20", "--jobs", "1")
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A simulated collection of 6 runs and 5 topics, judged to depth 10, and small files of all kinds."""
+    sizes = "--topics 5 --groups 3 --systems 2 --documents 300 --length 40"
+    folder = sampled(tmp_path_factory.mktemp("plan") / "trial", f"{sizes} --pool-depth 10 --seed 4")
+    write_small(folder)
+    return folder
+
+
+def write_small(folder: Path) -> None:
+    """Two runs that lack a topic each, a copy of the first, and judgments from none to all."""
+    first = "1 Q0 d1 1 9 {0}\n1 Q0 d2 2 8 {0}\n1 Q0 d3 3 7 {0}\n2 Q0 e1 1 9 {0}\n2 Q0 e2 2 8 {0}\n"
+    (folder / "one").write_text(first.format("one"))
+    (folder / "copy").write_text(first.format("copy"))
+    (folder / "two").write_text("1 Q0 d3 1 9 two\n1 Q0 d4 2 8 two\n3 Q0 f1 1 8 two\n")
+    (folder / "some").write_text("1 0 d1 1\n1 0 d2 0\n")
+    judged = {"1": "d1 d2 d3 d4", "2": "e1 e2", "3": "f1"}
+    lines = [
+        f"{topic} 0 {doc} {int(doc[1] == '1')}" for topic, docs in judged.items() for doc in docs.split()
+    ]
+    (folder / "all").write_text("\n".join(lines) + "\n")
+    (folder / "nobody").write_text("1 0 x 1\n")
+    (folder / "none-relevant").write_text("1 0 d1 0\n2 0 e1 0\n")
+    (folder / "single").write_text("1 0 d1 1\n")
+
+
+@pytest.fixture
+def call(trial: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run `sounding plan` in the folder of the collection."""
+    monkeypatch.chdir(trial)
+    return caller(capsys, "plan")
+
+
+def session_of(trial: Path, **parameters: object) -> tuple[Session, Retrieved]:
+    retrieved = read_retrieved(sorted((trial / "runs").iterdir()), depth=20)
+    given, elsewhere = known_judgments(retrieved, read_qrels(trial / "qrels.txt"))
+    chosen: dict[str, object] = {"depth": 20, **parameters}
+    return Session(retrieved, given=given, elsewhere=elsewhere, **chosen), retrieved  # type: ignore[arg-type]
+
+
+def read(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(text.splitlines()))
+
+
+def words(text: str) -> str:
+    """Text without its line breaks, which depend on the width."""
+    return " ".join(text.split())
+
+
+def test_documents_are_the_next_of_every_topic_what_tells_most_first(call: Call, trial: Path) -> None:
+    status, out, err = call("qrels.txt", "runs", *QUICK, "--next", "2", "--format", "csv")
+    assert status == 0
+    session, retrieved = session_of(trial)
+    picks = [pick for topic in range(5) for pick in session.next(topics=[topic], count=2)]
+    picks.sort(key=lambda pick: -(pick.weight or 0))
+    rows = read(out)
+    assert list(rows[0]) == ["topic", "doc", "chance", "pool_rank", "weight"]
+    assert [(row["topic"], row["doc"]) for row in rows] == [
+        (retrieved.topics[pick.topic], retrieved.docs.text(pick.document)) for pick in picks
+    ]
+    assert [float(row["chance"]) for row in rows] == [session.chance(pick.document) for pick in picks]
+    assert err == "Truth: AP of the first 20 documents of each run on 5 topics, were all of them judged.\n"
+
+
+def test_one_topic_can_be_asked_for(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", *QUICK, "--topic", "52", "--next", "4", "--format", "csv")
+    assert {row["topic"] for row in read(out)} == {"52"}
+
+
+def test_the_ranking_has_expected_values_and_how_sure_each_is(call: Call, trial: Path) -> None:
+    _, out, _ = call("qrels.txt", "runs", *QUICK, "--view", "ranking", "--format", "csv")
+    rows = read(out)
+    sure = session_of(trial)[0].confidence()
+    order = sure.order
+    assert [row["run"] for row in rows] == [sure.runs[run] for run in order]
+    value = np.array([float(row["expected AP"]) for row in rows])
+    np.testing.assert_allclose(value, sure.values[order])
+    assert list(rows[0]) == ["run", "expected AP", "above next", "order"]
+    assert [float(row["above next"]) for row in rows[:-1]] == sure.adjacent().tolist()
+    assert rows[-1]["above next"] == ""
+
+
+@pytest.mark.parametrize(
+    ("choice", "pairs"), [((), 15), (("--baseline", "auk-1"), 5), (("--top", "3"), 3), (("--pair",), 1)]
+)
+def test_pairs_are_those_that_matter_the_least_sure_first(
+    call: Call, choice: tuple[str, ...], pairs: int
+) -> None:
+    if choice == ("--pair",):
+        choice = ("--pair", "auk-1", "albatross-2")
+    _, out, _ = call("qrels.txt", "runs", *QUICK, *choice, "--view", "pairs", "--format", "csv")
+    rows = read(out)
+    assert len(rows) == pairs
+    sure = [float(row["confidence"]) for row in rows]
+    assert sure == sorted(sure)
+    for row in rows:
+        assert float(row["difference"]) >= 0
+        probable = float(row["confidence"]) >= 0.95
+        assert row["order"] in (("probable", "proven") if probable else ("open",))
+    if pairs == 1:
+        assert {rows[0]["run"], rows[0]["other"]} == {"auk-1", "albatross-2"}
+
+
+def test_people_see_ranking_pairs_documents_and_what_judging_brings(call: Call) -> None:
+    status, out, err = call("qrels.txt", "runs", *QUICK)
+    assert (status, err) == (0, "")
+    for title in ("Ranking by expected value", "Pairs of runs", "To judge next"):
+        assert f"\n{title}\n" in f"\n{out}"
+    said = words(out)
+    found = re.search(
+        r"Judging 15 documents \(0\.1 hours at 30 s each\) is expected to bring the confidence from"
+        r" ([\d.]+) to ([\d.]+) ± [\d.]+; ([\d.]+) to ([\d.]+) in 2 completions drawn\.",
+        said,
+    )
+    assert found
+    before, after, low, high = map(float, found.groups())
+    assert low <= after <= high
+    assert f"Confidence {before:.2f} after" in said
+    assert re.search(
+        r"Of 15 pairs, \d+ proven by a bound, whatever the rest is, \d+ probable at 0\.95, \d+ open", said
+    )
+    assert "Truth: AP of the first 20 documents of each run on 5 topics, were all of them judged." in said
+    assert "can be trusted" not in said
+    assert "a draw in which two runs are equal counts half" in said
+    probable = re.search(r"\d probable", said.partition("Truth:")[0])
+    assert not re.search(r"1\.0+ probable", said)
+    assert ("among nearly equal runs" in said) == bool(probable)
+
+
+@pytest.mark.usefixtures("any_basis")
+def test_an_order_that_only_a_tie_can_spoil_is_at_least_even(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only the third document of the first list is open: relevant, the list is better; else both are equal."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "first").write_text("1 Q0 a 1 3 x\n1 Q0 b 2 2 x\n1 Q0 c 3 1 x\n")
+    (tmp_path / "second").write_text("1 Q0 a 1 3 y\n1 Q0 d 2 2 y\n1 Q0 e 3 1 y\n")
+    (tmp_path / "judged").write_text("1 0 a 1\n1 0 b 0\n1 0 d 0\n1 0 e 0\n")
+    plan = caller(capsys, "plan", "judged", "first", "second", "--jobs", "1", "--format", "json", "--view")
+    pair = json.loads(plan("pairs")[1])["rows"][0]
+    (document,) = json.loads(plan("documents")[1])["rows"]
+    assert (pair["run"], document["doc"]) == ("first", "c")
+    # 200 draws: the chance of c, plus half of the rest, to within four standard errors.
+    sure = document["chance"] + (1 - document["chance"]) / 2
+    assert pair["confidence"] == pytest.approx(sure, abs=4 * 0.5 * (0.25 / 200) ** 0.5)
+    assert pair["confidence"] > 0.5
+
+
+@pytest.mark.parametrize("measure", ["AP", "nDCG@10"])
+def test_chances_that_conclusions_hold_are_those_of_compare(
+    call: Call, capsys: pytest.CaptureFixture[str], measure: str
+) -> None:
+    chosen = ("qrels.txt", "runs", "-m", measure, "--depth", "20", "--jobs", "1", "--format", "csv")
+    ours = {(row["run"], row["other"]): row for row in read(call(*chosen, "-n", "0", "--view", "pairs")[1])}
+    theirs = caller(capsys, "compare")(*chosen, "--holds", "--until", "runs:20")[1]
+    turned = {"better": "worse", "worse": "better"}
+    rows = read(theirs)
+    assert len(rows) == len(ours) == 15
+    assert len({row["holds"] for row in rows}) > 10
+    for row in rows:
+        pair, said = (row["run_a"], row["run_b"]), row["conclusion"]
+        if pair not in ours:
+            pair, said = pair[::-1], turned.get(said, said)
+        assert ours[pair]["conclusion"] == said
+        assert float(ours[pair]["holds"]) == pytest.approx(float(row["holds"]), abs=1e-12)
+
+
+def test_where_no_chance_can_be_drawn_the_plan_stands_without_it(call: Call, trial: Path) -> None:
+    (trial / "three").write_text("3 Q0 f1 1 8 three\n")
+    status, out, err = call("some", "one", "three", *QUICK, "--view", "pairs")
+    assert status == 0
+    assert "holds" not in out
+    assert err.startswith("whether conclusions hold is not said: three: no topic in common")
+
+
+def test_a_conclusion_against_the_expected_order_is_explained(call: Call) -> None:
+    for seed in ("0", "1"):
+        argument = ("qrels.txt", "runs", *QUICK, "--view", "pairs", "--seed", seed)
+        against = any(row["conclusion"] == "worse" for row in read(call(*argument, "--format", "csv")[1]))
+        assert ("Conclusion worse: by what is judged so far" in words(call(*argument)[1])) == against
+
+
+def test_a_confidence_is_reached_after_so_many_judgments_and_hours(call: Call) -> None:
+    argument = ("qrels.txt", "runs", *QUICK, "--to", "0.97", "--seconds", "6")
+    status, out, _ = call(*argument, "--view", "forecast", "--format", "json")
+    assert status == 0
+    body = json.loads(out)
+    assert len(body["rows"]) == 2
+    for row, course in zip(body["rows"], body["forecast"], strict=True):
+        assert course["reached"]
+        assert row["judgments"] == course["judgments"][-1] > 0
+        assert row["hours"] == pytest.approx(row["judgments"] / 600)
+        assert course["confidence"][-1] >= 0.97 > course["confidence"][-2]
+    needed = sorted(row["judgments"] for row in body["rows"])
+    said = words(call(*argument)[1])
+    assert (
+        f"About {needed[0]} more judgments ({-(-needed[0] // 10)} minutes) for 97%. Judging was tried in 2 comp"
+        in said
+    )
+    assert f"2 got there, after {needed[0]} to {needed[1]}, looked at" in said
+
+
+def test_what_takes_too_long_is_given_up_and_said(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", *QUICK, "--to", "0.99", "--most", "3")
+    assert "In none of 2 completions did 3 judgments reach 99%. Given up after 3 judgments" in words(out)
+
+
+def test_nothing_judged_is_a_beginning(call: Call) -> None:
+    status, out, _ = call("none", "runs", *QUICK)
+    assert status == 0
+    assert "Nothing judged yet" in words(out)
+    assert "there are 6 runs and 0 judgments" in words(out)
+
+
+def test_judgments_are_those_that_a_shallower_pool_would_have_had(call: Call, trial: Path) -> None:
+    cut = ("qrels.txt", "runs", *QUICK, "--pool-depth", "2", "--info", "info.tsv")
+    _, out, err = call(*cut, "--view", "ranking", "--format", "json")
+    body = json.loads(out)
+    files, info = sorted((trial / "runs").iterdir()), read_run_info(trial / "info.tsv")
+    qrels, said, _ = judgments_at_depth(read_qrels(trial / "qrels.txt"), files, 2, info=info)
+    given, elsewhere = known_judgments(session_of(trial)[1], qrels)
+    assert body["judgments"] == len(given) < session_of(trial)[0].judgments
+    expected = Session(session_of(trial)[1], depth=20, given=given, elsewhere=elsewhere).ranking()
+    assert body["rows"][0]["run"] == expected[0][0]
+    assert body["pool"] == said
+    assert said in err
+    assert said in words(call(*cut)[1])
+
+
+def test_only_open_pairs_are_judged_for_and_all_of_them_are_shown(call: Call) -> None:
+    argument = ("qrels.txt", "runs", *QUICK, "--format", "csv")
+    sure = read(call(*argument, "--open", "0.8", "--view", "pairs")[1])
+    assert len(sure) == 15
+    assert (
+        min(float(row["confidence"]) for row in sure) < 0.8 <= max(float(row["confidence"]) for row in sure)
+    )
+    assert read(call(*argument, "--open", "0.8")[1]) != read(call(*argument)[1])
+
+
+@pytest.mark.parametrize("suffix", ["html", "png"])
+def test_a_chart_is_drawn_of_the_ranking_and_of_the_forecast(call: Call, tmp_path: Path, suffix: str) -> None:
+    require("vl_convert")
+    target = tmp_path / f"plan.{suffix}"
+    status, _, err = call("qrels.txt", "runs", *QUICK, "--to", "0.97", "--chart", str(target))
+    assert status == 0
+    assert f"chart: {target}" in err
+    content = target.read_bytes()
+    assert content[:4] == b"\x89PNG" if suffix == "png" else b"Confidence that more judgments" in content
+
+
+def test_a_forecast_holds_what_each_completion_had_come_to() -> None:
+    first = Course((0, 8, 20), (0.5, 0.7, 0.96), True, False)
+    second = Course((0, 8), (0.6, 0.95), True, False)
+    assert course_rows([first, second]) == [
+        {"judgments": 0, "confidence": pytest.approx(0.55), "lower": 0.5, "upper": 0.6},
+        {"judgments": 8, "confidence": pytest.approx(0.825), "lower": 0.7, "upper": 0.95},
+        {"judgments": 20, "confidence": pytest.approx(0.955), "lower": 0.95, "upper": 0.96},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("needed", "said"),
+    [
+        ((8, 8, 8), "At most 8 more judgments (4 minutes) for 90%. Judging was tried in 3 completions drawn from"
+         " what is believed now: 3 got there by the first look, after 8."),
+        ((8, 8, 20), "About 8 more judgments or fewer (4 minutes) for 90%. Judging was tried in 3 completions drawn"
+         " from what is believed now: 3 got there, after 8 or fewer to 20, looked at whenever a tenth more"
+         " was judged."),
+        ((30, 30, 30), "About 30 more judgments (15 minutes) for 90%. Judging was tried in 3 completions drawn"
+         " from what is believed now: 3 got there, after 30, looked at whenever a tenth more was judged."),
+        ((11, 300, 400), "About 300 more judgments (2.5 hours) for 90%. Judging was tried in 3 completions"
+         " drawn from what is believed now: 3 got there, after 11 to 400, looked at whenever a tenth more was"
+         " judged."),
+    ],
+)  # fmt: skip
+def test_a_forecast_knows_when_it_first_looked(needed: tuple[int, ...], said: str) -> None:
+    courses = [Course((0, number), (0.5, 0.9), True, False) for number in needed]
+    assert forecast_note(courses, 0.9, 30) == said
+
+
+@pytest.mark.parametrize("measure", ["P@5", "nDCG@10", "RBP", "AP(rel=2)"])
+def test_other_measures_are_planned_for_as_well(call: Call, measure: str) -> None:
+    status, out, _ = call("qrels.txt", "runs", *QUICK, "-m", measure, "--prior", "0.5", "--next", "1")
+    assert status == 0
+    approximate = ": an approximation, rough where few documents" in words(out)
+    assert approximate == (measure in ("nDCG@10", "AP(rel=2)"))  # divided by what depends on relevance
+    assert "confidence by normal" in out
+    assert f"Truth: {measure[:3]}" in out
+
+
+def test_model_is_another_word_for_the_prior_of_runs(call: Call) -> None:
+    chosen = ("qrels.txt", "runs", *QUICK, "--format", "csv", "--prior")
+    assert call(*chosen, "model")[1] == call(*chosen, "runs")[1]
+
+
+# -- small collections -----------------------------------------------------------------------------
+
+
+def test_runs_that_lack_topics_are_named(call: Call) -> None:
+    _, out, _ = call("some", "one", "two", *QUICK)
+    assert "one lacks 1 topic (3), two lacks 1 topic (2): the value is 0 there." in words(out)
+
+
+def test_everything_judged_is_proven_and_nothing_is_left(call: Call) -> None:
+    status, out, _ = call("all", "one", "two", *QUICK, "--to", "0.9")
+    said = words(out)
+    assert status == 0
+    assert "one 0.6667 1.000 proven" in said
+    assert "1 proven by a bound, whatever the rest is, 0 probable at 0.95, 0 open: judging may stop" in said
+    assert "Nothing is left to judge." in said
+    assert "The confidence is 90% or more already." in said
+
+
+@pytest.mark.usefixtures("any_basis")
+def test_equal_runs_are_called_equal_and_no_confidence_is_promised(call: Call) -> None:
+    status, out, _ = call("some", "one", "copy", *QUICK, "--to", "0.9")
+    said = words(out)
+    assert status == 0
+    assert "0 open, 1 equal whatever is judged: judging may stop, for nothing can change the order." in said
+    assert "In none of 2 completions did 3 judgments reach 90%. Runs that stay equal" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (("some", "one"), 2, "one alone makes no pair; give two runs or more to compare"),
+        (("nobody", "one", "two"), 1, "nobody: no document of these runs is judged for any of their topics"),
+        (("some", "one", "two", "--pair", "one", "three"), 1, "unknown run 'three'"),
+        (("some", "one", "two", "--pair", "one", "one"), 2, "--pair names one twice"),
+        (("some", "one", "two", "--top", "2", "--baseline", "one"), 2, "--baseline and --top say what matters"),
+        (("some", "one", "two", "--topic", "7"), 1, "unknown topic '7'; known: 1, 2, 3"),
+        (("some", "one", "two", "--prior", "much"), 1, "unknown prior 'much'"),
+        (("some", "one", "two", "--prior", "1.5"), 1, "1.5"),
+        (("some", "one", "two", "--selection", "best"), 2, "unknown selection 'best'"),
+        (("some", "one", "two", "--confidence", "full"), 2, "unknown confidence 'full'"),
+        (("some", "one", "two", "-m", "ERR"), 2, "ERR is no sum over documents"),
+        (("some", "one", "two", "-m", "P@200"), 2, "P@200 looks deeper than the 100 documents"),
+        (("some", "one", "two", "-m", "AP", "-m", "P@10"), 2, "-m AP P@10: runs are compared by one measure"),
+        (("some", "one", "two", "--info", "i"), 2, "--info says which runs --pool-depth cuts the pool by"),
+        (("some", "one", "two", "-o", "x.docx"), 2, "x.docx: no format goes by '.docx'"),
+        (("one", "some", "two"), 1, "QRELS comes first, then RUN..."),
+        (("runs", "qrels.txt"), 1, "runs: this is a folder; expected a file; QRELS comes first, then RUN..."),
+        (("some", "one", "two", "--to", "1"), 2, "--to 1: expected a confidence between 0.5 and 1"),
+        (("some", "one", "two", "--sure", "0.3"), 2, "--sure 0.3: expected a confidence above 0.5"),
+        (("some", "one", "two", "--open", "0.3"), 2, "--open 0.3: expected a confidence above 0.5, at most 1"),
+        (("some", "one", "two", "--open", "0.9", "--top", "2"), 2, "--top and --open say what matters"),
+        (("none", "one", "two", "--pool-depth", "2"), 2, "--pool-depth cuts judgments, and with none there"),
+        (("some", "one", "two", "--chart", "x.txt"), 2, "x.txt: no chart format has the suffix '.txt'"),
+        (("some", "one", "two", "--seconds", "0"), 2, "--seconds 0: expected more than 0"),
+        (("some", "one", "two", "--view", "forecast"), 2, "--view forecast needs to know for what"),
+        (("absent", "one", "two"), 1, "absent"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_in_one_line(
+    call: Call, arguments: tuple[str, ...], status: int, message: str
+) -> None:
+    check_refused(call(*arguments), status, message)
+
+
+def test_the_commands_on_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_commands(ROOT / "docs" / "plan.md") >= 4
+
+
+def test_only_a_proven_order_has_a_confidence_of_1(call: Call) -> None:
+    """A tight run of draws shows >0.99 to people; programs get the share itself."""
+    rows = read(call("qrels.txt", "runs", *QUICK, "--view", "pairs", "--format", "csv")[1])
+    probable = {(row["run"], row["other"]) for row in rows if row["order"] == "probable"}
+    assert any(float(row["confidence"]) > 0.99 for row in rows if row["order"] == "probable")
+    said = call("qrels.txt", "runs", *QUICK, "--view", "pairs")[1]
+    shown = [line.split() for line in said.splitlines()]
+    cells = [line[3] for line in shown if tuple(line[:2]) in probable]
+    assert len(cells) == len(probable)
+    assert ">0.99" in cells
+    assert not any(cell.startswith("1") for cell in cells)
+
+
+def test_without_a_stated_confidence_neither_draws_nor_a_forecast_table_are_shown(call: Call) -> None:
+    status, out, _ = call("some", "one", "two", "--jobs", "1", "--to", "0.95")
+    said = words(out)
+    assert status == 0
+    assert "No confidence is stated" in said
+    assert "confidence by draws" not in said
+    assert "Judgments to a confidence" not in said
+    assert "no forecast" in said

@@ -1,0 +1,150 @@
+"""What holds for every chart: its frame is checked and described, its axes have words, nothing warns."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+from tests.render.frames import EXAMPLES, drawn, function, layers, panes, rows, texts
+
+from sounding.core.errors import DataError, MissingPartError
+from sounding.report import charts
+
+NOT_CHARTS = {"require_suffix", "save", "together"}
+ONE_LINE = r"^[^\n]*pip install 'sounding\[charts\]'$"
+ROUNDED = 1e-4  # values are drawn with five digits
+PAGE = Path(__file__).parents[2] / "docs" / "charts.md"
+
+
+def test_every_chart_has_an_example() -> None:
+    assert set(charts.__all__) - NOT_CHARTS == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_frame_without_a_needed_column_is_refused_in_one_line_and_optional_ones_may_lack(name: str) -> None:
+    frame, optional, options = EXAMPLES[name]
+    for column in frame.columns:
+        if column in optional:
+            function(name)(frame.drop(column), **options)
+            continue
+        with pytest.raises(
+            DataError, match=f"^chart {name}: no column '{column}' among .*; expected [^\n]*$"
+        ):
+            function(name)(frame.drop(column), **options)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_frame_without_rows_is_refused_in_one_line(name: str) -> None:
+    frame, _, options = EXAMPLES[name]
+    with pytest.raises(DataError, match=f"^chart {name}: no rows; expected at least one$"):
+        function(name)(frame.clear(), **options)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_columns_are_named_in_the_docstring_and_on_the_page(name: str) -> None:
+    frame, optional, options = EXAMPLES[name]
+    described = function(name).__doc__ or ""
+    line = next(line for line in PAGE.read_text().splitlines() if line.startswith(f"| `{name}` |"))
+    _, _, needed, others, chosen, _ = line.split("|")
+    for column in frame.columns:
+        assert f"`{column}`" in described, column
+        assert f"`{column}`" in (others if column in optional else needed), column
+    for option in options:
+        assert f"`{option}`" in chosen, option
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_titles_and_axes_are_in_words(name: str) -> None:
+    specification = drawn(name)
+    title = specification["title"]["text"]
+    assert len(title.split()) >= 3
+    assert "_" not in title
+    for pane in panes(specification):
+        titles = [layer["encoding"][side].get("title", "") for layer in layers(pane)
+                  for side in ("x", "y") if "field" in layer.get("encoding", {}).get(side, {})]  # fmt: skip
+        assert any(titles)
+        assert all("_" not in (text or "") for text in titles)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_no_chart_shows_a_nan_or_loses_its_notes(name: str) -> None:
+    specification = drawn(name)
+    assert "NaN" not in str(specification["datasets"])
+    assert all(text.strip() == text for text in texts(specification))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_values_that_are_not_known_do_not_stop_a_chart(name: str) -> None:
+    frame, _, options = EXAMPLES[name]
+    floats = [column for column, kind in frame.schema.items() if kind.is_float() and column != "share"]
+    for unknown in (float("nan"), None):
+        gone = frame.with_columns(polars.lit(unknown, polars.Float64).alias(column) for column in floats)
+        assert "NaN" not in str(function(name)(gone, **options).to_dict()["datasets"])
+
+
+def outside(specification: dict[str, Any]) -> list[tuple[str, float]]:
+    """Values that a mark would draw beyond the ends of its y axis."""
+    found = []
+    for pane in panes(specification):
+        for layer in layers(pane):
+            encoding = layer.get("encoding", {})
+            domain = encoding.get("y", {}).get("scale", {}).get("domain")
+            if not domain or not all(isinstance(end, int | float) for end in domain):
+                continue
+            fields = [encoding[side]["field"] for side in ("y", "y2") if "field" in encoding.get(side, {})]
+            for row in rows(specification, layer):
+                values = [(field, row[field]) for field in fields if isinstance(row.get(field), int | float)]
+                spare = ROUNDED * max(map(abs, domain))
+                found += [
+                    pair for pair in values if not min(domain) - spare <= pair[1] <= max(domain) + spare
+                ]
+    return found
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_value_that_is_drawn_lies_within_its_axis(name: str) -> None:
+    frame, _, options = EXAMPLES[name]
+    assert outside(drawn(name)) == []
+    for gone in ("lower", "upper", "least", "most"):
+        if gone in frame.columns:
+            bare = frame.with_columns(polars.lit(float("nan")).alias(gone))
+            assert outside(function(name)(bare, **options).to_dict()) == []
+
+
+@pytest.mark.parametrize("mean", [1.0, 0.0, 0.3])
+def test_equal_means_without_intervals_are_drawn_within_the_frame(mean: float) -> None:
+    unknown = polars.lit(float("nan"))
+    for name in ("means_with_intervals", "pair_over_depth"):
+        frame = EXAMPLES[name][0].with_columns(mean=polars.lit(mean), lower=unknown, upper=unknown)
+        specification = drawn(name, frame)
+        assert outside(specification) == []
+        points = [
+            layer for pane in panes(specification) for layer in layers(pane) if "point" in str(layer["mark"])
+        ]
+        assert points
+        assert all(rows(specification, layer) for layer in points)
+
+
+def test_altair_is_loaded_when_a_chart_is_made_and_not_before() -> None:
+    code = "import sys, sounding.report.charts; print('altair' in sys.modules or 'vl_convert' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_a_chart_without_altair_is_one_line_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(MissingPartError, match=ONE_LINE):
+        charts.pool_size_by_depth(EXAMPLES["pool_size_by_depth"][0])
+
+
+def test_saving_without_the_converter_is_one_line_that_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    chart = charts.pool_size_by_depth(EXAMPLES["pool_size_by_depth"][0])
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(MissingPartError, match=ONE_LINE):
+        charts.save(chart, tmp_path / "chart.svg")

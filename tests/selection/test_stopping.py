@@ -1,0 +1,139 @@
+"""The rule that needs no chances, and Algorithm 1, against all that may still happen."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.selection.small import DEFINITIONS, draw_lists, lists_of, rankings_in
+from tests.selection.test_weights import coefficients
+
+from sounding.measures.forms import form_of
+from sounding.runs.topic_lists import TopicLists
+from sounding.selection.mtc.stopping import best_documents, least_gaps, proven_pairs
+from sounding.selection.mtc.weights import Beliefs
+
+SEEDS = st.integers(0, 10**6)
+
+
+def judged_at_random(rng: np.random.Generator, size: int, share: float) -> Beliefs:
+    unjudged = np.append(rng.random(size) >= share, False)
+    relevant = (rng.random(size + 1) < 0.5) & ~unjudged
+    relevant[-1] = False
+    return Beliefs(np.where(unjudged, 0.5, relevant), unjudged)
+
+
+def completions(beliefs: Beliefs) -> list[list[int]]:
+    options = [(0, 1) if u else (int(p),) for p, u in zip(beliefs.probability, beliefs.unjudged, strict=True)]
+    return [list(relevant) for relevant in itertools.product(*options[:-1])]
+
+
+def either_way(topics: list[TopicLists]) -> NDArray[np.int64]:
+    return np.argwhere(~np.eye(len(topics[0].places), dtype=np.bool_))
+
+
+@pytest.mark.parametrize("measure", DEFINITIONS)
+@settings(max_examples=60)
+@given(seed=SEEDS, share=st.floats(0.3, 1))
+def test_a_proven_order_holds_in_every_completion(measure: str, seed: int, share: float) -> None:
+    rng = np.random.default_rng(seed)
+    topics = [draw_lists(rng, runs=3, depth=5, documents=5) for _ in range(2)]
+    beliefs = [judged_at_random(rng, lists.size, share) for lists in topics]
+    elsewhere = rng.integers(0, 3, 2).tolist()
+    proven = proven_pairs(form_of(measure, 5), topics, beliefs, elsewhere, either_way(topics))
+    value = DEFINITIONS[measure]
+    for choice in itertools.product(*(completions(one) for one in beliefs)):
+        total = np.add.reduce(
+            [
+                [value(ranking, relevant, more) for ranking in rankings_in(lists)]
+                for lists, relevant, more in zip(topics, choice, elsewhere, strict=True)
+            ]
+        )
+        for first, second in zip(*proven.nonzero(), strict=True):
+            assert total[first] > total[second] - 1e-12
+
+
+@pytest.mark.parametrize("measure", ["AP", "P@3", "nDCG@4"])
+@settings(max_examples=80)
+@given(seed=SEEDS, share=st.floats(0.6, 1))
+def test_looking_at_the_worst_first_loses_no_proof(measure: str, seed: int, share: float) -> None:
+    rng = np.random.default_rng(seed)
+    topics = [draw_lists(rng, runs=3, depth=5, documents=6) for _ in range(2)]
+    beliefs = [judged_at_random(rng, lists.size, share) for lists in topics]
+    form = form_of(measure, 5)
+    proven = proven_pairs(form, topics, beliefs, [1, 0], either_way(topics))
+    for run, other in either_way(topics).tolist():
+        bound = 0.0
+        for lists, one, more in zip(topics, beliefs, [1, 0], strict=True):
+            gap = least_gaps(form, lists, one, run, other)[0]
+            known = (one.probability[~one.unjudged] == 1).sum() + more
+            least = float(form.divisors(np.array([max(known, 1.0)]))[0])
+            most = float(form.divisors(np.array([known + one.unjudged.sum() * 1.0]))[0])
+            bound += gap / (max(most, least) if gap >= 0 else least)
+        assert proven[run, other] == (bound > 1e-12)
+
+
+def test_everything_judged_proves_every_difference() -> None:
+    rng = np.random.default_rng(2)
+    topics = [draw_lists(rng, runs=4, depth=5, documents=9) for _ in range(3)]
+    beliefs = [judged_at_random(rng, lists.size, 1.0) for lists in topics]
+    proven = proven_pairs(form_of("AP", 5), topics, beliefs, [0, 0, 0], either_way(topics))
+    relevant = [one.probability.astype(int).tolist() for one in beliefs]
+    values = np.array(
+        [
+            [DEFINITIONS["AP"](ranking, known, 0) for ranking in rankings_in(lists)]
+            for lists, known in zip(topics, relevant, strict=True)
+        ]
+    ).sum(axis=0)
+    assert (proven == (values[:, np.newaxis] > values + 1e-12)).all()
+
+
+def test_gaps_of_equation_3_by_hand() -> None:
+    # First run: documents 0, 1; second: 1, 2. Document 0 is relevant, 1 unjudged, 2 not relevant.
+    # c_00 = 1; c_01 = 1/2 - 0; c_11 = 1/2 - 1: the last can take 1/2 away, or add 1/2 for the reverse.
+    lists = lists_of([[0, 1], [1, 2]], 2)
+    beliefs = Beliefs(np.array([1, 0.5, 0, 0]), np.array([False, True, False, False]))
+    ahead, behind = least_gaps(form_of("AP", 2), lists, beliefs, 0, 1)
+    assert ahead == pytest.approx(1 - 1 / 2)
+    assert behind == pytest.approx(-1 - 1 / 2)
+
+
+def test_a_sum_of_gaps_without_its_divisors_would_claim_too_much() -> None:
+    # Topic 1: the first run leads by a sum of 1, divided by 4 relevant documents elsewhere and its own.
+    # Topic 2: it is behind by 1/2, divided by 1. The sums say +1/2, the means -3/10.
+    form = form_of("AP", 2)
+    topics = [lists_of([[0], []], 2), lists_of([[1, 0], [0]], 2)]
+    beliefs = [
+        Beliefs(np.array([1.0, 0]), np.array([False, False])),
+        Beliefs(np.array([1.0, 0, 0]), np.array([False, False, False])),
+    ]
+    gaps = [least_gaps(form, lists, one, 0, 1)[0] for lists, one in zip(topics, beliefs, strict=True)]
+    assert gaps == [1.0, -0.5]
+    proven = proven_pairs(form, topics, beliefs, [4, 0], either_way(topics))
+    assert not proven[0, 1]
+    assert proven[1, 0]
+
+
+@given(seed=SEEDS, chance=st.floats(0.05, 1), count=st.integers(1, 4))
+def test_no_set_has_a_larger_expected_sum_than_that_of_algorithm_1(
+    seed: int, chance: float, count: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    lists = draw_lists(rng, runs=2, depth=5, documents=7)
+    form = form_of("AP", 5)
+    c = coefficients(form, lists, 0) - coefficients(form, lists, 1)
+    count = min(count, lists.size)
+
+    def expected_sum(chosen: tuple[int, ...]) -> float:
+        inner = c[np.ix_(chosen, chosen)]
+        own = np.trace(inner)
+        return float(chance * own + chance**2 * (inner.sum() - own) / 2)
+
+    ours = best_documents(c, chance, count)
+    assert len(set(ours.tolist())) == count
+    best = max(map(expected_sum, itertools.combinations(range(lists.size), count)))
+    assert expected_sum(tuple(ours.tolist())) == pytest.approx(best, abs=1e-12)

@@ -10,9 +10,9 @@ import time
 
 import numpy as np
 
-from sounding.compare import all_pairs
 from sounding.compare.cases import count_cases, decide
-from sounding.statistics.pair_tests import Procedure
+from sounding.runs.pairs import all_pairs
+from sounding.statistics.pairwise import Procedure
 
 RUNS, TOPICS, COLUMNS = 129, 50, 10  # two measures at five depths
 

@@ -15,8 +15,8 @@ from sounding.core.policies import Negative, Policies
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse_measures
+from sounding.measures.regrading import GONE, JUDGED, POOLED
 from sounding.runs.align import align, prepare
-from sounding.runs.regrading import GONE, JUDGED, POOLED
 
 MEASURES = parse_measures(
     ["AP", "nDCG@10", "P@5", "RR", "Bpref", "RBP(p=0.8)", "R@10", "A_p@10", "AP(rel=2)", "ERR@5", "NumRet",

@@ -9,7 +9,7 @@ import numpy as np
 import polars
 import pytest
 from scipy.stats import ttest_rel
-from tests.runs.regrading_data import draw_qrels, draw_runs
+from tests.measures.regrading_data import draw_qrels, draw_runs
 
 from sounding.calibrate.calibrating import COLUMNS, Calibration, calibrate
 from sounding.calibrate.claims import CLAIMS

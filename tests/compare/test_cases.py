@@ -26,7 +26,7 @@ from sounding.core.errors import DataError
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse
 from sounding.statistics import pair_tests as claims
-from sounding.statistics.pair_tests import PairTests
+from sounding.statistics.pairwise import PairTests
 
 
 def claim(sign: int, topics: int = 30) -> PairTests:

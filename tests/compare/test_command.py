@@ -12,11 +12,11 @@ import polars
 import pytest
 from tests.e2e.calling import Call, Said, caller, sampled
 
-from sounding.compare import TESTS
 from sounding.compare.cells import shown_interval
 from sounding.compare.result import COLUMNS
 from sounding.core.text import p_is, shown_p
 from sounding.evaluate.evaluation import evaluate
+from sounding.statistics.testing import TESTS
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ from sounding.evaluate.evaluation import evaluate
 from sounding.evaluate.result import Scores
 from sounding.measures import parse
 from sounding.sample.simulation import Collection, simulate_collection
-from sounding.statistics.pair_tests import MOST_PERMUTATIONS, Procedure
+from sounding.statistics.pairwise import MOST_PERMUTATIONS, Procedure
 from sounding.statistics.power import topics_needed
 
 T = Procedure(test="t")

@@ -19,7 +19,7 @@ from sounding.compare.depths import (
 from sounding.compare.result import Comparison
 from sounding.core.errors import DataError
 from sounding.measures import Measure, parse
-from sounding.statistics.pair_tests import Procedure
+from sounding.statistics.pairwise import Procedure
 
 T = Procedure(test="t", correction="none")
 

@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 from scipy.stats import ttest_rel
-from tests.runs.regrading_data import draw_qrels, draw_runs
+from tests.measures.regrading_data import draw_qrels, draw_runs
 
 from sounding.compare import holds as module
 from sounding.compare.holds import (
@@ -27,8 +27,8 @@ from sounding.core.errors import DataError
 from sounding.core.policies import Policies
 from sounding.data.tables import Qrels, Run
 from sounding.measures import parse_measures
+from sounding.measures.regrading import read_regrading
 from sounding.runs.pairs import all_pairs
-from sounding.runs.regrading import read_regrading
 from sounding.sample.simulation import Collection, simulate_collection
 
 

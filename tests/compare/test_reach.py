@@ -7,7 +7,6 @@ import pytest
 from numpy.typing import NDArray
 from tests.compare.tables import around, scores_of
 
-import sounding.compare as compare
 from sounding.compare.asking import gate_verdict
 from sounding.compare.cases import decide
 from sounding.compare.comparing import compare as compare_scores
@@ -15,9 +14,11 @@ from sounding.compare.pair_account import explain
 from sounding.compare.result import Comparison
 from sounding.compare.tables import facts, people_pairs
 from sounding.core.errors import DataError
-from sounding.statistics.pair_tests import Procedure, fewest_topics
+from sounding.runs.pairs import all_pairs
+from sounding.statistics.pairwise import Procedure, fewest_topics
+from sounding.statistics.testing import TESTS
 
-TESTS = [*compare.TESTS]
+TESTS = [*TESTS]
 
 
 def campaign(runs: int = 150, topics: int = 30) -> NDArray[np.float64]:
@@ -34,7 +35,7 @@ def compared(values: NDArray[np.float64], judged: NDArray[np.float64], **how: ob
 
 def test_among_150_runs_the_one_that_finds_nothing_is_significantly_worse_by_default() -> None:
     values = campaign()
-    found = Procedure().apply(values, compare.all_pairs(len(values)))
+    found = Procedure().apply(values, all_pairs(len(values)))
     assert found.correction == "max-t"
     assert not found.limit
     with_the_worst = (found.pairs == 0).any(axis=1)
@@ -98,7 +99,7 @@ def test_too_few_draws_for_one_pair_ask_for_more_of_them() -> None:
 def test_a_difference_that_is_the_same_on_every_topic_is_one(test: str) -> None:
     """One run is judged wholly, the other not at all, on every topic."""
     values = np.repeat([[1.0], [0.0]], 30, axis=1)
-    found = Procedure(test=test).apply(values, compare.all_pairs(2))
+    found = Procedure(test=test).apply(values, all_pairs(2))
     assert found.significant.all()
     assert found.significant_alone.all()
     assert found.reasons == ("",)
@@ -118,11 +119,11 @@ def test_constant_assessment_is_never_even_however_few_topics_there_are(topics: 
 
 def test_constant_differences_have_the_p_of_all_sign_flips() -> None:
     values = np.vstack([np.linspace(0, 0.5, 8) + 0.25, np.linspace(0, 0.5, 8)])
-    flipped = Procedure().apply(values, compare.all_pairs(2))
-    by_t = Procedure(test="t").apply(values, compare.all_pairs(2))
+    flipped = Procedure().apply(values, all_pairs(2))
+    by_t = Procedure(test="t").apply(values, all_pairs(2))
     assert by_t.p.tolist() == flipped.p.tolist() == [2 / 2**8]
     assert (by_t.ci_low[0], by_t.ci_high[0]) == (0.25, 0.25)
-    few = Procedure(test="t").apply(values[:, :5], compare.all_pairs(2))
+    few = Procedure(test="t").apply(values[:, :5], all_pairs(2))
     assert few.p.tolist() == [2 / 2**5]
     assert (few.ci_low[0], few.ci_high[0]) == (-np.inf, np.inf)
 
@@ -130,7 +131,7 @@ def test_constant_differences_have_the_p_of_all_sign_flips() -> None:
 def test_uneven_assessment_that_no_correction_lets_through_still_makes_a_case_weak() -> None:
     values, judged = around(*[0.2] * 12, topics=6), np.ones((12, 6))
     judged[0] = 0
-    tests = [Procedure(test="t").apply(table, compare.all_pairs(12)) for table in (values, judged)]
+    tests = [Procedure(test="t").apply(table, all_pairs(12)) for table in (values, judged)]
     assert not tests[1].significant.any()  # 2 / 64 times 66 pairs
     assert set(decide(*tests)[(tests[1].pairs == 0).any(axis=1)].tolist()) <= {2, 3, 4}
     assert 1 not in decide(*tests)[:11]

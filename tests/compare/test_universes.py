@@ -17,7 +17,7 @@ from sounding.core.policies import Policies
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse
-from sounding.statistics.pair_tests import Procedure
+from sounding.statistics.pairwise import Procedure
 
 T = Procedure(test="t")
 SLACK = 1e-12

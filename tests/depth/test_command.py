@@ -11,7 +11,7 @@ import polars
 import pytest
 from scipy import stats
 from tests.e2e.calling import Call, caller, sampled
-from tests.runs.regrading_data import draw_qrels, draw_runs
+from tests.measures.regrading_data import draw_qrels, draw_runs
 
 from sounding.compare.cases import MEANING
 from sounding.compare.comparing import Reading
@@ -30,10 +30,10 @@ from sounding.depth.tables import pair_tables
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import Measure
 from sounding.measures.cumulative import values_at
+from sounding.measures.regrading import read_regrading
 from sounding.runs.ranking import Ranking
-from sounding.runs.regrading import read_regrading
 from sounding.sample.simulation import simulate_collection
-from sounding.statistics.pair_tests import Procedure
+from sounding.statistics.pairwise import Procedure
 from sounding.statistics.rankings import coefficients, rbo_of_values, tau_ap
 
 HEAD = ["measure", "k", "means", "apart", "p", "cover", "turned", "tau", "tau_ap_b", "RBO", "r"]

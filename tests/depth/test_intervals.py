@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sounding.compare import all_pairs
 from sounding.depth.intervals import comparison_intervals, pair_over_depth
-from sounding.statistics.pair_tests import Procedure
+from sounding.runs.pairs import all_pairs
+from sounding.statistics.pairwise import Procedure
 
 
 def values(depths: int, runs: int, topics: int, seed: int = 0) -> np.ndarray:

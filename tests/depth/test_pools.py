@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.runs.regrading_data import draw_qrels, draw_runs
+from tests.measures.regrading_data import draw_qrels, draw_runs
 
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.policies import Policies
@@ -17,11 +17,11 @@ from sounding.data.tables import Qrels, Run
 from sounding.depth import pools
 from sounding.depth.pools import PoolDepths, pool_depths
 from sounding.evaluate.evaluation import evaluate
+from sounding.measures.regrading import read_regrading
 from sounding.runs.pairs import all_pairs
 from sounding.runs.pool import judgments_at_depth
-from sounding.runs.regrading import read_regrading
 from sounding.runs.retrieved import cut_pool, read_retrieved
-from sounding.statistics.pair_tests import Procedure
+from sounding.statistics.pairwise import Procedure
 from sounding.statistics.rankings import rank_agreement
 
 MEASURES = ("AP", "bpref", "nDCG@5", "P@3", "infAP", "Compat", "AP(norm='c')@3", "ERR", "Q")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sounding.compare import TESTS, all_pairs
 from sounding.core.errors import DataError
 from sounding.depth.ratios import (
     ALIKE,
@@ -20,7 +19,9 @@ from sounding.depth.ratios import (
     same_everywhere,
     separate,
 )
-from sounding.statistics.pair_tests import Procedure
+from sounding.runs.pairs import all_pairs
+from sounding.statistics.pairwise import Procedure
+from sounding.statistics.testing import TESTS
 
 UNCORRECTED = Procedure(test="t", correction="none")
 

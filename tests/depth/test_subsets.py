@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.runs.regrading_data import draw_qrels, draw_runs
+from tests.measures.regrading_data import draw_qrels, draw_runs
 
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
@@ -16,7 +16,7 @@ from sounding.data.tables import Qrels, Run
 from sounding.depth import subsets
 from sounding.depth.subsets import judgment_subsets
 from sounding.evaluate.evaluation import evaluate
-from sounding.runs.regrading import JUDGED, POOLED, Regrading, View, read_regrading
+from sounding.measures.regrading import JUDGED, POOLED, Regrading, View, read_regrading
 from sounding.statistics.rankings import rank_agreement
 
 MEASURES = ("AP", "bpref", "P@3", "infAP", "nDCG", "Compat", "NumUnjudgedNotRet")

@@ -15,7 +15,7 @@ from sounding.data.run_info import read_run_info
 from sounding.evaluate.evaluation import evaluate
 from sounding.evaluate.result import Scores
 from sounding.measures import parse
-from sounding.statistics.pair_tests import Procedure
+from sounding.statistics.pairwise import Procedure
 
 DEPTHS = (10, 30, 100, 500, 1000)
 ANOVA = Procedure(test="anova", correction="bonferroni", alpha=0.05)

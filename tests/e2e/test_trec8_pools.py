@@ -13,12 +13,12 @@ from sounding.data.run_info import read_run_info
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse_measures
+from sounding.measures.regrading import JUDGED, read_regrading
 from sounding.pool.depth_pool import choose_contributors
 from sounding.pool.foresight import foresee
 from sounding.pool.tables import sampled_table
 from sounding.render.tables import Table
 from sounding.runs.align import prepare
-from sounding.runs.regrading import JUDGED, read_regrading
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.selection.replay import replay
 from sounding.selection.strategies import in_batches, make_strategy

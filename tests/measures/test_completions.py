@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.runs.regrading_data import draw_qrels, draw_runs
+from tests.measures.regrading_data import draw_qrels, draw_runs
 
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
@@ -15,8 +15,8 @@ from sounding.evaluate.evaluation import evaluate
 from sounding.measures import completions as module
 from sounding.measures import parse_measures
 from sounding.measures.completions import BY_RELEVANT_ALONE, Completions, completed
+from sounding.measures.regrading import GONE, JUDGED, Regrading, read_regrading
 from sounding.relevance.model import Evidence, Features, RunWeights, logistic
-from sounding.runs.regrading import GONE, JUDGED, Regrading, read_regrading
 from sounding.sample.simulation import simulate_collection
 
 MEASURES = (

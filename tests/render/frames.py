@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 import polars
 
-from sounding.report import charts
+from sounding.agree import charts as agree
+from sounding.audit import charts as audit
+from sounding.calibrate import charts as calibrate
+from sounding.compare import charts as compare
+from sounding.depth import charts as depth
+from sounding.evaluate import charts as evaluate
+from sounding.plan import charts as plan
+from sounding.simulate import charts as simulate
 
 NAN = float("nan")
 RUNS = tuple(f"run{number}" for number in range(7))
@@ -247,8 +254,21 @@ EXAMPLES: dict[str, tuple[polars.DataFrame, set[str], dict[str, Any]]] = {  # fr
 }  # fmt: skip
 
 
+def function_of_frame(function: Any, module: Any) -> bool:
+    """Whether this is a chart of that module: a function whose columns are declared with `needs`."""
+    return callable(function) and hasattr(function, "__wrapped__") and function.__module__ == module.__name__
+
+
+CHARTS: dict[str, Callable[..., Any]] = {
+    name: function
+    for module in (agree, audit, calibrate, compare, depth, evaluate, plan, simulate)
+    for name, function in vars(module).items()
+    if function_of_frame(function, module)
+}
+
+
 def function(name: str) -> Callable[..., Any]:
-    return getattr(charts, name)
+    return CHARTS[name]
 
 
 def drawn(name: str, frame: polars.DataFrame | None = None, **options: Any) -> dict[str, Any]:

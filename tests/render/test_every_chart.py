@@ -9,19 +9,19 @@ from typing import Any
 
 import polars
 import pytest
-from tests.render.frames import EXAMPLES, drawn, function, layers, panes, rows, texts
+from tests.render.frames import CHARTS, EXAMPLES, drawn, function, layers, panes, rows, texts
 
+from sounding.audit.charts import pool_size_by_depth
 from sounding.core.errors import DataError, MissingPartError
-from sounding.report import charts
+from sounding.render.save import save
 
-NOT_CHARTS = {"require_suffix", "save", "together"}
 ONE_LINE = r"^[^\n]*pip install 'sounding\[charts\]'$"
 ROUNDED = 1e-4  # values are drawn with five digits
 PAGE = Path(__file__).parents[2] / "docs" / "charts.md"
 
 
 def test_every_chart_has_an_example() -> None:
-    assert set(charts.__all__) - NOT_CHARTS == set(EXAMPLES)
+    assert set(CHARTS) == set(EXAMPLES)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -130,7 +130,7 @@ def test_equal_means_without_intervals_are_drawn_within_the_frame(mean: float) -
 
 
 def test_altair_is_loaded_when_a_chart_is_made_and_not_before() -> None:
-    code = "import sys, sounding.report.charts; print('altair' in sys.modules or 'vl_convert' in sys.modules)"
+    code = "import sys, sounding.depth.charts; print('altair' in sys.modules or 'vl_convert' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
@@ -138,13 +138,13 @@ def test_altair_is_loaded_when_a_chart_is_made_and_not_before() -> None:
 def test_a_chart_without_altair_is_one_line_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(MissingPartError, match=ONE_LINE):
-        charts.pool_size_by_depth(EXAMPLES["pool_size_by_depth"][0])
+        pool_size_by_depth(EXAMPLES["pool_size_by_depth"][0])
 
 
 def test_saving_without_the_converter_is_one_line_that_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    chart = charts.pool_size_by_depth(EXAMPLES["pool_size_by_depth"][0])
+    chart = pool_size_by_depth(EXAMPLES["pool_size_by_depth"][0])
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(MissingPartError, match=ONE_LINE):
-        charts.save(chart, tmp_path / "chart.svg")
+        save(chart, tmp_path / "chart.svg")

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sounding.depth import charts as depth_charts
+from sounding.evaluate import charts as evaluate_charts
 from sounding.render.lines import PERFORMANCE, five_numbers, spread_labels
 from sounding.render.save import svg_of
 from sounding.render.style import data, depth_ticks, thin_depths, thinned, value_domain
-from sounding.report import charts
 
 
 def places(count: int) -> list[str]:
@@ -139,7 +140,7 @@ def test_the_axes_of_stability_do_not_leave_the_range_of_what_they_show() -> Non
     frame = polars.DataFrame(
         {"measure": ["AP"] * 3, "k": ks, "median_p": [0.2, 0.1, 0.1], "inversion": [0.0] * 3} | same
     )
-    text = json.dumps(charts.stability_over_k(frame, reference="AP@5").to_dict())
+    text = json.dumps(depth_charts.stability_over_k(frame, reference="AP@5").to_dict())
     domains = [json.loads(found) for found in re.findall(r'"domain": (\[[-0-9., ]+\])', text)]
     upright = [one for one in domains if one != [1, 5]]
     assert len(upright) >= 6
@@ -150,6 +151,8 @@ def test_names_that_begin_alike_are_drawn_whole() -> None:
     runs = [f"university-of-somewhere.bm25-rm3-rerank.{'long-' * 8}run-{number}" for number in range(3)]
     rows = {"run": runs, "measure": ["AP"] * 3, "value": [0.1, 0.2, 0.3]}
     bounds = polars.lit(None, polars.Float64)
-    drawn = svg_of(charts.values_with_bounds(polars.DataFrame(rows).with_columns(lower=bounds, upper=bounds)))
+    drawn = svg_of(
+        evaluate_charts.values_with_bounds(polars.DataFrame(rows).with_columns(lower=bounds, upper=bounds))
+    )
     assert all(f">{run}<" in drawn for run in runs)
     assert "…" not in drawn

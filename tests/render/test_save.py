@@ -10,9 +10,11 @@ import polars
 import pytest
 from tests.render.frames import EXAMPLES, layer_of, many_runs, over_k, panes, rows
 
+from sounding.audit.charts import pool_size_by_depth
 from sounding.core.errors import DataError
+from sounding.depth.charts import agreement_by_pool_depth, values_over_k
 from sounding.render import save
-from sounding.report.charts import agreement_by_pool_depth, pool_size_by_depth, together, values_over_k
+from sounding.render.save import together
 
 SIZES = EXAMPLES["pool_size_by_depth"][0]
 

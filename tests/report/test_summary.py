@@ -13,7 +13,7 @@ from sounding.core.text import plural
 from sounding.depth.intervals import pair_over_depth
 from sounding.report.gather import Found, Missing
 from sounding.report.summary import ABOUT, listed, summary
-from sounding.statistics.pair_tests import Procedure
+from sounding.statistics.pairwise import Procedure
 
 TOPICS = [str(topic) for topic in range(1, 13)]
 

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from scipy import stats
 from tests.conftest import require
 
-import sounding.compare as compare
+from sounding.runs.pairs import all_pairs, baseline_pairs
 from sounding.statistics import anova
+from sounding.statistics.pairwise import PairTests, test_pairs
+from sounding.statistics.testing import Omnibus
 
 
 def table(runs: int, topics: int, *, apart: float = 0.1, seed: int = 2) -> NDArray[np.float64]:
@@ -20,9 +22,9 @@ def table(runs: int, topics: int, *, apart: float = 0.1, seed: int = 2) -> NDArr
 
 def run(
     values: NDArray[np.float64], test: str, *, correction: str | None = None, alpha: float = 0.05
-) -> compare.PairTests:
-    pairs = compare.all_pairs(len(values))
-    return compare.test_pairs(
+) -> PairTests:
+    pairs = all_pairs(len(values))
+    return test_pairs(
         values, pairs, test=test, correction=correction, alpha=alpha, rng=np.random.default_rng(1)
     )
 
@@ -61,7 +63,7 @@ def test_one_way_pairs_by_hand() -> None:
     result = run(values, "anova")
     error = np.sqrt(2 / 3)
     alone = 2 * stats.t.sf(np.array([2, 7, 5]) / error, 6)
-    assert result.omnibus == compare.Omnibus(f=39.0, df_runs=2, df_error=6, p=result.omnibus.p)  # type: ignore[union-attr]
+    assert result.omnibus == Omnibus(f=39.0, df_runs=2, df_error=6, p=result.omnibus.p)  # type: ignore[union-attr]
     assert result.p == pytest.approx(alone)
     assert result.p_adjusted == pytest.approx(np.minimum(1, 3 * alone))
     reach = stats.t.ppf(1 - 0.05 / 6, 6) * error
@@ -102,9 +104,7 @@ def test_without_an_omnibus_rejection_no_pair_is_significant(test: str) -> None:
 def test_only_the_pairs_asked_for_are_corrected_for_and_all_runs_pooled() -> None:
     values = table(6, 20, apart=0.5)
     whole = run(values, "anova")
-    some = compare.test_pairs(
-        values, compare.baseline_pairs(6, [0]), test="anova", rng=np.random.default_rng(0)
-    )
+    some = test_pairs(values, baseline_pairs(6, [0]), test="anova", rng=np.random.default_rng(0))
     assert some.omnibus == whole.omnibus
     assert some.p == pytest.approx(whole.p[:5])
     assert some.p_adjusted == pytest.approx(np.minimum(1, 5 * some.p))
@@ -164,6 +164,6 @@ def test_values_that_are_all_the_same_show_no_difference(test: str) -> None:
 
 def test_an_interval_of_one_pair_is_not_said_to_be_of_all() -> None:
     values = np.random.default_rng(2).random((3, 20))
-    for pairs, said in ((compare.all_pairs(3), ", for all 3 pairs at once"), (np.array([[0, 1]]), "")):
-        found = compare.test_pairs(values, pairs, test="anova", rng=np.random.default_rng(0))
+    for pairs, said in ((all_pairs(3), ", for all 3 pairs at once"), (np.array([[0, 1]]), "")):
+        found = test_pairs(values, pairs, test="anova", rng=np.random.default_rng(0))
         assert found.interval == f"of the mean, by t with the pooled error{said}"

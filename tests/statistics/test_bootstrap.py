@@ -10,9 +10,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-import sounding.compare as compare
 from sounding.runs import pairs
+from sounding.runs.pairs import all_pairs
 from sounding.statistics import bootstrap
+from sounding.statistics.pairwise import PairTests, test_pairs
 
 RESAMPLES = 499
 
@@ -23,9 +24,9 @@ def table(runs: int, topics: int, *, steps: int | None = None) -> NDArray[np.flo
     return values if steps is None else np.round(values * steps) / steps
 
 
-def run(values: NDArray[np.float64], test: str = "bootstrap") -> compare.PairTests:
-    return compare.test_pairs(
-        values, compare.all_pairs(len(values)), test=test, correction="none",
+def run(values: NDArray[np.float64], test: str = "bootstrap") -> PairTests:
+    return test_pairs(
+        values, all_pairs(len(values)), test=test, correction="none",
         permutations=RESAMPLES, rng=np.random.default_rng(3),
     )  # fmt: skip
 

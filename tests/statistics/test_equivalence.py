@@ -8,15 +8,17 @@ from numpy.typing import NDArray
 from scipy import stats
 from tests.conftest import require
 
-import sounding.compare as compare
+from sounding.runs.pairs import all_pairs
 from sounding.statistics import anova
+from sounding.statistics.pairwise import test_pairs
+from sounding.statistics.testing import Equivalence
 
 
 def run(
     values: NDArray[np.float64], margin: float, test: str = "t", correction: str | None = "none"
-) -> compare.Equivalence:
-    found = compare.test_pairs(
-        values, compare.all_pairs(len(values)), test=test, correction=correction, margin=margin,
+) -> Equivalence:
+    found = test_pairs(
+        values, all_pairs(len(values)), test=test, correction=correction, margin=margin,
         permutations=99, rng=np.random.default_rng(0),
     ).equivalence  # fmt: skip
     assert found is not None
@@ -33,7 +35,7 @@ def test_equivalence_is_statsmodels_paired_tost(topics: int) -> None:
     theirs = require("statsmodels.stats.weightstats")
     values = table(3, topics)
     ours = run(values, 0.05)
-    for number, (a, b) in enumerate(compare.all_pairs(3).tolist()):
+    for number, (a, b) in enumerate(all_pairs(3).tolist()):
         p, lower, _ = theirs.ttost_paired(values[a], values[b], -0.05, 0.05)
         assert ours.p[number] == pytest.approx(p, rel=1e-9)
         assert ours.noninferior_p[number] == pytest.approx(lower[1], rel=1e-9)

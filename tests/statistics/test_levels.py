@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import sounding.compare as compare
+from sounding.runs.pairs import all_pairs
+from sounding.statistics.pairwise import test_pairs
 
 Noise = Callable[[np.random.Generator, tuple[int, ...]], NDArray[np.float64]]
 
@@ -37,7 +38,7 @@ def experiments(noise: Noise, count: int, seed: int, size: int = TOPICS) -> NDAr
 
 
 def false_claims(test: str, noise: Noise, count: int, seed: int = 1) -> float:
-    result = compare.test_pairs(
+    result = test_pairs(
         experiments(noise, count, seed), separate_pairs(count), test=test, correction="none",
         permutations=399, rng=np.random.default_rng(seed),
     )  # fmt: skip
@@ -49,13 +50,11 @@ def joint_false_claims(
 ) -> float:
     """Share of experiments with any claim, where several runs do not differ."""
     rng = np.random.default_rng(3)
-    pairs = compare.all_pairs(runs)
+    pairs = all_pairs(runs)
     claims = 0
     for _ in range(count):
         values = rng.random(topics) + noise(rng, (runs, topics))
-        result = compare.test_pairs(
-            values, pairs, test=test, correction=correction, permutations=199, rng=rng
-        )
+        result = test_pairs(values, pairs, test=test, correction=correction, permutations=199, rng=rng)
         claims += bool(result.significant.any())
     return claims / count
 
@@ -122,7 +121,7 @@ def coverage(test: str, noise: Noise, count: int, size: int = TOPICS) -> float:
     """Share of intervals that hold the true difference."""
     values = experiments(noise, count, 2, size)
     values[::2] += 0.03
-    result = compare.test_pairs(
+    result = test_pairs(
         values, separate_pairs(count), test=test, correction="none", permutations=1_999,
         rng=np.random.default_rng(4),
     )  # fmt: skip
@@ -154,12 +153,12 @@ def test_intervals_hold_the_true_difference_as_often_as_the_page_says(test: str)
 def test_joint_intervals_hold_all_true_differences_together(test: str) -> None:
     rng = np.random.default_rng(8)
     truth = np.array([0.0, 0.02, 0.05])
-    pairs = compare.all_pairs(3)
+    pairs = all_pairs(3)
     wanted = truth[pairs[:, 0]] - truth[pairs[:, 1]]
     held = 0
     for _ in range(200):
         values = rng.random(20) + rng.normal(0, 0.1, (3, 20)) + truth[:, np.newaxis]
-        result = compare.test_pairs(values, pairs, test=test, permutations=199, rng=rng)
+        result = test_pairs(values, pairs, test=test, permutations=199, rng=rng)
         held += bool(np.all((result.ci_low <= wanted) & (wanted <= result.ci_high)))
     assert held / 200 >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 200)
 
@@ -168,7 +167,7 @@ def test_a_real_difference_is_found() -> None:
     values = experiments(NOISES["normal"], 300, 5)
     values[::2] += 0.08
     for test in PAIRED:
-        result = compare.test_pairs(
+        result = test_pairs(
             values, separate_pairs(300), test=test, correction="none", permutations=399,
             rng=np.random.default_rng(0),
         )  # fmt: skip
@@ -186,13 +185,13 @@ def test_the_page_shows_the_shares_of_false_claims() -> None:
 @pytest.mark.parametrize("lacking", [0, 12])
 def test_max_t_rarely_claims_a_difference_that_is_none_beside_some_that_are(lacking: int) -> None:
     """Runs 0 to 3 do not differ, run 4 does; run 3 has few topics in common with the others."""
-    rng, pairs, count = np.random.default_rng(6), compare.all_pairs(5), 600
+    rng, pairs, count = np.random.default_rng(6), all_pairs(5), 600
     null, found, claims = (pairs < 4).all(axis=1), 0, 0
     for _ in range(count):
         values = rng.random(20) + NOISES["skewed"](rng, (5, 20))
         values[4] += 1
         values[3, :lacking] = np.nan
-        significant = compare.test_pairs(values, pairs, permutations=199, rng=rng).significant
+        significant = test_pairs(values, pairs, permutations=199, rng=rng).significant
         claims += bool(significant[null].any())
         found += int(significant[~null].sum())
     assert claims / count <= allowed(count)

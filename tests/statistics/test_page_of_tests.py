@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import sounding.compare as compare
 from sounding import evaluate
+from sounding.runs.pairs import all_pairs
+from sounding.statistics.pairwise import PairTests, test_pairs
+from sounding.statistics.testing import CORRECTION_NAMES, TESTS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tests.md").read_text()
 MEASURES = ("P@10", "P@1000", "AP@10", "AP@1000")
@@ -44,17 +46,17 @@ def test_the_example_runs() -> None:
 
 def test_the_table_of_the_example_is_what_every_test_gives() -> None:
     table = rows("The first pair")
-    assert {row[0] for row in table} == set(compare.TESTS)
+    assert {row[0] for row in table} == set(TESTS)
     names = example()
     for test, *cells in table:
-        result = compare.test_pairs(names["values"], names["pairs"], test=test, rng=np.random.default_rng(1))
+        result = test_pairs(names["values"], names["pairs"], test=test, rng=np.random.default_rng(1))
         ours = (result.difference, result.ci_low, result.ci_high, result.p, result.p_adjusted)
         assert cells == [f"{column[0]:.4f}" for column in ours], test
 
 
 def test_the_equivalence_of_the_example() -> None:
     names = example()
-    found = compare.test_pairs(
+    found = test_pairs(
         names["values"], names["pairs"], test="t", margin=0.05, rng=np.random.default_rng(1)
     ).equivalence
     assert found is not None
@@ -63,9 +65,9 @@ def test_the_equivalence_of_the_example() -> None:
 
 def test_every_test_correction_and_column_is_explained() -> None:
     assert [row[0] for row in rows("## The tests\n")] == [row[0] for row in rows("The first pair")]
-    assert tuple(row[0] for row in rows("## Corrections")) == compare.CORRECTION_NAMES
+    assert tuple(row[0] for row in rows("## Corrections")) == CORRECTION_NAMES
     explained = {name for row in rows("## Columns") for name in re.findall(r"\w+", row[0])}
-    named = {field.name for field in fields(compare.PairTests)} | {
+    named = {field.name for field in fields(PairTests)} | {
         "significant",
         "significant_alone",
         "p_alone",
@@ -84,8 +86,8 @@ def trec8(collections: Path) -> np.ndarray[Any, np.dtype[np.float64]]:
 def shares(values: np.ndarray[Any, np.dtype[np.float64]], test: str, correction: str | None) -> list[str]:
     found = []
     for number in range(len(MEASURES)):
-        result = compare.test_pairs(
-            values[:, number], compare.all_pairs(len(values)), test=test, correction=correction,
+        result = test_pairs(
+            values[:, number], all_pairs(len(values)), test=test, correction=correction,
             rng=np.random.default_rng(1),
         )  # fmt: skip
         found.append(f"{result.significant.mean():.2f}")

@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-import sounding.compare as compare
+from sounding.runs.pairs import all_pairs
+from sounding.statistics.pairwise import PairTests, test_pairs
 
 
 def table(runs: int, topics: int, seed: int, *, steps: int | None = None) -> NDArray[np.float64]:
@@ -17,11 +18,9 @@ def table(runs: int, topics: int, seed: int, *, steps: int | None = None) -> NDA
     return values if steps is None else np.round(values * steps) / steps
 
 
-def run(values: NDArray[np.float64], test: str, alpha: float = 0.05) -> compare.PairTests:
-    pairs = compare.all_pairs(len(values))
-    return compare.test_pairs(
-        values, pairs, test=test, correction="none", alpha=alpha, rng=np.random.default_rng(1)
-    )
+def run(values: NDArray[np.float64], test: str, alpha: float = 0.05) -> PairTests:
+    pairs = all_pairs(len(values))
+    return test_pairs(values, pairs, test=test, correction="none", alpha=alpha, rng=np.random.default_rng(1))
 
 
 @pytest.mark.parametrize("topics", [2, 3, 10, 50, 200])

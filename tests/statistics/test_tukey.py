@@ -9,11 +9,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-import sounding.compare as compare
 from sounding.runs import pairs
+from sounding.runs.pairs import all_pairs
 from sounding.statistics import anova
 from sounding.statistics import anova as tukey
 from sounding.statistics import testing as student
+from sounding.statistics.pairwise import PairTests, test_pairs
 
 
 def table(runs: int, topics: int, *, apart: float = 0.1, seed: int = 4) -> NDArray[np.float64]:
@@ -21,11 +22,9 @@ def table(runs: int, topics: int, *, apart: float = 0.1, seed: int = 4) -> NDArr
     return rng.beta(1, 3, topics) + rng.normal(0, 0.1, (runs, topics)) + apart * rng.random((runs, 1))
 
 
-def run(values: NDArray[np.float64], test: str, permutations: int = 999) -> compare.PairTests:
-    chosen = compare.all_pairs(len(values))
-    return compare.test_pairs(
-        values, chosen, test=test, permutations=permutations, rng=np.random.default_rng(1)
-    )
+def run(values: NDArray[np.float64], test: str, permutations: int = 999) -> PairTests:
+    chosen = all_pairs(len(values))
+    return test_pairs(values, chosen, test=test, permutations=permutations, rng=np.random.default_rng(1))
 
 
 def test_p_is_that_of_the_studentised_range_with_the_two_way_error() -> None:

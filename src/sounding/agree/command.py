@@ -359,8 +359,8 @@ def _write(study: Study, options: Options) -> None:
 
 def _check_chart(path: Path) -> None:
     """Refuse before the work what could not be drawn after it."""
+    from sounding.render.save import require_suffix
     from sounding.render.style import require_charts
-    from sounding.report.charts import require_suffix
 
     require_suffix(path)
     require_charts("altair", "drawing a chart")
@@ -369,6 +369,6 @@ def _check_chart(path: Path) -> None:
 def _draw(study: Study, path: Path) -> None:
     from sounding.agree.charts import charts_of
     from sounding.render import save
-    from sounding.report.charts import together
+    from sounding.render.save import together
 
     save(together(charts_of(study)), path)

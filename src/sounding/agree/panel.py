@@ -1,4 +1,4 @@
-"""Panel: what several assessors said of the same documents, as one table of grades; and which judgment of a log stands."""
+"""What several assessors said of the same documents as one table, and which judgment of a log stands."""
 
 from __future__ import annotations
 

@@ -1,1 +1,5 @@
-"""The collection itself: how its pool was made, what it holds, and how far it can be trusted."""
+"""Whether a collection can be trusted to judge its runs, and a new one."""
+
+from sounding.core.verbs import make_verb
+
+make_verb(__name__, "auditing")

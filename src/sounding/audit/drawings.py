@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sounding.audit import charts
 from sounding.audit.auditing import Audit
 from sounding.audit.run_tables import assessment_frame
 from sounding.audit.section import Extras, known
 from sounding.relevance.growth import expected_beyond
-from sounding.report import charts
 
 if TYPE_CHECKING:
     import polars

@@ -17,6 +17,7 @@ from sounding.data.formats import Place, read_qrels, run_sources
 from sounding.data.run_info import Rows, RunInfo, groups_of, info_remarks, listed_rows, named
 from sounding.data.tables import Qrels
 from sounding.measures import Measure
+from sounding.measures.regrading import Regrading, refuse_intervals, regraded
 from sounding.runs.pool import (
     GUESSED_FROM,
     UNPOOLED,
@@ -30,7 +31,6 @@ from sounding.runs.pool import (
     pool_end,
 )
 from sounding.runs.ranking import Counts, Values
-from sounding.runs.regrading import Regrading, refuse_intervals, regraded
 from sounding.runs.retrieved import Retrieved, read_retrieved
 
 UNKNOWN_KIND = "unknown"

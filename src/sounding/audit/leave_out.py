@@ -16,8 +16,8 @@ from sounding.audit.coverage import judged_shares
 from sounding.audit.judged_runs import Flags, JudgedRuns, refuse_measures
 from sounding.audit.unique import Among, By, unique_documents
 from sounding.core.workers import Progress, map_items
-from sounding.evaluate.result import summaries
 from sounding.measures import Measure
+from sounding.measures.summaries import summaries
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import NONE
 

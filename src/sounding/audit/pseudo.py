@@ -1,4 +1,4 @@
-"""Orders of runs that no judgment went into, how near they come to the true one, and reinforcement between runs."""
+"""Orders of runs without judgments, how near they come to the true one, and reinforcement between runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from sounding.audit.judged_runs import Flags, JudgedRuns
 from sounding.core.workers import Progress, map_items
-from sounding.evaluate.result import mean_over_topics
 from sounding.measures import Measure
+from sounding.measures.summaries import mean_over_topics
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import NONE, Retrieved, holders_by_owner, shared_by_runs
 from sounding.statistics.rankings import kendall_tau

@@ -11,8 +11,8 @@ from sounding.core.policies import DEFAULT_POLICIES, Policies, Ties
 from sounding.core.workers import Progress
 from sounding.data.reading import map_runs
 from sounding.data.tables import Qrels, Run, single_precision
-from sounding.evaluate.result import mean_over_topics
 from sounding.measures import Measure
+from sounding.measures.summaries import mean_over_topics
 from sounding.runs.align import Judged, align, prepare, treat_unjudged
 from sounding.runs.ranking import Values
 from sounding.statistics.rankings import kendall_tau

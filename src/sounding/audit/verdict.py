@@ -1,4 +1,4 @@
-"""What a collection is fit for and what to beware of, in a few statements: each with its answer, its figure and the rule."""
+"""What a collection is fit for and what to beware of: statements with answer, figure and rule."""
 
 from __future__ import annotations
 

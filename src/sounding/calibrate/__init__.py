@@ -1,1 +1,5 @@
-"""How often what we say for certain is right, and the chance that a conclusion holds."""
+"""How often our certainty statements are right, by hiding judgments."""
+
+from sounding.core.verbs import make_verb
+
+make_verb(__name__, "calibrating")

@@ -20,8 +20,8 @@ from sounding.core.workers import Progress, map_items, processes_for
 from sounding.data.run_info import RunInfo, groups_of, listed_rows
 from sounding.measures import Measure, parse_measures
 from sounding.measures.completions import DRAWS
+from sounding.measures.regrading import JUDGED, Regrading, read_regrading
 from sounding.runs.pool import contributing_runs
-from sounding.runs.regrading import JUDGED, Regrading, read_regrading
 from sounding.statistics.forecasts import (
     RESAMPLES,
     Bin,
@@ -32,7 +32,7 @@ from sounding.statistics.forecasts import (
     run_weights,
     scored,
 )
-from sounding.statistics.pair_tests import Procedure, check_procedure
+from sounding.statistics.pairwise import Procedure, check_procedure
 
 if TYPE_CHECKING:
     import polars

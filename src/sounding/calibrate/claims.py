@@ -23,14 +23,14 @@ from sounding.evaluate.unjudged import value_bounds
 from sounding.measures import Measure
 from sounding.measures.completions import completed
 from sounding.measures.forms import form_of
+from sounding.measures.regrading import Regrading, View
 from sounding.runs.listings import Listed, Listings
 from sounding.runs.pairs import Pairs, all_pairs
 from sounding.runs.ranking import Counts, Values
-from sounding.runs.regrading import Regrading, View
 from sounding.runs.retrieved import NONE
 from sounding.selection.mtc.session import Session
 from sounding.statistics.forecasts import SURE, Forecasts
-from sounding.statistics.pair_tests import PairTests, Procedure
+from sounding.statistics.pairwise import PairTests, Procedure
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

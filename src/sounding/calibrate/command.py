@@ -107,7 +107,7 @@ def _found(qrels: str, runs: tuple[str, ...], options: Options) -> Calibration:
     from sounding.calibrate.calibrating import calibrate
     from sounding.calibrate.hiding import DEFAULT_SCENARIOS
     from sounding.data.finding import find_runs
-    from sounding.statistics.pair_tests import Procedure
+    from sounding.statistics.pairwise import Procedure
 
     scenarios = options["scenarios"] or DEFAULT_SCENARIOS
     _check(options, scenarios)
@@ -134,7 +134,7 @@ def _check(options: Options, scenarios: tuple[str, ...]) -> None:
     from sounding.calibrate.hiding import parse_scenario
     from sounding.compare.holds import parse_until
     from sounding.measures import parse_measures
-    from sounding.statistics.pair_tests import Procedure
+    from sounding.statistics.pairwise import Procedure
 
     with options_refused():
         parse_measures(options["measures"])
@@ -145,7 +145,7 @@ def _check(options: Options, scenarios: tuple[str, ...]) -> None:
         for name in options["claims"]:
             find_claim(name)
         if options["chart"] is not None:
-            from sounding.report.charts import require_suffix
+            from sounding.render.save import require_suffix
 
             require_suffix(options["chart"])
 
@@ -157,9 +157,9 @@ def _repeats(scenarios: tuple[str, ...], repeats: int) -> int:
 
 
 def _draw(found: Calibration, options: Options) -> None:
+    from sounding.calibrate.charts import reliability_diagram
     from sounding.calibrate.tables import FEWEST, reliability_rows
     from sounding.render import save
-    from sounding.report.charts import reliability_diagram
 
     rows = reliability_rows(found)
     if rows.is_empty():

@@ -20,8 +20,8 @@ from sounding.compare.holds import Until
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, UnknownNameError, expect
 from sounding.depth.subsets import part_of_judgments
+from sounding.measures.regrading import GONE, JUDGED, Regrading, States
 from sounding.runs.ranking import Counts
-from sounding.runs.regrading import GONE, JUDGED, Regrading, States
 from sounding.selection.replay import replay
 from sounding.selection.strategies import STRATEGIES, find_strategy, make_strategy
 

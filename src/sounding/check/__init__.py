@@ -1,1 +1,1 @@
-"""check."""
+"""Every problem of a file at once."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sounding.core.policies import Policies
     from sounding.measures import Measure
     from sounding.render.tables import Table
-    from sounding.statistics.pair_tests import Procedure
+    from sounding.statistics.pairwise import Procedure
     from sounding.terminal.plan_file import Choices, Plan
 
 
@@ -111,7 +111,7 @@ def taken_depths(texts: Sequence[str]) -> tuple[int, ...]:
 
 def taken_procedure(policies: Policies, options: Options) -> Procedure:
     """The test and all that belongs to it."""
-    from sounding.statistics.pair_tests import Procedure
+    from sounding.statistics.pairwise import Procedure
 
     chosen = ("test", "correction", "alpha", "margin", "permutations")
     return Procedure(**{name: options[name] for name in chosen}, seed=policies.seed)
@@ -179,8 +179,8 @@ def _check_counts(typed: Collection[str], options: Options) -> None:
 
 def _check_chart(options: Options) -> None:
     """Refuse before files are read what could not be drawn after."""
+    from sounding.render.save import require_suffix
     from sounding.render.style import require_charts
-    from sounding.report.charts import require_suffix
 
     if options["depths"] and not (options["each_pair"] or options["pair"]):
         raise click.UsageError("--chart draws pairs, not counts of cases; give --each-pair or --pair as well")
@@ -236,7 +236,7 @@ def plan_blamed(plan: Plan | None) -> Iterator[None]:
 
 def choices_used(correction: str, policies: Policies, options: Options) -> Choices:
     """The choices that were made in the end, to be held against a plan."""
-    from sounding.statistics.pair_tests import OWN
+    from sounding.statistics.pairwise import OWN
     from sounding.terminal.plan_file import Choices
 
     return Choices(

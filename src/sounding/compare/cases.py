@@ -18,7 +18,7 @@ from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
 from sounding.measures.bounds.utility import depth_for_residual
 from sounding.measures.utility import insq_weights
-from sounding.statistics.pair_tests import PairTests
+from sounding.statistics.pairwise import PairTests
 
 Cases = NDArray[np.int8]  # (..., pair): 1 to 4; 0: not tested, or by a test that cannot reach alpha
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sounding.render.tables import UNKNOWN, decimal
-from sounding.statistics.pair_tests import OWN, PairTests
+from sounding.statistics.pairwise import OWN, PairTests
 
 WIDEST_NAME = 20  # of a run in a table for a terminal
 

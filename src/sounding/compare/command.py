@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from sounding.core.policies import Policies
     from sounding.data.run_info import RunInfo
     from sounding.measures import Measure
-    from sounding.statistics.pair_tests import Procedure
+    from sounding.statistics.pairwise import Procedure
     from sounding.terminal.plan_file import Plan
 
 

@@ -1,4 +1,4 @@
-"""From files or scores to a comparison: all pairs tested by every measure, with the documents behind a pair."""
+"""From files or scores to a comparison of all pairs, with the documents behind a single pair."""
 
 from __future__ import annotations
 
@@ -47,14 +47,15 @@ from sounding.data.reading import read_one, readable_again
 from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels
 from sounding.evaluate.evaluation import evaluate
-from sounding.evaluate.result import Scores, mean_over_topics
+from sounding.evaluate.result import Scores
 from sounding.evaluate.unjudged import value_bounds
 from sounding.measures import Measure, parse_measures
+from sounding.measures.summaries import mean_over_topics
 from sounding.runs.align import prepare
 from sounding.runs.listings import Listings
 from sounding.runs.pairs import Pairs
 from sounding.runs.pool import Pool, find_pool
-from sounding.statistics.pair_tests import PairTests, Procedure, check_procedure
+from sounding.statistics.pairwise import PairTests, Procedure, check_procedure
 from sounding.statistics.testing import find_test
 
 

@@ -22,10 +22,10 @@ from sounding.compare.depths import (
 from sounding.compare.result import Comparison
 from sounding.compare.tables import SHOWN, Named, facts
 from sounding.core.text import plural, shown_p, whole_percent
-from sounding.evaluate.result import mean_over_topics
+from sounding.measures.summaries import mean_over_topics
 from sounding.render.tables import Cell, Column, Table, columns_of
 from sounding.runs.pool import SCENARIOS
-from sounding.statistics.pair_tests import PairTests
+from sounding.statistics.pairwise import PairTests
 
 
 def case_tables(collections: Named) -> list[Table]:

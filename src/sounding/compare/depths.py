@@ -15,12 +15,13 @@ import numpy as np
 from sounding.compare.cases import CASES, UNTESTED
 from sounding.compare.result import Comparison
 from sounding.core.arrays import NDArray
-from sounding.core.errors import DataError, SoundingError
+from sounding.core.errors import DataError
 from sounding.core.limits import most
 from sounding.core.text import whole_percent
 from sounding.measures import Measure, parse_measures
+from sounding.measures.grammar import single_measure
 from sounding.runs.pool import SCENARIOS, scenarios
-from sounding.statistics.pair_tests import PairTests
+from sounding.statistics.pairwise import PairTests
 
 
 def at_depths(texts: Sequence[str | Measure], depths: Sequence[int]) -> tuple[Measure, ...]:
@@ -56,15 +57,6 @@ def _cut(text: str | Measure, depth: int) -> Measure | None:
         return single_measure(f"{text}@{depth}")  # P alone stands for nine measures or none, P@10 for one
     free = measure.k is None and measure.definition.at == "k" and measure.definition.takes("k")
     return measure.replace(k=depth) if free else None
-
-
-def single_measure(text: str | Measure) -> Measure | None:
-    """The one measure that a text names; None: it names several, or none."""
-    try:
-        found = parse_measures([text])
-    except SoundingError:
-        return None
-    return found[0] if len(found) == 1 else None
 
 
 def families(comparison: Comparison) -> list[tuple[str, list[int]]]:

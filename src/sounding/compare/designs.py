@@ -19,8 +19,8 @@ from sounding.evaluate.evaluation import evaluate
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
 from sounding.runs.pairs import Pairs
-from sounding.statistics.pair_tests import Procedure
-from sounding.statistics.pair_tests import check_choices as checked_correction
+from sounding.statistics.pairwise import Procedure
+from sounding.statistics.pairwise import check_choices as checked_correction
 from sounding.statistics.power import Design, design
 
 ONE_BY_ONE = ("none", "bh")  # corrections under which a pair may be significant at alpha itself

@@ -20,11 +20,11 @@ from sounding.core.workers import Progress, processes_for
 from sounding.data.run_info import RunInfo
 from sounding.measures import Measure, parse_measures
 from sounding.measures.completions import DRAWS, completed, refuse_samples
+from sounding.measures.regrading import Regrading, View, read_regrading
 from sounding.relevance.basis import Basis
 from sounding.runs.pairs import Pairs, all_pairs, blocks, differences, grid_decimals
 from sounding.runs.pool import contributing_runs
 from sounding.runs.ranking import Values
-from sounding.runs.regrading import Regrading, View, read_regrading
 from sounding.runs.retrieved import Retrieved
 from sounding.statistics.testing import critical, ratio
 

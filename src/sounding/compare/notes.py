@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sounding.core.text import plural
 from sounding.evaluate.result import FEW_TOPICS, Scores
 from sounding.measures import Measure
-from sounding.statistics.pair_tests import PairTests
+from sounding.statistics.pairwise import PairTests
 
 NAMED = 5  # runs that a note names before it counts the others
 

@@ -15,7 +15,7 @@ from sounding.compare.settled import which_completions
 from sounding.compare.tables import EFFECT, floor_legend, notes
 from sounding.core.text import SMALL, filled, natural_places, p_is, plural, whole_percent
 from sounding.render.tables import UNKNOWN, Column, Table, markdown_text, render
-from sounding.statistics.pair_tests import PairTests
+from sounding.statistics.pairwise import PairTests
 
 DOCUMENTS = 5  # unjudged documents that people see without asking for more
 HOW_BOUNDED = {

@@ -28,7 +28,7 @@ from sounding.core.text import plural
 from sounding.measures import Measure
 from sounding.runs.pairs import Pairs
 from sounding.runs.pool import Pool
-from sounding.statistics.pair_tests import PairTests, Procedure
+from sounding.statistics.pairwise import PairTests, Procedure
 from sounding.statistics.power import topics_needed
 
 if TYPE_CHECKING:

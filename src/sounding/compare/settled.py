@@ -13,11 +13,12 @@ from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.core.workers import Progress
 from sounding.data.tables import Run
-from sounding.evaluate.result import GEOMETRIC_FLOOR, ValueBounds
+from sounding.evaluate.result import ValueBounds
 from sounding.evaluate.unjudged import value_bounds as bounds_of_values
 from sounding.measures import Measure
 from sounding.measures.bounds import Unknowns, bounds
 from sounding.measures.bounds.registry import scale
+from sounding.measures.summaries import GEOMETRIC_FLOOR
 from sounding.measures.universe import cap
 from sounding.runs.align import Judged
 from sounding.runs.listings import Listed, Listings, Numbers

@@ -14,9 +14,9 @@ from sounding.compare.holds import shown_chance
 from sounding.compare.result import MARGIN_COLUMNS, Comparison
 from sounding.compare.settled import which_completions
 from sounding.core.text import FLOOR, p_is, plural, shown_p
-from sounding.evaluate.result import mean_over_topics
+from sounding.measures.summaries import mean_over_topics
 from sounding.render.tables import UNKNOWN, Column, Table, columns_of, first_said, with_notes
-from sounding.statistics.pair_tests import PairTests
+from sounding.statistics.pairwise import PairTests
 
 EFFECT = "Effect size: Cohen's d_z, mean over standard deviation of the differences by topic."
 

@@ -1,1 +1,1 @@
-"""convert."""
+"""Runs and judgments from one format to another."""

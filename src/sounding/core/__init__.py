@@ -1,1 +1,1 @@
-"""core."""
+"""What everything rests on: errors, limits, policies, text for people, files, and parallel work."""

@@ -1,4 +1,4 @@
-"""The info file of a collection: who submitted each run, which runs were pooled, and how it fits the runs at hand."""
+"""The info file: who submitted each run, which runs were pooled, and how it fits the runs at hand."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A judging project that needs no files: the documentation of Python's own library, our topics, our runs."""
+"""A complete example on a small simulated collection, and a judging project that needs no files."""

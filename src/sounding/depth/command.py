@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from sounding.depth.stability import Stability
     from sounding.depth.subsets import JudgmentSubsets
     from sounding.depth.volatility import Agreeing
+    from sounding.measures.regrading import Regrading
     from sounding.render.tables import Table
-    from sounding.runs.regrading import Regrading
     from sounding.runs.retrieved import Retrieved
-    from sounding.statistics.pair_tests import Procedure
+    from sounding.statistics.pairwise import Procedure
     from sounding.terminal.plan_file import Choices, Plan
 
 VIEWS = ("pair", "each_run", "volatility", "agreement", "weights", "pools", "subsets")  # tables of their own
@@ -198,7 +198,7 @@ def _taken_plan(context: click.Context, options: Options) -> Plan:
 
 
 def _procedure(policies: Policies, options: Options) -> Procedure:
-    from sounding.statistics.pair_tests import Procedure
+    from sounding.statistics.pairwise import Procedure
     from sounding.statistics.testing import find_test
 
     correction = options["correction"]
@@ -219,7 +219,7 @@ def _numbers(name: str, text: str | None) -> tuple[int, ...] | None:
 def _check_views(context: click.Context, options: Options) -> None:
     """Refuse options that would change nothing, and two tables where there is room for one."""
     if options["chart"] is not None:
-        from sounding.report.charts import require_suffix
+        from sounding.render.save import require_suffix
 
         require_suffix(options["chart"])
     if options["pools"] and options["pool_depth"]:
@@ -332,7 +332,7 @@ def _with_fewer_judgments(
     """The measures at their reference depths under shallower pools, and under random parts."""
     if lists is None or not (options["pools"] or options["subsets"]):
         return None, None
-    from sounding.runs.regrading import regraded
+    from sounding.measures.regrading import regraded
 
     pooled = lists.pick(found.pool.contributing).pool_ranks(judgments)
     known = found.pool.contributing.any() and judgments.pool_ranks is None
@@ -424,17 +424,17 @@ def _filled(table: Table) -> Table:
 
 def _draw(found: _Answer, path: Path) -> None:
     """All charts that there is something to show in, as one file."""
-    from sounding.report import charts
+    from sounding.render.save import save, together
 
-    charts.save(charts.together(list(_charts(found))), path)
+    save(together(list(_charts(found))), path)
 
 
 def _charts(found: _Answer) -> Iterator[Any]:
     import polars
 
+    from sounding.depth import charts
     from sounding.depth.findings import EARLY
     from sounding.depth.tables import volatilities
-    from sounding.report import charts
 
     stability = found.stability
     pool = stability.pool.depth or None

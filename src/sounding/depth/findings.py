@@ -1,4 +1,4 @@
-"""What to beware of in an evaluation over depth, each with its figure, and what stands beside the measures."""
+"""What to beware of in an evaluation over depth, and what stands beside its measures."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from sounding.data.run_info import RunInfo
 from sounding.depth.over_depth import OverDepth
 from sounding.depth.rankings import Rankings
 from sounding.depth.ratios import is_quick
-from sounding.evaluate.result import FEW_TOPICS, mean_over_topics
+from sounding.evaluate.result import FEW_TOPICS
 from sounding.measures import Measure, parse
 from sounding.measures.bounds.registry import holes
 from sounding.measures.cumulative import name_of
+from sounding.measures.summaries import mean_over_topics
 from sounding.runs.pool import Pool, find_pool
 from sounding.runs.ranking import padded
-from sounding.statistics.pair_tests import Procedure
+from sounding.statistics.pairwise import Procedure
 from sounding.statistics.rankings import MostPlaces, most_places, rank_agreement
 
 Floats = NDArray[np.float64]

@@ -14,9 +14,9 @@ import numpy as np
 from sounding.compare.cases import UNTESTED, Cases, decide
 from sounding.core.arrays import NDArray
 from sounding.depth.ratios import can_test, same_everywhere
-from sounding.evaluate.result import mean_over_topics
+from sounding.measures.summaries import mean_over_topics
 from sounding.statistics.anova import comparison_half_width, one_way, two_way
-from sounding.statistics.pair_tests import PairTests, Procedure, fewest_topics
+from sounding.statistics.pairwise import PairTests, Procedure, fewest_topics
 
 if TYPE_CHECKING:
     import polars

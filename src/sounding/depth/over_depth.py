@@ -12,13 +12,13 @@ from sounding.depth.intervals import Intervals, comparison_intervals
 from sounding.depth.rankings import Rankings
 from sounding.depth.ratios import Separation, coverage, inversions, is_quick, joined, separate
 from sounding.depth.volatility import Agreeing, Volatility, exact_agreement, volatility
-from sounding.evaluate.result import mean_over_topics
 from sounding.measures import Measure
 from sounding.measures.cumulative import name_of
 from sounding.measures.residuals import residuals_at_every_k
+from sounding.measures.summaries import mean_over_topics
 from sounding.runs.pairs import Pairs, all_pairs
 from sounding.runs.ranking import Ranking
-from sounding.statistics.pair_tests import Procedure
+from sounding.statistics.pairwise import Procedure
 
 Floats = NDArray[np.float64]
 

@@ -13,12 +13,12 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
 from sounding.core.workers import Progress, map_items
-from sounding.evaluate.result import summaries
 from sounding.measures import Measure, parse_measures
+from sounding.measures.regrading import GONE, JUDGED, Regrading, States
+from sounding.measures.summaries import summaries
 from sounding.runs.pairs import Pairs, all_pairs
-from sounding.runs.regrading import GONE, JUDGED, Regrading, States
 from sounding.runs.retrieved import Retrieved
-from sounding.statistics.pair_tests import Procedure
+from sounding.statistics.pairwise import Procedure
 from sounding.statistics.rank_correlation import on_a_grid
 from sounding.statistics.rankings import agreement_matrix, find_coefficient, most_places
 

@@ -16,7 +16,7 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.runs.pairs import Pairs, blocks, differences, grid_decimals
 from sounding.statistics import testing as student
-from sounding.statistics.pair_tests import PairTests, Procedure, check_choices
+from sounding.statistics.pairwise import PairTests, Procedure, check_choices
 from sounding.statistics.testing import CORRECTIONS, find_test
 
 Floats = NDArray[np.float64]

@@ -44,12 +44,12 @@ from sounding.depth.requests import (
     references,
 )
 from sounding.depth.volatility import Agreeing, Held, held
-from sounding.evaluate.result import mean_over_topics
 from sounding.measures import Measure, named_measures
 from sounding.measures.cumulative import names_as_typed, rank_weights
+from sounding.measures.summaries import mean_over_topics
 from sounding.runs.pool import Pool, contributing_runs, judgments_at_depth
 from sounding.runs.retrieved import Retrieved, read_retrieved
-from sounding.statistics.pair_tests import Procedure, check_procedure
+from sounding.statistics.pairwise import Procedure, check_procedure
 from sounding.statistics.rankings import MostPlaces
 from sounding.terminal.plan_file import Plan
 

@@ -20,7 +20,7 @@ from sounding.core.policies import Policies
 from sounding.core.workers import Progress, map_items, processes_for
 from sounding.depth.pools import check_judgments
 from sounding.measures import Measure, parse, parse_measures
-from sounding.runs.regrading import JUDGED, POOLED, Regrading, States
+from sounding.measures.regrading import JUDGED, POOLED, Regrading, States
 from sounding.statistics.rankings import agreement_matrix, find_coefficient
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Runs x measures x topics: the values, what stands beside them, what they were computed from, and what was counted."""
+"""Runs x measures x topics: the values, what stands beside them, and what was counted."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sounding.core.display import Displayed
 from sounding.core.policies import Policies
 from sounding.data.fast.tokens import refuse_stray_bytes
 from sounding.measures.registry import Measure
+from sounding.measures.summaries import GEOMETRIC_FLOOR, mean_over_topics, summaries
 
 if TYPE_CHECKING:
     import polars
 
 
-GEOMETRIC_FLOOR = 1e-5  # trec_eval's: a value of 0 would make every geometric mean 0
 FEW_TOPICS = 25  # Voorhees (2002): fewer topics do not carry a comparison
 FEW_RUNS = 5  # with fewer, tau between two orders of the runs says nothing: of two it is 1 or -1
 
@@ -205,41 +205,6 @@ class Scores(Displayed):
             | {name: table.ravel() for name, table in self.beside().items()},
             schema_overrides={"run": polars.String, "measure": polars.String, "topic": polars.String},
         )
-
-
-def summaries(values: NDArray[np.float64], measures: Sequence[Measure]) -> NDArray[np.float64]:
-    """(run, measure): values summarised over topics as each measure wants it; NaN: no summary."""
-    summary = np.full(values.shape[:2], np.nan)
-    for number, measure in enumerate(measures):
-        kind = measure.definition.aggregate
-        if kind == "sum":
-            known = ~np.isnan(values[:, number]).all(axis=1)
-            summary[known, number] = np.nansum(values[known, number], axis=1)
-        elif kind == "geometric":
-            logs = np.log(np.maximum(values[:, number], GEOMETRIC_FLOOR))
-            summary[:, number] = np.exp(_mean_in_order(logs))
-        elif kind == "mean":
-            summary[:, number] = _mean_in_order(values[:, number])
-    return summary
-
-
-def _mean_in_order(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """As `mean_over_topics`, with the last bits that trec_eval has: it adds the topics one after the other.
-
-    NumPy's own sums add by halves; accumulating is the one way in which it does not.
-    """
-    if not values.shape[-1]:
-        return mean_over_topics(values)
-    counted = np.count_nonzero(~np.isnan(values), axis=-1)
-    total = np.add.accumulate(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf), axis=-1)[..., -1]
-    return np.divide(total, counted, out=np.full(total.shape, np.nan), where=counted > 0)
-
-
-def mean_over_topics(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The mean of what is not NaN along the last axis; NaN where nothing is."""
-    counted = np.count_nonzero(~np.isnan(values), axis=-1)
-    total = np.nansum(values, axis=-1)
-    return np.divide(total, counted, out=np.full(total.shape, np.nan), where=counted > 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)

@@ -15,9 +15,10 @@ from sounding.core.errors import DataError
 from sounding.core.text import natural_places
 from sounding.data.topics import read_attributes
 from sounding.evaluate.notes import notes_on, silent_bounds, warnings
-from sounding.evaluate.result import Scores, mean_over_topics
+from sounding.evaluate.result import Scores
 from sounding.measures.registry import Measure
 from sounding.measures.sampled import interval_of
+from sounding.measures.summaries import mean_over_topics
 from sounding.measures.trec import trec_format, trec_name, trec_order
 from sounding.render.tables import UNKNOWN, Cell, Column, Table
 

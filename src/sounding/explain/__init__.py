@@ -1,1 +1,1 @@
-"""explain."""
+"""What can be measured: names, parameters, definitions."""

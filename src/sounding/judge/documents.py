@@ -1,4 +1,4 @@
-"""A document as assessors see it: its title, its text or cleaned markup, with the words of the topic marked."""
+"""A document as assessors see it: title, text or cleaned markup, with the topic's words marked."""
 
 from __future__ import annotations
 

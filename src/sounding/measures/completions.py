@@ -1,7 +1,7 @@
 """What full judging could say: complete judgments, drawn many times, and every run's values under each.
 
-Whether an unjudged document is relevant is drawn from the run-weighted model of `sounding.relevance.model`, fitted
-to the judgments at hand: its weights are drawn as well, so errors about documents of one run, or of one
+Whether an unjudged document is relevant is drawn from the run-weighted model of `sounding.relevance.model`,
+fitted to the judgments at hand: its weights are drawn as well, so errors about documents of one run, or of one
 topic, go together. A document that is drawn as relevant has one of the grades that relevant documents were
 given, as often as these were given.
 """
@@ -18,10 +18,10 @@ from sounding.core.errors import DataError
 from sounding.core.workers import Progress, map_items
 from sounding.measures import Measure
 from sounding.measures.forms import drawn_relevance
+from sounding.measures.regrading import Regrading, View
 from sounding.relevance.model import Evidence, Features, RunWeights, generator
 from sounding.runs.align import treat_unjudged
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values
-from sounding.runs.regrading import Regrading, View
 from sounding.runs.retrieved import NONE, Retrieved
 from sounding.runs.topic_lists import TopicLists
 

@@ -7,7 +7,6 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from sounding.compare.depths import single_measure
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.measures import Measure, parse_measures
@@ -23,6 +22,7 @@ from sounding.measures.graded import (
     scaled,
     with_gains,
 )
+from sounding.measures.grammar import single_measure
 from sounding.measures.utility import (
     err_chance,
     gains_above_zero,

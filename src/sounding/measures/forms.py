@@ -1,4 +1,4 @@
-"""Measures as sums over documents and pairs of documents, and their values when relevance is known or drawn."""
+"""Measures as sums over documents and pairs of documents, and their values under drawn relevance."""
 
 from __future__ import annotations
 

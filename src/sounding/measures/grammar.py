@@ -366,3 +366,12 @@ def _shown(text: object) -> str:
     if not isinstance(text, str):
         return _shown(repr(text))[1:-1]
     return repr(text if len(text) <= 60 else f"{text[:60]}...")
+
+
+def single_measure(text: str | Measure) -> Measure | None:
+    """The one measure that a text names; None: it names several, or none."""
+    try:
+        found = parse_measures([text])
+    except SoundingError:
+        return None
+    return found[0] if len(found) == 1 else None

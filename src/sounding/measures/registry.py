@@ -1,4 +1,4 @@
-"""What a measure is: a documented function from a ranking to one value a topic, its parameters and its claims."""
+"""What a measure is: a documented function from a ranking to one value a topic, and its parameters."""
 
 from __future__ import annotations
 
@@ -119,7 +119,6 @@ def has_expectation(name: str) -> bool:
 
 def _averages() -> Mapping[str, Kernel]:
     """The means over all orders of tied documents; few evaluations need them, so they are loaded here."""
-
     return _EXPECTED
 
 

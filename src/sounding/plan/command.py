@@ -296,8 +296,9 @@ def _draw(session: Session, confidence: Confidence, courses: list[Course] | None
     """The ranking, and under it the forecast where one was asked for."""
     import polars
 
+    from sounding.plan import charts
     from sounding.plan.tables import course_rows, ranking_rows
-    from sounding.report import charts
+    from sounding.render.save import save, together
 
     frame = polars.DataFrame(ranking_rows(confidence))
     drawn: list[Any] = [charts.expected_values(frame, measure=session.form.name)]
@@ -307,7 +308,7 @@ def _draw(session: Session, confidence: Confidence, courses: list[Course] | None
             raise DataError(f"the confidence is {options['wanted']:g} already: there is no forecast to draw")
         frame = polars.DataFrame(rows)
         drawn.append(charts.confidence_forecast(frame, wanted=options["wanted"], completions=len(courses)))
-    charts.save(charts.together(drawn), options["chart"])
+    save(together(drawn), options["chart"])
 
 
 def _shown(options: Options) -> list[str]:

@@ -1,1 +1,1 @@
-"""pool."""
+"""What to judge: pools, budgets and samples, and what they will cost and cover."""

@@ -110,7 +110,7 @@ def check_values(options: Options) -> None:
     if options["strata"] is not None:
         parse_strata(options["strata"])
     if options["chart"] is not None:
-        from sounding.report.charts import require_suffix
+        from sounding.render.save import require_suffix
 
         require_suffix(options["chart"])
 

@@ -185,11 +185,12 @@ def _foresee(retrieved: Retrieved, contributors: Contributors, options: Options)
 
 def _draw(found: Foresight, options: Options) -> None:
     """Sizes by depth and, of several groups, what they have in common."""
+    from sounding.audit import charts
     from sounding.pool import tables as pool_tables
-    from sounding.report import charts
+    from sounding.render.save import save, together
 
     drawn = [charts.pool_size_by_depth(pool_tables.size_frame(found))]
     if len(found.group_documents) > 1:
         drawn.append(charts.group_overlap(pool_tables.overlap_frame(found)))
-    charts.save(charts.together(drawn), options["chart"])
+    save(together(drawn), options["chart"])
     remark(f"chart: {options['chart']}", quiet=options["quiet"])

@@ -186,9 +186,9 @@ def simulate(pool: Retrieved, kinds: Sequence[Kind], options: Options) -> None:
     else:
         _write_found(found, steps, options)
     if options["chart"] is not None:
+        from sounding.audit.charts import relevant_by_judgments
         from sounding.pool.tables import found_frame
         from sounding.render import save
-        from sounding.report.charts import relevant_by_judgments
 
         save(relevant_by_judgments(found_frame(found)), options["chart"])
         remark(f"chart: {options['chart']}", quiet=options["quiet"])

@@ -1,1 +1,1 @@
-"""relevance."""
+"""How likely an unjudged document is relevant: priors and the fitted model."""

@@ -1,1 +1,1 @@
-"""Claims to pages: what people and programs get to see."""
+"""How results look: one table writer, HTML, and the style of charts."""

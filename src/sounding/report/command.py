@@ -155,7 +155,7 @@ def _request(context: click.Context, qrels: str, runs: tuple[str, ...], options:
     from sounding.data.finding import find_runs
     from sounding.measures import parse_measures
     from sounding.report.gather import DEFAULT_MEASURES, Request
-    from sounding.statistics.pair_tests import Procedure
+    from sounding.statistics.pairwise import Procedure
 
     policies = names.Policies(seed=options["seed"], **{name: options[name] for name in CHOICES})
     measures = parse_measures(options["measures"] or DEFAULT_MEASURES)

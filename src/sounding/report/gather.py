@@ -22,7 +22,7 @@ from sounding.data.sources import STDIN, bytes_to_read
 from sounding.depth.stability import stability
 from sounding.measures import Measure, parse_measures
 from sounding.measures.cumulative import name_of
-from sounding.statistics.pair_tests import Procedure
+from sounding.statistics.pairwise import Procedure
 
 if TYPE_CHECKING:
     from sounding.audit.auditing import Audit

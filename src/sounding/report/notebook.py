@@ -51,26 +51,30 @@ def _tables(result: Any) -> Iterator[Table]:
 def _charts(result: Any) -> Iterator[Chart]:
     from sounding.audit import drawings as audit_charts
     from sounding.audit import section as audit_section
+    from sounding.calibrate import charts as calibrate_charts
     from sounding.calibrate import tables as calibration_tables
     from sounding.compare.charts import chart_of
+    from sounding.depth import charts as depth_charts
+    from sounding.evaluate import charts as evaluate_charts
     from sounding.evaluate import tables as score_tables
-    from sounding.report import charts
 
     if isinstance(result, Scores):
         frame = score_tables.board_frame(result)
         if frame.height:
-            yield charts.values_with_bounds(frame)
+            yield evaluate_charts.values_with_bounds(frame)
     elif isinstance(result, Comparison):
         yield chart_of(result)
     elif isinstance(result, Stability):
         named = ", ".join(dict.fromkeys(str(one.reference) for one in result.measures))
-        yield charts.stability_over_k(result.frame, reference=named, pool_depth=result.pool.depth or None)
+        yield depth_charts.stability_over_k(
+            result.frame, reference=named, pool_depth=result.pool.depth or None
+        )
     elif isinstance(result, Audit):
         yield dict(audit_charts.audit_charts(result, audit_section.Extras()))["judged-by-depth"]()
     elif isinstance(result, Calibration):
         rows = calibration_tables.reliability_rows(result)
         if rows.height:
-            yield charts.reliability_diagram(rows)
+            yield calibrate_charts.reliability_diagram(rows)
 
 
 def _drawings(result: Any) -> Iterator[str]:

@@ -19,12 +19,13 @@ from sounding.compare import tables as comparison_tables
 from sounding.compare.result import Comparison
 from sounding.core.errors import UnknownNameError
 from sounding.core.text import plural
+from sounding.depth import charts as depth_charts
 from sounding.depth import tables as stability_tables
 from sounding.depth.stability import Stability
+from sounding.evaluate import charts as evaluate_charts
 from sounding.evaluate import tables as score_tables
 from sounding.render.html import ungrouped
 from sounding.render.tables import Column, Table
-from sounding.report import charts
 from sounding.report.gather import PARTS, Found, Missing
 from sounding.report.summary import Sentence, summary
 
@@ -174,7 +175,9 @@ def _board_chart(scores: Scores) -> Iterator[Drawn]:
     """Every run's value between its bounds, in the order of the table; nothing where none is a mean."""
     frame = score_tables.board_frame(scores, scores.order())
     if frame.height:
-        yield Drawn(name="bounds", data=table_of(frame), make=lambda: charts.values_with_bounds(frame))
+        yield Drawn(
+            name="bounds", data=table_of(frame), make=lambda: evaluate_charts.values_with_bounds(frame)
+        )
 
 
 def _pairs(found: Found) -> Section:
@@ -235,7 +238,7 @@ def _leaders(found: Found) -> Iterator[Shown | Drawn]:
     tables = stability_tables.pair_tables(found.leaders, depths)
     for pair, table in zip(found.leaders, tables, strict=True):
         draw = partial(
-            charts.pair_over_depth, pair.frame.filter(polars.col("k").is_in(depths)), pool_depth=pool
+            depth_charts.pair_over_depth, pair.frame.filter(polars.col("k").is_in(depths)), pool_depth=pool
         )
         data = stability_tables.tidy_pair([pair], None)
         name = f"leaders-{pair.measure}"
@@ -267,33 +270,33 @@ def _depth_charts(stable: Stability) -> Iterator[Drawn]:
     values = stable.values_frame.filter(at_depths)
     yield Drawn(
         name="values", data=table_of(values),
-        make=lambda: charts.values_over_k(values, reference_k=reference, pool_depth=pool),
+        make=lambda: depth_charts.values_over_k(values, reference_k=reference, pool_depth=pool),
     )  # fmt: skip
     named = ", ".join(dict.fromkeys(one.reference_name for one in stable.measures))
     steady = stable.frame
     yield Drawn(
         name="stability", data=table_of(steady.filter(at_depths)),
-        make=lambda: charts.stability_over_k(steady, reference=named, pool_depth=pool),
+        make=lambda: depth_charts.stability_over_k(steady, reference=named, pool_depth=pool),
     )  # fmt: skip
     residuals = stable.residual_frame
     if residuals is not None:
         shown = residuals.filter(at_depths)
         yield Drawn(
             name="residuals", data=table_of(shown),
-            make=lambda: charts.residuals_over_k(shown, reference_k=reference, pool_depth=pool),
+            make=lambda: depth_charts.residuals_over_k(shown, reference_k=reference, pool_depth=pool),
         )  # fmt: skip
     order = [stable.runs[run] for run in stable.order]
     first = polars.col("measure").is_in([stable.measures[0].name, "A_p"])
     intervals = stable.interval_frame.filter(first)
     yield Drawn(
         name="intervals", data=table_of(intervals),
-        make=lambda: charts.means_with_intervals(intervals, order=order),
+        make=lambda: depth_charts.means_with_intervals(intervals, order=order),
     )  # fmt: skip
     found = stability_tables.volatilities(stable, "tau_b", ks)[: len(stable.measures)]
     names = {"k": "k1", "other_k": "k2", "other_measure": "other"}
     cells = polars.concat([one.frame for one in found]).rename(names)
     yield Drawn(
-        name="volatility", data=table_of(cells), make=lambda: charts.volatility(cells, pool_depth=pool)
+        name="volatility", data=table_of(cells), make=lambda: depth_charts.volatility(cells, pool_depth=pool)
     )
 
 

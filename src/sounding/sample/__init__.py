@@ -1,1 +1,1 @@
-"""sample."""
+"""Simulated collections with complete truth."""

@@ -1,4 +1,4 @@
-"""Orders that are known before anything is judged, and orders by what a document weighs in the runs' values."""
+"""Orders that are known before anything is judged, and orders by what a document weighs."""
 
 from __future__ import annotations
 

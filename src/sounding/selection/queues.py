@@ -1,4 +1,4 @@
-"""The pool of one topic, the queue in which a strategy wants its documents judged, and how topics take turns."""
+"""The pool of one topic, the queue in which its documents are judged, and how topics take turns."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""simulate."""
+"""Judging replayed from known judgments: how soon which strategy is right."""

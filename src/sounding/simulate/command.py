@@ -434,7 +434,9 @@ def _draw(found: _Found) -> None:
     """The charts of all that was asked for, under each other."""
     import polars
 
-    from sounding.report import charts
+    from sounding.plan.charts import expected_values
+    from sounding.render.save import save, together
+    from sounding.simulate import charts
     from sounding.simulate.tables import agreement_rows, mean_rows, true_rows
 
     options = found.options
@@ -448,7 +450,7 @@ def _draw(found: _Found) -> None:
     if options["tables"] or options["view"] == "values":
         first = found.replays[0].confidence
         frame = polars.DataFrame(true_rows(first, found.truth))
-        drawn.append(charts.expected_values(frame, measure=found.parameters.measure))
+        drawn.append(expected_values(frame, measure=found.parameters.measure))
     if options["leave_out"]:
         drawn += _reuse_charts(found)
     if options["pairs"] is not None:
@@ -458,13 +460,13 @@ def _draw(found: _Found) -> None:
         drawn.append(charts.difference_histogram(frame, p=found.normality.p))
     if not drawn:
         raise DataError(f"--view {options['view']} has no chart; leave --chart out, or --view")
-    charts.save(charts.together(drawn), options["chart"])
+    save(together(drawn), options["chart"])
 
 
 def _reuse_charts(found: _Found) -> list[Any]:
     import polars
 
-    from sounding.report import charts
+    from sounding.simulate import charts
     from sounding.simulate.tables import reuse_rows
 
     confidence, agreement = (polars.DataFrame(rows) for rows in reuse_rows(found.reused))

@@ -1,4 +1,4 @@
-"""How many judgments tell two lists of one topic apart, what that depends on, and whether differences are normal."""
+"""How many judgments tell two lists apart, what that depends on, and whether differences are normal."""
 
 from __future__ import annotations
 

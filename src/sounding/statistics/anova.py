@@ -1,4 +1,4 @@
-"""Analysis of variance over all runs, then pairs with the pooled error; Tukey's honestly significant difference."""
+"""Analysis of variance over all runs, pairs with the pooled error, and Tukey's HSD."""
 
 from __future__ import annotations
 

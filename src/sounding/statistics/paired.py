@@ -1,4 +1,4 @@
-"""Paired tests of two runs: t, sign, and Wilcoxon's signed-rank test with the interval of its pseudomedian."""
+"""Paired tests of two runs: t, sign, and Wilcoxon's signed-rank test with its interval."""
 
 from __future__ import annotations
 

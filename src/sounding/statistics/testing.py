@@ -1,4 +1,4 @@
-"""What a paired test is given and gives back, which tests there are, effect sizes, equivalence, and corrections for many tests."""
+"""What a paired test is given and gives back, which tests there are, equivalence and corrections."""
 
 from __future__ import annotations
 

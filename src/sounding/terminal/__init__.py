@@ -1,1 +1,1 @@
-"""The commands: read the files, call one function, print."""
+"""What all commands share: options, values that are refused, completion, progress."""

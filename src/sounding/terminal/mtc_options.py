@@ -120,7 +120,7 @@ def taken_parameters(options: Options, **more: Any) -> Parameters:
 
 def require_chart(path: Path) -> None:
     """Refuse a file that no chart can be written to."""
-    from sounding.report.charts import require_suffix
+    from sounding.render.save import require_suffix
 
     with options_refused():
         require_suffix(path)

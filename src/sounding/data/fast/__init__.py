@@ -1,1 +1,1 @@
-"""data.fast."""
+"""How bytes become columns, whole arrays at a time: tokenizer, number parser and hash table."""

@@ -1,4 +1,4 @@
-"""What bounds are, what they are taken over, where unjudged documents stand, and which function bounds which measure."""
+"""What bounds are taken over, where unjudged documents stand, and which function bounds which measure."""
 
 from __future__ import annotations
 

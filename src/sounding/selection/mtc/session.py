@@ -1,4 +1,4 @@
-"""Judging with a minimal test collection: what to judge next, and how sure the order of the runs is by now."""
+"""Judging with a minimal test collection: what to judge next, and how sure the order of the runs is."""
 
 from __future__ import annotations
 

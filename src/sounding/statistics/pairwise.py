@@ -14,6 +14,9 @@ from sounding.core.errors import DataError, expect
 from sounding.core.limits import check_count
 from sounding.core.text import plural
 from sounding.runs.pairs import Pairs, grid_decimals
+
+# A test is registered when its module is imported.
+from sounding.statistics import anova, bootstrap, paired  # noqa: F401
 from sounding.statistics.randomization import interval_flips
 from sounding.statistics.testing import (
     CORRECTIONS,

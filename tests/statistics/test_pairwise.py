@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import sounding.compare as compare
 from sounding.core.errors import DataError, UnknownNameError
+from sounding.runs.pairs import all_pairs
+from sounding.statistics.pairwise import PairTests, test_pairs
+from sounding.statistics.testing import CORRECTION_NAMES, TESTS
 
-TESTS = sorted(compare.TESTS)
-PAIRED = [name for name in TESTS if not compare.TESTS[name].whole_topics]
+TESTS = sorted(TESTS)
+PAIRED = [name for name in TESTS if not TESTS[name].whole_topics]
 ISSUED = (
     "t", "wilcoxon", "sign", "randomisation", "bootstrap", "anova", "anova2", "tukey", "randomised-tukey",
 )  # fmt: skip
@@ -33,16 +35,16 @@ def run(
     margin: float | None = None,
     permutations: int = 499,
     apart: NDArray[np.bool_] | None = None,
-) -> compare.PairTests:
-    return compare.test_pairs(
-        values, compare.all_pairs(len(values)) if pairs is None else pairs, test=test, alpha=alpha,
+) -> PairTests:
+    return test_pairs(
+        values, all_pairs(len(values)) if pairs is None else pairs, test=test, alpha=alpha,
         correction=correction, margin=margin, permutations=permutations, rng=np.random.default_rng(9), apart=apart,
     )  # fmt: skip
 
 
 def test_every_test_that_was_asked_for_is_there() -> None:
     assert set(ISSUED) <= set(TESTS)
-    assert compare.CORRECTION_NAMES == ("none", "bonferroni", "holm", "bh", "max-t")
+    assert CORRECTION_NAMES == ("none", "bonferroni", "holm", "bh", "max-t")
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -71,7 +73,7 @@ def test_swapping_two_runs_turns_the_difference_round_and_keeps_p(
     test: str, steps: int | None, topics: int
 ) -> None:
     values = table(4, topics, steps=steps)
-    pairs = compare.all_pairs(4)
+    pairs = all_pairs(4)
     forth, back = run(values, test, pairs=pairs), run(values, test, pairs=pairs[:, ::-1])
     assert back.p == pytest.approx(forth.p, rel=1e-9)
     assert back.p_adjusted == pytest.approx(forth.p_adjusted, rel=1e-9)
@@ -282,7 +284,7 @@ def test_the_method_names_test_zeros_permutations_seed_and_correction() -> None:
     assert run(values, "anova").method.endswith("correction bonferroni")
     assert "correction" not in run(values, "tukey").method
     spawned = np.random.default_rng(4).spawn(2)[1]
-    result = compare.test_pairs(values, compare.all_pairs(3), permutations=20, rng=spawned)
+    result = test_pairs(values, all_pairs(3), permutations=20, rng=spawned)
     assert "seed 4.1)" in result.method
 
 

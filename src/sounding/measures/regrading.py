@@ -19,8 +19,8 @@ from sounding.core.policies import DEFAULT_POLICIES, Policies, check_policies
 from sounding.core.workers import Progress
 from sounding.data.formats import read_qrels
 from sounding.data.tables import Qrels
-from sounding.evaluate.result import summaries
 from sounding.measures import Measure
+from sounding.measures.summaries import summaries
 from sounding.runs.align import prepare, treat_unjudged
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values
 from sounding.runs.retrieved import NONE, Retrieved, read_retrieved

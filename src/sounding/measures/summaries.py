@@ -1,0 +1,47 @@
+"""Values over topics as one number a run: means, geometric means and sums, with trec_eval's last bits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.measures.registry import Measure
+
+GEOMETRIC_FLOOR = 1e-5  # trec_eval's: a value of 0 would make every geometric mean 0
+
+
+def summaries(values: NDArray[np.float64], measures: Sequence[Measure]) -> NDArray[np.float64]:
+    """(run, measure): values summarised over topics as each measure wants it; NaN: no summary."""
+    summary = np.full(values.shape[:2], np.nan)
+    for number, measure in enumerate(measures):
+        kind = measure.definition.aggregate
+        if kind == "sum":
+            known = ~np.isnan(values[:, number]).all(axis=1)
+            summary[known, number] = np.nansum(values[known, number], axis=1)
+        elif kind == "geometric":
+            logs = np.log(np.maximum(values[:, number], GEOMETRIC_FLOOR))
+            summary[:, number] = np.exp(_mean_in_order(logs))
+        elif kind == "mean":
+            summary[:, number] = _mean_in_order(values[:, number])
+    return summary
+
+
+def _mean_in_order(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """As `mean_over_topics`, with the last bits that trec_eval has: it adds the topics one after the other.
+
+    NumPy's own sums add by halves; accumulating is the one way in which it does not.
+    """
+    if not values.shape[-1]:
+        return mean_over_topics(values)
+    counted = np.count_nonzero(~np.isnan(values), axis=-1)
+    total = np.add.accumulate(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf), axis=-1)[..., -1]
+    return np.divide(total, counted, out=np.full(total.shape, np.nan), where=counted > 0)
+
+
+def mean_over_topics(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean of what is not NaN along the last axis; NaN where nothing is."""
+    counted = np.count_nonzero(~np.isnan(values), axis=-1)
+    total = np.nansum(values, axis=-1)
+    return np.divide(total, counted, out=np.full(total.shape, np.nan), where=counted > 0)

@@ -25,13 +25,13 @@ from sounding.compare.cases import (
 from sounding.core.errors import DataError
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse
-from sounding.statistics import pair_tests as claims
+from sounding.statistics import pairwise as claims
 from sounding.statistics.pairwise import PairTests
 
 
 def claim(sign: int, topics: int = 30) -> PairTests:
     """One pair: run_a significantly higher (1), significantly lower (-1), or neither (0)."""
-    tests = claims.test_pairs(
+    tests = claims.pairwise_tests(
         around(0.5, 0.5), np.array([[0, 1]]), test="t", alpha=0.05, rng=np.random.default_rng(0)
     )
     return replace(

@@ -16,9 +16,9 @@ from sounding.compare.tables import facts, people_pairs
 from sounding.core.errors import DataError
 from sounding.runs.pairs import all_pairs
 from sounding.statistics.pairwise import Procedure, fewest_topics
-from sounding.statistics.testing import TESTS
+from sounding.statistics.testing import TESTS as REGISTERED
 
-TESTS = [*TESTS]
+TESTS = [*REGISTERED]
 
 
 def campaign(runs: int = 150, topics: int = 30) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from tests.conftest import require
 
 from sounding.runs.pairs import all_pairs, baseline_pairs
 from sounding.statistics import anova
-from sounding.statistics.pairwise import PairTests, test_pairs
+from sounding.statistics.pairwise import PairTests, pairwise_tests
 from sounding.statistics.testing import Omnibus
 
 
@@ -24,7 +24,7 @@ def run(
     values: NDArray[np.float64], test: str, *, correction: str | None = None, alpha: float = 0.05
 ) -> PairTests:
     pairs = all_pairs(len(values))
-    return test_pairs(
+    return pairwise_tests(
         values, pairs, test=test, correction=correction, alpha=alpha, rng=np.random.default_rng(1)
     )
 
@@ -104,7 +104,7 @@ def test_without_an_omnibus_rejection_no_pair_is_significant(test: str) -> None:
 def test_only_the_pairs_asked_for_are_corrected_for_and_all_runs_pooled() -> None:
     values = table(6, 20, apart=0.5)
     whole = run(values, "anova")
-    some = test_pairs(values, baseline_pairs(6, [0]), test="anova", rng=np.random.default_rng(0))
+    some = pairwise_tests(values, baseline_pairs(6, [0]), test="anova", rng=np.random.default_rng(0))
     assert some.omnibus == whole.omnibus
     assert some.p == pytest.approx(whole.p[:5])
     assert some.p_adjusted == pytest.approx(np.minimum(1, 5 * some.p))
@@ -165,5 +165,5 @@ def test_values_that_are_all_the_same_show_no_difference(test: str) -> None:
 def test_an_interval_of_one_pair_is_not_said_to_be_of_all() -> None:
     values = np.random.default_rng(2).random((3, 20))
     for pairs, said in ((all_pairs(3), ", for all 3 pairs at once"), (np.array([[0, 1]]), "")):
-        found = test_pairs(values, pairs, test="anova", rng=np.random.default_rng(0))
+        found = pairwise_tests(values, pairs, test="anova", rng=np.random.default_rng(0))
         assert found.interval == f"of the mean, by t with the pooled error{said}"

@@ -13,7 +13,7 @@ from scipy import stats
 from sounding.runs import pairs
 from sounding.runs.pairs import all_pairs
 from sounding.statistics import bootstrap
-from sounding.statistics.pairwise import PairTests, test_pairs
+from sounding.statistics.pairwise import PairTests, pairwise_tests
 
 RESAMPLES = 499
 
@@ -25,7 +25,7 @@ def table(runs: int, topics: int, *, steps: int | None = None) -> NDArray[np.flo
 
 
 def run(values: NDArray[np.float64], test: str = "bootstrap") -> PairTests:
-    return test_pairs(
+    return pairwise_tests(
         values, all_pairs(len(values)), test=test, correction="none",
         permutations=RESAMPLES, rng=np.random.default_rng(3),
     )  # fmt: skip

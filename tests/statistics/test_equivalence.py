@@ -10,14 +10,14 @@ from tests.conftest import require
 
 from sounding.runs.pairs import all_pairs
 from sounding.statistics import anova
-from sounding.statistics.pairwise import test_pairs
+from sounding.statistics.pairwise import pairwise_tests
 from sounding.statistics.testing import Equivalence
 
 
 def run(
     values: NDArray[np.float64], margin: float, test: str = "t", correction: str | None = "none"
 ) -> Equivalence:
-    found = test_pairs(
+    found = pairwise_tests(
         values, all_pairs(len(values)), test=test, correction=correction, margin=margin,
         permutations=99, rng=np.random.default_rng(0),
     ).equivalence  # fmt: skip

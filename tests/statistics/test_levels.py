@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sounding.runs.pairs import all_pairs
-from sounding.statistics.pairwise import test_pairs
+from sounding.statistics.pairwise import pairwise_tests
 
 Noise = Callable[[np.random.Generator, tuple[int, ...]], NDArray[np.float64]]
 
@@ -38,7 +38,7 @@ def experiments(noise: Noise, count: int, seed: int, size: int = TOPICS) -> NDAr
 
 
 def false_claims(test: str, noise: Noise, count: int, seed: int = 1) -> float:
-    result = test_pairs(
+    result = pairwise_tests(
         experiments(noise, count, seed), separate_pairs(count), test=test, correction="none",
         permutations=399, rng=np.random.default_rng(seed),
     )  # fmt: skip
@@ -54,7 +54,7 @@ def joint_false_claims(
     claims = 0
     for _ in range(count):
         values = rng.random(topics) + noise(rng, (runs, topics))
-        result = test_pairs(values, pairs, test=test, correction=correction, permutations=199, rng=rng)
+        result = pairwise_tests(values, pairs, test=test, correction=correction, permutations=199, rng=rng)
         claims += bool(result.significant.any())
     return claims / count
 
@@ -121,7 +121,7 @@ def coverage(test: str, noise: Noise, count: int, size: int = TOPICS) -> float:
     """Share of intervals that hold the true difference."""
     values = experiments(noise, count, 2, size)
     values[::2] += 0.03
-    result = test_pairs(
+    result = pairwise_tests(
         values, separate_pairs(count), test=test, correction="none", permutations=1_999,
         rng=np.random.default_rng(4),
     )  # fmt: skip
@@ -158,7 +158,7 @@ def test_joint_intervals_hold_all_true_differences_together(test: str) -> None:
     held = 0
     for _ in range(200):
         values = rng.random(20) + rng.normal(0, 0.1, (3, 20)) + truth[:, np.newaxis]
-        result = test_pairs(values, pairs, test=test, permutations=199, rng=rng)
+        result = pairwise_tests(values, pairs, test=test, permutations=199, rng=rng)
         held += bool(np.all((result.ci_low <= wanted) & (wanted <= result.ci_high)))
     assert held / 200 >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 200)
 
@@ -167,7 +167,7 @@ def test_a_real_difference_is_found() -> None:
     values = experiments(NOISES["normal"], 300, 5)
     values[::2] += 0.08
     for test in PAIRED:
-        result = test_pairs(
+        result = pairwise_tests(
             values, separate_pairs(300), test=test, correction="none", permutations=399,
             rng=np.random.default_rng(0),
         )  # fmt: skip
@@ -191,7 +191,7 @@ def test_max_t_rarely_claims_a_difference_that_is_none_beside_some_that_are(lack
         values = rng.random(20) + NOISES["skewed"](rng, (5, 20))
         values[4] += 1
         values[3, :lacking] = np.nan
-        significant = test_pairs(values, pairs, permutations=199, rng=rng).significant
+        significant = pairwise_tests(values, pairs, permutations=199, rng=rng).significant
         claims += bool(significant[null].any())
         found += int(significant[~null].sum())
     assert claims / count <= allowed(count)

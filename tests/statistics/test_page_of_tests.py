@@ -12,7 +12,7 @@ import pytest
 
 from sounding import evaluate
 from sounding.runs.pairs import all_pairs
-from sounding.statistics.pairwise import PairTests, test_pairs
+from sounding.statistics.pairwise import PairTests, pairwise_tests
 from sounding.statistics.testing import CORRECTION_NAMES, TESTS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tests.md").read_text()
@@ -49,14 +49,14 @@ def test_the_table_of_the_example_is_what_every_test_gives() -> None:
     assert {row[0] for row in table} == set(TESTS)
     names = example()
     for test, *cells in table:
-        result = test_pairs(names["values"], names["pairs"], test=test, rng=np.random.default_rng(1))
+        result = pairwise_tests(names["values"], names["pairs"], test=test, rng=np.random.default_rng(1))
         ours = (result.difference, result.ci_low, result.ci_high, result.p, result.p_adjusted)
         assert cells == [f"{column[0]:.4f}" for column in ours], test
 
 
 def test_the_equivalence_of_the_example() -> None:
     names = example()
-    found = test_pairs(
+    found = pairwise_tests(
         names["values"], names["pairs"], test="t", margin=0.05, rng=np.random.default_rng(1)
     ).equivalence
     assert found is not None
@@ -86,7 +86,7 @@ def trec8(collections: Path) -> np.ndarray[Any, np.dtype[np.float64]]:
 def shares(values: np.ndarray[Any, np.dtype[np.float64]], test: str, correction: str | None) -> list[str]:
     found = []
     for number in range(len(MEASURES)):
-        result = test_pairs(
+        result = pairwise_tests(
             values[:, number], all_pairs(len(values)), test=test, correction=correction,
             rng=np.random.default_rng(1),
         )  # fmt: skip

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from sounding.runs.pairs import all_pairs
-from sounding.statistics.pairwise import PairTests, test_pairs
+from sounding.statistics.pairwise import PairTests, pairwise_tests
 
 
 def table(runs: int, topics: int, seed: int, *, steps: int | None = None) -> NDArray[np.float64]:
@@ -20,7 +20,9 @@ def table(runs: int, topics: int, seed: int, *, steps: int | None = None) -> NDA
 
 def run(values: NDArray[np.float64], test: str, alpha: float = 0.05) -> PairTests:
     pairs = all_pairs(len(values))
-    return test_pairs(values, pairs, test=test, correction="none", alpha=alpha, rng=np.random.default_rng(1))
+    return pairwise_tests(
+        values, pairs, test=test, correction="none", alpha=alpha, rng=np.random.default_rng(1)
+    )
 
 
 @pytest.mark.parametrize("topics", [2, 3, 10, 50, 200])

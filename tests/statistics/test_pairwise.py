@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.runs.pairs import all_pairs
-from sounding.statistics.pairwise import PairTests, test_pairs
-from sounding.statistics.testing import CORRECTION_NAMES, TESTS
+from sounding.statistics.pairwise import PairTests, pairwise_tests
+from sounding.statistics.testing import CORRECTION_NAMES
+from sounding.statistics.testing import TESTS as REGISTERED
 
-TESTS = sorted(TESTS)
-PAIRED = [name for name in TESTS if not TESTS[name].whole_topics]
+TESTS = sorted(REGISTERED)
+PAIRED = [name for name in TESTS if not REGISTERED[name].whole_topics]
 ISSUED = (
     "t", "wilcoxon", "sign", "randomisation", "bootstrap", "anova", "anova2", "tukey", "randomised-tukey",
 )  # fmt: skip
@@ -36,7 +37,7 @@ def run(
     permutations: int = 499,
     apart: NDArray[np.bool_] | None = None,
 ) -> PairTests:
-    return test_pairs(
+    return pairwise_tests(
         values, all_pairs(len(values)) if pairs is None else pairs, test=test, alpha=alpha,
         correction=correction, margin=margin, permutations=permutations, rng=np.random.default_rng(9), apart=apart,
     )  # fmt: skip
@@ -284,7 +285,7 @@ def test_the_method_names_test_zeros_permutations_seed_and_correction() -> None:
     assert run(values, "anova").method.endswith("correction bonferroni")
     assert "correction" not in run(values, "tukey").method
     spawned = np.random.default_rng(4).spawn(2)[1]
-    result = test_pairs(values, all_pairs(3), permutations=20, rng=spawned)
+    result = pairwise_tests(values, all_pairs(3), permutations=20, rng=spawned)
     assert "seed 4.1)" in result.method
 
 

@@ -12,7 +12,7 @@ from scipy import stats
 from sounding.runs import pairs
 from sounding.runs.pairs import all_pairs
 from sounding.statistics import randomization as flips
-from sounding.statistics.pairwise import PairTests, Procedure, test_pairs
+from sounding.statistics.pairwise import PairTests, Procedure, pairwise_tests
 from sounding.statistics.randomization import interval_flips
 
 SEED = 7
@@ -27,7 +27,7 @@ def table(runs: int, topics: int, *, seed: int = SEED, steps: int | None = None)
 def run(
     values: NDArray[np.float64], *, correction: str = "none", permutations: int = 999, alpha: float = 0.05
 ) -> PairTests:
-    return test_pairs(
+    return pairwise_tests(
         values, all_pairs(len(values)), correction=correction, permutations=permutations,
         alpha=alpha, rng=np.random.default_rng(SEED),
     )  # fmt: skip
@@ -112,7 +112,7 @@ def test_too_few_topics_set_no_limits() -> None:
 def test_the_drawn_interval_is_near_the_t_interval() -> None:
     values = table(5, 60)
     ours = run(values, permutations=5_000)
-    students = test_pairs(values, ours.pairs, test="t", rng=np.random.default_rng(0))
+    students = pairwise_tests(values, ours.pairs, test="t", rng=np.random.default_rng(0))
     length = students.ci_high - students.ci_low
     assert np.all(np.abs(ours.ci_low - students.ci_low) < 0.1 * length)
     assert np.all(np.abs(ours.ci_high - students.ci_high) < 0.1 * length)
@@ -176,7 +176,7 @@ def test_interval_and_p_agree_but_for_chance_at_every_level(alpha: float) -> Non
     values[1:] += np.linspace(0, 0.1, 60)[:, np.newaxis]
     chosen = np.column_stack([np.arange(1, 61), np.zeros(60, np.intp)])
     draws = Procedure(alpha=alpha, correction="none").draws(2)
-    found = test_pairs(
+    found = pairwise_tests(
         values, chosen, correction="none", alpha=alpha, permutations=draws, rng=np.random.default_rng(1)
     )
     outside = (found.ci_low > 0) | (found.ci_high < 0)
@@ -188,7 +188,7 @@ def test_interval_and_p_agree_but_for_chance_at_every_level(alpha: float) -> Non
     assert not outside.all()
     assert np.count_nonzero(sure) > 50
     # By the paired t test, which is nearly the same here, limits lie as far from the mean.
-    t = test_pairs(values, chosen, test="t", correction="none", alpha=alpha, rng=np.random.default_rng(1))
+    t = pairwise_tests(values, chosen, test="t", correction="none", alpha=alpha, rng=np.random.default_rng(1))
     ratio = (found.ci_high - found.ci_low) / (t.ci_high - t.ci_low)
     assert ratio == pytest.approx(1, abs=0.15)
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from sounding.statistics import paired as signed_rank
-from sounding.statistics.pairwise import PairTests, test_pairs
+from sounding.statistics.pairwise import PairTests, pairwise_tests
 
 ZERO_RULES = {"wilcoxon": "wilcox", "wilcoxon-pratt": "pratt"}
 
 
 def result_of(gaps: NDArray[np.float64], test: str, alpha: float = 0.05) -> PairTests:
     values = np.vstack([gaps, np.zeros_like(gaps)])
-    return test_pairs(values, np.array([[0, 1]]), test=test, alpha=alpha, rng=np.random.default_rng(0))
+    return pairwise_tests(values, np.array([[0, 1]]), test=test, alpha=alpha, rng=np.random.default_rng(0))
 
 
 def scipys(gaps: NDArray[np.float64], **settings: Any) -> float:

@@ -14,7 +14,7 @@ from sounding.runs.pairs import all_pairs
 from sounding.statistics import anova
 from sounding.statistics import anova as tukey
 from sounding.statistics import testing as student
-from sounding.statistics.pairwise import PairTests, test_pairs
+from sounding.statistics.pairwise import PairTests, pairwise_tests
 
 
 def table(runs: int, topics: int, *, apart: float = 0.1, seed: int = 4) -> NDArray[np.float64]:
@@ -24,7 +24,7 @@ def table(runs: int, topics: int, *, apart: float = 0.1, seed: int = 4) -> NDArr
 
 def run(values: NDArray[np.float64], test: str, permutations: int = 999) -> PairTests:
     chosen = all_pairs(len(values))
-    return test_pairs(values, chosen, test=test, permutations=permutations, rng=np.random.default_rng(1))
+    return pairwise_tests(values, chosen, test=test, permutations=permutations, rng=np.random.default_rng(1))
 
 
 def test_p_is_that_of_the_studentised_range_with_the_two_way_error() -> None:

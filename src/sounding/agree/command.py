@@ -368,7 +368,6 @@ def _check_chart(path: Path) -> None:
 
 def _draw(study: Study, path: Path) -> None:
     from sounding.agree.charts import charts_of
-    from sounding.render import save
-    from sounding.render.save import together
+    from sounding.render.save import save, together
 
     save(together(charts_of(study)), path)

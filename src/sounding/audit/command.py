@@ -347,7 +347,7 @@ def _say(found: Audit, options: Options) -> None:
 
 def _draw(found: Audit, extras: Extras, options: Options) -> None:
     from sounding.audit.drawings import audit_charts
-    from sounding.render import save
+    from sounding.render.save import save
 
     folder: Path = options["chart"]
     folder.mkdir(parents=True, exist_ok=True)

@@ -159,7 +159,7 @@ def _repeats(scenarios: tuple[str, ...], repeats: int) -> int:
 def _draw(found: Calibration, options: Options) -> None:
     from sounding.calibrate.charts import reliability_diagram
     from sounding.calibrate.tables import FEWEST, reliability_rows
-    from sounding.render import save
+    from sounding.render.save import save
 
     rows = reliability_rows(found)
     if rows.is_empty():

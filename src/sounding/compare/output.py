@@ -119,7 +119,7 @@ def write_beside(comparison: Comparison, options: Options) -> None:
         remark(f"{options['documents']}: {table.height:,} documents", quiet=options["quiet"])
     if options["chart"] is not None:
         from sounding.compare.charts import chart_of
-        from sounding.render import save
+        from sounding.render.save import save
 
         save(chart_of(comparison, options["top"]), options["chart"])
         remark(f"chart: {options['chart']}", quiet=options["quiet"])

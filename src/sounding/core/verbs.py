@@ -21,6 +21,7 @@ class Verb(ModuleType):
         return function
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Call the function."""
         return self.__wrapped__(*arguments, **options)
 
 

@@ -1,9 +1,9 @@
 """What full judging could say: complete judgments, drawn many times, and every run's values under each.
 
 Whether an unjudged document is relevant is drawn from the run-weighted model of `sounding.relevance.model`,
-fitted to the judgments at hand: its weights are drawn as well, so errors about documents of one run, or of one
-topic, go together. A document that is drawn as relevant has one of the grades that relevant documents were
-given, as often as these were given.
+fitted to the judgments at hand: its weights are drawn as well, so errors about documents of one run, or of
+one topic, go together. A document that is drawn as relevant has one of the grades that relevant documents
+were given, as often as these were given.
 """
 
 from __future__ import annotations

@@ -102,6 +102,7 @@ def places_of_runs(runs: Sequence[str]) -> alt.Y:
 
 
 def over_judgments(frame: polars.DataFrame, column: str, title: str, level: float) -> alt.LayerChart:
+    """A column over the number of judgments, a line for each strategy, with a level marked."""
     import polars
 
     # A log axis has no place for the state before the first judgment.
@@ -123,6 +124,7 @@ def more_judgments(last: float) -> alt.X:
 
 
 def drawn_over(frame: polars.DataFrame, x: alt.X, column: str, title: str, level: float) -> alt.LayerChart:
+    """The same over an x axis of one's own."""
     import altair as alt
     import polars
 

@@ -188,7 +188,7 @@ def simulate(pool: Retrieved, kinds: Sequence[Kind], options: Options) -> None:
     if options["chart"] is not None:
         from sounding.audit.charts import relevant_by_judgments
         from sounding.pool.tables import found_frame
-        from sounding.render import save
+        from sounding.render.save import save
 
         save(relevant_by_judgments(found_frame(found)), options["chart"])
         remark(f"chart: {options['chart']}", quiet=options["quiet"])

@@ -20,7 +20,7 @@ from sounding.runs.topic_lists import topic_lists
 from sounding.selection.mtc.confidence import Confidence
 from sounding.selection.mtc.session import Session, known_judgments
 from sounding.selection.strategy import Strategy
-from sounding.statistics.pairwise import test_pairs as tested_pairs
+from sounding.statistics.pairwise import pairwise_tests as tested_pairs
 from sounding.statistics.rankings import kendall_tau
 
 ALPHA = 0.05

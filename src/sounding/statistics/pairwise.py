@@ -117,7 +117,7 @@ class PairTests:
         return (self.p_alone <= self.alpha) & ~np.array([bool(reason) for reason in self.reasons])
 
 
-def test_pairs(
+def pairwise_tests(
     values: Floats,
     pairs: Pairs,
     *,
@@ -489,8 +489,8 @@ class Procedure:
         margin: float | None = None,
         apart: NDArray[np.bool_] | None = None,
     ) -> PairTests:
-        """The test of these pairs; every call draws from the same seed. `apart`: see `test_pairs`."""
-        return test_pairs(
+        """The test of these pairs; every call draws from the same seed. `apart`: see `pairwise_tests`."""
+        return pairwise_tests(
             values, pairs, test=self.test, correction=self.correction, alpha=self.alpha, margin=margin,
             permutations=self.draws(len(values)), rng=np.random.default_rng(self.seed), apart=apart,
         )  # fmt: skip

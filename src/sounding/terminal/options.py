@@ -6,10 +6,10 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 from click.core import ParameterSource
@@ -26,6 +26,82 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 Options = dict[str, Any]  # of one call, by name
+Kind = TypeVar("Kind")  # the dataclass that holds a command's options
+Given = TypeVar("Given")
+
+
+# A command's options are one dataclass, put together from these: each has what one decorator below adds.
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyOptions:
+    """What `policy_options` adds; a command that leaves an option out has its default."""
+
+    ties: names.Ties = names.DEFAULT_POLICIES.ties
+    unjudged: names.Unjudged = names.DEFAULT_POLICIES.unjudged
+    missing: names.Missing = names.DEFAULT_POLICIES.missing
+    negative: names.Negative = names.DEFAULT_POLICIES.negative
+    fractional: names.Fractional = names.DEFAULT_POLICIES.fractional
+    duplicates: names.Duplicates = names.DEFAULT_POLICIES.duplicates
+    compat: names.Compat = names.DEFAULT_POLICIES.compat
+    depth: int | None = names.DEFAULT_POLICIES.depth
+    universe: str = names.DEFAULT_POLICIES.universe
+    at_most: str | None = names.DEFAULT_POLICIES.at_most
+    prior: str = names.DEFAULT_POLICIES.prior
+    moments: names.Moments = names.DEFAULT_POLICIES.moments
+    draws: int = names.DEFAULT_POLICIES.draws
+    seed: int = names.DEFAULT_POLICIES.seed
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolOptions:
+    """What `pool_options` adds."""
+
+    pool_depth: int | None
+    info: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormatOptions:
+    """What `format_options` adds."""
+
+    qrels_format: str | None
+    run_format: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerOptions:
+    """What `worker_options` adds."""
+
+    jobs: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """What `output_options` adds."""
+
+    format_name: str
+    output: Path | None
+    quiet: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions(PoolOptions, FormatOptions, WorkerOptions, OutputOptions):
+    """What it takes to read judgments as a pool of some depth would have had them."""
+
+
+def taking(kind: type[Kind]) -> Callable[[Callable[[Kind], Given]], Callable[..., Given]]:
+    """Hand a command its options as one object instead of as keywords."""
+
+    def take(command: Callable[[Kind], Given]) -> Callable[..., Given]:
+        @wraps(command)
+        def called(**given: Any) -> Given:
+            return command(kind(**given))
+
+        return called
+
+    return take
+
 
 PEOPLE = ("table", "md", "latex")  # formats that people read
 NO_NOTES = ("csv", "jsonl", "parquet")  # formats that hold rows alone
@@ -147,6 +223,38 @@ def _sent_to_cluster(context: click.Context, _: click.Parameter, address: str | 
     # What the cluster has to say of lost workers is said by us, in one line, where it matters.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     context.with_resource(run_on(address))
+
+
+def read_info(files: Sequence[str]) -> dict[str, RunInfo] | None:
+    """Return what the files of --info list of the runs; None where none was given."""
+    if not files:
+        return None
+    from sounding.data.run_info import read_run_info  # NumPy, which --help does without
+
+    return dict(row for file in files for row in read_run_info(file).items()) or None
+
+
+def pooled_judgments(
+    qrels: Any,
+    runs: Sequence[str],
+    options: ReadingOptions,
+    policies: names.Policies,
+    info: Mapping[str, RunInfo] | None,
+) -> tuple[Any, str | None, Pool | None]:
+    """Return the judgments, cut where --pool-depth asks for it, a sentence that says so, and their pool."""
+    if options.pool_depth is None:
+        return qrels, None, None
+    from sounding.data.formats import read_qrels  # NumPy, which --help does without
+    from sounding.runs.pool import judgments_at_depth
+
+    whole = read_qrels(
+        qrels, format=options.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
+    )
+    with progress_bar(len(runs), quiet=options.quiet, label="cutting the pool") as progress:
+        return judgments_at_depth(
+            whole, runs, options.pool_depth, info=info, policies=policies, run_format=options.run_format,
+            jobs=options.jobs, progress=progress,
+        )  # fmt: skip
 
 
 def taken_info(options: Options) -> dict[str, RunInfo] | None:
@@ -318,6 +426,21 @@ def output_options(*more_formats: str, otherwise: str = "a table") -> Callable[[
         return layout(output(quiet(command)))
 
     return add
+
+
+def policies_of(options: PolicyOptions, *, always_bounds: bool = False) -> names.Policies:
+    """Return the policies among a command's options; refuse an option that could change nothing.
+
+    `always_bounds`: the command computes bounds whatever the policy for unjudged documents.
+    """
+    context = click.get_current_context()
+    for name, needed in _ONLY_WITH.items():
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        idle = options.unjudged not in needed and not (always_bounds and "bounds" in needed)
+        if given and idle:
+            option = "--" + name.replace("_", "-")
+            raise DataError(f"{option} changes nothing without --unjudged {' or '.join(needed)}")
+    return names.Policies(**{field.name: getattr(options, field.name) for field in fields(names.Policies)})
 
 
 def taken_policies(options: Options, *, always_bounds: bool = False) -> names.Policies:

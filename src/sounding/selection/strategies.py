@@ -9,7 +9,7 @@ from typing import Any
 
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.runs.retrieved import Retrieved
-from sounding.selection import samples
+from sounding.selection import adaptive, orders, samples  # noqa: F401 - importing a family registers it
 from sounding.selection.batches import Batches
 from sounding.selection.queues import TurnTaking
 from sounding.selection.strategy import STRATEGIES, Kind, Sample, State, Strategy, fingerprint

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,6 @@ import click
 
 from sounding.core.errors import DataError
 from sounding.core.files import written_whole
-from sounding.core.workers import Progress
 from sounding.judge.commands_organize import order, settings, topics
 from sounding.judge.commands_review import audit, differences
 from sounding.judge.commands_user import LOOPBACK, PORT, project_argument, quieted, user
@@ -163,7 +161,7 @@ def init(folder: Path, **options: Any) -> None:
         lease_seconds=60 * options["lease"], measure=options["measure"],
     )  # fmt: skip
     told: list[str] = []
-    with _counter(options["quiet"], "reading documents") as progress:
+    with progress_bar(None, quiet=options["quiet"], label="reading documents") as progress:
         project = create_project(
             folder, corpus=options["corpus"], topics=options["topics"], runs=options["runs"],
             settings=settings, database=options["database"], run_format=options["run_format"],
@@ -237,7 +235,7 @@ def import_files(folder: Path, **options: Any) -> None:
             changed = add_topics(project.store, topics)
             remark(f"{plural(len(topics.ids), 'topic')} read, {changed:,} new or changed", quiet=quiet)
         if options["runs"]:
-            with _counter(quiet, "reading runs") as progress:
+            with progress_bar(None, quiet=quiet, label="reading runs") as progress:
                 added = add_runs(
                     project, options["runs"], run_format=options["run_format"], progress=progress
                 )
@@ -432,19 +430,3 @@ def _refuse_format_of_nothing(options: dict[str, Any], *kinds: str) -> None:
         option = {"qrels": "qrels_format", "runs": "run_format"}[kind]
         if options[option] is not None and not options[kind]:
             raise click.UsageError(f"--{option.replace('_', '-')} is for --{kind}; give some")
-
-
-@contextmanager
-def _counter(quiet: bool, label: str) -> Iterator[Progress | None]:
-    """A count on stderr where that is a terminal: how many there will be is not known."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-    from rich.progress import SpinnerColumn, TextColumn
-
-    columns = (SpinnerColumn(), TextColumn(label), TextColumn("{task.completed:,.0f}"))
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done: bar.advance(task, done)

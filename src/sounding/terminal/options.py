@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -107,6 +109,7 @@ PEOPLE = ("table", "md", "latex")  # formats that people read
 NO_NOTES = ("csv", "jsonl", "parquet")  # formats that hold rows alone
 
 PARAGRAPH_WIDTH = 88  # of prose
+REFRESH = 0.1  # seconds between two looks at progress
 PIPED_WIDTH = 110  # of tables that go into a pipe or a file, unless COLUMNS says otherwise
 
 _POLICIES: Sequence[tuple[str, Any, str]] = (
@@ -541,15 +544,33 @@ def remark(text: str, *, quiet: bool) -> None:
 
 
 @contextmanager
-def progress_bar(total: int, *, quiet: bool, label: str) -> Iterator[Progress | None]:
-    """A bar on stderr where that is a terminal; otherwise nothing."""
-    if quiet or total < 2 or not sys.stderr.isatty():
+def progress_bar(total: int | None, *, quiet: bool, label: str) -> Iterator[Progress | None]:
+    """Count on stderr where that is a terminal, with the time left; nothing stays there. None: no total."""
+    few = total is not None and total < 2
+    if quiet or few or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    count, begin, shown = 0, time.monotonic(), 0.0
 
-    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda done: bar.advance(task, done)
+    def advance(done: int) -> None:
+        nonlocal count, shown
+        count, now = count + done, time.monotonic()
+        if now - shown < REFRESH and count != total:
+            return
+        shown, text = now, f"{label} {count:,}"
+        if total is not None:
+            left = round((now - begin) * (total - count) / max(count, 1)) if count else 0
+            text += f"/{total:,}" + (f", {left // 60}:{left % 60:02} left" if left else "")
+        _rewrite(text)
+
+    advance(0)
+    try:
+        yield advance
+    finally:
+        _rewrite("")
+
+
+def _rewrite(text: str) -> None:
+    """Write over the line on which the cursor stands; a line that is too long would not be wiped again."""
+    sys.stderr.write(f"\r\x1b[K{text[: shutil.get_terminal_size().columns - 1]}")
+    sys.stderr.flush()

@@ -16,6 +16,7 @@ from sounding.compare import charts as compare
 from sounding.depth import charts as depth
 from sounding.evaluate import charts as evaluate
 from sounding.plan import charts as plan
+from sounding.pool import charts as pool
 from sounding.simulate import charts as simulate
 
 NAN = float("nan")
@@ -261,7 +262,7 @@ def function_of_frame(function: Any, module: Any) -> bool:
 
 CHARTS: dict[str, Callable[..., Any]] = {
     name: function
-    for module in (agree, audit, calibrate, compare, depth, evaluate, plan, simulate)
+    for module in (agree, audit, calibrate, compare, depth, evaluate, plan, pool, simulate)
     for name, function in vars(module).items()
     if function_of_frame(function, module)
 }

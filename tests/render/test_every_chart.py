@@ -11,8 +11,8 @@ import polars
 import pytest
 from tests.render.frames import CHARTS, EXAMPLES, drawn, function, layers, panes, rows, texts
 
-from sounding.audit.charts import pool_size_by_depth
 from sounding.core.errors import DataError, MissingPartError
+from sounding.pool.charts import pool_size_by_depth
 from sounding.render.save import save
 
 ONE_LINE = r"^[^\n]*pip install 'sounding\[charts\]'$"

@@ -10,9 +10,9 @@ import polars
 import pytest
 from tests.render.frames import EXAMPLES, layer_of, many_runs, over_k, panes, rows
 
-from sounding.audit.charts import pool_size_by_depth
 from sounding.core.errors import DataError
 from sounding.depth.charts import agreement_by_pool_depth, values_over_k
+from sounding.pool.charts import pool_size_by_depth
 from sounding.render.save import save, together
 
 SIZES = EXAMPLES["pool_size_by_depth"][0]

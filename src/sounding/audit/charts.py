@@ -27,6 +27,7 @@ from sounding.render.style import (
     names,
     needs,
     pane_title,
+    slanted_axis,
     span,
     thinned,
     titled,
@@ -123,11 +124,9 @@ def ties_and_values(
     )
 
 
-POOL_TITLE = "pool depth (log scale)"
 EXTRAPOLATED = "Beyond the pool nobody judged: extrapolated by Zobel's law, n = C d^s - 1, topic by topic."
 # Far apart in lightness, so that the parts of a bar differ in grey print.
 KINDS = {"automatic": "#9ecae8", "manual": "#0b3c5d", "mixed": "#D55E00", "other": "#f2f2f2"}
-LEAST_SIDE = 280  # pixels: of a square of tiles, so that legend and titles have room beside it
 FEW_GROUPS = 12  # that have room for broader bars
 WIDEST, BAR = 960, 12  # pixels: of a chart with a bar for each run, and of such a bar with its name
 
@@ -156,7 +155,7 @@ def growth_by_depth(frame: polars.DataFrame) -> Chart:
     dashes = alt.Scale(domain=["found", "extrapolated"], range=[[1, 0], [4, 3]])
     look = alt.Legend(title=None, symbolSize=400, symbolStrokeWidth=2)
     dash = alt.StrokeDash("line:N", scale=dashes, legend=look if drawn["line"].n_unique() > 1 else None)
-    x = depth_x(*span(drawn, "depth"), "depth", POOL_TITLE)
+    x = depth_x(*span(drawn, "depth"), "depth", "pool depth (log scale)")
     panes = []
     for column, heading, title in (
         ("relevant", "found by the pool", "relevant documents a topic"),
@@ -187,42 +186,6 @@ def _joined(frame: polars.DataFrame) -> polars.DataFrame:
     return polars.concat([joints.with_columns(line=polars.lit("extrapolated")), drawn])
 
 
-@needs("depth", "size")
-def pool_size_by_depth(frame: polars.DataFrame) -> Chart:
-    """How many documents pools of growing depth hold.
-
-    Columns: `depth`, `size` (documents); optional `share` (of depth times runs times topics, 0 to 1).
-    """
-    import altair as alt
-
-    kept, note = thinned(frame, "depth", most=MOST_POINTS)
-    x = depth_x(*span(kept, "depth"), "depth", POOL_TITLE)
-    panes = []
-    for column, title, shown in (
-        ("size", "documents in the pool", ",d"),
-        ("share", "share of depth x runs x topics", PERCENT),
-    ):
-        if column in kept.columns:
-            values = Values(column=column, title=title, domain=value_domain(kept[column]), format=shown)
-            tooltip = [alt.Tooltip("depth:Q"), alt.Tooltip(f"{column}:Q", format=shown)]
-            line = alt.Chart(data(kept.select("depth", column))).mark_line(strokeWidth=2, color=COLOURS[0])
-            panes.append(line.encode(x, values.y(), tooltip=tooltip).properties(width=330, height=240))
-    return titled(alt.hconcat(*panes, spacing=30), "Documents to judge by depth of the pool", [note])
-
-
-@needs("strategy", "judgments", "found")
-def relevant_by_judgments(frame: polars.DataFrame) -> Chart:
-    """Share of the relevant documents that strategies had found after so many judgments, one line each.
-
-    Columns: `strategy`, `judgments`, `found` (0 to 1).
-    """
-    kept, _ = thinned(frame.select("strategy", "judgments", "found"), "judgments", most=MOST_POINTS)
-    values = Values(column="found", title="share of relevant documents found", domain=(0, 1), format=PERCENT)
-    x = depth_x(*span(kept, "judgments"), "judgments", "judgments (log scale)")
-    pane = series_pane(kept, x, values, "strategy", names(kept, "strategy"))
-    return titled(pane.properties(width=460, height=300), "Relevant documents found by number of judgments")
-
-
 # -- contributors ----------------------------------------------------------------------------------
 
 
@@ -243,7 +206,7 @@ def unique_relevant(frame: polars.DataFrame) -> Chart:
     shown = frame.filter(polars.col("unique") > 0).select("group", "kind", "unique", place=place)
     bars = alt.Chart(data(shown)).mark_bar(stroke=RULE, strokeWidth=0.4)
     encoded = bars.encode(
-        alt.X("group:N", sort=order["group"].to_list(), title="group", axis=_slanted()),
+        alt.X("group:N", sort=order["group"].to_list(), title="group", axis=slanted_axis()),
         alt.Y("unique:Q", title="relevant documents found by no other group", stack="zero"),
         _kind_colour(kinds, "found by runs"),
         alt.Order("place:Q"),
@@ -269,13 +232,6 @@ def _kind_colour(kinds: Sequence[str], title: str) -> alt.Color:
 
     colours = [KINDS.get(kind, COLOURS[place % len(COLOURS)]) for place, kind in enumerate(kinds)]
     return alt.Color("kind:N", title=title, scale=alt.Scale(domain=list(kinds), range=colours))
-
-
-def _slanted(*, labels: bool = True) -> alt.Axis:
-    """Names below an axis, all of them."""
-    import altair as alt
-
-    return alt.Axis(labels=labels, ticks=labels, labelAngle=-60, labelOverlap=False)
 
 
 def _parts(frame: polars.DataFrame, kinds: Sequence[str], total: int) -> str:
@@ -318,7 +274,7 @@ def leave_out_changes(frame: polars.DataFrame, *, measure: str = "AP") -> Chart:
         below = (
             "run, in the order of the change" if named else f"{len(runs)} runs, in the order of the change"
         )
-        x = alt.X("run:N", sort=runs, axis=_slanted(labels=last and named), title=below if last else None)
+        x = alt.X("run:N", sort=runs, axis=slanted_axis(labels=last and named), title=below if last else None)
         encoded = bars.encode(x, alt.Y(f"{column}:Q", title=title), tooltip=tooltip)
         if has_kinds:
             encoded = encoded.encode(_kind_colour(_kinds(frame), "kind of run"))
@@ -337,36 +293,6 @@ def _mean_and_most(runs: Sequence[str], changes: Sequence[float]) -> str:
         return ""
     mean = sum(abs(change) for change in changes) / len(changes)
     return f"The change is {mean:.2f}% on average, and at most {abs(changes[-1]):.2f}% ({runs[-1]})."
-
-
-@needs("group", "other", "overlap")
-def group_overlap(frame: polars.DataFrame) -> Chart:
-    """How much of what one group brought to the pool another brought too.
-
-    Columns: `group`, `other`, `overlap` (0 to 1). Groups stand in the order of their mean overlap.
-    """
-    import altair as alt
-    import polars
-
-    apart = frame.filter(polars.col("group") != polars.col("other")).select("group", "other", "overlap")
-    means = apart.group_by("group").agg(mean=polars.col("overlap").fill_nan(None).mean())
-    known = means.sort(["mean", "group"], descending=[True, False], nulls_last=True)["group"].to_list()
-    order = list(dict.fromkeys([*known, *names(frame, "group"), *names(frame, "other")]))
-    side = min(max(LEAST_SIDE // len(order), 14), 60)
-    scale = alt.Scale(scheme="cividis", domain=list(value_domain(apart["overlap"])))
-    tiles = alt.Chart(data(apart)).mark_rect().encode(
-        alt.X("other:N", sort=order, title="share that this group brought too", axis=_slanted()),
-        alt.Y("group:N", sort=order, title="of the documents that this group brought",
-              axis=alt.Axis(labelOverlap=False)),
-        alt.Color("overlap:Q", title="overlap", scale=scale,
-                  legend=alt.Legend(format=PERCENT, gradientLength=200)),
-        tooltip=[alt.Tooltip("group:N"), alt.Tooltip("other:N"), alt.Tooltip("overlap:Q", format=".1%")],
-    )  # fmt: skip
-    return titled(
-        tiles.properties(width=alt.Step(side), height=alt.Step(side)),
-        f"How much {plural(len(order), 'group')} have in common",
-        ["Groups stand in the order of their mean overlap with the others."],
-    )
 
 
 # -- parts and titles ------------------------------------------------------------------------------
@@ -390,7 +316,7 @@ def shares_by_part(frame: polars.DataFrame) -> Chart:
     values = Values(column="value", title="share", domain=(0, 1), format=PERCENT)
     bars = alt.Chart(data(long.select("part", "share", "value"))).mark_bar(stroke=RULE, strokeWidth=0.4)
     encoded = bars.encode(
-        alt.X("part:N", sort=order, title="part of the collection", axis=_slanted()),
+        alt.X("part:N", sort=order, title="part of the collection", axis=slanted_axis()),
         alt.XOffset("share:N", sort=list(words.values())),
         values.y(),
         alt.Color("share:N", title="share", scale=alt.Scale(domain=list(words.values()), range=colours)),

@@ -185,7 +185,7 @@ def _foresee(retrieved: Retrieved, contributors: Contributors, options: Options)
 
 def _draw(found: Foresight, options: Options) -> None:
     """Sizes by depth and, of several groups, what they have in common."""
-    from sounding.audit import charts
+    from sounding.pool import charts
     from sounding.pool import tables as pool_tables
     from sounding.render.save import save, together
 

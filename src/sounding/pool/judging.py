@@ -186,7 +186,7 @@ def simulate(pool: Retrieved, kinds: Sequence[Kind], options: Options) -> None:
     else:
         _write_found(found, steps, options)
     if options["chart"] is not None:
-        from sounding.audit.charts import relevant_by_judgments
+        from sounding.pool.charts import relevant_by_judgments
         from sounding.pool.tables import found_frame
         from sounding.render.save import save
 

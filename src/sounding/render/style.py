@@ -269,3 +269,10 @@ def thin_depths(depths: Sequence[int], most: int, keep: Iterable[int] = ()) -> l
     nearest = np.where(wanted - far[after - 1] <= far[after] - wanted, far[after - 1], far[after])
     kept = np.intersect1d(ordered, np.array(sorted(keep), ordered.dtype))
     return np.unique(np.concatenate([near, nearest, kept])).tolist()
+
+
+def slanted_axis(*, labels: bool = True) -> alt.Axis:
+    """Names below an axis, all of them."""
+    import altair as alt
+
+    return alt.Axis(labels=labels, ticks=labels, labelAngle=-60, labelOverlap=False)

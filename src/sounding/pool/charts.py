@@ -1,0 +1,95 @@
+"""Charts of a pool: its size by depth, what groups have in common, what strategies find in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sounding.core.text import plural
+from sounding.render.lines import Values, series_pane
+from sounding.render.style import (
+    COLOURS,
+    MOST_POINTS,
+    PERCENT,
+    data,
+    depth_x,
+    names,
+    needs,
+    slanted_axis,
+    span,
+    thinned,
+    titled,
+    value_domain,
+)
+
+if TYPE_CHECKING:
+    import polars
+
+    from sounding.render.style import Chart
+
+LEAST_SIDE = 280  # pixels: of a square of tiles, so that legend and titles have room beside it
+
+
+@needs("depth", "size")
+def pool_size_by_depth(frame: polars.DataFrame) -> Chart:
+    """How many documents pools of growing depth hold.
+
+    Columns: `depth`, `size` (documents); optional `share` (of depth times runs times topics, 0 to 1).
+    """
+    import altair as alt
+
+    kept, note = thinned(frame, "depth", most=MOST_POINTS)
+    x = depth_x(*span(kept, "depth"), "depth", "pool depth (log scale)")
+    panes = []
+    for column, title, shown in (
+        ("size", "documents in the pool", ",d"),
+        ("share", "share of depth x runs x topics", PERCENT),
+    ):
+        if column in kept.columns:
+            values = Values(column=column, title=title, domain=value_domain(kept[column]), format=shown)
+            tooltip = [alt.Tooltip("depth:Q"), alt.Tooltip(f"{column}:Q", format=shown)]
+            line = alt.Chart(data(kept.select("depth", column))).mark_line(strokeWidth=2, color=COLOURS[0])
+            panes.append(line.encode(x, values.y(), tooltip=tooltip).properties(width=330, height=240))
+    return titled(alt.hconcat(*panes, spacing=30), "Documents to judge by depth of the pool", [note])
+
+
+@needs("strategy", "judgments", "found")
+def relevant_by_judgments(frame: polars.DataFrame) -> Chart:
+    """Share of the relevant documents that strategies had found after so many judgments, one line each.
+
+    Columns: `strategy`, `judgments`, `found` (0 to 1).
+    """
+    kept, _ = thinned(frame.select("strategy", "judgments", "found"), "judgments", most=MOST_POINTS)
+    values = Values(column="found", title="share of relevant documents found", domain=(0, 1), format=PERCENT)
+    x = depth_x(*span(kept, "judgments"), "judgments", "judgments (log scale)")
+    pane = series_pane(kept, x, values, "strategy", names(kept, "strategy"))
+    return titled(pane.properties(width=460, height=300), "Relevant documents found by number of judgments")
+
+
+@needs("group", "other", "overlap")
+def group_overlap(frame: polars.DataFrame) -> Chart:
+    """How much of what one group brought to the pool another brought too.
+
+    Columns: `group`, `other`, `overlap` (0 to 1). Groups stand in the order of their mean overlap.
+    """
+    import altair as alt
+    import polars
+
+    apart = frame.filter(polars.col("group") != polars.col("other")).select("group", "other", "overlap")
+    means = apart.group_by("group").agg(mean=polars.col("overlap").fill_nan(None).mean())
+    known = means.sort(["mean", "group"], descending=[True, False], nulls_last=True)["group"].to_list()
+    order = list(dict.fromkeys([*known, *names(frame, "group"), *names(frame, "other")]))
+    side = min(max(LEAST_SIDE // len(order), 14), 60)
+    scale = alt.Scale(scheme="cividis", domain=list(value_domain(apart["overlap"])))
+    tiles = alt.Chart(data(apart)).mark_rect().encode(
+        alt.X("other:N", sort=order, title="share that this group brought too", axis=slanted_axis()),
+        alt.Y("group:N", sort=order, title="of the documents that this group brought",
+              axis=alt.Axis(labelOverlap=False)),
+        alt.Color("overlap:Q", title="overlap", scale=scale,
+                  legend=alt.Legend(format=PERCENT, gradientLength=200)),
+        tooltip=[alt.Tooltip("group:N"), alt.Tooltip("other:N"), alt.Tooltip("overlap:Q", format=".1%")],
+    )  # fmt: skip
+    return titled(
+        tiles.properties(width=alt.Step(side), height=alt.Step(side)),
+        f"How much {plural(len(order), 'group')} have in common",
+        ["Groups stand in the order of their mean overlap with the others."],
+    )

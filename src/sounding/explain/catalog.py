@@ -25,15 +25,7 @@ IR_MEASURES = frozenset(
     }
 )  # fmt: skip
 # Measures that tools compute differently; a test holds the list against the page that says how.
-DIFFERENT = frozenset(
-    {
-        "AP",
-        "ERR",
-        "RBP",
-        "SetF",
-        "nDCG",
-    }
-)
+DIFFERENT = frozenset({"AP", "ERR", "RBP", "SetF", "nDCG"})
 _HEADER = (
     "| measure | parameters | what it gives | basis | claims | who else computes it |",
     "|---|---|---|---|---|---|",
@@ -46,15 +38,11 @@ def updated(page: str, source: str = "page") -> str:
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise FormatError(source, None, f"the lines {BEGIN!r} and {END!r} mark where the tables go")
-    return f"{before}{BEGIN}\n\n{catalogue()}\n{END}{after}"
-
-
-def catalogue() -> str:
-    """A heading and a table of measures for each family."""
-    return "\n".join(_lines())
+    return "\n".join([f"{before}{BEGIN}", "", *_lines(), f"{END}{after}"])
 
 
 def _lines() -> Iterator[str]:
+    """A heading and a table of measures for each family."""
     for family, members in groupby(definitions(), key=lambda known: known.family):
         rows = list(members)
         title = (sys.modules[rows[0].kernel.__module__].__doc__ or family).split("\n", 1)[0]

@@ -1,16 +1,16 @@
 """Measures: from a ranking to one value a topic."""
 
 # A family is registered when its module is imported, and listed in this order.
-from sounding.measures import (
-    assessment,
+from sounding.measures import (  # isort: skip
     binary,
-    counts,
-    graded,
     interpolated,
+    sets,
+    counts,
+    assessment,
+    graded,
+    utility,
     overlap,
     sampled,
-    sets,
-    utility,
 )
 from sounding.measures.grammar import named_measures, parse, parse_measures
 from sounding.measures.registry import Definition, Measure, definition, definitions, has_expectation

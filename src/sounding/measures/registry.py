@@ -119,6 +119,8 @@ def has_expectation(name: str) -> bool:
 
 def _averages() -> Mapping[str, Kernel]:
     """The means over all orders of tied documents; few evaluations need them, so they are loaded here."""
+    from sounding.measures import tied  # noqa: F401 - registers them
+
     return _EXPECTED
 
 

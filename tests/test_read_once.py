@@ -88,9 +88,9 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def counts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counts]:
     """Count, from now on, wherever the functions have been imported to."""
-    for module in pkgutil.walk_packages(sounding.__path__, "sounding."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+    for info in pkgutil.walk_packages(sounding.__path__, "sounding."):
+        if not info.name.endswith("__main__"):
+            importlib.import_module(info.name)
     counts = Counts()
 
     def prepared(qrels: Qrels, policies: Policies = DEFAULT_POLICIES) -> Any:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from sounding.core import policies as names
 from sounding.terminal.options import (
     NO_NOTES,
     PEOPLE,
     Options,
+    PlainPolicyOptions,
     format_options,
     output_options,
+    plain_policies,
+    plain_policies_of,
     pool_options,
     progress_bar,
     remark,
@@ -39,12 +42,6 @@ SECTIONS = (
     "pool", "runs", "topics", "growth", "unique", "leave-out", "reinforcement", "ties", "assessment", "parts",
     "titles",
 )  # fmt: skip
-CHOICES = {
-    "ties": names.ORDERS, "unjudged": ("nonrelevant", "condensed"),
-    "missing": get_args(names.Missing), "negative": get_args(names.Negative),
-    "fractional": get_args(names.Fractional), "duplicates": get_args(names.Duplicates),
-    "compat": get_args(names.Compat),
-}  # fmt: skip
 IDLE_ELSEWHERE = {
     "measures": ("runs", "topics", "leave-out"), "remove": ("topics", "leave-out"),
     "unique_among": ("topics", "unique", "leave-out"),
@@ -62,17 +59,6 @@ TAKEN = (
     "run_format",
     "jobs",
 )  # as they are given
-
-
-def plain_policies(command: Any) -> Any:
-    """Add the policies that have a use where documents stand in one order and values need no bounds."""
-    for name, values in reversed(CHOICES.items()):
-        default = getattr(names.DEFAULT_POLICIES, name)
-        option = click.option(
-            f"--{name}", type=click.Choice(values), default=default, show_default=True, help="As evaluate."
-        )
-        command = option(command)
-    return command
 
 
 @click.command("audit", short_help="Can this collection judge these runs.")
@@ -133,7 +119,9 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
 
     _check(options)
     part = None if options["parts"] is None else part_of(options["parts"])
-    policies = names.Policies(seed=options["seed"], **{name: options[name] for name in CHOICES})
+    policies = plain_policies_of(
+        PlainPolicyOptions(**{field.name: options[field.name] for field in fields(PlainPolicyOptions)})
+    )
     files = find_runs(runs)
     with progress_bar(len(files), quiet=options["quiet"], label="reading runs") as progress:
         found = audit(

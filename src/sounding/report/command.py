@@ -5,20 +5,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sounding.audit.command import CHOICES, plain_policies
-from sounding.core import policies as names
 from sounding.terminal.options import (
     Options,
+    PlainPolicyOptions,
     by_suffix,
     format_options,
     keeping_inputs,
     names_refused,
     options_refused,
+    plain_policies,
+    plain_policies_of,
     pool_options,
     progress_bar,
     remark,
@@ -157,7 +159,9 @@ def _request(context: click.Context, qrels: str, runs: tuple[str, ...], options:
     from sounding.report.gather import DEFAULT_MEASURES, Request
     from sounding.statistics.pairwise import Procedure
 
-    policies = names.Policies(seed=options["seed"], **{name: options[name] for name in CHOICES})
+    policies = plain_policies_of(
+        PlainPolicyOptions(**{field.name: options[field.name] for field in fields(PlainPolicyOptions)})
+    )
     measures = parse_measures(options["measures"] or DEFAULT_MEASURES)
     check_choices(measures, policies)
     return Request(

@@ -36,8 +36,8 @@ Given = TypeVar("Given")
 
 
 @dataclass(frozen=True, kw_only=True)
-class PolicyOptions:
-    """What `policy_options` adds; a command that leaves an option out has its default."""
+class PlainPolicyOptions:
+    """What `plain_policies` adds, and a seed."""
 
     ties: names.Ties = names.DEFAULT_POLICIES.ties
     unjudged: names.Unjudged = names.DEFAULT_POLICIES.unjudged
@@ -46,13 +46,19 @@ class PolicyOptions:
     fractional: names.Fractional = names.DEFAULT_POLICIES.fractional
     duplicates: names.Duplicates = names.DEFAULT_POLICIES.duplicates
     compat: names.Compat = names.DEFAULT_POLICIES.compat
+    seed: int = names.DEFAULT_POLICIES.seed
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyOptions(PlainPolicyOptions):
+    """What `policy_options` adds; a command that leaves an option out has its default."""
+
     depth: int | None = names.DEFAULT_POLICIES.depth
     universe: str = names.DEFAULT_POLICIES.universe
     at_most: str | None = names.DEFAULT_POLICIES.at_most
     prior: str = names.DEFAULT_POLICIES.prior
     moments: names.Moments = names.DEFAULT_POLICIES.moments
     draws: int = names.DEFAULT_POLICIES.draws
-    seed: int = names.DEFAULT_POLICIES.seed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,6 +181,25 @@ def policy_options(command: Command, *, without: Sequence[str] = ()) -> Command:
     }  # fmt: skip
     for name, option in others.items():
         command = command if name in without else option(command)
+    return command
+
+
+_PLAIN_CHOICES = {
+    "ties": names.ORDERS, "unjudged": ("nonrelevant", "condensed"),
+    "missing": get_args(names.Missing), "negative": get_args(names.Negative),
+    "fractional": get_args(names.Fractional), "duplicates": get_args(names.Duplicates),
+    "compat": get_args(names.Compat),
+}  # fmt: skip
+
+
+def plain_policies(command: Command) -> Command:
+    """Add the policies that have a use where documents stand in one order and values need no bounds."""
+    for name, values in reversed(_PLAIN_CHOICES.items()):
+        default = getattr(names.DEFAULT_POLICIES, name)
+        option = click.option(
+            f"--{name}", type=click.Choice(values), default=default, show_default=True, help="As evaluate."
+        )
+        command = option(command)
     return command
 
 
@@ -444,6 +469,13 @@ def policies_of(options: PolicyOptions, *, always_bounds: bool = False) -> names
             option = "--" + name.replace("_", "-")
             raise DataError(f"{option} changes nothing without --unjudged {' or '.join(needed)}")
     return names.Policies(**{field.name: getattr(options, field.name) for field in fields(names.Policies)})
+
+
+def plain_policies_of(options: PlainPolicyOptions) -> names.Policies:
+    """Return the policies that `plain_policies` and --seed set; the others have their defaults."""
+    return names.Policies(
+        **{field.name: getattr(options, field.name) for field in fields(PlainPolicyOptions)}
+    )
 
 
 def taken_policies(options: Options, *, always_bounds: bool = False) -> names.Policies:

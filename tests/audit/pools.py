@@ -10,7 +10,7 @@ import numpy as np
 from sounding.data.tables import Run
 from sounding.runs.ranking import Values
 from sounding.runs.retrieved import Retrieved, read_retrieved
-from sounding.selection.strategy import Pick, Strategy
+from sounding.selection.strategies import Pick, Strategy
 
 Lists = dict[str, list[list[str]]]  # topic -> the list of every run
 

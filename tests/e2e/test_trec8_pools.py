@@ -20,9 +20,7 @@ from sounding.pool.tables import sampled_table
 from sounding.render.tables import Table
 from sounding.runs.align import prepare
 from sounding.runs.retrieved import Retrieved, read_retrieved
-from sounding.selection.replay import replay
-from sounding.selection.strategies import in_batches, make_strategy
-from sounding.selection.strategy import Sample
+from sounding.selection.strategies import SampleStrategy, in_batches, make_strategy, replay
 from sounding.statistics.rankings import kendall_tau
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -116,7 +114,7 @@ def test_samples_have_the_errors_that_the_page_of_strategies_tells(
             strategy = make_strategy(name, pool, **given)
             found = replay(strategy, pool.grades(qrels))
             assert f"{len(found.picks):,}" == documents
-            judged = qrels_of_sample(sampled_table(pool, found, cast("Sample", strategy)))
+            judged = qrels_of_sample(sampled_table(pool, found, cast("SampleStrategy", strategy)))
         assert judged is not None
         values = evaluate(judged, runs, [measure]).mean()[:, 0]
         errors = values - truth

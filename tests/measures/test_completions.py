@@ -17,6 +17,7 @@ from sounding.measures import parse_measures
 from sounding.measures.completions import BY_RELEVANT_ALONE, Completions, completed
 from sounding.measures.regrading import GONE, JUDGED, Regrading, read_regrading
 from sounding.relevance.model import Evidence, Features, RunWeights, logistic
+from sounding.runs.topic_lists import topic_lists
 from sounding.sample.simulation import simulate_collection
 
 MEASURES = (
@@ -119,7 +120,7 @@ def test_documents_are_relevant_as_often_as_the_model_says() -> None:
     regrading = read_regrading(made.qrels, made.runs)
     considered = np.ones(len(regrading.retrieved.docs), np.bool_)
     found = completed(regrading, regrading.view(), considered, draws=3000)
-    lists = list(module._lists_of(regrading.retrieved, considered))
+    lists = topic_lists(regrading.retrieved, chosen=considered)
     known = regrading.view().grades[found.documents]
     seen = np.isfinite(known)
     belief = RunWeights(Features.of(lists)).fitted(Evidence(seen.nonzero()[0], known[seen] > 0))

@@ -14,9 +14,8 @@ from tests.audit.pools import draw_grades, draw_lists, names, pool_of, run_out
 
 from sounding.core.errors import DataError
 from sounding.relevance.growth import expected_beyond
-from sounding.selection.adaptive import DeepeningQueue
-from sounding.selection.orders import rbp_weights
-from sounding.selection.queues import topic_pools
+from sounding.runs.topic_lists import topic_lists
+from sounding.selection.orders import DeepeningQueue, rbp_weights
 from sounding.selection.strategies import in_batches, make_strategy
 
 SEEDS = st.integers(0, 10**6)
@@ -276,7 +275,7 @@ def test_adaptive_depth_follows_the_expected_yield_of_the_next_step() -> None:
 
 
 def test_adaptive_depth_promises_what_is_expected_over_what_it_costs() -> None:
-    pool = topic_pools(pool_of({"9": [list("abcdefghij"), list("bacdklmnop")]}))[0]
+    pool = topic_lists(pool_of({"9": [list("abcdefghij"), list("bacdklmnop")]}))[0]
     queue = DeepeningQueue(pool, initial=3, step=2)
     assert queue.urgency == math.inf
     other = queue.copy()

@@ -7,8 +7,7 @@ import math
 import numpy as np
 from tests.audit.pools import pool_of
 
-from sounding.selection.replay import replay
-from sounding.selection.strategies import make_strategy
+from sounding.selection.strategies import make_strategy, replay
 
 POOL = pool_of({"9": [["d", "c", "b", "a"]]})
 GRADES = np.array([1.0, 0.0, np.nan, 2.0])  # of a, b, c, d

@@ -19,7 +19,7 @@ from sounding.relevance.model import Fit
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.selection.mtc import Session, known_judgments
 from sounding.selection.mtc.topic_state import TopicState
-from sounding.selection.strategy import Pick, Strategy
+from sounding.selection.strategies import Pick, Strategy
 
 SEEDS = st.integers(0, 10**6)
 DEPTH = 6  # lists are up to 8 long: some documents do not count

@@ -19,21 +19,20 @@ from sounding.runs.retrieved import Retrieved
 from sounding.selection.strategies import (
     ALIASES,
     STRATEGIES,
+    Pick,
+    Strategy,
     find_strategy,
     in_batches,
     make_strategy,
     restore,
 )
-from sounding.selection.strategy import Pick, Strategy
 
 Make = Callable[[Retrieved], Strategy]
 
 # With their defaults, small pools would show little of these.
 CHOSEN: dict[str, dict[str, Any]] = {"adaptive-depth": {"initial": 2, "step": 1}}
-PLAIN: dict[str, Make] = {  # one with a way of its own to be restored depends on the order of judgments
-    name: partial(make_strategy, name, seed=3, **CHOSEN.get(name, {}))
-    for name, kind in STRATEGIES.items()
-    if kind.restored is None
+PLAIN: dict[str, Make] = {  # what mtc does depends on the order of judgments
+    name: partial(make_strategy, name, seed=3, **CHOSEN.get(name, {})) for name in STRATEGIES if name != "mtc"
 }
 BATCHED: dict[str, Make] = {
     f"batches of {name}": partial(in_batches, name, size=3, seed=3, **CHOSEN.get(name, {}))

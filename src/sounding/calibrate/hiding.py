@@ -22,8 +22,7 @@ from sounding.core.errors import DataError, UnknownNameError, expect
 from sounding.depth.subsets import part_of_judgments
 from sounding.measures.regrading import GONE, JUDGED, Regrading, States
 from sounding.runs.ranking import Counts
-from sounding.selection.replay import replay
-from sounding.selection.strategies import STRATEGIES, find_strategy, make_strategy
+from sounding.selection.strategies import STRATEGIES, find_strategy, make_strategy, replay
 
 Flags = NDArray[np.bool_]
 

@@ -18,8 +18,8 @@ from sounding.judge.events import Event
 from sounding.judge.records import IN_USE, DamagedError, TopicStatus
 from sounding.judge.settings import Order, Settings, settings_of
 from sounding.runs.retrieved import Retrieved, read_retrieved
-from sounding.selection.strategies import make_sample
-from sounding.selection.strategy import Sample as Drawing
+from sounding.selection.samples import make_sample
+from sounding.selection.strategies import SampleStrategy as Drawing
 
 _KEPT = re.compile(r"(\S+) Q0 (.+) [0-9]+ ([0-9]+) .+")  # a line of a run as it is kept
 

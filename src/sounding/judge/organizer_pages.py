@@ -95,7 +95,7 @@ def topics_page(request: Request, here: Here) -> Response:
         overlap=project.settings.overlap, general=project.engine.general_order(),
         notes=notes_of(project.engine),
         policies={MTC: "the documents that tell most about the order of the runs"}
-        | {name: kind.title for name, kind in STRATEGIES.items()},
+        | {name: kind.title for name, kind in STRATEGIES.items() if name != MTC},
     )  # fmt: skip
 
 

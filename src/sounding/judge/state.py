@@ -24,8 +24,8 @@ from sounding.judge.settings import MTC, Order
 from sounding.judge.verdicts import NOT_JUDGED, Opinions, Verdict
 from sounding.runs.retrieved import Retrieved
 from sounding.selection.mtc import Fit, Session
-from sounding.selection.strategies import find_strategy, make_sample, make_strategy
-from sounding.selection.strategy import Pick, Strategy
+from sounding.selection.samples import make_sample
+from sounding.selection.strategies import Pick, Strategy, find_strategy, make_strategy
 
 _NEED_RUNS = ("judge", "withdraw", "adjudicate", "fit", "refit")
 _PLANNING = ("project", "topic", "run", "order")  # of what there is to draw from, and how

@@ -8,7 +8,7 @@ were given, as often as these were given.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,8 +22,8 @@ from sounding.measures.regrading import Regrading, View
 from sounding.relevance.model import Evidence, Features, RunWeights, generator
 from sounding.runs.align import treat_unjudged
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values
-from sounding.runs.retrieved import NONE, Retrieved
-from sounding.runs.topic_lists import TopicLists
+from sounding.runs.retrieved import NONE
+from sounding.runs.topic_lists import TopicLists, topic_lists
 
 Flags = NDArray[np.bool_]
 GradeNumbers = NDArray[np.uint8]  # (draw, document) place of its grade on the scale; 0: not relevant
@@ -162,7 +162,7 @@ def completed(
     refuse_samples(regrading)
     held = regrading.retrieved.holders() > 0
     judged = np.isfinite(view.grades)
-    lists = list(_lists_of(regrading.retrieved, held & (judged | considered)))
+    lists = topic_lists(regrading.retrieved, chosen=held & (judged | considered))
     documents = np.concatenate([np.empty(0, np.int64), *(topic.documents for topic in lists)])
     if len(documents) * (len(regrading.runs) + 2) > MOST_CELLS:
         raise DataError(
@@ -234,13 +234,3 @@ def _elsewhere(view: View, known: Values, topic: Counts, scale: Values) -> Count
 def _counted(topic: Counts, grades: Values, scale: Values, shape: tuple[int, int]) -> Counts:
     place = topic * shape[1] + np.searchsorted(scale, grades)
     return np.bincount(place, minlength=shape[0] * shape[1]).reshape(shape)
-
-
-def _lists_of(retrieved: Retrieved, chosen: Flags) -> Iterator[TopicLists]:
-    """The lists of all runs with the chosen documents alone, each at its own rank."""
-    for topic, (begin, end) in enumerate(zip(retrieved.starts[:-1], retrieved.starts[1:], strict=True)):
-        documents = begin + chosen[begin:end].nonzero()[0]
-        place = np.full(end - begin + 1, len(documents))  # the last is what NONE points to
-        place[documents - begin] = np.arange(len(documents))
-        lists = retrieved.lists[:, topic]
-        yield TopicLists(documents, place[np.where(lists == NONE, end - begin, lists - begin)])

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sounding.runs.retrieved import Retrieved
     from sounding.selection.mtc import Confidence, Session
     from sounding.selection.mtc.session import Parameters
-    from sounding.selection.strategy import Pick
+    from sounding.selection.strategies import Pick
 
 NOTHING = "none"  # in place of QRELS: nothing is judged yet
 VIEWS = ("documents", "ranking", "pairs", "forecast")

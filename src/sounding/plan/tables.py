@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sounding.plan.outlook import Course, Outlook
     from sounding.runs.retrieved import Retrieved
     from sounding.selection.mtc import Confidence, Parameters, Session
-    from sounding.selection.strategy import Pick
+    from sounding.selection.strategies import Pick
 
 HOUR = 3600  # seconds
 SHOWN = 20  # rows of a long table that people see

@@ -14,7 +14,7 @@ from sounding.terminal.options import (
 )
 
 if TYPE_CHECKING:
-    from sounding.selection.strategy import Kind
+    from sounding.selection.strategies import Kind
 
 LINES = "lines"  # topic doc
 QRELS = "qrels"  # topic 0 doc grade

@@ -47,10 +47,10 @@ class PoolCommand(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the strategies that are known."""
-        from sounding.selection.strategies import every_strategy
+        from sounding.selection.strategies import STRATEGIES
 
         with formatter.section("Strategies"):
-            formatter.write_dl([(kind.name, kind.title) for kind in every_strategy()])
+            formatter.write_dl([(kind.name, kind.title) for kind in STRATEGIES.values()])
 
 
 @click.command("pool", cls=PoolCommand, short_help="What to judge.")

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from sounding.render.tables import Table
     from sounding.runs.ranking import Values
     from sounding.runs.retrieved import Retrieved
-    from sounding.selection.replay import Replay
-    from sounding.selection.strategy import Kind, Sample, Strategy
+    from sounding.selection.strategies import Kind, Replay, SampleStrategy, Strategy
 
 BATCH = 10  # documents of each topic in the first batch, where nobody says how many
 
@@ -209,7 +208,7 @@ def _write_judged(pool: Retrieved, kind: Kind, strategy: Strategy, found: Replay
     from sounding.pool import tables as pool_tables
 
     table = (
-        pool_tables.sampled_table(pool, found, cast("Sample", strategy))
+        pool_tables.sampled_table(pool, found, cast("SampleStrategy", strategy))
         if kind.sampled
         else pool_tables.judged_table(pool, found)
     )
@@ -229,7 +228,7 @@ def _write_found(found: Mapping[str, Replay], steps: int, options: Options) -> N
 
 def _replayed(strategy: Strategy, name: str, grades: Values, steps: int, options: Options) -> Replay:
     """The replay of one strategy."""
-    from sounding.selection.replay import replay
+    from sounding.selection.strategies import replay
 
     with progress_bar(
         min(steps, options["budget"] or steps), quiet=options["quiet"], label=f"judging by {name}"

@@ -12,9 +12,8 @@ from sounding.core.text import plural, whole_percent
 from sounding.pool.foresight import NEAR, POOR, Foresight
 from sounding.render.tables import Cell, Column, Table
 from sounding.runs.retrieved import Retrieved
-from sounding.selection.replay import Replay
 from sounding.selection.samples import judged_chances
-from sounding.selection.strategy import Pick, Sample
+from sounding.selection.strategies import Pick, Replay, SampleStrategy
 
 if TYPE_CHECKING:
     import polars
@@ -124,7 +123,7 @@ def judged_table(pool: Retrieved, found: Replay) -> Table:
     )
 
 
-def sampled_table(pool: Retrieved, found: Replay, strategy: Sample) -> Table:
+def sampled_table(pool: Retrieved, found: Replay, strategy: SampleStrategy) -> Table:
     """A judged sample with its design: judgments from which `evaluate` estimates.
 
     With strata, what was in the pool and not drawn, or not judged, is listed with grade -1: estimates need

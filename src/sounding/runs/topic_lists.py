@@ -25,13 +25,23 @@ ByDocument = NDArray[np.float64]  # (run, document)
 class TopicLists:
     """The lists of all runs for one topic; its documents are numbered from 0, and `size` means none."""
 
-    documents: Counts  # (document,) their numbers in Retrieved, ascending
-    places: Counts  # (run, rank) the document there; `size`: the list has ended
+    documents: Counts  # (document,) their numbers in Retrieved, ascending: in the order of doc ids
+    places: Counts  # (run, rank) the document there; `size`: the list has ended, or the document is left out
+    topic: str = ""
 
     @property
     def size(self) -> int:
         """How many different documents there are."""
         return len(self.documents)
+
+    @cached_property
+    def best(self) -> Counts:
+        """(document,) the best rank that any run gives it, from 1; 0: no run has it."""
+        runs, depth = self.places.shape
+        best = np.zeros(self.size + 1, np.int64)
+        # The last of several values for one place stays: ranks come from the deepest up.
+        best[self.places.T[::-1].ravel()] = np.repeat(np.arange(depth, 0, -1), runs)
+        return best[:-1]
 
     @cached_property
     def filled(self) -> ByRank:
@@ -85,6 +95,26 @@ class TopicLists:
         flat = self.entries[self.starts[document] : self.starts[document + 1]]
         return np.divmod(flat, self.places.shape[1])
 
+    def sums(self, weights: Values | ByRank) -> Values:
+        """(document,) the sum over the runs of the weight of the rank that each gives it.
+
+        `weights` are by run and rank, or by rank where all runs have the same.
+        """
+        spread = np.broadcast_to(weights, self.places.shape)
+        sums = np.bincount(self.places.ravel(), spread.ravel(), self.size + 1)
+        return sums[: self.size].astype(np.float64, copy=False)
+
+    def new_from(self, first: int, last: int, old: NDArray[np.bool_]) -> tuple[TopicLists, Counts]:
+        """Return the lists of some of the runs without the `old` documents, and the other documents here.
+
+        Ranks stay what they are.
+        """
+        own = TopicLists(self.documents, self.places[first:last])
+        new = ((own.best > 0) & ~old).nonzero()[0]
+        place = np.full(self.size + 1, len(new))
+        place[new] = np.arange(len(new))
+        return TopicLists(self.documents[new], place[own.places], self.topic), new
+
     def range_over_runs(self, values: ByRank) -> Values:
         """(document,) the largest less the smallest of its values, which are 0 or more, in all runs.
 
@@ -99,24 +129,38 @@ class TopicLists:
         return most - np.where(self.everywhere, np.minimum.reduceat(listed, self.starts[:-1]), 0.0)
 
 
-def topic_lists(retrieved: Retrieved, depth: int) -> list[TopicLists]:
-    """The first `depth` documents of every run, one table a topic."""
-    check_count("depth", depth, 1)
-    lists = retrieved.cut(depth).lists
-    return [_lists_of(lists[:, topic]) for topic in range(len(retrieved.topics))]
+def topic_lists(
+    retrieved: Retrieved, depth: int | None = None, chosen: NDArray[np.bool_] | None = None
+) -> list[TopicLists]:
+    """Return the first `depth` documents of every run (None: all), topic by topic.
+
+    `chosen` tells of every document whether it counts; the others leave their ranks empty. None: all that
+    some run has at this depth.
+    """
+    if depth is not None:
+        check_count("depth", depth, 1)
+        retrieved = retrieved.cut(depth)
+    return [_lists_of(retrieved, number, chosen) for number in range(len(retrieved.topics))]
 
 
-def _lists_of(numbers: NDArray[np.int32]) -> TopicLists:
-    documents = np.unique(numbers)
-    documents = documents[documents != NONE].astype(np.int64)
-    places = np.searchsorted(documents, numbers)
-    places[numbers == NONE] = len(documents)
-    return TopicLists(documents, places)
+def _lists_of(retrieved: Retrieved, topic: int, chosen: NDArray[np.bool_] | None) -> TopicLists:
+    begin, end = retrieved.starts[topic : topic + 2].tolist()
+    numbers = retrieved.lists[:, topic]
+    local = np.where(numbers == NONE, end - begin, numbers - begin)  # the last place is that of no document
+    if chosen is None:
+        kept = np.zeros(end - begin + 1, np.bool_)
+        kept[local] = True
+    else:
+        kept = np.append(chosen[begin:end], False)
+    documents = kept[:-1].nonzero()[0]
+    place = np.full(end - begin + 1, len(documents))
+    place[documents] = np.arange(len(documents))
+    return TopicLists(begin + documents, place[local], retrieved.topics[topic])
 
 
 def places_of(lists: Sequence[TopicLists], documents: int) -> list[int]:
-    """(document,) the place of each of all documents in its topic's lists; -1: it does not count."""
-    places = np.full(documents, -1)
+    """(document,) the place of each of all documents in its topic's lists; NONE: it does not count."""
+    places = np.full(documents, NONE)
     for topic in lists:
         places[topic.documents] = np.arange(topic.size)
     return places.tolist()

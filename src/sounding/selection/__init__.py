@@ -1,1 +1,7 @@
-"""Which document to judge next: one protocol, all strategies, minimal test collections."""
+"""Which document to judge next: one protocol, all strategies, minimal test collections.
+
+Importing a family of strategies registers it; those of this package are all registered here.
+"""
+
+from sounding.selection import orders, samples  # noqa: F401 - they register their strategies
+from sounding.selection.mtc import strategy  # noqa: F401 - so does this

@@ -1,7 +1,8 @@
-"""Orders that are known before anything is judged, and orders by what a document weighs."""
+"""Orders of judging: known beforehand, by what a document weighs, and by which runs were right so far."""
 
 from __future__ import annotations
 
+import heapq
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Self
@@ -9,9 +10,11 @@ from typing import ClassVar, Self
 import numpy as np
 
 from sounding.core.errors import DataError
+from sounding.relevance.growth import expected_beyond
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import NONE
-from sounding.selection.queues import Queue, Relevance, TopicPool, by_topic
+from sounding.runs.topic_lists import TopicLists
+from sounding.selection.queues import Queue, Relevance, by_topic
 
 
 class FixedQueue(Queue):
@@ -45,7 +48,7 @@ def heaviest_first(weights: Values) -> FixedQueue:
 
 
 @by_topic("depth")
-def depth_pool(pool: TopicPool, _: np.random.Generator) -> FixedQueue:
+def depth_pool(pool: TopicLists, _: np.random.Generator) -> FixedQueue:
     """Everything that the runs have down to the depth, in the order of doc ids.
 
     The order says nothing of ranks, of how many runs have a document or of which.
@@ -54,23 +57,23 @@ def depth_pool(pool: TopicPool, _: np.random.Generator) -> FixedQueue:
 
 
 @by_topic("rank")
-def rank_order(pool: TopicPool, _: np.random.Generator) -> FixedQueue:
+def rank_order(pool: TopicLists, _: np.random.Generator) -> FixedQueue:
     """By best rank in any run: a pool that is deepened rank by rank; equal ones by doc id."""
     return FixedQueue(by_best_rank(pool).tolist())
 
 
 @by_topic("rrf")
-def reciprocal_rank_fusion(pool: TopicPool, _: np.random.Generator, *, c: float = 60) -> FixedQueue:
+def reciprocal_rank_fusion(pool: TopicLists, _: np.random.Generator, *, c: float = 60) -> FixedQueue:
     """By the sum over runs of 1 / (c + rank): reciprocal-rank fusion.
 
     Cormack, Clarke and Buettcher (2009), with their c of 60.
     """
     if not c >= 0:
         raise DataError(f"c is {c}; expected a number from 0")
-    return heaviest_first(pool.sums(1 / (c + 1 + np.arange(pool.lists.shape[1]))))
+    return heaviest_first(pool.sums(1 / (c + 1 + np.arange(pool.places.shape[1]))))
 
 
-def by_best_rank(pool: TopicPool) -> Counts:
+def by_best_rank(pool: TopicLists) -> Counts:
     """Positions by best rank in any run, equal ones by doc id."""
     return np.argsort(pool.best, kind="stable")
 
@@ -86,12 +89,12 @@ def rbp_weights(p: float, depth: int) -> Values:
 
 
 @by_topic("rbp-a")
-def rbp_sum(pool: TopicPool, _: np.random.Generator, *, p: float = 0.8) -> FixedQueue:
+def rbp_sum(pool: TopicLists, _: np.random.Generator, *, p: float = 0.8) -> FixedQueue:
     """By what the document weighs in the RBP of all runs: the sum over runs of (1 - p) p^(rank - 1).
 
     Method A of Moffat, Webber and Zobel (2007).
     """
-    return heaviest_first(pool.sums(rbp_weights(p, pool.lists.shape[1])))
+    return heaviest_first(pool.sums(rbp_weights(p, pool.places.shape[1])))
 
 
 class HeaviestQueue(Queue):
@@ -99,7 +102,7 @@ class HeaviestQueue(Queue):
 
     _learnt: ClassVar[tuple[str, ...]]  # the arrays that judgments change
 
-    def __init__(self, pool: TopicPool) -> None:
+    def __init__(self, pool: TopicLists) -> None:
         self._pool = pool
         self._open = np.ones(pool.size, np.bool_)
         self._weigh()
@@ -125,7 +128,7 @@ class HeaviestQueue(Queue):
         """What is known of the runs changes, and with it all weights."""
         self._open[position] = False
         if relevant is not None:
-            self._learn(*self._pool.holders.of(position), relevant=relevant)
+            self._learn(*self._pool.holders(position), relevant=relevant)
         self._weigh()
 
     def copy(self) -> Self:
@@ -146,11 +149,11 @@ class InterestQueue(HeaviestQueue):
 
     _learnt = ("_score", "_residual")
 
-    def __init__(self, pool: TopicPool, p: float, interest: Interest) -> None:
+    def __init__(self, pool: TopicLists, p: float, interest: Interest) -> None:
         self._interest = interest
-        self._by_rank = rbp_weights(p, pool.lists.shape[1])
-        self._score = np.zeros(len(pool.lists))  # (run,) RBP of what was judged
-        self._residual = np.ones(len(pool.lists))  # (run,) weight of what was not
+        self._by_rank = rbp_weights(p, pool.places.shape[1])
+        self._score = np.zeros(len(pool.places))  # (run,) RBP of what was judged
+        self._residual = np.ones(len(pool.places))  # (run,) weight of what was not
         super().__init__(pool)
 
     def _learn(self, runs: Counts, ranks: Counts, *, relevant: bool) -> None:
@@ -165,7 +168,7 @@ class InterestQueue(HeaviestQueue):
 
 
 @by_topic("rbp-b", adaptive=True)
-def rbp_residual(pool: TopicPool, _: np.random.Generator, *, p: float = 0.8) -> InterestQueue:
+def rbp_residual(pool: TopicLists, _: np.random.Generator, *, p: float = 0.8) -> InterestQueue:
     """As rbp-a, each run counting with its residual: runs of which least is known come first.
 
     Method B of Moffat, Webber and Zobel (2007). It uses which documents were judged, not the outcome.
@@ -174,7 +177,7 @@ def rbp_residual(pool: TopicPool, _: np.random.Generator, *, p: float = 0.8) -> 
 
 
 @by_topic("rbp-c", adaptive=True)
-def rbp_projected(pool: TopicPool, _: np.random.Generator, *, p: float = 0.8) -> InterestQueue:
+def rbp_projected(pool: TopicLists, _: np.random.Generator, *, p: float = 0.8) -> InterestQueue:
     """As rbp-b, and runs that look good count more: residual times (score + residual / 2) cubed.
 
     Method C of Moffat, Webber and Zobel (2007): judgments go to the runs that may turn out best.
@@ -187,13 +190,13 @@ class HedgeQueue(HeaviestQueue):
 
     _learnt = ("_loss",)
 
-    def __init__(self, pool: TopicPool, beta: float) -> None:
+    def __init__(self, pool: TopicLists, beta: float) -> None:
         self._beta = beta
-        depth, size = pool.lists.shape[1], pool.size
+        depth, size = pool.places.shape[1], pool.size
         logs = np.log(np.arange(1, size + 1))
         ranks = np.arange(1, depth + 1)
         self._listed = (np.log(max(size, 1)) - np.log(ranks)) / 2  # (rank,) gain of a relevant document
-        lengths = np.count_nonzero(pool.lists < size, axis=1)
+        lengths = np.count_nonzero(pool.places < size, axis=1)
         below = logs.sum() - np.concatenate([[0.0], np.cumsum(logs)])[lengths]
         mean = np.divide(below, size - lengths, out=np.zeros(len(lengths)), where=lengths < size)
         # (run,) what a document that the run lacks gains on average, somewhere below its list
@@ -216,7 +219,7 @@ class HedgeQueue(HeaviestQueue):
 
 
 @by_topic("hedge", adaptive=True)
-def hedge(pool: TopicPool, _: np.random.Generator, *, beta: float = 0.1) -> HedgeQueue:
+def hedge(pool: TopicLists, _: np.random.Generator, *, beta: float = 0.1) -> HedgeQueue:
     """Hedge: the document that the runs rank highest, those that were right so far having more say.
 
     Aslam, Pavlu and Savell (2003). A document at rank r is worth log(n / r) / 2 to a run, n being the size
@@ -226,3 +229,156 @@ def hedge(pool: TopicPool, _: np.random.Generator, *, beta: float = 0.1) -> Hedg
     if not 0 < beta < 1:
         raise DataError(f"beta is {beta}; expected a number between 0 and 1")
     return HedgeQueue(pool, beta)
+
+
+# -- runs that bring relevant documents are heard first --------------------------------------------
+
+Merit = Callable[[int, int], float]  # of a run that has given so many relevant and so many other documents
+
+
+class RunQueue(Queue):
+    """The best run gives its first document that was not judged; its merit then follows the judgment.
+
+    Of equally good runs the one that was drawn to come first does.
+    """
+
+    def __init__(self, pool: TopicLists, merit: Merit, places: list[int], *, across: bool) -> None:
+        self._merit, self._across = merit, across
+        self._lists: list[list[int]] = [row[row < pool.size].tolist() for row in pool.places]
+        self._seen = bytearray(pool.size)
+        self._at = [0] * len(places)  # (run,) ranks that were passed
+        self._given = [(0, 0)] * len(places)  # (run,) relevant and other documents that it gave
+        # A heap, the best run first: merit with a minus, place drawn, run.
+        self._runs = sorted((-merit(0, 0), place, run) for run, place in enumerate(places))
+        self._front = self._first_unseen()
+
+    @property
+    def urgency(self) -> float:
+        """The merit of the best run where topics compete; 0 where they take turns."""
+        return -self._runs[0][0] if self._across and self._runs else 0.0
+
+    def next(self) -> int:
+        """The document that the best run has next."""
+        return self._front
+
+    def tell(self, position: int, relevant: Relevance) -> None:
+        """Judge the run that gave the document; one that could not be judged tells nothing of it."""
+        self._seen[position] = 1
+        if relevant is not None:
+            _, place, run = self._runs[0]
+            hits, misses = self._given[run]
+            self._given[run] = hits + relevant, misses + (not relevant)
+            heapq.heapreplace(self._runs, (-self._merit(*self._given[run]), place, run))
+        self._front = self._first_unseen()
+
+    def copy(self) -> Self:
+        """A queue that goes its own way from here."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._seen, other._at = bytearray(self._seen), list(self._at)
+        other._given, other._runs = list(self._given), list(self._runs)
+        return other
+
+    def _first_unseen(self) -> int:
+        """The first document of the best run that nobody has seen; runs that have none left are dropped."""
+        while self._runs:
+            run = self._runs[0][2]
+            own, at = self._lists[run], self._at[run]
+            while at < len(own) and self._seen[own[at]]:
+                at += 1
+            self._at[run] = at
+            if at < len(own):
+                return own[at]
+            heapq.heappop(self._runs)
+        return NONE
+
+
+def _move_to_front(pool: TopicLists, rng: np.random.Generator, *, across: bool) -> RunQueue:
+    places = rng.permutation(len(pool.places)).tolist()
+    return RunQueue(pool, lambda hits, misses: -float(misses), places, across=across)
+
+
+@by_topic("move-to-front", adaptive=True, drawn=True)
+def move_to_front(pool: TopicLists, rng: np.random.Generator) -> RunQueue:
+    """Move-to-front: a run goes on as long as its documents are relevant; each other one sets it back.
+
+    Cormack, Palmer and Clarke (1998), their local form: every topic by itself. The run with the fewest
+    non-relevant documents so far is heard; among equals the order is drawn.
+    """
+    return _move_to_front(pool, rng, across=False)
+
+
+@by_topic("global-move-to-front", adaptive=True, drawn=True)
+def global_move_to_front(pool: TopicLists, rng: np.random.Generator) -> RunQueue:
+    """Move-to-front over all topics at once: topics that go on giving relevant documents get more.
+
+    Cormack, Palmer and Clarke (1998), their global form.
+    """
+    return _move_to_front(pool, rng, across=True)
+
+
+@by_topic("max-mean", adaptive=True, drawn=True)
+def max_mean(pool: TopicLists, rng: np.random.Generator) -> RunQueue:
+    """The bandit MaxMean: the run with the highest expected share of relevant documents is heard.
+
+    Losada, Parapar and Barreiro (2016): the mean of a beta law that starts uniform, of the run that gave
+    each document alone. Greedy pools were unfair to some of their own runs when TREC used one.
+    """
+    places = rng.permutation(len(pool.places)).tolist()
+    return RunQueue(pool, lambda hits, misses: (1 + hits) / (2 + hits + misses), places, across=False)
+
+
+class DeepeningQueue(Queue):
+    """A topic's pool by rank; its urgency is the share of relevant documents expected in the next step."""
+
+    def __init__(self, pool: TopicLists, initial: int, step: int) -> None:
+        order = by_best_rank(pool)
+        self._order: list[int] = order.tolist()
+        self._ranks: list[int] = pool.best[order].tolist()
+        self._sizes = np.bincount(pool.best, minlength=pool.places.shape[1] + 1)[1:]
+        self._found = np.zeros(len(self._sizes), np.int64)  # (rank,) relevant documents first seen there
+        self._step, self._reached, self._at = step, min(initial, len(self._sizes)), 0
+        self._urgency = np.inf
+
+    @property
+    def urgency(self) -> float:
+        """The share of relevant documents that is expected in this step; without end in the first."""
+        return self._urgency
+
+    def next(self) -> int:
+        """The next document by rank."""
+        return self._order[self._at] if self._at < len(self._order) else NONE
+
+    def tell(self, position: int, relevant: Relevance) -> None:
+        """Count what was found; where a step is done, expect what the next will bring."""
+        self._found[self._ranks[self._at] - 1] += bool(relevant)
+        self._at += 1
+        while self._at < len(self._order) and self._ranks[self._at] > self._reached:
+            deeper = min(self._reached + self._step, len(self._sizes))
+            documents = int(self._sizes[self._reached : deeper].sum())
+            expected = expected_beyond(self._found[np.newaxis, : self._reached], deeper)[0]
+            self._urgency = float(expected) / documents if documents else np.inf
+            self._reached = deeper
+
+    def copy(self) -> Self:
+        """A queue that goes its own way from here."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._found = self._found.copy()
+        return other
+
+
+@by_topic("adaptive-depth", adaptive=True)
+def adaptive_depth(
+    pool: TopicLists, _: np.random.Generator, *, initial: int = 20, step: int = 10
+) -> DeepeningQueue:
+    """Zobel's topic-adaptive depth: the pools that still give relevant documents are made deeper.
+
+    Zobel (1998). All pools are judged to the depth `initial`, by rank; then the pool goes `step` ranks
+    deeper whose growth, extrapolated, promises the most relevant documents for each one judged.
+    """
+    if initial < 2 or step < 1:
+        raise DataError(
+            f"depth {initial} and steps of {step}; expected at least 2, which show a growth, and 1"
+        )
+    return DeepeningQueue(pool, initial, step)

@@ -1,4 +1,4 @@
-"""The pool of one topic, the queue in which its documents are judged, and how topics take turns."""
+"""The queue in which the documents of a topic are judged, and how topics take turns."""
 
 from __future__ import annotations
 
@@ -7,92 +7,17 @@ import zlib
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
-from sounding.runs.ranking import Counts, Values
+from sounding.data.tables import byte_order
 from sounding.runs.retrieved import NONE, Retrieved
-from sounding.selection.strategy import Pick, State, Strategy, fingerprint, register
+from sounding.runs.topic_lists import places_of, topic_lists
+from sounding.selection.strategies import Pick, State, Strategy, fingerprint, register
 
 Relevance = bool | None  # None: it could not be judged
-
-
-@dataclass(frozen=True, eq=False)
-class TopicPool:
-    """The documents that the runs bring for one topic, by position: 0, 1, ... in the order of doc ids."""
-
-    name: str
-    documents: Counts  # (position,) their numbers among all documents, ascending
-    best: Counts  # (position,) best rank in any run, from 1
-    lists: Counts  # (run, rank) positions; as many as there are documents: the list has ended
-
-    @property
-    def size(self) -> int:
-        """How many documents there are."""
-        return len(self.documents)
-
-    def sums(self, weights: Values) -> Values:
-        """(position,): the sum over the runs of the weight of the place where each has the document.
-
-        `weights` are by run and rank, or by rank where all runs have the same.
-        """
-        spread = np.broadcast_to(weights, self.lists.shape)
-        sums = np.bincount(self.lists.ravel(), spread.ravel(), self.size + 1)
-        return sums[: self.size].astype(np.float64, copy=False)
-
-    def brought(self, first: int, last: int, old: NDArray[np.bool_]) -> tuple[TopicPool, Counts]:
-        """The pool of some of the runs without the `old` documents, and the positions of the others here.
-
-        Ranks stay what they are in the lists.
-        """
-        own = self.lists[first:last]
-        best = np.zeros(self.size + 1, np.int64)
-        for rank in range(own.shape[1], 0, -1):
-            best[own[:, rank - 1]] = rank
-        new = ((best[:-1] > 0) & ~old).nonzero()[0]
-        position = np.full(self.size + 1, len(new))
-        position[new] = np.arange(len(new))
-        return TopicPool(self.name, self.documents[new], best[new], position[own]), new
-
-    @cached_property
-    def holders(self) -> Holders:
-        """Which runs have each document, and where."""
-        flat = self.lists.ravel()
-        order = np.argsort(flat, kind="stable")
-        starts = np.searchsorted(flat[order], np.arange(self.size + 1))
-        return Holders(starts, *np.divmod(order, self.lists.shape[1]))
-
-
-class Holders(NamedTuple):
-    """Runs and ranks (from 0) of the document at position i are those from starts[i] to starts[i + 1]."""
-
-    starts: Counts
-    run: Counts
-    rank: Counts
-
-    def of(self, position: int) -> tuple[Counts, Counts]:
-        """The runs that have a document, and its rank in each, from 0."""
-        own = slice(self.starts[position], self.starts[position + 1])
-        return self.run[own], self.rank[own]
-
-
-def topic_pools(pool: Retrieved) -> list[TopicPool]:
-    """The pool of every topic."""
-    best = pool.best_ranks()
-    pools = []
-    for topic, name in enumerate(pool.topics):
-        first, last = int(pool.starts[topic]), int(pool.starts[topic + 1])
-        inside = best[first:last] > 0
-        position = np.append(np.cumsum(inside) - 1, np.count_nonzero(inside))
-        own = pool.lists[:, topic, :]
-        lists = position[np.where(own == NONE, last - first, own - first)]
-        pools.append(TopicPool(name, first + inside.nonzero()[0], best[first:last][inside], lists))
-    return pools
 
 
 class Queue(ABC):
@@ -153,10 +78,14 @@ class TurnTaking:
         self._identity = {"strategy": name, "seed": seed, "parameters": dict(parameters), **(more or {})}
         own = dict(parameters)
         self._level = float(own.pop("level", 1))
-        self._pool, self._pools = pool, topic_pools(pool)
+        self._pool, self._pools = pool, topic_lists(pool)
         self._starts: list[int] = pool.starts.tolist()
-        self._position = _positions(self._pools, len(pool.docs))
-        self._fresh = [maker(one, _generator(seed, one), **own) for one in self._pools]
+        self._position = places_of(self._pools, len(pool.docs))
+        self._fresh = [
+            # Randomness that the other topics do not touch.
+            maker(one, np.random.default_rng([seed, zlib.crc32(byte_order(one.topic))]), **own)
+            for one in self._pools
+        ]
         self._queues = [queue.copy() for queue in self._fresh]
         self._grades: dict[int, float | None] = {}
         self._known: list[dict[int, Relevance]] = [{} for _ in self._pools]
@@ -261,11 +190,16 @@ class TurnTaking:
 
 
 def by_topic(
-    name: str, *, adaptive: bool = False, sampled: bool = False, drawn: bool = False
+    name: str,
+    *,
+    adaptive: bool = False,
+    sampled: bool = False,
+    drawn: bool = False,
+    restored: Callable[[Retrieved, State], Strategy] | None = None,
 ) -> Callable[[Maker], Maker]:
-    """Make a function from the pool of a topic to its queue known as a strategy.
+    """Make a function from the lists of a topic to its queue known as a strategy.
 
-    It is given the pool, a random generator of the topic's own, and keyword-only parameters. `drawn`: it
+    It is given the lists, a random generator of the topic's own, and keyword-only parameters. `drawn`: it
     makes use of the generator, as samples always do.
     """
 
@@ -273,20 +207,7 @@ def by_topic(
         def build(pool: Retrieved, seed: int, parameters: Mapping[str, Any]) -> Strategy:
             return TurnTaking(name, pool, seed, parameters, maker)
 
-        register(name, maker, build, adaptive=adaptive, sampled=sampled, drawn=drawn)
+        register(name, maker, build, adaptive=adaptive, sampled=sampled, drawn=drawn, restored=restored)
         return maker
 
     return add
-
-
-def _generator(seed: int, topic: TopicPool) -> np.random.Generator:
-    """Randomness that the other topics do not touch."""
-    return np.random.default_rng([seed, zlib.crc32(topic.name.encode("utf-8", "surrogateescape"))])
-
-
-def _positions(pools: Sequence[TopicPool], documents: int) -> list[int]:
-    """(document,): its position in the pool of its topic; NONE: it is in no pool."""
-    positions = np.full(documents, NONE)
-    for pool in pools:
-        positions[pool.documents] = np.arange(pool.size)
-    return positions.tolist()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -15,8 +15,11 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.core.limits import check_count
 from sounding.runs.ranking import Counts, Values
+from sounding.runs.retrieved import Retrieved
+from sounding.runs.topic_lists import TopicLists
 from sounding.selection.orders import FixedQueue
-from sounding.selection.queues import TopicPool, by_topic
+from sounding.selection.queues import TurnTaking, by_topic
+from sounding.selection.strategies import SampleStrategy, State, find_strategy, judge_all
 
 DEFAULT_STRATA = "10:1,30:0.2,100:0.05"
 LEAST = 2  # documents of a stratum, where it has as many: one tells no spread
@@ -39,8 +42,31 @@ class SampleQueue(FixedQueue):
         return type(self)(self.drawn, self.strata, self.chances, self._at)
 
 
-@by_topic("uniform-sample", sampled=True)
-def uniform_sample(pool: TopicPool, rng: np.random.Generator, *, rate: float = 0.1) -> SampleQueue:
+SampleMaker = Callable[..., SampleQueue]
+Maker = TypeVar("Maker", bound=SampleMaker)
+SAMPLES: dict[str, SampleMaker] = {}
+
+
+def _sample(name: str) -> Callable[[Maker], Maker]:
+    """Make a function from the lists of a topic to its sample known as a strategy."""
+
+    def add(maker: Maker) -> Maker:
+        SAMPLES[name] = maker
+        return by_topic(name, sampled=True, restored=_restored)(maker)
+
+    return add
+
+
+def _restored(pool: Retrieved, state: State) -> SampleStrategy:
+    strategy = make_sample(
+        state["strategy"], pool, draws=state.get("draws", {}), seed=state["seed"], **state["parameters"]
+    )
+    judge_all(strategy, state["judgments"])
+    return strategy
+
+
+@_sample("uniform-sample")
+def uniform_sample(pool: TopicLists, rng: np.random.Generator, *, rate: float = 0.1) -> SampleQueue:
     """A random part of every topic's pool, all documents having the same chance; for infAP, xinfAP, statAP.
 
     A simple random sample of rate x size documents, rounded; at least two.
@@ -49,9 +75,9 @@ def uniform_sample(pool: TopicPool, rng: np.random.Generator, *, rate: float = 0
     return _stratified(np.zeros(pool.size, np.int64), [rate], rng)
 
 
-@by_topic("stratified-sample", sampled=True)
+@_sample("stratified-sample")
 def stratified_sample(
-    pool: TopicPool, rng: np.random.Generator, *, strata: str = DEFAULT_STRATA
+    pool: TopicLists, rng: np.random.Generator, *, strata: str = DEFAULT_STRATA
 ) -> SampleQueue:
     """A random part of each stratum of the pool, at its own rate; for xinfAP, infNDCG and statAP.
 
@@ -68,8 +94,8 @@ def stratified_sample(
     return _stratified(stratum, rates, rng)
 
 
-@by_topic("weighted-sample", sampled=True)
-def weighted_sample(pool: TopicPool, rng: np.random.Generator, *, rate: float = 0.1) -> SampleQueue:
+@_sample("weighted-sample")
+def weighted_sample(pool: TopicLists, rng: np.random.Generator, *, rate: float = 0.1) -> SampleQueue:
     """Every document drawn by itself, with the more chance the more AP may depend on it; for statAP.
 
     The chance is proportional to the mean over the runs of 1 + 1/r + 1/(r+1) + ... + 1/depth: the sum of
@@ -78,42 +104,34 @@ def weighted_sample(pool: TopicPool, rng: np.random.Generator, *, rate: float = 
     """
     check_rate(rate)
     # Lists of other topics may be longer.
-    deepest = int(np.nonzero(pool.lists < pool.size)[1].max(initial=-1)) + 1
+    deepest = int(np.nonzero(pool.places < pool.size)[1].max(initial=-1)) + 1
     inverse = 1 / np.arange(1, deepest + 1)
-    weights = np.zeros(pool.lists.shape[1])
+    weights = np.zeros(pool.places.shape[1])
     weights[:deepest] = 1 + np.cumsum(inverse[::-1])[::-1]
     chances = capped_chances(pool.sums(weights), rate * pool.size)
     drawn = (rng.random(pool.size) < chances).nonzero()[0]
     return SampleQueue(rng.permutation(drawn).tolist(), None, chances)
 
 
-SAMPLES: Mapping[str, Callable[..., SampleQueue]] = {
-    "uniform-sample": uniform_sample,
-    "stratified-sample": stratified_sample,
-    "weighted-sample": weighted_sample,
-}
-
-
 def drawn_in_turn(
-    maker: Callable[..., SampleQueue],
-    draws: Mapping[str, Sequence[int]],
-    pool: TopicPool,
+    maker: SampleMaker,
+    ends: Sequence[int],
+    pool: TopicLists,
     rng: np.random.Generator,
     **parameters: Any,
 ) -> SampleQueue:
-    """The sample of a topic to which runs came after it was drawn: what was drawn stays.
+    """Draw a sample of a topic to which runs came after it was first drawn: what was drawn stays.
 
-    `draws` has, by topic, how many runs there were at the end of each draw but the last. Each is made with
-    the same parameters among the documents that its runs are the first to bring, with chances and strata of
-    its own: whatever a later run brings, a document keeps its lot.
+    `ends` are how many runs there were at the end of each draw but the last. Each is made with the same
+    parameters among the documents that its runs are the first to bring, with chances and strata of its own:
+    whatever a later run brings, a document keeps its lot.
     """
-    ends = draws.get(pool.name, ())
     strata, chances, order = np.zeros(pool.size, np.int64), np.zeros(pool.size), []
     old = np.zeros(pool.size, np.bool_)
     stratified = False
-    bounds = pairwise([0, *ends, len(pool.lists)])
+    bounds = pairwise([0, *ends, len(pool.places)])
     for (first, last), own in zip(bounds, [rng, *rng.spawn(len(ends))], strict=True):
-        part, new = pool.brought(first, last, old)
+        part, new = pool.new_from(first, last, old)
         queue = maker(part, own, **parameters)
         order += new[queue.drawn].tolist()
         chances[new] = queue.chances
@@ -124,18 +142,35 @@ def drawn_in_turn(
     return SampleQueue(order, strata if stratified else None, chances)
 
 
-def drawn_where_possible(
-    maker: Callable[..., SampleQueue],
+def make_sample(
+    name: str,
+    pool: Retrieved,
+    *,
     draws: Mapping[str, Sequence[int]],
-    pool: TopicPool,
-    rng: np.random.Generator,
+    seed: int = 0,
+    where_possible: bool = False,
     **parameters: Any,
-) -> SampleQueue:
-    """As `drawn_in_turn`; nothing of a topic whose pool is none that the sample can be drawn from."""
-    try:
-        return drawn_in_turn(maker, draws, pool, rng, **parameters)
-    except DataError:
-        return SampleQueue([], None, np.zeros(pool.size))
+) -> SampleStrategy:
+    """Make a sample of a pool whose runs came one after the other: what was drawn from the first ones stays.
+
+    `draws` has, by topic, how many runs there were at the end of each draw but the last; a topic that is not
+    there is drawn at once. Without any it is what `make_strategy` makes. A topic that it cannot be drawn from
+    is refused, or has nothing drawn (`where_possible`).
+    """
+    kind = find_strategy(name)
+    maker = SAMPLES[kind.name]
+
+    def draw(lists: TopicLists, rng: np.random.Generator, **given: Any) -> SampleQueue:
+        try:
+            return drawn_in_turn(maker, draws.get(lists.topic, ()), lists, rng, **given)
+        except DataError:
+            if where_possible:
+                return SampleQueue([], None, np.zeros(lists.size))
+            raise
+
+    ends = {topic: list(each) for topic, each in draws.items() if each}
+    more = {"draws": ends} if ends else None
+    return TurnTaking(kind.name, pool, seed, kind.complete(parameters), draw, more)
 
 
 def parse_strata(text: str) -> tuple[list[int], list[float]]:

@@ -19,7 +19,7 @@ from sounding.runs.retrieved import NONE, Retrieved
 from sounding.runs.topic_lists import topic_lists
 from sounding.selection.mtc.confidence import Confidence
 from sounding.selection.mtc.session import Session, known_judgments
-from sounding.selection.strategy import Strategy
+from sounding.selection.strategies import Strategy
 from sounding.statistics.pairwise import pairwise_tests as tested_pairs
 from sounding.statistics.rankings import kendall_tau
 

@@ -35,7 +35,7 @@ from sounding.selection.mtc.topic_state import (
     if_not_relevant,
 )
 from sounding.selection.mtc.weights import EVERY_PAIR, WEIGHINGS, Beliefs, Scope, heaviest, weighing
-from sounding.selection.strategy import Pick, State, fingerprint
+from sounding.selection.strategies import Pick, State, fingerprint
 
 Method = Literal["draws", "normal", "paper", "exact"]
 Refits = Literal["doubling", "asked"]

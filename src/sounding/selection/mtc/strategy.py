@@ -8,7 +8,7 @@ from typing import Any
 from sounding.relevance.document_priors import DEFAULT
 from sounding.runs.retrieved import Retrieved
 from sounding.selection.mtc.session import Session
-from sounding.selection.strategy import register
+from sounding.selection.strategies import register
 
 
 def minimal_test_collection(
@@ -27,4 +27,4 @@ def _build(pool: Retrieved, seed: int, parameters: Mapping[str, Any]) -> Session
 
 
 # Fits of a prior to the first judgments depend on which came first, so only its own state restores it.
-register("mtc", minimal_test_collection, _build, adaptive=True, restored=Session.restored)
+register("mtc", minimal_test_collection, _build, adaptive=True, drawn=True, restored=Session.restored)

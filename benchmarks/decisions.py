@@ -10,8 +10,8 @@ import time
 
 import numpy as np
 
-from sounding.compare.cases import count_cases, decide
 from sounding.runs.pairs import all_pairs
+from sounding.statistics.cases import count_cases, decide
 from sounding.statistics.pairwise import Procedure
 
 RUNS, TOPICS, COLUMNS = 129, 50, 10  # two measures at five depths

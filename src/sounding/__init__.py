@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from sounding.agree.study import Study, study_assessors
     from sounding.audit.auditing import Audit, audit
     from sounding.audit.verdict import verdict
-    from sounding.calibrate.calibrating import Calibration, calibrate
-    from sounding.compare.cases import with_assessment
+    from sounding.calibrate.calibrating import calibrate
+    from sounding.calibrate.result import Calibration
     from sounding.compare.comparing import compare, compare_runs
     from sounding.compare.holds import holds
     from sounding.compare.result import Comparison
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sounding.evaluate.evaluation import evaluate
     from sounding.evaluate.result import Scores
     from sounding.measures import Measure, parse, parse_measures
+    from sounding.measures.assessed import with_assessment
     from sounding.sample.simulation import simulate_collection
     from sounding.statistics.pairwise import Procedure
     from sounding.statistics.rankings import (
@@ -49,7 +50,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Audit": "audit.auditing",
-    "Calibration": "calibrate.calibrating",
+    "Calibration": "calibrate.result",
     "Comparison": "compare.result",
     "DataError": "core.errors",
     "FormatError": "core.errors",
@@ -92,7 +93,7 @@ _HOME = {
     "swaps": "statistics.rankings",
     "tau_ap": "statistics.rankings",
     "verdict": "audit.verdict",
-    "with_assessment": "compare.cases",
+    "with_assessment": "measures.assessed",
     "write_qrels": "data.writing",
     "write_run": "data.writing",
 }

@@ -11,8 +11,9 @@ import pytest
 from scipy.stats import ttest_rel
 from tests.measures.regrading_data import draw_qrels, draw_runs
 
-from sounding.calibrate.calibrating import COLUMNS, Calibration, calibrate
+from sounding.calibrate.calibrating import calibrate
 from sounding.calibrate.claims import CLAIMS
+from sounding.calibrate.result import COLUMNS, Calibration
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.executors import run_on
 from sounding.core.policies import Policies

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.e2e.calling import Call, caller
 
-from sounding.calibrate.calibrating import COLUMNS
 from sounding.calibrate.calibrating import calibrate as calibration
 from sounding.calibrate.claims import CLAIMS
+from sounding.calibrate.result import COLUMNS
 from sounding.calibrate.tables import reliability_rows
 from sounding.cli import main
 

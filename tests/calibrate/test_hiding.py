@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sounding.calibrate.hiding import Hidden, hide, parse_scenario
-from sounding.compare.holds import parse_until
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.measures.regrading import GONE, JUDGED, Regrading, read_regrading
+from sounding.runs.until import parse_until
 from sounding.sample.simulation import simulate_collection
 
 MADE = simulate_collection(topics=6, groups=6, systems=2, documents=200, length=50, pool_depth=20, seed=1)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.docs_examples import run_page
 
-from sounding.calibrate.calibrating import COLUMNS
 from sounding.calibrate.claims import CLAIMS
 from sounding.calibrate.hiding import COUNTS, DEFAULT_SCENARIOS, SHARES
-from sounding.compare.holds import WIDENING
+from sounding.calibrate.result import COLUMNS
+from sounding.statistics.conclusions import WIDENING
 from sounding.statistics.forecasts import FIGURES
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sounding.compare.cases import FIRST_UNJUDGED, JUDGED, RETRIEVED
 from sounding.evaluate.evaluation import evaluate
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse
+from sounding.measures.assessed import FIRST_UNJUDGED, JUDGED, RETRIEVED
 
 
 def scores_of(

@@ -8,24 +8,13 @@ import numpy as np
 import pytest
 from tests.compare.tables import around, scores_of
 
-from sounding.compare.cases import (
-    FIRST_UNJUDGED,
-    JUDGED,
-    RETRIEVED,
-    assessed_depths,
-    assessment_depth,
-    assessment_values,
-    compared_measures,
-    count_cases,
-    decide,
-    strength,
-    values_of,
-    with_assessment,
-)
+from sounding.compare.cases import assessed_depths, assessment_values, compared_measures, values_of
 from sounding.core.errors import DataError
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse
+from sounding.measures.assessed import FIRST_UNJUDGED, JUDGED, RETRIEVED, assessment_depth, with_assessment
 from sounding.statistics import pairwise as claims
+from sounding.statistics.cases import count_cases, decide, strength
 from sounding.statistics.pairwise import PairTests
 
 

@@ -14,7 +14,6 @@ import pytest
 from tests.compare.tables import around, scores_of
 
 import sounding
-from sounding.compare.cases import assessment_measure, with_assessment
 from sounding.compare.comparing import Reading, compare, compare_runs, evaluations
 from sounding.compare.notes import short_lists, topic_notes
 from sounding.compare.requests import find_run
@@ -25,6 +24,7 @@ from sounding.core.workers import Progress
 from sounding.evaluate.evaluation import evaluate
 from sounding.evaluate.result import Scores
 from sounding.measures import parse
+from sounding.measures.assessed import assessment_measure, with_assessment
 from sounding.sample.simulation import Collection, simulate_collection
 from sounding.statistics.pairwise import MOST_PERMUTATIONS, Procedure
 from sounding.statistics.power import topics_needed

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tests.compare.tables import around, scores_of
 
-from sounding.compare.cases import CASES
 from sounding.compare.comparing import compare
 from sounding.compare.depths import (
     at_depths,
@@ -19,6 +18,7 @@ from sounding.compare.depths import (
 from sounding.compare.result import Comparison
 from sounding.core.errors import DataError
 from sounding.measures import Measure, parse
+from sounding.statistics.cases import CASES
 from sounding.statistics.pairwise import Procedure
 
 T = Procedure(test="t", correction="none")

@@ -9,27 +9,25 @@ import pytest
 from scipy.stats import ttest_rel
 from tests.measures.regrading_data import draw_qrels, draw_runs
 
-from sounding.compare import holds as module
-from sounding.compare.holds import (
-    FARTHEST,
-    WIDENING,
-    Statistics,
-    borders,
-    chance_of_conclusion,
-    chance_of_sign,
-    holding,
-    holds,
-    pair_chances,
-    parse_until,
-    shown_chance,
-)
+from sounding.compare.holds import holding, holds, shown_chance
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
 from sounding.data.tables import Qrels, Run
 from sounding.measures import parse_measures
 from sounding.measures.regrading import read_regrading
 from sounding.runs.pairs import all_pairs
+from sounding.runs.until import parse_until
 from sounding.sample.simulation import Collection, simulate_collection
+from sounding.statistics import conclusions as module
+from sounding.statistics.conclusions import (
+    FARTHEST,
+    WIDENING,
+    Statistics,
+    borders,
+    chance_of_conclusion,
+    chance_of_sign,
+    pair_chances,
+)
 
 
 def small(seed: int = 0) -> Collection:

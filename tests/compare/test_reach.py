@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from tests.compare.tables import around, scores_of
 
 from sounding.compare.asking import gate_verdict
-from sounding.compare.cases import decide
 from sounding.compare.comparing import compare as compare_scores
 from sounding.compare.pair_account import explain
 from sounding.compare.result import Comparison
 from sounding.compare.tables import facts, people_pairs
 from sounding.core.errors import DataError
 from sounding.runs.pairs import all_pairs
+from sounding.statistics.cases import decide
 from sounding.statistics.pairwise import Procedure, fewest_topics
 from sounding.statistics.testing import TESTS as REGISTERED
 

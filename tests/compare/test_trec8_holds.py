@@ -7,7 +7,8 @@ from pathlib import Path
 import polars
 import pytest
 
-from sounding.calibrate.calibrating import Calibration, calibrate
+from sounding.calibrate.calibrating import calibrate
+from sounding.calibrate.result import Calibration
 from sounding.data.run_info import read_run_info
 
 CLAIMS = ("holds", "sign", "margin", "strong")

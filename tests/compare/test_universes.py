@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from tests.compare.completing import Collection, Grades, draw_collection
 
-from sounding.compare.cases import with_assessment
 from sounding.compare.comparing import compare, compare_runs
 from sounding.compare.result import Comparison
 from sounding.core.policies import Policies
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse
+from sounding.measures.assessed import with_assessment
 from sounding.statistics.pairwise import Procedure
 
 T = Procedure(test="t")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sounding.compare.holds import parse_until
 from sounding.core.errors import DataError
 from sounding.data.tables import Run
 from sounding.runs.retrieved import Retrieved, read_retrieved
+from sounding.runs.until import parse_until
 
 
 def two_runs() -> Retrieved:

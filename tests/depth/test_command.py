@@ -13,7 +13,6 @@ from scipy import stats
 from tests.e2e.calling import Call, caller, sampled
 from tests.measures.regrading_data import draw_qrels, draw_runs
 
-from sounding.compare.cases import MEANING
 from sounding.compare.comparing import Reading
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
@@ -33,6 +32,7 @@ from sounding.measures.cumulative import values_at
 from sounding.measures.regrading import read_regrading
 from sounding.runs.ranking import Ranking
 from sounding.sample.simulation import simulate_collection
+from sounding.statistics.cases import MEANING
 from sounding.statistics.pairwise import Procedure
 from sounding.statistics.rankings import coefficients, rbo_of_values, tau_ap
 

@@ -13,9 +13,9 @@ from tests.measures.regrading_data import draw_qrels, draw_runs
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
 from sounding.data.tables import Qrels, Run
-from sounding.depth import subsets
 from sounding.depth.subsets import judgment_subsets
 from sounding.evaluate.evaluation import evaluate
+from sounding.measures.judgment_parts import PartSizes, random_places
 from sounding.measures.regrading import JUDGED, POOLED, Regrading, View, read_regrading
 from sounding.statistics.rankings import rank_agreement
 
@@ -105,12 +105,9 @@ def test_every_judgment_is_as_likely_to_stay() -> None:
     qrels, _ = many_judgments()
     runs = [Run.from_dict({"1": {"d1": 1.0}}, name=name) for name in "ab"]
     regrading = read_regrading(qrels, runs)
-    sizes = subsets._Sizes.of(regrading, 1)
+    sizes = PartSizes.of(regrading, 1)
     stays = np.mean(
-        [
-            subsets._random_places(regrading, 1, [0, draw]) < sizes.kept(0.3)[sizes.group]
-            for draw in range(2000)
-        ],
+        [random_places(regrading, 1, [0, draw]) < sizes.kept(0.3)[sizes.group] for draw in range(2000)],
         axis=0,
     )
     third = np.repeat(np.arange(3), qrels.sizes) == 2

@@ -12,7 +12,6 @@ import pytest
 
 from sounding.audit.auditing import audit
 from sounding.audit.judged_runs import read_judged_runs
-from sounding.compare.cases import with_assessment
 from sounding.compare.comparing import compare, compare_runs
 from sounding.core.policies import Policies
 from sounding.data.run_info import RunInfo
@@ -21,6 +20,7 @@ from sounding.data.writing import write_qrels, write_run
 from sounding.depth.stability import stability
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse_measures
+from sounding.measures.assessed import with_assessment
 from sounding.report.gather import Request, gather
 from sounding.runs.pool import Pool, contributing_runs
 from sounding.runs.retrieved import read_retrieved

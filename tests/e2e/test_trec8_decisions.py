@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sounding.compare.cases import assessment_measure, count_cases, decide, values_of, with_assessment
+from sounding.compare.cases import values_of
 from sounding.compare.comparing import compare
 from sounding.compare.depths import at_depths, count_scenarios, moved_pairs, moves
 from sounding.compare.result import Comparison
@@ -15,6 +15,8 @@ from sounding.data.run_info import read_run_info
 from sounding.evaluate.evaluation import evaluate
 from sounding.evaluate.result import Scores
 from sounding.measures import parse
+from sounding.measures.assessed import assessment_measure, with_assessment
+from sounding.statistics.cases import count_cases, decide
 from sounding.statistics.pairwise import Procedure
 
 DEPTHS = (10, 30, 100, 500, 1000)

@@ -29,10 +29,9 @@ from sounding.statistics.assessor_agreement import (
     ratio,
     weighted_kappa,
 )
+from sounding.statistics.testing import NORMAL_95
 
 Floats = NDArray[np.float64]
-
-Z = 1.959963984540054  # of 95%: topics are ordered by the upper limit of their overlap
 
 # What each coefficient is called by programs.
 COEFFICIENTS = (
@@ -312,6 +311,6 @@ def upper_limits(overlaps: Floats, documents: Places | Sequence[int]) -> Floats:
     Low overlap on many documents says more than the same on one or two.
     """
     size = np.maximum(np.asarray(documents, np.float64), 1.0)
-    centre = overlaps + Z**2 / (2 * size)
-    spread = Z * np.sqrt(overlaps * (1 - overlaps) / size + Z**2 / (4 * size**2))
-    return np.nan_to_num((centre + spread) / (1 + Z**2 / size), nan=2.0)
+    centre = overlaps + NORMAL_95**2 / (2 * size)
+    spread = NORMAL_95 * np.sqrt(overlaps * (1 - overlaps) / size + NORMAL_95**2 / (4 * size**2))
+    return np.nan_to_num((centre + spread) / (1 + NORMAL_95**2 / size), nan=2.0)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sounding.calibrate.claims import CLAIMS, find_claim, situations
 from sounding.calibrate.hiding import DEFAULT_SCENARIOS, Scenario, hide, parse_scenario
-from sounding.compare.holds import ALPHA, Flags, Until, parse_until
-from sounding.compare.requests import check_choices
-from sounding.core.display import Displayed
+from sounding.calibrate.result import Calibration, ClaimScore
 from sounding.core.errors import DataError, expect
 from sounding.core.limits import check_count
 from sounding.core.policies import DEFAULT_POLICIES, Policies
@@ -21,11 +18,12 @@ from sounding.data.run_info import RunInfo, groups_of, listed_rows
 from sounding.measures import Measure, parse_measures
 from sounding.measures.completions import DRAWS
 from sounding.measures.regrading import JUDGED, Regrading, read_regrading
+from sounding.measures.summaries import check_comparable
 from sounding.runs.pool import contributing_runs
+from sounding.runs.until import Flags, Until, parse_until
+from sounding.statistics.conclusions import ALPHA
 from sounding.statistics.forecasts import (
     RESAMPLES,
-    Bin,
-    Figure,
     Forecasts,
     Weights,
     reliability,
@@ -34,98 +32,10 @@ from sounding.statistics.forecasts import (
 )
 from sounding.statistics.pairwise import Procedure, check_procedure
 
-if TYPE_CHECKING:
-    import polars
-
 DEFAULT_UNTIL = "pool:100"
 REPEATS = 3  # of a scenario that chance has a part in
 EACH_PAIR_ALONE = Procedure(test="t", correction="none", alpha=ALPHA)
 PARTS = ("all", "pooled", "unpooled")  # pairs: all; both runs contributed; one of them did not
-COLUMNS = ("scenario", "budget", "claim", "pairs", "share_claimed", "share_right", "auc", "ece", "brier")
-WITH_INTERVALS = ("share_claimed", "share_right", "auc", "ece", "brier")
-
-
-class Score(NamedTuple):
-    """How good one claim was in one scenario, by one measure, over some of the pairs."""
-
-    scenario: str
-    budget: float  # judgments that were left, the mean over repeats
-    claim: str
-    measure: str
-    part: str
-    pairs: int  # units: pairs of runs, or runs for what is said of each run
-    figures: Mapping[str, Figure]
-    bins: Sequence[Bin]  # empty where the claim gives no chances
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Calibration(Displayed):
-    """Every claim in every scenario by every measure, and how often it was right."""
-
-    runs: tuple[str, ...]
-    topics: tuple[str, ...]
-    measures: tuple[Measure, ...]
-    judgments: int  # of the whole collection
-    contributing: int  # runs that contribute to its pool
-    guessed: bool  # which ones was guessed
-    until: Until
-    considered: int  # documents that full judging means, with all runs
-    never_judged: int  # of them that nobody has judged: for the truth they are not relevant
-    procedure: Procedure
-    repeats: Mapping[str, int]  # by scenario
-    draws: int
-    seed: int
-    scores: tuple[Score, ...]
-    notes: tuple[str, ...] = ()  # what the info file and the runs do not have in common, a sentence each
-
-    @property
-    def frame(self) -> polars.DataFrame:
-        """One row a scenario, claim, measure and part of the pairs, as `--format csv` has it."""
-        import polars
-
-        columns = self.columns()
-        texts = ("scenario", "claim", "measure", "part")
-        types: dict[str, Any] = {
-            name: polars.String if name in texts else polars.Int64 if name == "pairs" else polars.Float64
-            for name in columns
-        }
-        return polars.DataFrame(columns, schema=types)
-
-    def columns(self) -> dict[str, list[Any]]:
-        """The columns of the table, the promised ones first."""
-        scores = self.scores
-        found: dict[str, list[Any]] = {
-            "scenario": [one.scenario for one in scores],
-            "budget": [one.budget for one in scores],
-            "claim": [one.claim for one in scores],
-            "pairs": [one.pairs for one in scores],
-        }
-        found |= {name: [one.figures[name].value for one in scores] for name in COLUMNS if name not in found}
-        found |= {"measure": [one.measure for one in scores], "part": [one.part for one in scores]}
-        more = ("right", "reliability", "resolution", "uncertainty")
-        found |= {name: [one.figures[name].value for one in scores] for name in more}
-        for name in WITH_INTERVALS:
-            found[f"{name}_low"] = [one.figures[name].low for one in scores]
-            found[f"{name}_high"] = [one.figures[name].high for one in scores]
-        return found
-
-    @property
-    def reliability_frame(self) -> polars.DataFrame:
-        """One row a bin: scenario, claim, measure, part, pairs, chance, right, low, high."""
-        import polars
-
-        rows = [
-            {
-                "scenario": one.scenario, "claim": one.claim, "measure": one.measure, "part": one.part,
-                "pairs": part.units, "chance": part.chance, "right": part.right.value,
-                "low": part.right.low, "high": part.right.high,
-            }
-            for one in self.scores
-            for part in one.bins
-        ]  # fmt: skip
-        texts = dict.fromkeys(("scenario", "claim", "measure", "part"), polars.String)
-        numbers = dict.fromkeys(("chance", "right", "low", "high"), polars.Float64)
-        return polars.DataFrame(rows, schema={**texts, "pairs": polars.Int64, **numbers})
 
 
 def calibrate(
@@ -155,13 +65,14 @@ def calibrate(
     resample runs. Seeds come from the policies. `progress` counts repeats.
     """
     wanted = parse_measures(measures)
-    check_choices(wanted, policies)
+    check_comparable(wanted, policies)
     check_procedure(procedure)
     expect(scenarios, (list, tuple), "scenarios", "a list of texts such as pool:10")
     parsed = {str(text): parse_scenario(text) for text in scenarios}
     asked = list(parsed.values())
     names = list(CLAIMS) if claims is None else list(dict.fromkeys(find_claim(name).name for name in claims))
-    _check_numbers(repeats, draws, resamples)
+    for name, number, least in (("repeats", repeats, 1), ("draws", draws, 2), ("resamples", resamples, 0)):
+        check_count(name, number, least)
     whole = parse_until(until)
     regrading = read_regrading(
         qrels, runs, policies=policies, qrels_format=qrels_format, run_format=run_format, jobs=jobs
@@ -174,7 +85,7 @@ def calibrate(
         if info is None
         else listed_rows(regrading.runs, regrading.retrieved.tags, info)
     )
-    task = _Task(
+    task = _ScenarioTask(
         regrading, wanted, tuple(names), whole, procedure, pool.contributing, groups_of(regrading.runs, rows),
         draws,
     )  # fmt: skip
@@ -203,19 +114,14 @@ def calibrate(
     )  # fmt: skip
 
 
-def _check_numbers(repeats: int, draws: int, resamples: int) -> None:
-    for name, number, least in (("repeats", repeats, 1), ("draws", draws, 2), ("resamples", resamples, 0)):
-        check_count(name, number, least)
-
-
-class _Asked(NamedTuple):
+class _RepeatForecasts(NamedTuple):
     """What was said in one repeat of a scenario."""
 
     judgments: int
     forecasts: list[Forecasts]
 
 
-class _Task(NamedTuple):
+class _ScenarioTask(NamedTuple):
     """What every repeat of every scenario is done with."""
 
     regrading: Regrading
@@ -227,7 +133,7 @@ class _Task(NamedTuple):
     groups: tuple[str, ...]
     draws: int
 
-    def forecasts(self, item: tuple[Scenario, int]) -> _Asked:
+    def forecasts(self, item: tuple[Scenario, int]) -> _RepeatForecasts:
         """Hide judgments, and ask every claim."""
         scenario, repeat = item
         seed = self.regrading.policies.seed
@@ -240,10 +146,14 @@ class _Task(NamedTuple):
             hidden, self.measures, self.until, self.procedure, draws=self.draws, seed=seed,
             with_draws=any(one.needs_draws for one in chosen),
         )  # fmt: skip
-        return _Asked(hidden.judgments, [said for one in seen for claim in chosen for said in claim.ask(one)])
+        return _RepeatForecasts(
+            hidden.judgments, [said for one in seen for claim in chosen for said in claim.ask(one)]
+        )
 
 
-def _scores(scenario: Scenario, asked: Sequence[_Asked], resamples: int, seed: int) -> Iterable[Score]:
+def _scores(
+    scenario: Scenario, asked: Sequence[_RepeatForecasts], resamples: int, seed: int
+) -> Iterator[ClaimScore]:
     """Every claim of a scenario, scored over the pairs of all repeats."""
     budget = float(np.mean([one.judgments for one in asked]))
     grouped: dict[tuple[str, str], list[Forecasts]] = {}
@@ -251,7 +161,7 @@ def _scores(scenario: Scenario, asked: Sequence[_Asked], resamples: int, seed: i
         grouped.setdefault((said.measure, said.claim), []).append(said)
     weights: dict[bytes, Weights] = {}  # by the runs of the units: most claims are about the same ones
     for (measure, claim), parts in grouped.items():
-        whole = _joined(parts)
+        whole = Forecasts.joined(parts)
         for part in PARTS:
             chosen = whole if part == "all" else whole.pick(whole.unpooled == (part == "unpooled"))
             if not chosen.units or (part != "all" and chosen.units == whole.units):
@@ -259,20 +169,7 @@ def _scores(scenario: Scenario, asked: Sequence[_Asked], resamples: int, seed: i
             units = chosen.first.tobytes() + chosen.second.tobytes()
             if units not in weights:
                 weights[units] = run_weights(chosen, resamples=resamples, seed=seed)
-            yield Score(
+            yield ClaimScore(
                 scenario.name, budget, claim, measure, part, chosen.units,
                 scored(chosen, weights[units]), reliability(chosen, weights[units]),
             )  # fmt: skip
-
-
-def _joined(parts: Sequence[Forecasts]) -> Forecasts:
-    first = parts[0]
-    return Forecasts(
-        claim=first.claim, measure=first.measure, probability=first.probability,
-        score=np.concatenate([part.score for part in parts]),
-        claimed=np.concatenate([part.claimed for part in parts]),
-        right=np.concatenate([part.right for part in parts]),
-        first=np.concatenate([part.first for part in parts]),
-        second=np.concatenate([part.second for part in parts]),
-        unpooled=np.concatenate([part.unpooled for part in parts]),
-    )  # fmt: skip

@@ -14,13 +14,12 @@ from functools import cached_property
 import numpy as np
 
 from sounding.calibrate.hiding import Hidden
-from sounding.compare.cases import assessment_depth, assessment_measure, decide
-from sounding.compare.holds import Statistics, Until, borders, chance_of_conclusion, chance_of_sign
 from sounding.compare.settled import bounds_of_pairs
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.evaluate.unjudged import value_bounds
 from sounding.measures import Measure
+from sounding.measures.assessed import assessment_depth, assessment_measure
 from sounding.measures.completions import completed
 from sounding.measures.forms import form_of
 from sounding.measures.regrading import Regrading, View
@@ -28,19 +27,22 @@ from sounding.runs.listings import Listed, Listings
 from sounding.runs.pairs import Pairs, all_pairs
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import NONE
+from sounding.runs.until import Until
 from sounding.selection.mtc.session import Session
+from sounding.statistics.cases import decide
+from sounding.statistics.conclusions import Statistics, borders, chance_of_conclusion, chance_of_sign
 from sounding.statistics.forecasts import SURE, Forecasts
 from sounding.statistics.pairwise import PairTests, Procedure
+from sounding.statistics.testing import NORMAL_95
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 INTERVAL = " interval"  # how the name of what `mtc` says of each run ends
-NORMAL_95 = 1.959963984540054  # of a normal distribution: 95% lie within so many deviations
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Situation:
+class ClaimSituation:
     """One scenario as a claim sees it: the judgments that are left, and values of one measure."""
 
     hidden: Hidden
@@ -135,7 +137,7 @@ def conclusions(tests: PairTests) -> NDArray[np.int8]:
 
 # -- claims ----------------------------------------------------------------------------------------
 
-Ask = Callable[[Situation], Iterator[Forecasts]]
+Ask = Callable[[ClaimSituation], Iterator[Forecasts]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +173,7 @@ def find_claim(name: str) -> Claim:
 
 
 @claim("holds", needs_draws=True)
-def conclusion_chance(seen: Situation) -> Iterator[Forecasts]:
+def conclusion_chance(seen: ClaimSituation) -> Iterator[Forecasts]:
     """The chance that the conclusion holds, as `compare --holds` gives it."""
     drawn = np.array([one.t for one in seen.drawn_statistics])
     border = borders(seen.statistics.topics, seen.procedure.alpha)
@@ -179,14 +181,14 @@ def conclusion_chance(seen: Situation) -> Iterator[Forecasts]:
 
 
 @claim("sign", needs_draws=True)
-def sign_chance(seen: Situation) -> Iterator[Forecasts]:
+def sign_chance(seen: ClaimSituation) -> Iterator[Forecasts]:
     """The chance that the sign holds, as `compare --holds` gives it."""
     drawn = np.array([one.difference for one in seen.drawn_statistics])
     yield seen.of_pairs("sign", chance_of_sign(seen.statistics.difference, drawn), seen.sign_holds)
 
 
 @claim("draws", needs_draws=True)
-def share_of_draws(seen: Situation) -> Iterator[Forecasts]:
+def share_of_draws(seen: ClaimSituation) -> Iterator[Forecasts]:
     """The share of draws with the same conclusion, taken as the chance that it holds."""
     border = borders(seen.statistics.topics, seen.procedure.alpha)
     t = np.array([one.t for one in seen.drawn_statistics])
@@ -196,7 +198,7 @@ def share_of_draws(seen: Situation) -> Iterator[Forecasts]:
 
 
 @claim("margin")
-def margin(seen: Situation) -> Iterator[Forecasts]:
+def margin(seen: ClaimSituation) -> Iterator[Forecasts]:
     """How far t is from its critical value: it orders pairs by how surely the conclusion holds."""
     distance = np.abs(np.abs(seen.statistics.t) - borders(seen.statistics.topics, seen.procedure.alpha))
     nothing = np.zeros(len(distance), np.bool_)
@@ -204,7 +206,7 @@ def margin(seen: Situation) -> Iterator[Forecasts]:
 
 
 @claim("strong")
-def strong_label(seen: Situation) -> Iterator[Forecasts]:
+def strong_label(seen: ClaimSituation) -> Iterator[Forecasts]:
     """The label `strong` of the decision matrix, as a sign that the conclusion holds."""
     depth = assessment_depth(seen.measure) or max(1, int(seen.regrading.retrieved.lengths.max(initial=1)))
     assessed = seen.regrading.values([assessment_measure(depth)], seen.view)[:, 0]
@@ -215,13 +217,13 @@ def strong_label(seen: Situation) -> Iterator[Forecasts]:
 
 
 @claim("p-value")
-def one_minus_p(seen: Situation) -> Iterator[Forecasts]:
+def one_minus_p(seen: ClaimSituation) -> Iterator[Forecasts]:
     """1 - p, read as the chance that the sign holds: what p does not say, and people take it for."""
     yield seen.of_pairs("p-value", 1 - seen.tests.p_alone, seen.sign_holds)
 
 
 @claim("settled")
-def settled_order(seen: Situation) -> Iterator[Forecasts]:
+def settled_order(seen: ClaimSituation) -> Iterator[Forecasts]:
     """Pairs whose order no completion of the judgments turns, over whatever the runs retrieved."""
     try:
         found = bounds_of_pairs(seen.measure, _listings(seen), seen.pairs)
@@ -232,7 +234,7 @@ def settled_order(seen: Situation) -> Iterator[Forecasts]:
 
 
 @claim("bounds")
-def bounds_of_means(seen: Situation) -> Iterator[Forecasts]:
+def bounds_of_means(seen: ClaimSituation) -> Iterator[Forecasts]:
     """The least and the most that a run's mean can be, over whatever the runs retrieved."""
     listings = _listings(seen)
     found = value_bounds(listings.rankings, listings.outside(), [seen.measure], seen.regrading.policies)
@@ -244,7 +246,7 @@ def bounds_of_means(seen: Situation) -> Iterator[Forecasts]:
 
 
 @claim("t-interval")
-def interval_of_differences(seen: Situation) -> Iterator[Forecasts]:
+def interval_of_differences(seen: ClaimSituation) -> Iterator[Forecasts]:
     """The 1 - alpha interval of a difference by t, read as one for the difference with all judgments."""
     tests, there = seen.tests, seen.tests_in_truth.difference
     inside = (tests.ci_low <= there) & (there <= tests.ci_high)
@@ -253,18 +255,18 @@ def interval_of_differences(seen: Situation) -> Iterator[Forecasts]:
 
 
 @claim("mtc")
-def model_confidence(seen: Situation) -> Iterator[Forecasts]:
+def model_confidence(seen: ClaimSituation) -> Iterator[Forecasts]:
     """The confidence of `plan` and `judge` in the order of two runs, and 95% intervals of expected values."""
     yield from _mtc(seen, "mtc", "runs")
 
 
 @claim("mtc-0.5")
-def neutral_confidence(seen: Situation) -> Iterator[Forecasts]:
+def neutral_confidence(seen: ClaimSituation) -> Iterator[Forecasts]:
     """The same with the paper's chance of 0.5 for every unjudged document."""
     yield from _mtc(seen, "mtc-0.5", "0.5")
 
 
-def _mtc(seen: Situation, name: str, prior: str) -> Iterator[Forecasts]:
+def _mtc(seen: ClaimSituation, name: str, prior: str) -> Iterator[Forecasts]:
     """Of measures that sum over documents or pairs of them, cut to the depth that is considered."""
     depth = seen.until.depth
     deeper = seen.measure.k is None or seen.measure.k > depth
@@ -295,7 +297,7 @@ def _mtc(seen: Situation, name: str, prior: str) -> Iterator[Forecasts]:
     yield seen.of_runs(f"{name}{INTERVAL}", SURE, np.abs(truth - confidence.values) <= reach)
 
 
-def _listings(seen: Situation) -> Listings:
+def _listings(seen: ClaimSituation) -> Listings:
     """The runs and the judgments that are left, as bounds of differences want them."""
     regrading = seen.regrading
     retrieved, grades = regrading.retrieved, seen.view.grades
@@ -323,7 +325,7 @@ def situations(
     draws: int,
     seed: int,
     processes: int = 1,
-) -> Iterator[Situation]:
+) -> Iterator[ClaimSituation]:
     """What claims are asked about: one situation a measure."""
     regrading = hidden.regrading
     view = regrading.under(hidden.states)
@@ -335,7 +337,7 @@ def situations(
             measures, processes=processes
         )
     for number, measure in enumerate(measures):
-        yield Situation(
+        yield ClaimSituation(
             hidden=hidden, until=until, procedure=procedure, measure=measure, values=values[:, number],
             truth=truth[:, number], drawn=None if drawn is None else drawn[:, number], seed=seed,
         )  # fmt: skip

@@ -1,37 +1,45 @@
-"""`sounding calibrate`: how often what is said for certain is right, on a collection of one's own."""
+"""`sounding calibrate`: its options."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from sounding.core.errors import DataError
 from sounding.terminal.options import (
-    PEOPLE,
-    Options,
+    FormatOptions,
+    OutputOptions,
+    PolicyOptions,
+    WorkerOptions,
     format_options,
-    options_refused,
     output_options,
     policy_options,
-    progress_bar,
-    qrels_first,
-    remark,
-    taken_info,
-    taken_policies,
+    taking,
     worker_options,
-    write_tables,
 )
-
-if TYPE_CHECKING:
-    from sounding.calibrate.calibrating import Calibration
 
 NO_USE = ("prior", "moments", "universe", "at_most", "draws", "unjudged")  # policies that change nothing here
 
 
-def _policies(function: Any) -> Any:
-    return policy_options(function, without=NO_USE)
+@dataclass(frozen=True, kw_only=True)
+class CalibrateOptions(PolicyOptions, FormatOptions, WorkerOptions, OutputOptions):
+    """What `sounding calibrate` is asked for."""
+
+    qrels: str
+    runs: tuple[str, ...]
+    measures: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    claims: tuple[str, ...]
+    until: str
+    info: tuple[str, ...]
+    test: str
+    alpha: float
+    repeats: int
+    completions: int
+    resamples: int
+    chart: Path | None
 
 
 @click.command("calibrate", short_help="How often what is said for certain is right.")
@@ -76,11 +84,12 @@ def _policies(function: Any) -> Any:
     "--chart", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
     help="Draw the reliability diagram: .html, .svg, .png or .pdf.",
 )  # fmt: skip
-@_policies
+@partial(policy_options, without=NO_USE)
 @format_options
 @worker_options
 @output_options()
-def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
+@taking(CalibrateOptions)
+def command(options: CalibrateOptions) -> None:
     """Hide judgments of QRELS, ask what is certain about RUNs without them, and count how often it is right.
 
     Asked are the chance that a conclusion holds, that of the sign, strong and weak, p-values, settled pairs,
@@ -90,83 +99,6 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     sounding calibrate qrels.txt runs/ --info info.tsv
     sounding calibrate qrels.txt runs/ -m nDCG@20 --hide pool:10 --hide mtc:1000 --chart reliability.html
     """  # noqa: D301 - click wants the control character
-    found = _found(qrels, runs, options)
-    from sounding.calibrate.tables import calibration_tables, notes, tidy_calibration
+    from sounding.calibrate.flow import run  # NumPy and the engine, which --help does without
 
-    people = options["format_name"] in PEOPLE
-    tables = calibration_tables(found) if people else [tidy_calibration(found)]
-    write_tables(tables, options["format_name"], options["output"])
-    if options["chart"] is not None:
-        _draw(found, options)
-    if not people:
-        for note in (note for note in notes(found) if note.startswith(("Truth:", "Beware:"))):
-            remark(note, quiet=options["quiet"])
-
-
-def _found(qrels: str, runs: tuple[str, ...], options: Options) -> Calibration:
-    from sounding.calibrate.calibrating import calibrate
-    from sounding.calibrate.hiding import DEFAULT_SCENARIOS
-    from sounding.data.finding import find_runs
-    from sounding.statistics.pairwise import Procedure
-
-    scenarios = options["scenarios"] or DEFAULT_SCENARIOS
-    _check(options, scenarios)
-    policies = taken_policies(options)
-    files = find_runs(runs)
-    repeats = _repeats(scenarios, options["repeats"])
-    bar = progress_bar(repeats, quiet=options["quiet"], label="hiding judgments")
-    with qrels_first(qrels), bar as progress:
-        return calibrate(
-            qrels, files, options["measures"], scenarios=scenarios, claims=options["claims"] or None,
-            until=options["until"], info=taken_info(options),
-            procedure=Procedure(
-                test=options["test"], correction="none", alpha=options["alpha"], seed=policies.seed
-            ),
-            repeats=options["repeats"], draws=options["completions"], resamples=options["resamples"],
-            policies=policies, qrels_format=options["qrels_format"], run_format=options["run_format"],
-            jobs=options["jobs"], progress=progress,
-        )  # fmt: skip
-
-
-def _check(options: Options, scenarios: tuple[str, ...]) -> None:
-    """Refuse before files are read what cannot be done."""
-    from sounding.calibrate.claims import find_claim
-    from sounding.calibrate.hiding import parse_scenario
-    from sounding.compare.holds import parse_until
-    from sounding.measures import parse_measures
-    from sounding.statistics.pairwise import Procedure
-
-    with options_refused():
-        parse_measures(options["measures"])
-        parse_until(options["until"])
-        Procedure(test=options["test"], correction="none", alpha=options["alpha"])
-        for text in scenarios:
-            parse_scenario(text)
-        for name in options["claims"]:
-            find_claim(name)
-        if options["chart"] is not None:
-            from sounding.render.save import require_suffix
-
-            require_suffix(options["chart"])
-
-
-def _repeats(scenarios: tuple[str, ...], repeats: int) -> int:
-    from sounding.calibrate.hiding import parse_scenario
-
-    return sum(repeats if parse_scenario(text).drawn else 1 for text in dict.fromkeys(scenarios))
-
-
-def _draw(found: Calibration, options: Options) -> None:
-    from sounding.calibrate.charts import reliability_diagram
-    from sounding.calibrate.tables import FEWEST, reliability_rows
-    from sounding.render.save import save
-
-    rows = reliability_rows(found)
-    if rows.is_empty():
-        raise DataError(
-            f"none of these claims gives chances for {FEWEST} pairs or more: there is nothing to draw; add"
-            " --claim holds, or give more runs"
-        )
-    save(reliability_diagram(rows), options["chart"])
-    note = f"chart: {options['chart']} (bins of fewer than {FEWEST} pairs are left out)"
-    remark(note, quiet=options["quiet"])
+    run(options)

@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sounding.compare.holds import Until
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, UnknownNameError, expect
-from sounding.depth.subsets import part_of_judgments
+from sounding.measures.judgment_parts import part_of_judgments
 from sounding.measures.regrading import GONE, JUDGED, Regrading, States
 from sounding.runs.ranking import Counts
+from sounding.runs.until import Until
 from sounding.selection.strategies import STRATEGIES, find_strategy, make_strategy, replay
 
 Flags = NDArray[np.bool_]

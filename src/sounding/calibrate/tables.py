@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sounding.calibrate.claims import CLAIMS
+from sounding.calibrate.result import Calibration, ClaimScore
 from sounding.render.tables import UNKNOWN, Column, Table
+from sounding.statistics.forecasts import SURE, Figure
 
 if TYPE_CHECKING:
     import polars
-
-    from sounding.calibrate.calibrating import Calibration, Score
-    from sounding.statistics.forecasts import Figure
 
 OWN_PARTS = ("holds", "sign", "mtc")  # claims that are shown for pooled and unpooled runs by themselves
 BY_T = ("holds", "draws", "margin")  # claims that are about the paired t test
@@ -37,9 +38,8 @@ def _facts(calibration: Calibration) -> dict[str, object]:
 
 def calibration_tables(calibration: Calibration) -> list[Table]:
     """One table a measure and scenario, the last with notes on how to read them."""
-    tables = list(_each_table(calibration))
-    last = tables[-1]
-    return [*tables[:-1], Table(last.columns, last.title, notes(calibration), last.facts, last.keys)]
+    *others, last = _each_table(calibration)
+    return [*others, replace(last, notes=notes(calibration))]
 
 
 def _each_table(calibration: Calibration) -> Iterator[Table]:
@@ -57,26 +57,24 @@ def _each_table(calibration: Calibration) -> Iterator[Table]:
             yield _table(scores, title)
 
 
-def _table(scores: Sequence[Score], title: str) -> Table:
-    return Table(
-        [
-            Column("claim", [f"{one.claim}{PARTS[one.part]}" for one in scores]),
-            Column("pairs", [one.pairs for one in scores]),
-            Column("sure of", [one.figures["share_claimed"].value for one in scores], digits=3),
-            Column("right", [one.figures["share_right"].value for one in scores], digits=3),
-            Column("", _intervals(scores, "share_right"), joined=True),
-            Column("of all", [one.figures["right"].value for one in scores], digits=3),
-            Column("AUC", [one.figures["auc"].value for one in scores], digits=3),
-            Column("", _intervals(scores, "auc"), joined=True),
-            Column("ECE", [one.figures["ece"].value for one in scores], digits=3),
-            Column("Brier", [one.figures["brier"].value for one in scores], digits=4),
-        ],
-        title=title,
-    )
+# Heading -> figure and decimals; of a figure with brackets, the interval stands behind it.
+SHOWN = {
+    "sure of": ("share_claimed", 3, False), "right": ("share_right", 3, True), "of all": ("right", 3, False),
+    "AUC": ("auc", 3, True), "ECE": ("ece", 3, False), "Brier": ("brier", 4, False),
+}  # fmt: skip
 
 
-def _intervals(scores: Sequence[Score], name: str) -> list[str]:
-    return [_interval(one.figures[name]) for one in scores]
+def _table(scores: Sequence[ClaimScore], title: str) -> Table:
+    columns = [
+        Column("claim", [f"{one.claim}{PARTS[one.part]}" for one in scores]),
+        Column("pairs", [one.pairs for one in scores]),
+    ]
+    for heading, (name, digits, brackets) in SHOWN.items():
+        figures = [one.figures[name] for one in scores]
+        columns.append(Column(heading, [figure.value for figure in figures], digits=digits))
+        if brackets:
+            columns.append(Column("", [_interval(figure) for figure in figures], joined=True))
+    return Table(columns, title=title)
 
 
 def _interval(figure: Figure) -> str:
@@ -86,9 +84,6 @@ def _interval(figure: Figure) -> str:
 
 def notes(calibration: Calibration) -> list[str]:
     """What was done, and what the columns are."""
-    from sounding.calibrate.claims import CLAIMS
-    from sounding.statistics.forecasts import SURE
-
     procedure = calibration.procedure
     asked = {one.claim for one in calibration.scores}
     how = "guessed from what is judged" if calibration.guessed else "as listed"

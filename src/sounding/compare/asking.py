@@ -75,8 +75,9 @@ def taken_measures(policies: Policies, options: Options) -> tuple[tuple[Measure,
     A name that stands for many measures, such as `official`, may hold some that nothing is compared by.
     """
     from sounding.compare.depths import at_depths
-    from sounding.compare.requests import check_choices, comparable
+    from sounding.compare.requests import comparable
     from sounding.measures import parse_measures
+    from sounding.measures.summaries import check_comparable
 
     asked, depths = asked_measures(options), options["depths"]
     kept = list(asked)
@@ -89,7 +90,7 @@ def taken_measures(policies: Policies, options: Options) -> tuple[tuple[Measure,
             kept[place : place + 1] = map(str, good)
             dropped += others
     measures = at_depths(kept, depths) if depths else parse_measures(kept)
-    check_choices(measures, policies)
+    check_comparable(measures, policies)
     return measures, tuple(dropped)
 
 

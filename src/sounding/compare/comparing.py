@@ -9,21 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from sounding.compare.cases import (
-    FIRST_UNJUDGED,
-    RETRIEVED,
-    assessed_depths,
-    assessment_measure,
-    assessment_measures,
-    assessment_values,
-    compared_measures,
-    decide,
-    values_of,
-)
+from sounding.compare.cases import assessed_depths, assessment_values, compared_measures, values_of
 from sounding.compare.documents import telling_documents, what_would_settle
 from sounding.compare.notes import short_lists, test_notes, topic_notes
 from sounding.compare.requests import (
-    check_choices,
     check_named,
     check_names,
     check_request,
@@ -50,11 +39,13 @@ from sounding.evaluate.evaluation import evaluate
 from sounding.evaluate.result import Scores
 from sounding.evaluate.unjudged import value_bounds
 from sounding.measures import Measure, parse_measures
-from sounding.measures.summaries import mean_over_topics
+from sounding.measures.assessed import FIRST_UNJUDGED, RETRIEVED, assessment_measure, assessment_measures
+from sounding.measures.summaries import check_comparable, mean_over_topics
 from sounding.runs.align import prepare
 from sounding.runs.listings import Listings
 from sounding.runs.pairs import Pairs
 from sounding.runs.pool import Pool, find_pool
+from sounding.statistics.cases import decide
 from sounding.statistics.pairwise import PairTests, Procedure, check_procedure
 from sounding.statistics.testing import find_test
 
@@ -293,7 +284,7 @@ def compare_runs(
     one that the judgments were cut to, where they were.
     """
     chosen = parse_measures(measures)
-    check_choices(chosen, policies)
+    check_comparable(chosen, policies)
     if policies.universe == "run":
         policies = replace(policies, universe="runs")
     how = Procedure(seed=policies.seed) if procedure is None else procedure

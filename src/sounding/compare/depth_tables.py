@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import asdict, replace
 from typing import Any
 
-from sounding.compare.cases import CASES, strength
 from sounding.compare.cells import WIDEST_NAME, p_name, short_names, shown_case
 from sounding.compare.depths import (
     CAUSE_NAMES,
@@ -25,6 +24,7 @@ from sounding.core.text import plural, shown_p, whole_percent
 from sounding.measures.summaries import mean_over_topics
 from sounding.render.tables import Cell, Column, Table, columns_of
 from sounding.runs.pool import SCENARIOS
+from sounding.statistics.cases import CASES, strength
 from sounding.statistics.pairwise import PairTests
 
 

@@ -12,7 +12,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from sounding.compare.cases import CASES, UNTESTED
 from sounding.compare.result import Comparison
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
@@ -21,6 +20,7 @@ from sounding.core.text import whole_percent
 from sounding.measures import Measure, parse_measures
 from sounding.measures.grammar import single_measure
 from sounding.runs.pool import SCENARIOS, scenarios
+from sounding.statistics.cases import CASES, UNTESTED
 from sounding.statistics.pairwise import PairTests
 
 

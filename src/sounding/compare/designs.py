@@ -11,13 +11,14 @@ import numpy as np
 from sounding.compare.cases import values_of
 from sounding.compare.comparing import Reading
 from sounding.compare.notes import short_lists, topic_notes
-from sounding.compare.requests import check_choices, check_names, check_request, chosen_pairs
+from sounding.compare.requests import check_names, check_request, chosen_pairs
 from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.data.formats import run_sources
 from sounding.evaluate.evaluation import evaluate
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
+from sounding.measures.summaries import check_comparable
 from sounding.runs.pairs import Pairs
 from sounding.statistics.pairwise import Procedure
 from sounding.statistics.pairwise import check_choices as checked_correction
@@ -66,7 +67,7 @@ def design_runs(
     All pairs share alpha, as by Bonferroni, unless the correction is none or bh.
     """
     chosen = parse_measures(measures)
-    check_choices(chosen, policies)
+    check_comparable(chosen, policies)
     how = Procedure(seed=policies.seed) if procedure is None else procedure
     files = Reading() if reading is None else reading
     values_only = replace(policies, unjudged="nonrelevant") if policies.unjudged == "bounds" else policies

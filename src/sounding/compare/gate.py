@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from sounding.compare.cases import MEANING
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.text import p_is, plural
+from sounding.statistics.cases import MEANING
 
 Condition = Literal["worse", "weak", "unsettled"]
 

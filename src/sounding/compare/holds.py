@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from sounding.compare.requests import check_choices
 from sounding.core.arrays import NDArray
-from sounding.core.errors import DataError
-from sounding.core.limits import check_count, most
+from sounding.core.limits import check_count
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.core.text import plural
 from sounding.core.workers import Progress, processes_for
@@ -21,12 +18,12 @@ from sounding.data.run_info import RunInfo
 from sounding.measures import Measure, parse_measures
 from sounding.measures.completions import DRAWS, completed, refuse_samples
 from sounding.measures.regrading import Regrading, View, read_regrading
+from sounding.measures.summaries import check_comparable
 from sounding.relevance.basis import Basis
-from sounding.runs.pairs import Pairs, all_pairs, blocks, differences, grid_decimals
+from sounding.runs.pairs import Pairs, all_pairs
 from sounding.runs.pool import contributing_runs
-from sounding.runs.ranking import Values
-from sounding.runs.retrieved import Retrieved
-from sounding.statistics.testing import critical, ratio
+from sounding.runs.until import Flags, Until, parse_until
+from sounding.statistics.conclusions import ALPHA, Statistics, pair_chances
 
 CONCLUSIONS = {1: "better", -1: "worse", 0: "not distinguished"}  # run_a of the pair is ...
 FOUND = {1: "finds {run} better", -1: "finds {run} worse", 0: "finds no difference"}
@@ -112,122 +109,8 @@ class Holds:
         )
 
 
-Flags = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class Until:
-    """Whose documents would be judged, and how deep."""
-
-    whose: Literal["pool", "runs"]
-    depth: int
-
-    def __str__(self) -> str:
-        return f"{self.whose}:{self.depth}"
-
-    def describe(self) -> str:
-        """The documents in words, as a sentence goes on."""
-        count = "first document" if self.depth == 1 else f"first {self.depth:,} documents"
-        whose = "run that contributes to the pool" if self.whose == "pool" else "run"
-        return f"the {count} of every {whose}"
-
-    def considered(self, retrieved: Retrieved, contributing: Flags) -> Flags:
-        """(document,): whether it would be judged; `contributing` says which runs are pooled, (run,)."""
-        if self.whose == "runs":
-            return retrieved.cut(self.depth).best_ranks() > 0
-        if not contributing.any():
-            raise DataError(
-                f"until {self}: none of the runs contributes to the pool; list those that do with --info,"
-                f" or say runs:{self.depth}"
-            )
-        return retrieved.pick(contributing).cut(self.depth).best_ranks() > 0
-
-
-def parse_until(text: str) -> Until:
-    """What `pool:100` or `runs:100` says."""
-    found = re.fullmatch(r"(pool|runs):(\d{1,4000})", text) if isinstance(text, str) else None
-    if found is None or int(found[2]) < 1:
-        raise DataError(f"until {text!r}; expected pool:D or runs:D with a depth from 1, such as pool:100")
-    if int(found[2]) > most("k"):  # it becomes the cut-off of a measure
-        raise DataError(f"until {found[1]}: the depth is too large; give at most {most('k'):,}")
-    return Until("pool" if found[1] == "pool" else "runs", int(found[2]))
-
-
-Floats = NDArray[np.float64]
-
-ALPHA = 0.05
 DEFAULT_UNTIL = "runs:100"
-WIDENING = 1.5  # times the deviation over draws
-FARTHEST = 50.0  # a t beyond it is as far from any border as it can be
 MOST_BEYOND = 0.05  # share of the judged documents that may lie outside those that would be judged
-_LEAST_SPREAD = 1e-9  # of a t, or of a difference in units of its size: what is below is rounding
-
-
-class Statistics:
-    """The t of the differences of every pair, their means, and how many topics they are over."""
-
-    def __init__(self, values: Floats, pairs: Pairs) -> None:
-        """From values by run and topic; NaN: no value."""
-        decimals = grid_decimals(values)
-        parts = [differences(values, pairs[rows], decimals) for rows in blocks(len(pairs), values.shape[1])]
-        self.topics = np.concatenate([part.topics for part in parts])
-        self.difference = np.concatenate([part.mean for part in parts])
-        deviation = np.concatenate([part.deviation for part in parts])
-        error = np.nan_to_num(deviation) / np.sqrt(np.maximum(self.topics, 1))
-        t = np.clip(ratio(np.nan_to_num(self.difference), error), -FARTHEST, FARTHEST)
-        self.t = np.where(self.topics > 1, t, np.nan)
-
-    def concluded(self, alpha: float) -> NDArray[np.int8]:
-        """(pair,): 1 where the first run is better, -1 where it is worse, 0 where neither can be said."""
-        border = borders(self.topics, alpha)
-        return np.where(self.t >= border, 1, np.where(self.t <= -border, -1, 0)).astype(np.int8)
-
-
-def borders(topics: NDArray[np.int64], alpha: float) -> Floats:
-    """(pair,): the t from which a pair with so many topics is told apart; NaN for fewer than two."""
-    return np.where(topics > 1, critical(alpha, np.maximum(topics - 1, 1)), np.nan)
-
-
-def chance_of_conclusion(concluded: NDArray[np.int8], drawn: Floats, border: Floats) -> Floats:
-    """(pair,): the chance that t ends on the side of the borders that was concluded.
-
-    `drawn` are the t of every draw, (draw, pair).
-    """
-    low = np.where(concluded == 1, border, np.where(concluded == 0, -border, -np.inf))
-    high = np.where(concluded == 1, np.inf, np.where(concluded == 0, border, -border))
-    return _normal_between(drawn, low, high, 1.0)
-
-
-def chance_of_sign(difference: Values, drawn: Floats) -> Floats:
-    """(pair,): the chance that a difference keeps its sign; of none at all, that it stays none."""
-    size = np.maximum(np.abs(drawn).max(axis=0, initial=0.0), np.abs(difference))
-    same = _normal_between(drawn * np.sign(difference), np.zeros_like(difference), np.inf, size)
-    stays = np.mean(np.abs(drawn) <= _LEAST_SPREAD, axis=0)
-    return np.where(np.isnan(difference), np.nan, np.where(difference == 0, stays, same))
-
-
-def _normal_between(drawn: Floats, low: Floats, high: Floats | float, size: Floats | float) -> Floats:
-    """The chance to be within limits, by the normal distribution with the draws' mean and widened spread."""
-    from scipy.special import ndtr
-
-    centre = drawn.mean(axis=0)
-    spread = np.maximum(WIDENING * drawn.std(axis=0, ddof=1), _LEAST_SPREAD * np.maximum(size, _LEAST_SPREAD))
-    return np.asarray(ndtr((high - centre) / spread) - ndtr((low - centre) / spread), np.float64)
-
-
-def pair_chances(present: Floats, drawn: Floats, pairs: Pairs, alpha: float) -> tuple[Any, Floats, Floats]:
-    """(pair,) each: what is concluded, the chance that it holds, and that of the sign.
-
-    `present` are the values by run and topic, `drawn` those of every draw: (run, draw, topic).
-    """
-    now = Statistics(present, pairs)
-    each = [Statistics(drawn[:, number], pairs) for number in range(drawn.shape[1])]
-    concluded = now.concluded(alpha)
-    conclusion = chance_of_conclusion(
-        concluded, np.array([one.t for one in each]), borders(now.topics, alpha)
-    )
-    sign = chance_of_sign(now.difference, np.array([one.difference for one in each]))
-    return concluded, conclusion, sign
 
 
 def holding(
@@ -313,7 +196,7 @@ def holds(
     and `reason` says why, where runs and judgments are too few to state any.
     """
     wanted = parse_measures(measures)
-    check_choices(wanted, policies)
+    check_comparable(wanted, policies)
     whole = parse_until(until)
     check_count("draws", draws, 2)
     if policies.unjudged in ("bounds", "expected"):  # what stands beside a value does not change it

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sounding.compare.cases import MEANING, strength
 from sounding.compare.cells import WIDEST_NAME, p_name, short_names, shown_interval, signed
 from sounding.compare.comparing import TOPICS
 from sounding.compare.documents import OpenDocument, Settling, TellingDocument
@@ -15,6 +14,7 @@ from sounding.compare.settled import which_completions
 from sounding.compare.tables import EFFECT, floor_legend, notes
 from sounding.core.text import SMALL, filled, natural_places, p_is, plural, whole_percent
 from sounding.render.tables import UNKNOWN, Column, Table, markdown_text, render
+from sounding.statistics.cases import MEANING, strength
 from sounding.statistics.pairwise import PairTests
 
 DOCUMENTS = 5  # unjudged documents that people see without asking for more

@@ -10,7 +10,6 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, expect
-from sounding.core.policies import Policies, check_policies
 from sounding.core.text import plural
 from sounding.data.finding import RunIndex, run_name, run_names
 from sounding.data.formats import Place, quick_tag
@@ -18,6 +17,7 @@ from sounding.data.sources import STDIN
 from sounding.data.tables import Run
 from sounding.evaluate.result import FEW_TOPICS, Scores
 from sounding.measures import Measure
+from sounding.measures.summaries import check_comparable
 from sounding.runs.pairs import Pairs, all_pairs, baseline_pairs
 
 
@@ -27,34 +27,9 @@ def comparable(measures: Sequence[Measure]) -> tuple[tuple[Measure, ...], tuple[
     return kept, tuple(measure for measure in measures if measure not in kept)
 
 
-def check_choices(measures: Sequence[Measure], policies: Policies) -> None:
-    """An error where runs cannot be compared by these measures, or under these policies."""
-    check_policies(policies)
-    if not measures:
-        raise DataError("nothing to compare by: give at least one measure that is no count and no text")
-    for measure in measures:
-        if measure.definition.aggregate == "text":
-            raise DataError(f"{measure} gives text, and runs are compared by numbers; leave it out")
-        if measure.definition.aggregate == "geometric":
-            raise DataError(
-                f"{measure} is a geometric mean over topics, and tests compare arithmetic means of the"
-                f" topics' values; use {measure.name.removeprefix('GM')}"
-            )
-        if measure.definition.aggregate != "mean":
-            raise DataError(
-                f"{measure} is a sum over topics, and tests compare means of the topics' values;"
-                " use a measure that has a mean, such as AP or P@10"
-            )
-    if policies.unjudged == "expected":
-        raise DataError(
-            "unjudged expected: runs are compared by their values, not by what is expected of them;"
-            " use unjudged nonrelevant, condensed or bounds"
-        )
-
-
 def check_request(scores: Scores, measures: Sequence[Measure]) -> None:
     """An error where there is too little to compare: runs, topics, numbers."""
-    check_choices(measures, scores.policies)
+    check_comparable(measures, scores.policies)
     if len(scores.runs) < 2:
         raise DataError(f"one run, {scores.runs[0]!r}, and nothing to compare it with; give at least two")
     topics = len(scores.topics)

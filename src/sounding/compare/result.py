@@ -9,12 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sounding.compare.advice import Basis, Shares, Situation, advise
-from sounding.compare.cases import (
-    UNTESTED,
-    Cases,
-    count_cases,
-    strength,
-)
 from sounding.compare.documents import Settling, TellingDocument
 from sounding.compare.holds import Holds
 from sounding.compare.settled import (
@@ -28,6 +22,7 @@ from sounding.core.text import plural
 from sounding.measures import Measure
 from sounding.runs.pairs import Pairs
 from sounding.runs.pool import Pool
+from sounding.statistics.cases import UNTESTED, Cases, count_cases, strength
 from sounding.statistics.pairwise import PairTests, Procedure
 from sounding.statistics.power import topics_needed
 

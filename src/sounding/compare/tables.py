@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from sounding.compare.cases import CASES
 from sounding.compare.cells import p_name, short_names, shown_case, shown_interval, yes_or_no
 from sounding.compare.holds import shown_chance
 from sounding.compare.result import MARGIN_COLUMNS, Comparison
@@ -16,6 +15,7 @@ from sounding.compare.settled import which_completions
 from sounding.core.text import FLOOR, p_is, plural, shown_p
 from sounding.measures.summaries import mean_over_topics
 from sounding.render.tables import UNKNOWN, Column, Table, columns_of, first_said, with_notes
+from sounding.statistics.cases import CASES
 from sounding.statistics.pairwise import PairTests
 
 EFFECT = "Effect size: Cohen's d_z, mean over standard deviation of the differences by topic."

@@ -9,7 +9,6 @@ from types import MappingProxyType
 import numpy as np
 
 from sounding import __version__
-from sounding.compare.cases import FIRST_UNJUDGED
 from sounding.core.arrays import NDArray
 from sounding.core.text import percent, plural, whole_percent
 from sounding.data.run_info import RunInfo
@@ -18,6 +17,7 @@ from sounding.depth.rankings import Rankings
 from sounding.depth.ratios import is_quick
 from sounding.evaluate.result import FEW_TOPICS
 from sounding.measures import Measure, parse
+from sounding.measures.assessed import FIRST_UNJUDGED
 from sounding.measures.bounds.registry import holes
 from sounding.measures.cumulative import name_of
 from sounding.measures.summaries import mean_over_topics

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sounding.compare.cases import UNTESTED, Cases, decide
 from sounding.core.arrays import NDArray
 from sounding.depth.ratios import can_test, same_everywhere
 from sounding.measures.summaries import mean_over_topics
 from sounding.statistics.anova import comparison_half_width, one_way, two_way
+from sounding.statistics.cases import UNTESTED, Cases, decide
 from sounding.statistics.pairwise import PairTests, Procedure, fewest_topics
 
 if TYPE_CHECKING:

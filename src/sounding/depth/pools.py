@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sounding.compare.requests import check_choices
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
 from sounding.core.workers import Progress, map_items
 from sounding.measures import Measure, parse_measures
 from sounding.measures.regrading import GONE, JUDGED, Regrading, States
-from sounding.measures.summaries import summaries
+from sounding.measures.summaries import check_comparable, summaries
 from sounding.runs.pairs import Pairs, all_pairs
 from sounding.runs.retrieved import Retrieved
 from sounding.statistics.pairwise import Procedure
@@ -123,7 +122,7 @@ def pool_depths(
     pool is the reference. `progress` counts pools, the whole one among them.
     """
     wanted = parse_measures(measures)
-    check_choices(wanted, regrading.policies)
+    check_comparable(wanted, regrading.policies)
     check_judgments(regrading)
     for name in coefficients:
         find_coefficient(name)

@@ -7,13 +7,13 @@ from numbers import Integral
 
 import numpy as np
 
-from sounding.compare.requests import check_choices
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.core.limits import is_count, most
 from sounding.core.policies import Policies
 from sounding.measures import Measure, parse
 from sounding.measures.cumulative import measures_over_depth
+from sounding.measures.summaries import check_comparable
 from sounding.runs.pool import Pool
 
 DEFAULT_MEASURES = ("AP", "RBP(p=0.95)")
@@ -34,7 +34,7 @@ def chosen_measures(measures: Sequence[str | Measure], policies: Policies) -> tu
         raise DataError(
             "values over depth need one order of the documents, and ties are averaged; use ties trec"
         )
-    check_choices(wanted, policies)
+    check_comparable(wanted, policies)
     return wanted
 
 

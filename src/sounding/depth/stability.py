@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sounding.compare.cases import assessment_measure
 from sounding.compare.comparing import Reading
 from sounding.core.arrays import NDArray
 from sounding.core.display import Displayed
@@ -45,6 +44,7 @@ from sounding.depth.requests import (
 )
 from sounding.depth.volatility import Agreeing, Held, held
 from sounding.measures import Measure, named_measures
+from sounding.measures.assessed import assessment_measure
 from sounding.measures.cumulative import names_as_typed, rank_weights
 from sounding.measures.summaries import mean_over_topics
 from sounding.runs.pool import Pool, contributing_runs, judgments_at_depth

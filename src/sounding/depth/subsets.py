@@ -20,7 +20,8 @@ from sounding.core.policies import Policies
 from sounding.core.workers import Progress, map_items, processes_for
 from sounding.depth.pools import check_judgments
 from sounding.measures import Measure, parse, parse_measures
-from sounding.measures.regrading import JUDGED, POOLED, Regrading, States
+from sounding.measures.judgment_parts import PartSizes, random_places
+from sounding.measures.regrading import JUDGED, POOLED, Regrading
 from sounding.statistics.rankings import agreement_matrix, find_coefficient
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 MEASURES = ("AP", "bpref", "P@10")
 SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.04, 0.03, 0.02, 0.01)
 DRAWS = 5
-LEAST_RELEVANT = 1  # of a topic, where it has so many
-LEAST_OTHERS = 10
 COEFFICIENTS = ("tau_b", "tau_ap_b")  # identical orderings give 1, ties or not
 
 
@@ -140,14 +139,6 @@ def judgment_subsets(
     )  # fmt: skip
 
 
-def part_of_judgments(regrading: Regrading, share: float, seed: Sequence[int], *, level: float = 1) -> States:
-    """One random part of the judgments, drawn as `judgment_subsets` draws them."""
-    _checked((), (share,), 1)
-    sizes = _Sizes.of(regrading, level)
-    stays = _random_places(regrading, level, seed) < sizes.kept(share)[sizes.group]
-    return np.where(stays, regrading.full, POOLED).astype(np.int8)
-
-
 class _Part(NamedTuple):
     """What one random part of the judgments gives."""
 
@@ -166,8 +157,8 @@ def _evaluated_parts(
     progress: Progress | None,
 ) -> list[_Part]:
     """Every share of every draw, share by share."""
-    orders = [_random_places(regrading, level, [regrading.policies.seed, draw]) for draw in range(draws)]
-    sizes = _Sizes.of(regrading, level)
+    orders = [random_places(regrading, level, [regrading.policies.seed, draw]) for draw in range(draws)]
+    sizes = PartSizes.of(regrading, level)
 
     def work(part: tuple[float, int]) -> _Part:
         share, draw = part
@@ -193,46 +184,6 @@ def _checked(measures: Sequence[Measure], shares: Sequence[float], draws: int) -
         raise DataError(f"shares {list(shares)}; expected numbers above 0 and at most 1, such as 0.1")
     check_count("draws", draws, 1)
     return tuple(sorted(set(shares), reverse=True))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sizes:
-    """How many judgments of either kind a topic t has: those of group 2t + 1 are relevant, of 2t not."""
-
-    group: NDArray[np.int64]  # (row of the qrels,)
-    total: NDArray[np.int64]  # (group,)
-    least: NDArray[np.int64]  # (group,) of which so many stay whatever the share
-
-    @staticmethod
-    def of(regrading: Regrading, level: float) -> _Sizes:
-        group = _groups(regrading, level)
-        total = np.bincount(group[regrading.full == JUDGED], minlength=2 * len(regrading.topics))
-        return _Sizes(group, total, np.tile([LEAST_OTHERS, LEAST_RELEVANT], len(regrading.topics)))
-
-    def kept(self, share: float) -> NDArray[np.int64]:
-        """(group,): how many stay, to the nearest whole number."""
-        return np.minimum(
-            self.total, np.maximum(self.least, np.floor(share * self.total + 0.5).astype(np.int64))
-        )
-
-
-def _groups(regrading: Regrading, level: float) -> NDArray[np.int64]:
-    return regrading.row_topic * 2 + (regrading.row_grade >= level)
-
-
-def _random_places(regrading: Regrading, level: float, seed: Sequence[int]) -> NDArray[np.int64]:
-    """(row of the qrels,): its place, from 0, in a random order of the judgments of its topic and kind.
-
-    Documents that were pooled and not judged stand behind the others: they have no judgment to lose.
-    """
-    rng = np.random.default_rng(seed)
-    group = _groups(regrading, level)
-    chance = np.where(regrading.full == JUDGED, rng.random(len(group)), 2.0)
-    order = np.lexsort((chance, group))
-    starts = np.searchsorted(group[order], np.arange(2 * len(regrading.topics)))
-    place = np.empty(len(group), np.int64)
-    place[order] = np.arange(len(group)) - starts[group[order]]
-    return place
 
 
 def _agreement(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sounding.compare.cases import MEANING, strength
 from sounding.core.text import percent, plural, shown_p
 from sounding.depth.findings import Finding, heeded
 from sounding.depth.intervals import Intervals, PairOverDepth
@@ -20,6 +19,7 @@ from sounding.depth.subsets import JudgmentSubsets
 from sounding.depth.volatility import Volatility, volatility
 from sounding.evaluate.result import FEW_RUNS
 from sounding.render.tables import UNKNOWN, Cell, Column, Table, decimal
+from sounding.statistics.cases import MEANING, strength
 
 if TYPE_CHECKING:
     import polars

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from sounding.compare.cases import MEANING, UNTESTED
 from sounding.compare.comparing import compare_runs
 from sounding.compare.holds import holds, shown_chance
 from sounding.compare.result import Comparison
@@ -35,6 +34,7 @@ from sounding.judge.verify import replayed
 from sounding.plan.outlook import Course, courses
 from sounding.plan.tables import forecast_note
 from sounding.runs.pairs import all_pairs
+from sounding.statistics.cases import MEANING, UNTESTED
 
 WORLDS = 5  # completions of the judgments in which judging is tried out
 MOST = 3000  # judgments after which that is given up

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.core.policies import Policies, check_policies
 from sounding.measures.registry import Measure
 
 GEOMETRIC_FLOOR = 1e-5  # trec_eval's: a value of 0 would make every geometric mean 0
@@ -45,3 +47,28 @@ def mean_over_topics(values: NDArray[np.float64]) -> NDArray[np.float64]:
     counted = np.count_nonzero(~np.isnan(values), axis=-1)
     total = np.nansum(values, axis=-1)
     return np.divide(total, counted, out=np.full(total.shape, np.nan), where=counted > 0)
+
+
+def check_comparable(measures: Sequence[Measure], policies: Policies) -> None:
+    """An error where runs cannot be compared by these measures, or under these policies."""
+    check_policies(policies)
+    if not measures:
+        raise DataError("nothing to compare by: give at least one measure that is no count and no text")
+    for measure in measures:
+        if measure.definition.aggregate == "text":
+            raise DataError(f"{measure} gives text, and runs are compared by numbers; leave it out")
+        if measure.definition.aggregate == "geometric":
+            raise DataError(
+                f"{measure} is a geometric mean over topics, and tests compare arithmetic means of the"
+                f" topics' values; use {measure.name.removeprefix('GM')}"
+            )
+        if measure.definition.aggregate != "mean":
+            raise DataError(
+                f"{measure} is a sum over topics, and tests compare means of the topics' values;"
+                " use a measure that has a mean, such as AP or P@10"
+            )
+    if policies.unjudged == "expected":
+        raise DataError(
+            "unjudged expected: runs are compared by their values, not by what is expected of them;"
+            " use unjudged nonrelevant, condensed or bounds"
+        )

@@ -152,18 +152,18 @@ def command(context: click.Context, /, qrels: str, runs: tuple[str, ...], **opti
 
 def _request(context: click.Context, qrels: str, runs: tuple[str, ...], options: Options) -> Request:
     """What is asked, with everything checked that can be before files are read."""
-    from sounding.compare.holds import parse_until
-    from sounding.compare.requests import check_choices
     from sounding.data.finding import find_runs
     from sounding.measures import parse_measures
+    from sounding.measures.summaries import check_comparable
     from sounding.report.gather import DEFAULT_MEASURES, Request
+    from sounding.runs.until import parse_until
     from sounding.statistics.pairwise import Procedure
 
     policies = plain_policies_of(
         PlainPolicyOptions(**{field.name: options[field.name] for field in fields(PlainPolicyOptions)})
     )
     measures = parse_measures(options["measures"] or DEFAULT_MEASURES)
-    check_choices(measures, policies)
+    check_comparable(measures, policies)
     return Request(
         qrels=qrels, runs=tuple(find_runs(runs)), measures=measures, baselines=options["baselines"],
         info_files=options["info"], info=taken_info(options), pool_depth=options["pool_depth"],

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from sounding.audit.auditing import Audit
-from sounding.calibrate.calibrating import Calibration
+from sounding.calibrate.result import Calibration
 from sounding.compare.result import Comparison
 from sounding.core.errors import MissingPartError
 from sounding.depth.stability import Stability

@@ -7,7 +7,9 @@ first row of weights, all 1, gives the figures themselves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +27,9 @@ FIGURES = (
     "share_claimed", "share_right", "right", "auc", "ece", "brier",
     "reliability", "resolution", "uncertainty",
 )  # fmt: skip
+
+
+UNIT_ARRAYS = ("score", "claimed", "right", "first", "second", "unpooled")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -48,11 +53,16 @@ class Forecasts:
 
     def pick(self, chosen: Flags) -> Forecasts:
         """Some of the units."""
-        return Forecasts(
-            claim=self.claim, measure=self.measure, probability=self.probability,
-            score=self.score[chosen], claimed=self.claimed[chosen], right=self.right[chosen],
-            first=self.first[chosen], second=self.second[chosen], unpooled=self.unpooled[chosen],
-        )  # fmt: skip
+        arrays: dict[str, Any] = {name: getattr(self, name)[chosen] for name in UNIT_ARRAYS}
+        return replace(self, **arrays)
+
+    @staticmethod
+    def joined(parts: Sequence[Forecasts]) -> Forecasts:
+        """Put the units of several repeats one behind the other."""
+        arrays: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in UNIT_ARRAYS
+        }
+        return replace(parts[0], **arrays)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

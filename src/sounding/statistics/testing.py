@@ -14,6 +14,7 @@ from sounding.runs.pairs import Differences, Pairs, blocks, differences
 
 Floats = NDArray[np.float64]
 Correction = Literal["holm", "bonferroni", "max-t", "own"]
+NORMAL_95 = 1.959963984540054  # 95% of a normal distribution lie within so many deviations of the mean
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

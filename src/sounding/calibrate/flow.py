@@ -1,0 +1,74 @@
+"""What `sounding calibrate` does: read the files, count how often claims are right, write it."""
+
+from __future__ import annotations
+
+from sounding.calibrate.calibrating import calibrate
+from sounding.calibrate.charts import reliability_diagram
+from sounding.calibrate.claims import find_claim
+from sounding.calibrate.command import CalibrateOptions
+from sounding.calibrate.hiding import DEFAULT_SCENARIOS, parse_scenario
+from sounding.calibrate.tables import (
+    FEWEST,
+    calibration_tables,
+    notes,
+    reliability_rows,
+    tidy_calibration,
+)
+from sounding.core.errors import DataError
+from sounding.data.finding import find_runs
+from sounding.measures import parse_measures
+from sounding.render.save import require_suffix, save
+from sounding.runs.until import parse_until
+from sounding.statistics.pairwise import Procedure
+from sounding.terminal.options import (
+    PEOPLE,
+    options_refused,
+    policies_of,
+    progress_bar,
+    qrels_first,
+    read_info,
+    remark,
+    write_tables,
+)
+
+
+def run(options: CalibrateOptions) -> None:
+    """Hide judgments, print how often each claim was right, and draw it where that is asked for."""
+    scenarios = options.scenarios or DEFAULT_SCENARIOS
+    with options_refused():  # before files are read
+        parse_measures(options.measures)
+        parse_until(options.until)
+        procedure = Procedure(test=options.test, correction="none", alpha=options.alpha, seed=options.seed)
+        drawn = [parse_scenario(text).drawn for text in dict.fromkeys(scenarios)]
+        for name in options.claims:
+            find_claim(name)
+        if options.chart is not None:
+            require_suffix(options.chart)
+    policies, files = policies_of(options), find_runs(options.runs)
+    steps = sum(options.repeats if one else 1 for one in drawn)
+    bar = progress_bar(steps, quiet=options.quiet, label="hiding judgments")
+    with qrels_first(options.qrels), bar as progress:
+        calibration = calibrate(
+            options.qrels, files, options.measures, scenarios=scenarios, claims=options.claims or None,
+            until=options.until, info=read_info(options.info), procedure=procedure, repeats=options.repeats,
+            draws=options.completions, resamples=options.resamples, policies=policies,
+            qrels_format=options.qrels_format, run_format=options.run_format, jobs=options.jobs,
+            progress=progress,
+        )  # fmt: skip
+    people = options.format_name in PEOPLE
+    tables = calibration_tables(calibration) if people else [tidy_calibration(calibration)]
+    write_tables(tables, options.format_name, options.output)
+    if options.chart is not None:
+        rows = reliability_rows(calibration)
+        if rows.is_empty():
+            raise DataError(
+                f"none of these claims gives chances for {FEWEST} pairs or more: there is nothing to draw;"
+                " add --claim holds, or give more runs"
+            )
+        save(reliability_diagram(rows), options.chart)
+        note = f"chart: {options.chart} (bins of fewer than {FEWEST} pairs are left out)"
+        remark(note, quiet=options.quiet)
+    if not people:
+        for note in notes(calibration):
+            if note.startswith(("Truth:", "Beware:")):
+                remark(note, quiet=options.quiet)

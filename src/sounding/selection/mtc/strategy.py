@@ -27,4 +27,4 @@ def _build(pool: Retrieved, seed: int, parameters: Mapping[str, Any]) -> Session
 
 
 # Fits of a prior to the first judgments depend on which came first, so only its own state restores it.
-register("mtc", minimal_test_collection, _build, adaptive=True, restored=Session.restored)
+register("mtc", minimal_test_collection, _build, adaptive=True, drawn=True, restored=Session.restored)

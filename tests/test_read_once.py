@@ -100,8 +100,8 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counts]:
         return run.source, policies.ties, policies.compat
 
     for function, seen, key in (
-        (align.prepare, counts.prepared, prepared),
-        (align.order_documents, counts.ordered, ordered),
+        (align._prepare, counts.prepared, prepared),
+        (align._order, counts.ordered, ordered),
     ):
         counted = _counted(function, seen, key)
         for module in [one for name, one in sys.modules.items() if name.startswith("sounding")]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -160,7 +161,7 @@ def test_depth_keeps_the_first_documents_in_the_final_order(run: Rows, qrels: Ro
 
 def ranked_run(ranks: list[float]) -> Run:
     run = Run.from_columns(["1"] * 3, ["a", "b", "c"], [3.0, 2.0, 1.0], name="r")
-    return Run(**{f: getattr(run, f) for f in run.__slots__} | {"ranks": np.array(ranks)})
+    return replace(run, ranks=np.array(ranks))
 
 
 def test_ties_by_rank_follow_the_rank_column_and_ignore_scores() -> None:

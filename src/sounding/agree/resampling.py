@@ -18,7 +18,7 @@ from sounding.core.workers import Progress
 from sounding.data.reading import check_topics, map_runs
 from sounding.data.tables import Places, Run
 from sounding.measures import Measure, parse_measures
-from sounding.runs.align import align, prepare, treat_unjudged
+from sounding.runs.align import align, hold_order, prepare, treat_unjudged
 from sounding.statistics.rank_correlation import on_a_grid
 from sounding.statistics.rankings import Agreement, agreement_matrix, find_coefficient, rank_agreement
 
@@ -63,6 +63,7 @@ def evaluate_assessors(
 
     def work(run: Run) -> Floats:
         check_topics(run, panel.topics, policies)
+        hold_order(run, policies)
         rankings = [treat_unjudged(align(run, side, policies), policies) for side in sides]
         return np.array([[measure(ranking) for measure in wanted] for ranking in rankings])
 

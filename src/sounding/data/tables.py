@@ -28,7 +28,7 @@ Places = NDArray[np.int64]
 _GROUP_FACTOR = np.uint64(0xD6E8FEB86659FD93)  # odd: a group's digest does not cancel against a doc id's
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False, kw_only=True)
 class Run:
     """What one system retrieved: the documents of topic t are rows starts[t] to starts[t + 1]."""
 
@@ -122,7 +122,7 @@ class Run:
         return Run.from_columns(topics, docs, scores, name=name)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False, kw_only=True)
 class Qrels:
     """What was judged: the judgments of topic t are rows starts[t] to starts[t + 1].
 

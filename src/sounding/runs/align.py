@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Literal, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
-from sounding.core.policies import DEFAULT_POLICIES, Negative, Policies
+from sounding.core.policies import DEFAULT_POLICIES, Compat, Negative, Policies, Ties
 from sounding.data.fast.keys import PairTable, pair_keys
 from sounding.data.fast.tokens import Tokens
 from sounding.data.tables import Places, Qrels, Run, single_precision
@@ -32,8 +33,33 @@ class Judged(NamedTuple):
     strata: Places | None = None  # (table row,) where there are strata
 
 
+# What several computations ask of the same judgments and runs is worked out once, as long as they are held.
+_judged: WeakKeyDictionary[Qrels, dict[Negative, Judged]] = WeakKeyDictionary()
+_positions: WeakKeyDictionary[Run, dict[tuple[Ties, Compat], Places]] = WeakKeyDictionary()
+
+
+def hold_judgments(qrels: Qrels) -> None:
+    """Prepare judgments once for everything that is computed from them."""
+    _judged.setdefault(qrels, {})
+
+
+def hold_order(run: Run, policies: Policies) -> None:
+    """Put a run in order once for everything that is computed from it."""
+    _positions.setdefault(run, {})
+    order_documents(run, np.empty(0, np.int64), policies)  # here, so that forked processes have it
+
+
 def prepare(qrels: Qrels, policies: Policies = DEFAULT_POLICIES) -> Judged:
     """Qrels under the policy for negative grades, with their hash table."""
+    known = _judged.get(qrels)
+    if known is None:
+        return _prepare(qrels, policies)
+    if policies.negative not in known:
+        known[policies.negative] = _prepare(qrels, policies)
+    return known[policies.negative]
+
+
+def _prepare(qrels: Qrels, policies: Policies) -> Judged:
     grades = settled_grades(qrels.grades, policies.negative)
     topic = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
     words = qrels.docs.words()
@@ -200,8 +226,18 @@ def order_documents(run: Run, rows: Places, policies: Policies) -> tuple[Places,
 
     Only what is asked for is ordered exactly: tied documents that nobody judged need no order.
     """
+    known = _positions.get(run)
     if policies.ties == "file":
         return rows, None
+    if known is None or policies.ties == "average":
+        return _order(run, rows, policies)
+    rule = policies.ties, policies.compat
+    if rule not in known:
+        known[rule], _ = _order(run, np.arange(len(run.docs)), policies)
+    return known[rule].take(rows), None
+
+
+def _order(run: Run, rows: Places, policies: Policies) -> tuple[Places, TieBlocks | None]:
     if policies.ties == "rank":
         return _order_by_rank(run)[rows], None
     scores = single_precision(run.scores) if policies.compat == "trec_eval-9" else run.scores

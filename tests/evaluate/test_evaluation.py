@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -261,9 +262,7 @@ def test_grades_too_large_for_exponential_gains_are_refused() -> None:
 
 def test_a_sample_of_judgments_is_said_to_be_one() -> None:
     collection = sounding.Qrels.from_dict({"1": {"a": 1, "b": 0}})
-    sampled = sounding.Qrels(
-        **{f: getattr(collection, f) for f in collection.__slots__} | {"probabilities": np.array([0.5, 1.0])}
-    )
+    sampled = replace(collection, probabilities=np.array([0.5, 1.0]))
     assert evaluate(sampled, RUN, ["AP"]).remarks == (
         "the judgments are a sample, which only statAP, xinfAP and infNDCG reckon with",
     )

@@ -30,8 +30,8 @@ import numpy as np
 from sounding.judge.app import serve
 from sounding.judge.auth import Visitor, begin_session
 from sounding.judge.project import Project, create_project, open_project
+from sounding.judge.records import Submission
 from sounding.judge.settings import Settings, parse_scale
-from sounding.judge.store import Submission
 from sounding.judge.web import TOKEN, Context
 
 POOL = 300  # documents that can come up for a topic

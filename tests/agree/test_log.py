@@ -13,8 +13,8 @@ from tests.judge.small import begin
 from sounding.agree.panel import FOLLOWED
 from sounding.agree.reading import read_panel
 from sounding.core.errors import FormatError
-from sounding.judge.events import Kind
 from sounding.judge.exports import assessor_lines, log_lines
+from sounding.judge.records import Kind
 from sounding.judge.store import open_store
 
 NONE = float("nan")

@@ -10,7 +10,7 @@ import pytest
 from tests.browser.conftest import PHONE, Site, Visit, arrive, becomes, new_page, settled, until
 from tests.browser.judging_page import OFFLINE, all_sent, heard, judgments, press, shown
 
-from sounding.judge.expert import draw_audit
+from sounding.judge.review import draw_audit
 
 
 def test_keys_judge_and_bring_the_next_document(site: Site, visit: Visit) -> None:

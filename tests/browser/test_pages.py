@@ -23,7 +23,7 @@ from tests.browser.conftest import (
 from tests.browser.judging_page import judgments, press, shown
 from tests.judge.web import PASSWORD, RUNS
 
-from sounding.judge.expert import audit_of, draw_audit, record_audit
+from sounding.judge.review import audit_of, draw_audit, record_audit
 from sounding.judge.settings import Order, parse_scale
 
 NAMELESS = """() => [...document.querySelectorAll('button, input:not([type=hidden]), select, textarea, a[href], summary')]

@@ -9,7 +9,7 @@ import pytest
 from tests.browser.conftest import PHONE, Site, Visit, faults, new_page, settled, until
 from tests.browser.judging_page import OFFLINE, all_sent, heard, judgments, press, shown, unsent
 
-from sounding.judge.expert import draw_audit
+from sounding.judge.review import draw_audit
 from sounding.judge.web import Context
 
 TWICE = """(key) => {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sounding.judge.events import Event, Selection
-from sounding.judge.store import Store, Submission
+from sounding.judge.records import Event, Selection, Submission
+from sounding.judge.store import Store
 
 DESIGN = Selection(
     policy="stratified-sample", policy_version=3, step=17, stratum=2, probability=0.25, belief=0.125,

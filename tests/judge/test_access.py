@@ -10,7 +10,7 @@ from tests.judge.web import Browser, add_person, signed_in
 
 from sounding.judge.app import create_app
 from sounding.judge.project import Project
-from sounding.judge.store import Standing
+from sounding.judge.records import Standing
 
 
 def two_people(project: Project) -> tuple[Browser, Browser, str, str, FastAPI]:

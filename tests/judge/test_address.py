@@ -11,8 +11,8 @@ import uvicorn
 
 from sounding.cli import main
 from sounding.judge import app
-from sounding.judge.address import FILE, address_of, is_address, last_address, remember_address
 from sounding.judge.project import open_project
+from sounding.judge.serving import FILE, address_of, is_address, last_address, remember_address
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from tests.conftest import require
 from tests.judge.web import TOPICS, Browser, add_person, signed_in
 
 from sounding.judge.assessor_pages import advice
+from sounding.judge.auth import RateLimit
 from sounding.judge.project import FILE, Project
-from sounding.judge.rate_limit import RateLimit
 from sounding.judge.sqlite import sqlite3
 
 _numbers = count(1)

@@ -14,14 +14,14 @@ from tests.judge.small import begin, found_by, found_by_replay
 from tests.judge.web import Browser, add_person, signed_in
 
 from sounding.judge.engine import Engine
-from sounding.judge.events import FREE, Selection
-from sounding.judge.expert import Audit, audit_of, audit_sample, audits_of, draw_audit, record_audit
 from sounding.judge.exports import EXPORTS
 from sounding.judge.organizing import change_settings
 from sounding.judge.project import Project
+from sounding.judge.records import FREE, Lease, Selection, Standing, Submission
+from sounding.judge.review import Audit, audit_of, audit_sample, audits_of, draw_audit, record_audit
 from sounding.judge.settings import Feed
 from sounding.judge.state import Replay
-from sounding.judge.store import Lease, Standing, Store, Submission
+from sounding.judge.store import Store
 from sounding.judge.verify import verify
 
 ANN, BOB, OLGA = "assessor-1", "assessor-2", "assessor-3"

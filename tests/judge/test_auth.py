@@ -17,9 +17,8 @@ from sounding.core.errors import DataError
 from sounding.judge import agenda as plan
 from sounding.judge import auth
 from sounding.judge.app import is_loopback, serve
-from sounding.judge.auth import LEAST_PASSWORD, RefusedError, hash_password, is_password
+from sounding.judge.auth import LEAST_PASSWORD, RateLimit, RefusedError, hash_password, is_password
 from sounding.judge.project import Project, digest_of, invite, open_project
-from sounding.judge.rate_limit import RateLimit
 from sounding.judge.sign_in_pages import browser_of
 from sounding.judge.web import local_path
 

@@ -14,9 +14,10 @@ from sounding.core.errors import DataError
 from sounding.judge import database
 from sounding.judge.database import StoreError
 from sounding.judge.engine import FEW, TRIES, Engine
+from sounding.judge.records import Submission
 from sounding.judge.settings import Order
 from sounding.judge.state import Replay
-from sounding.judge.store import Store, Submission, open_store
+from sounding.judge.store import Store, open_store
 from sounding.judge.verify import snapshot
 from sounding.selection.mtc import Fit, Session
 

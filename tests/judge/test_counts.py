@@ -12,10 +12,10 @@ from sounding.judge.counts import TopicCounts
 from sounding.judge.engine import Engine
 from sounding.judge.live import LiveFeed
 from sounding.judge.messages import LiveState
+from sounding.judge.organizing import staffing_note
 from sounding.judge.project import Project
 from sounding.judge.prospects import prospects
 from sounding.judge.settings import Feed, Order
-from sounding.judge.staffing import staffing_note
 from sounding.judge.status import status_tables
 from sounding.judge.store import Store
 

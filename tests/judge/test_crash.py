@@ -35,7 +35,7 @@ PARTS = [min(AT_ONCE, ROUNDS - first) for first in range(0, ROUNDS, AT_ONCE)]
 # Judges and says so, once the engine has answered: what was recorded, what is next now, and how sure it is.
 CHILD = """
 import json, random, sys
-from sounding.judge.background import Task
+from sounding.judge.live import Task
 from sounding.judge.engine import Engine
 from sounding.judge.store import open_store
 from tests.judge.journals import as_asked

@@ -25,7 +25,7 @@ from tests.judge.web import TOPICS, make_project
 
 from sounding.judge.auth import Visitor, begin_session
 from sounding.judge.project import Project, open_project
-from sounding.judge.store import User
+from sounding.judge.records import User
 from sounding.judge.verify import verify
 from sounding.judge.web import TOKEN, Context
 

@@ -14,9 +14,9 @@ from tests.judge.databases import Server
 
 from sounding.core.errors import DataError
 from sounding.judge import database
-from sounding.judge.database import shown_url
+from sounding.judge.database import StoreError, shown_url
 from sounding.judge.sqlite import journal_mode
-from sounding.judge.store import Store, StoreError, open_store
+from sounding.judge.store import Store, open_store
 
 
 def test_sqlite_is_set_to_survive_a_power_loss(tmp_path: Path) -> None:

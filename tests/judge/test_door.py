@@ -24,9 +24,9 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from sounding.cli import main
 from sounding.judge import auth
 from sounding.judge.app import create_app, serve
+from sounding.judge.auth import RateLimit
 from sounding.judge.project import Project, invite
-from sounding.judge.rate_limit import RateLimit
-from sounding.judge.server_log import log_failure
+from sounding.judge.serving import log_failure
 from sounding.judge.web import TOKEN
 
 DOCS = Path(__file__).parents[2] / "docs" / "judging-security.md"

@@ -17,12 +17,12 @@ from sounding.data.formats import read_qrels
 from sounding.judge import exports
 from sounding.judge.command import command
 from sounding.judge.engine import Engine
-from sounding.judge.events import Selection
 from sounding.judge.export_kinds import EXPORT_KINDS
 from sounding.judge.exports import EXPORTS, left_out
 from sounding.judge.project import Project
+from sounding.judge.records import Selection, Submission
 from sounding.judge.settings import Order
-from sounding.judge.store import Store, Submission, open_store
+from sounding.judge.store import Store, open_store
 from sounding.judge.verify import replayed, snapshot
 
 WIDE = draw_runs(1, docs=40, length=25)

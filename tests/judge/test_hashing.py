@@ -10,7 +10,7 @@ from concurrent.futures import Future
 
 import pytest
 
-from sounding.judge.hashing import NICENESS, BusyError, HashingPool
+from sounding.judge.auth import NICENESS, BusyError, HashingPool
 
 
 class Work:

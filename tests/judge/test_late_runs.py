@@ -17,12 +17,12 @@ from sounding.evaluate.evaluation import evaluate
 from sounding.judge.agenda import Sampled, run_content
 from sounding.judge.command import command
 from sounding.judge.engine import Engine
-from sounding.judge.events import FREE, Selection
-from sounding.judge.expert import audit_of, draw_audit, record_audit
 from sounding.judge.exports import EXPORTS
 from sounding.judge.project import open_project
+from sounding.judge.records import FREE, Selection, Submission
+from sounding.judge.review import audit_of, draw_audit, record_audit
 from sounding.judge.settings import Order
-from sounding.judge.store import Store, Submission, open_store
+from sounding.judge.store import Store, open_store
 from sounding.judge.verify import verify
 from sounding.runs.retrieved import read_retrieved
 from sounding.selection.strategies import make_strategy

@@ -16,8 +16,9 @@ import pytest
 from tests.judge.databases import Server, set_clocks
 from tests.judge.small import begin, found_by, found_by_replay
 
-from sounding.judge.events import FREE, Selection
-from sounding.judge.store import Lease, Offer, Receipt, Store, StoreError, Submission, open_store
+from sounding.judge.database import StoreError
+from sounding.judge.records import FREE, Lease, Offer, Receipt, Selection, Submission
+from sounding.judge.store import Store, open_store
 
 OFFERS = [Offer(doc=f"d{n}", selection=Selection(policy="depth", step=n + 1)) for n in range(60)]
 PEOPLE = 50

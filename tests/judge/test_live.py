@@ -22,19 +22,19 @@ from sounding.compare.comparing import compare_runs
 from sounding.compare.holds import holds, shown_chance
 from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES
-from sounding.judge import api, background, live
+from sounding.judge import api, live
+from sounding.judge import live as background
 from sounding.judge.app import create_app
-from sounding.judge.background import Prospects, Refits, Task
-from sounding.judge.certainty import coverage_of
+from sounding.judge.counts import coverage_of
 from sounding.judge.engine import Engine
-from sounding.judge.events import Event, Kind
 from sounding.judge.exports import EXPORTS
-from sounding.judge.live import NOTHING_LEFT, LiveFeed, Tally, Work, curve_of
+from sounding.judge.live import NOTHING_LEFT, LiveFeed, Prospects, Refits, Tally, Task, Work, curve_of
 from sounding.judge.messages import LiveState
+from sounding.judge.organizing import staffing_note
 from sounding.judge.project import Project, open_project
 from sounding.judge.prospects import prospects, seconds_a_judgment
+from sounding.judge.records import Event, Kind
 from sounding.judge.settings import Order
-from sounding.judge.staffing import staffing_note
 from sounding.judge.status import status_tables
 from sounding.plan import outlook as planning
 from sounding.plan.tables import forecast_note

@@ -18,11 +18,13 @@ from tests.judge.web import add_person, make_project, signed_in
 
 from sounding.core.errors import SoundingError
 from sounding.judge import database, sql
-from sounding.judge.background import Task
+from sounding.judge.database import StoreError
+from sounding.judge.live import Task
 from sounding.judge.project import Project, create_project, open_project
+from sounding.judge.records import Submission
 from sounding.judge.settings import Settings
 from sounding.judge.sqlite import sqlite3
-from sounding.judge.store import StoreError, Submission, open_store
+from sounding.judge.store import open_store
 
 WAIT = 0.4  # seconds
 

@@ -12,12 +12,12 @@ from tests.judge.acts import judge, undo
 from tests.judge.small import TOPICS, begin, found_by, found_by_replay
 
 from sounding.judge import migrations, sql, verify
-from sounding.judge.database import open_database
+from sounding.judge.database import StoreError, open_database
 from sounding.judge.engine import Engine
 from sounding.judge.exports import unused_topics, without_status
 from sounding.judge.settings import Order
 from sounding.judge.state import Replay
-from sounding.judge.store import Store, StoreError, open_store
+from sounding.judge.store import Store, open_store
 
 
 @pytest.fixture

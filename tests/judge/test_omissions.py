@@ -14,8 +14,7 @@ from tests.judge.web import add_person, make_project, signed_in
 from sounding import parse, read_qrels, read_run
 from sounding.judge.command import command
 from sounding.judge.engine import Engine
-from sounding.judge.exports import EXPORTS, omitted_from_samples
-from sounding.judge.omissions import Omitted, omission_note, omitted_from_qrels
+from sounding.judge.exports import EXPORTS, Omitted, omission_note, omitted_from_qrels, omitted_from_samples
 from sounding.judge.project import Project
 from sounding.judge.settings import Order
 from sounding.judge.store import Store

@@ -14,13 +14,12 @@ from tests.judge.journals import keep, reading
 from tests.judge.small import found_by, found_by_replay
 from tests.judge.web import PASSWORD, TOPICS, Browser, add_person, signed_in
 
-from sounding.judge.events import FREE
+from sounding.judge.counts import FEWEST, Opinion, agreements
 from sounding.judge.organizing import shared_out
-from sounding.judge.overlap import FEWEST, Opinion, agreements
 from sounding.judge.project import DATABASE, Project, open_project
+from sounding.judge.records import FREE, Standing
 from sounding.judge.settings import Order
 from sounding.judge.status import status_tables
-from sounding.judge.store import Standing
 
 
 def standing(doc: str, grade: float | None, who: str = "a", topic: str = "1") -> Standing:

@@ -18,12 +18,12 @@ from sounding.core.errors import DataError
 from sounding.judge import organizer_api as organiser_api
 from sounding.judge import organizing as organising
 from sounding.judge.app import create_app
-from sounding.judge.assignments import assessors_of, assigned
-from sounding.judge.events import Event
+from sounding.judge.database import StoreError
+from sounding.judge.organizing import staffing_note
 from sounding.judge.project import Project
+from sounding.judge.records import Event, TopicStatus
 from sounding.judge.settings import Order
-from sounding.judge.staffing import staffing_note
-from sounding.judge.store import Store, StoreError, TopicStatus
+from sounding.judge.store import Store, assessors_of, assigned
 from sounding.judge.verify import verify
 
 FIRST, SECOND, THIRD, FOURTH = TOPICS

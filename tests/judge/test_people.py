@@ -12,7 +12,8 @@ import pytest
 from tests.judge.acts import DESIGN, judge
 
 from sounding.core.errors import DataError
-from sounding.judge.store import ConflictError, Offer, Store, open_store
+from sounding.judge.records import ConflictError, Offer
+from sounding.judge.store import Store, open_store
 
 
 def test_users_have_pseudonyms_and_one_name_in_any_case(store: Store) -> None:

@@ -14,10 +14,10 @@ from tests.judge.databases import Server
 from tests.judge.small import begin
 
 from sounding.judge import postgresql, sql
-from sounding.judge.database import shown_url
-from sounding.judge.events import FREE
+from sounding.judge.database import StoreError, shown_url
 from sounding.judge.postgresql import PostgresDatabase
-from sounding.judge.store import Offer, Store, StoreError, Submission, open_store
+from sounding.judge.records import FREE, Offer, Submission
+from sounding.judge.store import Store, open_store
 
 psycopg = require("psycopg")
 

@@ -11,9 +11,9 @@ from tests.judge.web import Browser, add_person, signed_in
 
 from sounding.core.text import percent
 from sounding.judge.app import FAULT, NOT_NOW
+from sounding.judge.auth import RateLimit
+from sounding.judge.database import StoreError
 from sounding.judge.project import Project
-from sounding.judge.rate_limit import RateLimit
-from sounding.judge.store import StoreError
 from sounding.judge.web import HEADERS, NOTHING_HERE
 
 

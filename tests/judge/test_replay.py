@@ -256,8 +256,7 @@ def test_what_an_author_found_beside_the_runs_goes_to_as_many_as_judge_a_documen
 
 
 def test_imported_judgments_need_no_second_opinion(store: Store) -> None:
-    from sounding.judge.events import Selection
-    from sounding.judge.store import Submission
+    from sounding.judge.records import Selection, Submission
 
     engine = begin(store, overlap=2)
     doc = engine.next("a", "7")[0].doc

@@ -16,10 +16,10 @@ from tests.conftest import require
 from tests.judge.web import PASSWORD, TOPICS, Browser, add_person, signed_in
 
 from sounding.judge import api
-from sounding.judge import expert_api as audit_api
+from sounding.judge import organizer_api as audit_api
 from sounding.judge import organizer_api as organiser_api
+from sounding.judge.auth import RateLimit
 from sounding.judge.project import Project, open_project
-from sounding.judge.rate_limit import RateLimit
 
 schemathesis = require("schemathesis")
 
@@ -32,14 +32,14 @@ CHECKS = [
 ]
 ASKED = [
     (method, route.path)
-    for router in (api.signing, api.judging, api.watching, audit_api.router, organiser_api.router)
+    for router in (api.signing, api.judging, api.watching, audit_api.audits, organiser_api.router)
     for route in router.routes
     if isinstance(route, APIRoute) and route.path not in (ENDLESS, "/api/sign-out")
     for method in sorted(route.methods or ())
 ]
 WATCHED = {
     route.path
-    for router in (api.watching, audit_api.router, organiser_api.router)
+    for router in (api.watching, audit_api.audits, organiser_api.router)
     for route in router.routes
     if isinstance(route, APIRoute)
 }

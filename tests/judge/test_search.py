@@ -16,9 +16,8 @@ from tests.conftest import require
 
 from sounding.core.errors import DataError, FormatError, MissingPartError
 from sounding.data.corpus import Document
-from sounding.judge.corpus_files import read_documents
 from sounding.judge.database import StoreError
-from sounding.judge.documents import is_html, plain, presented, titled
+from sounding.judge.documents import is_html, plain, presented, read_documents, titled
 from sounding.judge.search import (
     AROUND,
     Corpus,

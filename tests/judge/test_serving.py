@@ -20,10 +20,10 @@ from tests.judge.journals import keep
 from tests.judge.test_crash_server import SERVER, signed_in_headers
 from tests.judge.web import add_person, make_project
 
-from sounding.judge import address as address_module
 from sounding.judge import app, sqlite
-from sounding.judge.address import FILE, last_address
+from sounding.judge import serving as address_module
 from sounding.judge.project import DATABASE, open_project
+from sounding.judge.serving import FILE, last_address
 from sounding.judge.sqlite import sqlite3
 
 

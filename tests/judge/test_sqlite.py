@@ -22,8 +22,9 @@ from tests.judge.journals import JOURNALS, keep, reading
 
 from sounding.core.errors import SoundingError
 from sounding.judge import app, database, search, sql, sqlite
+from sounding.judge.database import StoreError
 from sounding.judge.project import DATABASE, open_project
-from sounding.judge.store import Store, StoreError, open_store
+from sounding.judge.store import Store, open_store
 
 SOURCE = Path(sqlite.__file__).parents[1]
 OLD, NEW = (3, 40, 1), (3, 53, 4)

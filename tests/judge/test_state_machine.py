@@ -24,12 +24,13 @@ from hypothesis.stateful import (
 from tests.judge.databases import Server, set_clocks
 from tests.judge.small import TOPICS, begin, draw_runs, found_by, found_by_replay
 
+from sounding.judge.database import StoreError
 from sounding.judge.engine import Engine
-from sounding.judge.expert import audit_of, draw_audit, record_audit
 from sounding.judge.exports import qrels_lines
 from sounding.judge.log import append
+from sounding.judge.review import audit_of, draw_audit, record_audit
 from sounding.judge.settings import Feed, Order
-from sounding.judge.store import Store, StoreError, open_store
+from sounding.judge.store import Store, open_store
 from sounding.judge.verify import _unlike_topics
 
 PEOPLE = st.sampled_from(["assessor-1", "assessor-2", "assessor-3"])

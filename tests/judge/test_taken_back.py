@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 from tests.judge.acts import DESIGN, judge, undo
 
-from sounding.judge.acts import FEW
-from sounding.judge.events import Selection
-from sounding.judge.log import append
-from sounding.judge.store import ConflictError, Offer, Store, Submission
+from sounding.judge.log import FEW, append
+from sounding.judge.records import ConflictError, Offer, Selection, Submission
+from sounding.judge.store import Store
 
 
 def test_what_was_taken_back_no_longer_stands_and_what_follows_begins_anew(store: Store) -> None:

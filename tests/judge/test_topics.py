@@ -12,11 +12,11 @@ from tests.judge.acts import DESIGN
 from tests.judge.web import Browser, add_person, signed_in
 
 from sounding.core.errors import DataError
-from sounding.judge.access import written_topic
+from sounding.judge.api import written_topic
 from sounding.judge.app import create_app
 from sounding.judge.project import Project
-from sounding.judge.records import ConflictError
-from sounding.judge.store import Offer, Store, Topic, open_store
+from sounding.judge.records import ConflictError, Offer, Topic
+from sounding.judge.store import Store, open_store
 
 AT_ONCE = 6
 

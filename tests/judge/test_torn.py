@@ -18,10 +18,12 @@ from tests.judge.databases import USER, Server
 from tests.judge.journals import keep
 from tests.judge.small import begin, found_by, found_by_replay
 
+from sounding.judge.database import StoreError
 from sounding.judge.engine import Engine
 from sounding.judge.postgresql import PostgresDatabase
+from sounding.judge.records import Receipt, Submission
 from sounding.judge.sqlite import sqlite3
-from sounding.judge.store import Receipt, Store, StoreError, Submission, open_store
+from sounding.judge.store import Store, open_store
 
 if TYPE_CHECKING:
     import psycopg

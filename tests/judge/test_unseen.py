@@ -7,7 +7,8 @@ from tests.judge.acts import judge, undo
 from tests.judge.web import add_person, signed_in
 
 from sounding.judge.project import Project
-from sounding.judge.store import ConflictError, Seen, Store, Submission, UnseenError
+from sounding.judge.records import ConflictError, Seen, Submission, UnseenError
+from sounding.judge.store import Store
 
 NONE = Seen(judged=False, grade=None)
 

@@ -17,8 +17,8 @@ from httpx2 import Response
 
 from sounding.judge.app import create_app
 from sounding.judge.project import Project, create_project
+from sounding.judge.records import Role
 from sounding.judge.settings import Settings, parse_scale
-from sounding.judge.store import Role
 
 Result = TypeVar("Result")
 

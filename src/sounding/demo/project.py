@@ -25,8 +25,8 @@ from sounding.judge.project import (
     put_in_place,
     refuse_full,
 )
+from sounding.judge.records import Role
 from sounding.judge.settings import Order, Settings, parse_scale
-from sounding.judge.store import Role
 
 SOURCE = "source"  # folder with the files that the project was made of
 LATER = "pieces"  # the run that is left to be added while people judge

@@ -14,8 +14,7 @@ from sounding.data.formats import parse_run
 from sounding.data.problems import Problems
 from sounding.data.sources import Content
 from sounding.data.tables import Run
-from sounding.judge.events import Event
-from sounding.judge.records import IN_USE, DamagedError, TopicStatus
+from sounding.judge.records import IN_USE, DamagedError, Event, TopicStatus
 from sounding.judge.settings import Order, Settings, settings_of
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.selection.samples import make_sample

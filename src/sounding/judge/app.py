@@ -23,23 +23,21 @@ from starlette.exceptions import HTTPException
 
 from sounding.core.errors import DataError, SoundingError
 from sounding.judge import api, assessor_pages, sign_in_pages
-from sounding.judge import expert_api as audit_api
+from sounding.judge import organizer_api as audit_api
 from sounding.judge import organizer_api as organiser_api
 from sounding.judge import organizer_pages as organiser_pages
-from sounding.judge.address import address_of, answering, remember_address
 from sounding.judge.auth import Door, RefusedError
-from sounding.judge.background import Prospects, Refits, Task
-from sounding.judge.live import LiveFeed
+from sounding.judge.database import StoreError
+from sounding.judge.live import LiveFeed, Prospects, Refits, Task
 from sounding.judge.project import Project
-from sounding.judge.records import DamagedError
-from sounding.judge.server_log import written_log
-from sounding.judge.store import ConflictError, StoreError, UnseenError
+from sounding.judge.records import ConflictError, DamagedError, UnseenError
+from sounding.judge.serving import address_of, answering, remember_address, written_log
 from sounding.judge.web import FOLDER, HEADERS, NOTHING_HERE, Context, Shell, is_organiser, refusal
 
 log = logging.getLogger("sounding.judge")
 
 ROUTERS = (
-    api.signing, api.judging, api.watching, audit_api.router, organiser_api.router, sign_in_pages.router,
+    api.signing, api.judging, api.watching, audit_api.audits, organiser_api.router, sign_in_pages.router,
     sign_in_pages.own, assessor_pages.entrance, assessor_pages.router, organiser_pages.router,
 )  # fmt: skip
 

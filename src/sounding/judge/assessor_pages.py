@@ -11,23 +11,24 @@ from fastapi.responses import Response
 from markupsafe import Markup
 
 from sounding.core.text import plural
-from sounding.judge.access import find_own, own_topic, written_topic
 from sounding.judge.api import (
     MOST_FOUND,
     MOST_PLACES,
     Assessor,
     coming,
     existing,
+    find_own,
+    own_topic,
     progress_of,
     searched,
+    written_topic,
 )
 from sounding.judge.auth import RefusedError
 from sounding.judge.documents import marked, titled
 from sounding.judge.ids import MOST_DOC, MOST_TOPIC
 from sounding.judge.messages import SearchResults
 from sounding.judge.organizing import guide_of, instructions_of
-from sounding.judge.records import is_relevant
-from sounding.judge.store import ConflictError, Topic, User
+from sounding.judge.records import ConflictError, Topic, User, is_relevant
 from sounding.judge.web import Asking, Context, Given, Here, assessor, from_our_page, page, user, went_to
 
 FEW = 3  # fewer relevant documents than that tell systems apart badly

@@ -262,8 +262,7 @@ def export(
 ) -> None:
     """Write what was judged; see `EXPORT_HELP`."""
     from sounding.core.text import plural
-    from sounding.judge.exports import EXPORTS, left_out, why_empty, without_status
-    from sounding.judge.omissions import Omitted, omission_note
+    from sounding.judge.exports import EXPORTS, Omitted, left_out, omission_note, why_empty, without_status
     from sounding.judge.project import open_project
 
     if until is not None and not EXPORT_KINDS[what].of_log:

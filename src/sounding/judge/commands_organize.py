@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sounding.judge.project import Project
+    from sounding.judge.records import TopicStatus
     from sounding.judge.settings import Order
-    from sounding.judge.store import Store, TopicStatus
+    from sounding.judge.store import Store
     from sounding.render.tables import Table
 
 STATUSES: dict[str, TopicStatus] = {"choose": "chosen", "drop": "dropped", "candidate": "candidate"}
@@ -116,9 +117,8 @@ def _people(store: Store, given: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _topic_table(project: Project) -> Table:
-    from sounding.judge.organizing import topic_states
+    from sounding.judge.organizing import notes_of, topic_states
     from sounding.judge.search import shortened
-    from sounding.judge.staffing import notes_of
     from sounding.judge.status import waiting_columns
     from sounding.render.tables import Column, Table
 
@@ -255,8 +255,8 @@ def settings(folder: Path, instructions: TextIO | None, **options: Any) -> None:
     sounding judge settings DIR --instructions instructions.txt
     """  # noqa: D301 - click wants the control character
     from sounding.judge import organizing as organising
+    from sounding.judge.organizing import staffing_note
     from sounding.judge.project import open_project
-    from sounding.judge.staffing import staffing_note
 
     text = None if instructions is None else _read(instructions)
     given = {name: options[name] for name in ("title", "overlap", "feed", "level", "measure")}

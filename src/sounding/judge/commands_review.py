@@ -13,8 +13,8 @@ from sounding.terminal.options import PEOPLE, output_options, remark, write_tabl
 
 if TYPE_CHECKING:
     from sounding.judge.project import Project
-    from sounding.judge.settling import DifferingDocument
-    from sounding.judge.store import User
+    from sounding.judge.records import User
+    from sounding.judge.review import DifferingDocument
     from sounding.render.tables import Table
 
 COMMENT = 60  # characters of the comments on a document
@@ -45,7 +45,7 @@ def differences(folder: Path, settle: str | None, by: str | None, **options: Any
     from sounding.core.text import plural
     from sounding.judge.organizing import organiser_of
     from sounding.judge.project import open_project
-    from sounding.judge.settling import differing_documents, settle_file
+    from sounding.judge.review import differing_documents, settle_file
 
     if (settle is None) != (by is None):
         raise click.UsageError("--settle and --by go together: give what is settled, and who settled it")
@@ -155,7 +155,7 @@ def audit(folder: Path, assessor: str | None, **options: Any) -> None:
 
 def _drawn(project: Project, assessor: str, expert: User, size: int, quiet: bool) -> Table:
     """The documents of a sample, without the grades: the expert is not to see them."""
-    from sounding.judge.expert import audit_of, draw_audit
+    from sounding.judge.review import audit_of, draw_audit
     from sounding.render.tables import Column, Table
 
     store, name = project.store, project.store.names().get(assessor, assessor)
@@ -183,8 +183,8 @@ def _drawn(project: Project, assessor: str, expert: User, size: int, quiet: bool
 
 
 def _audit_table(project: Project, experts: list[User]) -> Table:
-    from sounding.judge.expert import audits_of
-    from sounding.judge.overlap import FEWEST, agreement_of
+    from sounding.judge.counts import FEWEST
+    from sounding.judge.review import agreement_of, audits_of
     from sounding.render.tables import Column, Table
 
     store, scale = project.store, [grade.value for grade in project.settings.scale]

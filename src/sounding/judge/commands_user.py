@@ -16,7 +16,8 @@ from sounding.terminal.options import by_suffix, output_options, remark, write_t
 
 if TYPE_CHECKING:
     from sounding.judge.project import Project
-    from sounding.judge.store import Store, User
+    from sounding.judge.records import User
+    from sounding.judge.store import Store
     from sounding.render.tables import Table
 
 LOOPBACK = "127.0.0.1"
@@ -152,7 +153,7 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
 
 
 def _refuse_no_address(url: str | None) -> None:
-    from sounding.judge.address import is_address
+    from sounding.judge.serving import is_address
 
     if url is not None and not is_address(url):
         better = f"https://{url.rpartition('/')[2] or 'judge.example.org'}" if "://" not in url else ""
@@ -198,7 +199,7 @@ def _change_user(project: Project, user: User, options: dict[str, Any]) -> str |
 
 def _say_user(project: Project, number: int, link: str | None, options: dict[str, Any]) -> None:
     """Say what a user is now, and what the link is good for, if one was made."""
-    from sounding.judge.address import last_address
+    from sounding.judge.serving import last_address
 
     store, quiet = project.store, options["quiet"]
     [user] = [one for one in store.users() if one.id == number]
@@ -223,8 +224,8 @@ def _told(store: Store, user: User) -> str:
 
 
 def _new_link(project: Project, user: User, url: str | None) -> str:
-    from sounding.judge.address import last_address
     from sounding.judge.project import invite
+    from sounding.judge.serving import last_address
 
     secret = invite(project.store, user, "invitation" if user.password_hash is None else "reset")
     place = url or last_address(project.folder) or f"http://{LOOPBACK}:{PORT}"

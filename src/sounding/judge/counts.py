@@ -1,16 +1,21 @@
-"""How much is judged: every count of documents that pages and commands show, once.
-
-A document counts once for each topic that it was judged for, so that what is counted are pairs of a topic
-and a document. What people did is counted apart, by judgments: see `sounding.judge.live.Tally`.
-"""
+"""How much is judged, how sure the ranking of the runs is, and how well assessors agree."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import combinations
+from typing import Any, NamedTuple
 
-from sounding.judge.records import is_relevant
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.judge.records import Standing, is_relevant
 from sounding.judge.state import Replay
+from sounding.relevance.basis import Basis
+from sounding.selection.mtc import Confidence
+from sounding.statistics.assessor_agreement import cohen_kappa, confusions, observed_agreement
 
 
 class TopicCounts(NamedTuple):
@@ -92,3 +97,104 @@ def counts_of(replay: Replay) -> Counts:
         topics={topic: one for topic, one in found.items() if topic in used},
         unused={topic: one for topic, one in found.items() if topic not in used},
     )
+
+
+DEPTHS = (5, 10, 20, 50, 100, 200, 500)  # down to which it is told how much of a run is graded
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Coverage:
+    """How much of what each run retrieved has a grade."""
+
+    depths: tuple[int, ...]
+    shares: NDArray[np.float64]  # (run, depth) of the documents that it has down to there; NaN: it has none
+    ungraded: NDArray[np.int64]  # (run,) documents of all its lists
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Live(Counts):
+    """How sure the ranking is, over topics in use that some run has, and the last event known to this."""
+
+    sequence: int
+    fitted: int  # judgments that the model of relevance was fitted to
+    fittable: int  # judgments that it could be fitted to by now
+    confidence: Confidence  # the model's, however little it has seen
+    basis: Basis  # what it rests on
+    coverage: Coverage
+    joined: tuple[int, ...]  # (run,) documents judged, and settled, when it came, of topics in use now
+
+    @property
+    def stated(self) -> Confidence:
+        """What people are told of the confidence: no chances where the basis is too thin."""
+        return self.confidence.stated(self.basis)
+
+
+def live_work(replay: Replay) -> Callable[[], Live]:
+    """Work that finds how sure the ranking is where a replay stands now; it may run in another thread."""
+    counts = counts_of(replay)
+    sequence, lists, graded = replay.sequence, replay.retrieved.lists, replay.graded()
+    joined = tuple(
+        sum(count for topic, count in replay.joined[run].items() if topic in counts.topics)
+        for run in replay.retrieved.runs
+    )
+    confidence, session = replay.session.drawing(), replay.session
+    fitted, fittable, basis = session.version, session.judgments, session.basis()
+    return lambda: Live(
+        sequence=sequence, topics=counts.topics, unused=counts.unused, fitted=fitted, fittable=fittable,
+        confidence=confidence(), basis=basis, coverage=coverage_of(lists, graded), joined=joined,
+    )  # fmt: skip
+
+
+def coverage_of(lists: NDArray[np.int32], graded: NDArray[np.bool_]) -> Coverage:
+    """How much of the lists (run, topic, rank) of document numbers, -1 beyond their ends, is graded."""
+    longest = lists.shape[2]
+    depths = (*(depth for depth in DEPTHS if depth < longest), longest)
+    there = lists >= 0
+    known = np.where(there, graded[lists], False)
+    retrieved, found = (
+        np.cumsum(part.sum(axis=1), axis=1)[:, np.array(depths) - 1] for part in (there, known)
+    )
+    shares = np.divide(found, retrieved, out=np.full(found.shape, np.nan), where=retrieved > 0)
+    return Coverage(depths=depths, shares=shares, ungraded=retrieved[:, -1] - found[:, -1])
+
+
+FEWEST = 10  # documents of both: with fewer, a single one decides what kappa says
+Opinion = tuple[
+    str, tuple[str, str], float | None
+]  # assessor, (topic, document), grade; None: could not judge
+
+
+def agreements(
+    given: Iterable[Opinion], scale: Sequence[float], names: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """How well each two assessors agree on the documents that both could judge, where there are any.
+
+    Kappa is None where fewer than `FEWEST` speak for it, or where chance alone would give as much.
+    """
+    by_assessor: dict[str, dict[tuple[str, str], float]] = {}
+    for assessor, pair, grade in given:
+        if grade is not None:
+            by_assessor.setdefault(assessor, {})[pair] = grade
+    found = []
+    for first, second in combinations(sorted(by_assessor), 2):
+        common = sorted(by_assessor[first].keys() & by_assessor[second].keys())
+        if not common:
+            continue
+        left, right = (np.array([by_assessor[who][pair] for pair in common]) for who in (first, second))
+        table = confusions(left, right, np.array(sorted(scale)), np.zeros(len(common), np.int64), 1)
+        kappa = float(cohen_kappa(table)[0])
+        found.append(
+            {
+                "first": names.get(first, first),
+                "second": names.get(second, second),
+                "common": len(common),
+                "observed": float(observed_agreement(table)[0]),
+                "kappa": kappa if math.isfinite(kappa) and len(common) >= FEWEST else None,
+            }
+        )
+    return found
+
+
+def opinion_of(one: Standing) -> Opinion:
+    """What a judgment that stands says."""
+    return one.assessor, (one.topic, one.doc), one.grade

@@ -21,17 +21,14 @@ from sounding.core.policies import DEFAULT_POLICIES
 from sounding.core.text import quoted
 from sounding.core.workers import Progress
 from sounding.judge.agenda import run_content
-from sounding.judge.assignments import assigned
-from sounding.judge.certainty import Live, live_work
-from sounding.judge.counts import Counts, counts_of
-from sounding.judge.events import Event
+from sounding.judge.counts import Counts, Live, counts_of, live_work
 from sounding.judge.ids import check_table
 from sounding.judge.log import Last
-from sounding.judge.records import Ahead, Seen
+from sounding.judge.records import Ahead, Event, Lease, Receipt, Seen, Submission, Topic, TopicStatus
 from sounding.judge.search import Corpus
 from sounding.judge.settings import CORPUS, Order, Settings
 from sounding.judge.state import Replay
-from sounding.judge.store import Lease, Receipt, Store, Submission, Topic, TopicStatus
+from sounding.judge.store import Store, assigned
 from sounding.judge.verdicts import Verdict
 from sounding.relevance.model import FIRST_REFIT
 from sounding.runs.retrieved import read_retrieved

@@ -1,15 +1,30 @@
-"""The log: events are added behind all others and read in their order, and nothing else is done to them."""
+"""The log: events are added behind all others, never changed; and the rules of what assessors do."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
 
 from sounding.judge import sql
-from sounding.judge.database import Database, Statements
-from sounding.judge.events import Event, Kind
-from sounding.judge.records import event_of, row_of
+from sounding.judge.database import Database, Statements, readable, storable
+from sounding.judge.records import (
+    FREE,
+    MOST_EVENTS,
+    ConflictError,
+    Event,
+    Kind,
+    Receipt,
+    Seen,
+    Selection,
+    Submission,
+    UnseenError,
+    event_of,
+    row_of,
+    selection_of,
+    standing_of,
+)
 
 PAGE = 1000  # rows that are read at once, so that long exports hold neither memory nor locks
 
@@ -102,3 +117,187 @@ def append(run: Statements, kind: Kind, **given: Any) -> Event:
     event = Event(sequence=number, kind=kind, time=time.time(), **given)
     record(run, [event])
     return event
+
+
+NO_GRADE = -1.0  # differs from every grade, and from none
+FEW = 50  # acts that are looked at together for the one to take back
+
+
+def checked(submission: Submission) -> Submission:
+    """A submission whose ids a database can hold, with a comment that it can."""
+    storable(submission.topic, "a topic id")
+    storable(submission.doc, "a doc id")
+    storable(submission.key, "the key of a submission")
+    return replace(submission, comment=readable(submission.comment))
+
+
+def judge_page(
+    run: Statements, page: Sequence[Submission], known: dict[tuple[str, str], dict[str, float | None]]
+) -> int:
+    """Record what changes a grade; `known` has the grades of (assessor, topic), and is kept up to date."""
+    now = time.time()
+    events: list[Event] = []
+    sequence = last_event(run).sequence
+    for one in page:
+        place = (one.assessor, one.topic)
+        if place not in known:
+            found = run(sql.STANDING["topic assessor"], assessor=one.assessor, topic=one.topic)
+            known[place] = {row["doc"]: row["grade"] for row in found}
+        if known[place].get(one.doc, NO_GRADE) != one.grade:
+            known[place][one.doc] = one.grade
+            events.append(Event(
+                sequence=sequence + len(events) + 1, kind="judge", time=now, topic=one.topic,
+                doc=one.doc, assessor=one.assessor, grade=one.grade, comment=one.comment,
+                active=one.active, away=one.away, selection=one.selection or FREE,
+            ))  # fmt: skip
+    record(run, events)
+    return len(events)
+
+
+def judged(run: Statements, submission: Submission) -> Receipt:
+    """Record a judgment, unless it was there before."""
+    assessor, topic, doc = submission.assessor, submission.topic, submission.doc
+    _expect_what_judging_asks(run, assessor, topic, doc, submission.key)
+    found = repeated(run, "judge", assessor, topic, doc, submission.key, submission.grade)
+    if found is not None:
+        return found
+    last = next((act for act in acts(run, assessor, topic, doc) if act.kind == "judge"), None)
+    if last is not None and _says_the_same(last, submission):
+        run(sql.RELEASE["topic doc"], assessor=assessor, topic=topic, doc=doc)
+        given = {"assessor": assessor, "key": submission.key, "topic": topic, "doc": doc}
+        run(sql.ADD_VOID_KEY, **given, stood=last.sequence)
+        return Receipt(event=last, repeated=True)
+    _check_seen(run, submission)
+    selection = submission.selection or selection_of_pair(run, assessor, topic, doc)
+    run(sql.RELEASE["topic doc"], assessor=assessor, topic=topic, doc=doc)
+    event = append(
+        run, "judge", topic=topic, doc=doc, assessor=assessor, grade=submission.grade,
+        comment=submission.comment, active=submission.active, away=submission.away, key=submission.key,
+        selection=selection,
+    )  # fmt: skip
+    return Receipt(event=event, repeated=False)
+
+
+def _expect_what_judging_asks(run: Statements, assessor: str, topic: str, doc: str, key: str) -> None:
+    """The questions of `judged` for a new judgment, as they will be asked."""
+    run.expect(sql.EVENT_OF_KEY, assessor=assessor, key=key)
+    run.expect(sql.VOID_KEY, assessor=assessor, key=key)
+    run.expect(sql.ACTS["doc"], assessor=assessor, topic=topic, before=MOST_EVENTS, count=FEW, doc=doc)
+    run.expect(sql.LEASE_OF_PAIR, assessor=assessor, topic=topic, doc=doc)
+
+
+def _says_the_same(last: Event, submission: Submission) -> bool:
+    """Whether a judgment would add nothing to the last one of its assessor, which stands."""
+    chosen_alike = submission.selection in (None, last.selection)
+    return chosen_alike and (last.grade, last.comment) == (submission.grade, submission.comment)
+
+
+def _check_seen(run: Statements, submission: Submission) -> None:
+    """Refuse to change a judgment that was not in view."""
+    if submission.seen is None:
+        return
+    given = {"assessor": submission.assessor, "topic": submission.topic, "doc": submission.doc}
+    rows = run(sql.STANDING["topic assessor doc"], **given)
+    standing = standing_of(rows[0]) if rows else None
+    if submission.seen == Seen(standing is not None, None if standing is None else standing.grade):
+        return
+    if standing is None:
+        raise UnseenError("your earlier judgment of this document was taken back meanwhile on another page")
+    if standing.grade is None:
+        raise UnseenError("you said meanwhile on another page that you cannot judge this document")
+    raise UnseenError(f"you gave this document the grade {standing.grade:g} meanwhile on another page")
+
+
+def acts(run: Statements, assessor: str, topic: str, doc: str | None) -> Iterator[Event]:
+    """Judgments, changes and skips of an assessor that were not taken back, the newest first."""
+    statement, given = sql.narrowed(sql.ACTS, doc=doc)
+    undone: set[int] = set()
+    ended: set[str | None] = set()  # documents of which all before was taken back, as earlier releases did
+    judged: set[str | None] = set()  # a judgment ends a skip of before
+    before = MOST_EVENTS
+    while True:
+        rows = run(statement, assessor=assessor, topic=topic, before=before, count=FEW, **given)
+        for event in map(event_of, rows):
+            if "undoes" in event.detail:
+                undone.add(event.detail["undoes"])
+            elif event.kind == "withdraw":
+                ended.add(event.doc)
+            elif event.sequence not in undone and event.doc not in (
+                ended if event.kind == "judge" else ended | judged
+            ):
+                yield event
+            if event.kind == "judge":
+                judged.add(event.doc)
+        if len(rows) < FEW:
+            return
+        before = rows[-1]["sequence"]
+
+
+def take_back(run: Statements, last: Event, assessor: str, topic: str, key: str) -> Event:
+    """Record that the last act on a document was taken back, and the judgment that stands again, if any."""
+    place: dict[str, Any] = {"topic": topic, "doc": last.doc, "assessor": assessor, "key": key}
+    detail = {"undoes": last.sequence}
+    if last.kind == "skip":
+        return append(run, "unskip", **place, selection=last.selection, detail=detail)
+    judgments = [act for act in acts(run, assessor, topic, last.doc) if act.kind == "judge"]
+    if len(judgments) == 1:
+        return append(run, "withdraw", **place, selection=last.selection, detail=detail)
+    before = judgments[1]
+    return append(
+        run, "judge", **place, grade=before.grade, comment=before.comment, selection=before.selection,
+        detail={**detail, "restores": before.sequence},
+    )  # fmt: skip
+
+
+def repeated(
+    run: Statements,
+    act: Kind | Literal["undo"],
+    assessor: str,
+    topic: str | None,
+    doc: str | None,
+    key: str,
+    grade: float | None = None,
+) -> Receipt | None:
+    """The receipt that a key was given before; None: it is new. For something else it is a conflict."""
+    rows = run(sql.EVENT_OF_KEY, assessor=assessor, key=key)
+    void = [] if rows else run(sql.VOID_KEY, assessor=assessor, key=key)
+    if void and void[0]["stood"] is not None:
+        stood = int(void[0]["stood"])
+        rows = run(sql.EVENTS, after=stood - 1, until=stood, count=1)
+    if not rows:
+        if act != "undo" and void:
+            raise _key_of_another(key, "an undo")
+        return None
+    event = event_of(rows[0])
+    present = (event.kind, event.grade) if event.undid is None else ("undo", None)
+    if (*present, event.topic, event.doc) != (act, grade, topic, event.doc if doc is None else doc):
+        raise _key_of_another(key, f"{event.kind} {event.topic} {event.doc}")
+    return Receipt(event=event, repeated=True)
+
+
+def is_void(run: Statements, assessor: str, topic: str, doc: str | None, key: str) -> bool:
+    """Whether an undo with this key has found nothing before; for another one it is a conflict."""
+    rows = run(sql.VOID_KEY, assessor=assessor, key=key)
+    if rows and (rows[0]["topic"], doc and rows[0]["doc"]) != (topic, doc):
+        raise _key_of_another(key, "an undo")
+    return bool(rows)
+
+
+def _key_of_another(key: str, what: str) -> ConflictError:
+    return ConflictError(
+        f"the key {key!r} was used for another submission ({what}); give every submission a key of its own"
+    )
+
+
+def _last_of_pair(run: Statements, assessor: str, topic: str, doc: str) -> Event | None:
+    rows = run(sql.LAST_OF_PAIR, assessor=assessor, topic=topic, doc=doc)
+    return event_of(rows[0]) if rows else None
+
+
+def selection_of_pair(run: Statements, assessor: str, topic: str, doc: str) -> Selection:
+    """How a document came to an assessor: by a lease, by an earlier judgment, or by the assessor's search."""
+    rows = run(sql.LEASE_OF_PAIR, assessor=assessor, topic=topic, doc=doc)
+    if rows:
+        return selection_of(rows[0]) or FREE
+    last = _last_of_pair(run, assessor, topic, doc)
+    return FREE if last is None or last.selection is None else last.selection

@@ -6,10 +6,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from sounding.judge.events import MOST_EVENTS, Undone
+from sounding.judge.counts import FEWEST
 from sounding.judge.ids import MOST_DOC, MOST_TOPIC
-from sounding.judge.overlap import FEWEST
-from sounding.judge.records import TopicStatus
+from sounding.judge.records import MOST_EVENTS, TopicStatus, Undone
 from sounding.judge.settings import MOST_ASSESSORS, MOST_LEASE, MOST_TITLE, Feed
 
 NO_ZERO = r"^[^\x00]*$"  # PostgreSQL cannot even look for a text with a zero byte

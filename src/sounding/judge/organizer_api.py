@@ -1,31 +1,53 @@
-"""The programming interface for organisers: topics, who judges them, the order of judging, differences."""
+"""The programming interface for organizers: topics, people, orders, differences, and audits."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 
+from sounding.core.errors import DataError
 from sounding.judge import organizing as organising
-from sounding.judge.api import problems
+from sounding.judge.api import problems, seen_of, shown_document, title_taken_back, words_of
+from sounding.judge.auth import RefusedError
 from sounding.judge.messages import (
     Assignment,
+    AuditDraw,
+    AuditDrawn,
+    AuditGrading,
+    AuditWithdrawal,
     Changed,
+    Coming,
+    DocId,
     GivenGrade,
+    Id,
     Instructions,
     OrderChange,
     OrganisedTopic,
     ProjectSettings,
+    Recorded,
     SettingsChange,
     Settlement,
     Sharing,
     ShownDifference,
+    ShownDocument,
     ShownOrder,
     StatusChange,
+    Work,
+)
+from sounding.judge.organizing import guide_of, judge_of
+from sounding.judge.records import MOST_EVENTS, Receipt, Topic, User
+from sounding.judge.review import (
+    Audit,
+    audit_of,
+    differing_documents,
+    draw_audit,
+    record_audit,
+    settle_document,
 )
 from sounding.judge.settings import Order, Settings
-from sounding.judge.settling import differing_documents, settle_document
-from sounding.judge.web import Asking, Here, from_our_page, organiser
+from sounding.judge.web import Asking, Context, Here, from_our_page, organiser
 
 router = APIRouter(
     prefix="/api/organise",
@@ -130,3 +152,150 @@ def settle(given: Settlement, here: Here, asking: Asking) -> Changed:
     by = asking.signed_in().pseudonym
     is_new = settle_document(here.project, given.topic, given.doc, given.grade, by=by, key=given.key)
     return Changed(changed=int(is_new))
+
+
+NOT_DRAWN = "this document is not in the sample; load the page again"
+
+audits = APIRouter(
+    prefix="/api/audit",
+    tags=["audits"],
+    dependencies=[Depends(organiser), Depends(from_our_page)],
+    responses=problems(400, 401, 403, 404, 409, 412, 413, 422, 500, 503),
+)
+
+Expert = Annotated[User, Depends(organiser)]
+Documents = Annotated[list[DocId], Query(max_length=100)]
+
+
+@audits.post("/draw")
+def draw(given: AuditDraw, here: Here, expert: Expert) -> AuditDrawn:
+    """Draw a random sample of somebody's judgments; it stays, and the same one again is the same audit."""
+    number = drawn(here, expert, given.assessor, given.size)
+    if number is None:
+        raise RefusedError(400, "this person has no judgment for a topic in use, so nothing was drawn")
+    audit = audited(here, expert, number)
+    return AuditDrawn(audit=number, topics=audit.topics, size=len(audit.drawn), of=audit.of)
+
+
+@audits.get("/next")
+def next_documents(
+    here: Here,
+    expert: Expert,
+    audit: Annotated[int, Query(ge=1, le=MOST_EVENTS, description="number of the audit")],
+    topic: Annotated[Id, Query(description="a topic of the sample")],
+    count: Annotated[int, Query(ge=1, le=5)] = 2,
+    have: Documents = [],  # noqa: B006 - FastAPI copies it
+    later: Documents = [],  # noqa: B006
+) -> Work:
+    """The documents of a topic of the sample that you have not graded yet; nobody's grades are told."""
+    sample = audited(here, expert, audit)
+    asked = _topic(here, sample, topic)
+    return Work(
+        topic=topic,
+        documents=_documents(here, sample, asked, count, have, later),
+        coming=coming(sample, topic),
+        judged=len(sample.graded(topic)),
+        guide=guide_of(here.project, asked),
+    )
+
+
+@audits.post("/judge")
+def judge(given: AuditGrading, here: Here, expert: Expert) -> Recorded:
+    """Record your grade for a judgment of the sample; when this answers, it is on the disk."""
+    audit, pair = audited(here, expert, given.audit), (given.topic, given.doc)
+    if pair not in audit.drawn:
+        raise RefusedError(400, NOT_DRAWN)
+    try:
+        here.project.settings.check_grade(given.grade)
+    except DataError as error:
+        raise RefusedError(400, str(error)) from None
+    if given.grade is not None and here.project.corpus.document(given.doc) is None:
+        raise RefusedError(400, "the text is missing, so there is no grade; say that it cannot be judged")
+    receipt = record_audit(
+        here.project.store, audit, pair, given.grade, key=given.key, comment=given.comment,
+        active=given.active, away=given.away, seen=seen_of(given),
+    )  # fmt: skip
+    here.project.engine.catch_up()
+    return _recorded(here, expert, given, receipt)
+
+
+@audits.post("/undo")
+def undo(given: AuditWithdrawal, here: Here, expert: Expert) -> Recorded:
+    """Take back your last grade for a document of the sample; a change goes back to the grade before it."""
+    store = here.project.store
+    before = store.standing(topic=given.topic, assessor=expert.pseudonym, doc=given.doc)
+    if (given.topic, given.doc) not in audited(here, expert, given.audit).drawn:
+        raise RefusedError(400, NOT_DRAWN)
+    receipt = here.project.engine.withdraw(expert.pseudonym, given.topic, given.doc, key=given.key)
+    store.release(expert.pseudonym, given.topic)  # no order brings an audit its documents
+    recorded = _recorded(here, expert, given, receipt)
+    for one in recorded.documents:
+        one.comment = next((was.comment for was in before if was.doc == one.doc), "")
+    return recorded
+
+
+def drawn(here: Context, expert: User, assessor: str, size: int) -> int | None:
+    """The number of a new audit of somebody else's judgments; None: there are none for topics in use."""
+    project = here.project
+    judge = judge_of(project.store, assessor)
+    if judge == expert.pseudonym:
+        raise RefusedError(400, "these are your own judgments; draw from another one's")
+    number = draw_audit(project.store, expert.pseudonym, judge, size, project.settings.seed)
+    project.engine.catch_up()
+    return number
+
+
+def audited(here: Context, expert: User, number: int) -> Audit:
+    """A sample of somebody's judgments that an expert has drawn, and what of it is graded."""
+    found = audit_of(here.project.store, expert.pseudonym, number)
+    if found is None:
+        raise RefusedError(404, "no audit of yours has this number; draw one on the page Audit")
+    return found
+
+
+def coming(audit: Audit, topic: str) -> Coming:
+    """What an expert has still to grade."""
+    left, total = len(audit.open(topic)), len(audit.open())
+    here, all_of_it = len(audit.about(topic)), len(audit.sample)
+    words = f"{left:,} of {here:,} left in this topic, {total:,} of {all_of_it:,} in all"
+    return Coming(left=left, batch_left=0, batch_size=0, elsewhere=total - left, words=words)
+
+
+def _topic(here: Context, audit: Audit, topic: str) -> Topic:
+    found = here.project.store.topic(topic)
+    if found is None or topic not in audit.topics:
+        raise RefusedError(404, "no judgment of the sample is about this topic; load the page again")
+    return found
+
+
+def _documents(
+    here: Context, audit: Audit, topic: Topic, count: int, have: list[str], later: list[str], first: str = ""
+) -> list[ShownDocument]:
+    """What is graded next: a document that is named, then the others, those that were put off at the end."""
+    wanted = sorted(audit.open(topic.id), key=lambda one: (one.doc != first, one.doc in later))
+    return [
+        shown_document(here, one.doc, words_of(topic), None, text=one.doc not in have)
+        for one in wanted[:count]
+    ]
+
+
+def _recorded(
+    here: Context, expert: User, given: AuditGrading | AuditWithdrawal, receipt: Receipt | None
+) -> Recorded:
+    audit = audited(here, expert, given.audit)
+    topic = _topic(here, audit, given.topic)
+    event = None if receipt is None else receipt.event
+    back = event.doc or "" if event is not None and event.undid is not None else ""
+    return Recorded(
+        topic=topic.id,
+        documents=_documents(here, audit, topic, given.count, given.have, given.later, back),
+        coming=coming(audit, topic.id),
+        judged=len(audit.graded(topic.id)),
+        guide=guide_of(here.project, topic),
+        sequence=0 if event is None else event.sequence,
+        repeated=receipt is not None and receipt.repeated,
+        doc=None if event is None else event.doc,
+        undid=None if event is None else event.undid,
+        restored=None if event is None or event.undid is None else event.grade,
+        title=title_taken_back(here, receipt),
+    )

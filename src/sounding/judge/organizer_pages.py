@@ -14,20 +14,19 @@ from fastapi.responses import Response
 
 from sounding.core.errors import SoundingError
 from sounding.judge import organizing as organising
-from sounding.judge.assignments import assessors_of
 from sounding.judge.auth import RefusedError
+from sounding.judge.counts import FEWEST, agreements, opinion_of
 from sounding.judge.documents import plain, titled
-from sounding.judge.events import AUDIT, MOST_EVENTS
-from sounding.judge.expert import Audit, audits_of
-from sounding.judge.expert_api import audited, coming, drawn
 from sounding.judge.export_kinds import EXPORT_KINDS
-from sounding.judge.exports import left_out, omitted_from_samples
+from sounding.judge.exports import left_out, omission_note, omitted_from_qrels, omitted_from_samples
 from sounding.judge.ids import MOST_DOC, MOST_TOPIC
 from sounding.judge.messages import MOST_BATCH, MOST_INSTRUCTIONS, MOST_SAMPLED
-from sounding.judge.omissions import omission_note, omitted_from_qrels
-from sounding.judge.overlap import FEWEST, agreement_of, agreements, opinion_of
+from sounding.judge.organizer_api import audited, coming, drawn
+from sounding.judge.organizing import notes_of, staffing_note
 from sounding.judge.people import MOST_NAME
 from sounding.judge.project import add_runs, invite
+from sounding.judge.records import AUDIT, MOST_EVENTS, Role, Topic, User
+from sounding.judge.review import Audit, agreement_of, audits_of, differing_documents
 from sounding.judge.search import shortened
 from sounding.judge.settings import (
     MOST_ASSESSORS,
@@ -37,10 +36,8 @@ from sounding.judge.settings import (
     Order,
     parse_parameters,
 )
-from sounding.judge.settling import differing_documents
-from sounding.judge.staffing import notes_of, staffing_note
 from sounding.judge.status import topics_given
-from sounding.judge.store import Role, Topic, User
+from sounding.judge.store import assessors_of
 from sounding.judge.web import (
     MOST_UPLOAD,
     NOTHING_HERE,

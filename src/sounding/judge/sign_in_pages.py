@@ -18,7 +18,7 @@ from sounding.judge.auth import (
     too_soon,
 )
 from sounding.judge.project import digest_of
-from sounding.judge.store import User
+from sounding.judge.records import User
 from sounding.judge.web import (
     Asking,
     Fields,

@@ -17,9 +17,18 @@ import numpy as np
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.judge.agenda import InForce, Plan
-from sounding.judge.events import AUDIT, FREE, Event, Pair, Selection
 from sounding.judge.ids import is_possible
-from sounding.judge.records import Ahead, DamagedError, Offer, is_relevant
+from sounding.judge.records import (
+    AUDIT,
+    FREE,
+    Ahead,
+    DamagedError,
+    Event,
+    Offer,
+    Pair,
+    Selection,
+    is_relevant,
+)
 from sounding.judge.settings import MTC, Order
 from sounding.judge.verdicts import NOT_JUDGED, Opinions, Verdict
 from sounding.runs.retrieved import Retrieved

@@ -7,15 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from sounding.core.text import natural_order, plural
-from sounding.judge.assignments import assigned
-from sounding.judge.certainty import Live
-from sounding.judge.counts import TopicCounts
-from sounding.judge.organizing import TopicState
+from sounding.judge.counts import Live, TopicCounts
+from sounding.judge.organizing import TopicState, notes_of
 from sounding.judge.project import Project
+from sounding.judge.records import User
 from sounding.judge.search import shortened
 from sounding.judge.settings import Settings
-from sounding.judge.staffing import notes_of
-from sounding.judge.store import Store, User
+from sounding.judge.store import Store, assigned
 from sounding.plan.tables import NOTHING_JUDGED
 from sounding.render.tables import Column, Table, shown_confidence
 

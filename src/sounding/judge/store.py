@@ -18,51 +18,44 @@ from typing import Any, Self
 
 from sounding.core.errors import DataError
 from sounding.judge import sql
-from sounding.judge.acts import (
+from sounding.judge.database import Row, Statements, StoreError, open_database, readable, storable
+from sounding.judge.log import (
+    PAGE,
+    Log,
     acts,
+    append,
     checked,
     is_void,
     judge_page,
     judged,
+    last_event,
     repeated,
     selection_of_pair,
     take_back,
 )
-from sounding.judge.database import Row, Statements, StoreError, open_database, readable, storable
-from sounding.judge.events import AUDIT, FREE, Event, Kind, plain
-from sounding.judge.log import PAGE, Log, append, last_event
 from sounding.judge.migrations import bring_up, migrate
 from sounding.judge.people import People
 from sounding.judge.records import (
+    AUDIT,
+    FREE,
     ConflictError,
     DamagedError,
+    Event,
+    Kind,
     Lease,
     Offer,
     Progress,
     Receipt,
-    Role,
     Search,
-    Seen,
-    SignIn,
     Standing,
     Submission,
-    TokenKind,
-    Topic,
-    TopicStatus,
-    UnseenError,
     User,
     is_relevant,
     lease_of,
+    plain,
     standing_of,
 )
 from sounding.judge.topics import Topics
-
-__all__ = [
-    "ConflictError", "Lease", "Offer", "Progress", "Receipt", "Role", "Search", "Seen", "SignIn", "Standing",
-    "Store", "StoreError", "Submission", "TokenKind", "Topic", "TopicStatus", "UnseenError", "User",
-    "open_store",
-]  # fmt: skip
-
 
 STRANGE = "not the database of a judging project; restore a backup"
 
@@ -491,3 +484,14 @@ def _is_free(holders: Sequence[Row], assessor: str, overlap: int) -> bool:
 def _add_lease(run: Statements, lease: Lease, position: int) -> None:
     own = {name: getattr(lease, name) for name in ("topic", "doc", "assessor", "expires")}
     run(sql.ADD_LEASE, **own, position=position, **plain(lease.selection))
+
+
+def assessors_of(store: Store) -> list[User]:
+    """Those who can judge: assessors who may sign in."""
+    return [one for one in store.users() if one.role == "assessor" and one.active]
+
+
+def assigned(store: Store) -> list[tuple[str, User]]:
+    """(topic, assessor) for all topics and those who are to judge them, and can."""
+    ready = {one.pseudonym: one for one in assessors_of(store)}
+    return [(topic, ready[assessor]) for topic, assessor in store.assignments() if assessor in ready]

@@ -13,9 +13,8 @@ from itertools import count
 from sounding.core.errors import DataError
 from sounding.judge import sql
 from sounding.judge.database import Database, Statements, readable, storable
-from sounding.judge.events import Event
 from sounding.judge.log import append
-from sounding.judge.records import CANDIDATE, ConflictError, Topic, TopicStatus, event_of, topic_of
+from sounding.judge.records import CANDIDATE, ConflictError, Event, Topic, TopicStatus, event_of, topic_of
 
 
 class Topics:

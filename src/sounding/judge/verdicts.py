@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sounding.judge.events import AUDIT, Event, Selection
+from sounding.judge.records import AUDIT, Event, Selection
 from sounding.judge.settings import Feed
 
 

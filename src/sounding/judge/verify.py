@@ -18,7 +18,6 @@ from typing import Any
 
 from sounding.core.errors import DataError, SoundingError
 from sounding.core.workers import Progress
-from sounding.judge.events import Selection
 from sounding.judge.export_kinds import EXPORT_KINDS
 from sounding.judge.exports import EXPORTS
 from sounding.judge.project import (
@@ -27,6 +26,7 @@ from sounding.judge.project import (
     open_project,
     refuse_other_corpus,
 )
+from sounding.judge.records import Selection
 from sounding.judge.state import Replay
 from sounding.judge.store import Store
 

@@ -25,17 +25,17 @@ from sounding.judge.auth import (
     DEVICE_SECONDS,
     SIGN_IN_SECONDS,
     Door,
+    RateLimit,
     RefusedError,
     Visitor,
     new_device,
     visitor_of,
 )
-from sounding.judge.events import Event
+from sounding.judge.database import StoreError
 from sounding.judge.live import LiveFeed
 from sounding.judge.project import Project, digest_of
-from sounding.judge.rate_limit import RateLimit
-from sounding.judge.server_log import log_access
-from sounding.judge.store import StoreError, User
+from sounding.judge.records import Event, User
+from sounding.judge.serving import log_access
 
 FOLDER = Path(__file__).parent
 TOKEN = "X-Page-Token"  # noqa: S105 - the name of a header

@@ -21,7 +21,7 @@ from sounding.data.tables import Qrels, Run
 from sounding.demo.command import DEFAULT_SEED, LOOKS, anew_sentence, judged_anew, small_collection
 from sounding.demo.observations import (
     MEASURES,
-    Evidence,
+    DemoEvidence,
     depth,
     gather,
     hidden_worth,
@@ -42,13 +42,13 @@ def run_demo(*arguments: str) -> Result:
 
 def evidence(
     rankings: Rankings, judged: dict[str, int], truth: dict[str, int], new: tuple[str, ...] = ()
-) -> Evidence:
+) -> DemoEvidence:
     """Runs of one topic, each a list of documents from best to worst."""
     runs = [
         Run.from_dict({"1": {doc: -float(rank) for rank, doc in enumerate(docs)}}, name=name)
         for name, docs in rankings.items()
     ]
-    return Evidence(
+    return DemoEvidence(
         by_judgments=evaluate(Qrels.from_dict({"1": judged}), runs, MEASURES),
         by_truth=evaluate(Qrels.from_dict({"1": truth}), runs, MEASURES),
         info={

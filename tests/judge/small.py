@@ -7,7 +7,7 @@ from typing import Any
 
 from sounding.judge.engine import Engine, first_settings
 from sounding.judge.settings import Settings, parse_scale
-from sounding.judge.state import Replay
+from sounding.judge.state import JudgingState
 from sounding.judge.store import Store
 from sounding.judge.verify import replayed, snapshot
 
@@ -47,5 +47,5 @@ def found_by_replay(store: Store) -> dict[str, Any]:
 
 def found_by(engine: Engine, store: Store) -> dict[str, Any]:
     engine.catch_up()
-    replay: Replay = engine._replay
+    replay: JudgingState = engine._replay
     return snapshot(store, replay, store.last_sequence())

@@ -10,7 +10,7 @@ from tests.judge.web import Browser, add_person, signed_in
 
 from sounding.judge.app import create_app
 from sounding.judge.project import Project
-from sounding.judge.records import Standing
+from sounding.judge.records import StandingJudgment
 
 
 def two_people(project: Project) -> tuple[Browser, Browser, str, str, FastAPI]:
@@ -31,7 +31,7 @@ def at_hand(browser: Browser, topic: str) -> list[str]:
 
 
 def standing(project: Project) -> list[tuple[str, str, str, float | None]]:
-    found: list[Standing] = project.store.standing()
+    found: list[StandingJudgment] = project.store.standing()
     return [(one.topic, one.doc, one.assessor, one.grade) for one in found]
 
 

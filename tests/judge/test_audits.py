@@ -17,18 +17,18 @@ from sounding.judge.engine import Engine
 from sounding.judge.exports import EXPORTS
 from sounding.judge.organizing import change_settings
 from sounding.judge.project import Project
-from sounding.judge.records import FREE, Lease, Selection, Standing, Submission
-from sounding.judge.review import Audit, audit_of, audit_sample, audits_of, draw_audit, record_audit
+from sounding.judge.records import FREE, Lease, Selection, StandingJudgment, Submission
+from sounding.judge.review import JudgmentAudit, audit_of, audit_sample, audits_of, draw_audit, record_audit
 from sounding.judge.settings import Feed
-from sounding.judge.state import Replay
+from sounding.judge.state import JudgingState
 from sounding.judge.store import Store
 from sounding.judge.verify import verify
 
 ANN, BOB, OLGA = "assessor-1", "assessor-2", "assessor-3"
 
 
-def standing(doc: str, grade: float | None) -> Standing:
-    return Standing(
+def standing(doc: str, grade: float | None) -> StandingJudgment:
+    return StandingJudgment(
         topic="1", doc=doc, assessor="a", grade=grade, comment="", sequence=1, time=0.0, active=None,
         away=None, selection=FREE,
     )  # fmt: skip
@@ -63,7 +63,7 @@ def listed(text: str) -> list[tuple[str, str]]:
     return [(name, said) for name, said in re.findall(line, text)]
 
 
-def found(store: Store, number: int) -> Audit:
+def found(store: Store, number: int) -> JudgmentAudit:
     audit = audit_of(store, OLGA, number)
     assert audit is not None
     return audit
@@ -374,7 +374,7 @@ def test_who_audited_a_document_is_not_to_judge_it_and_cannot_finish_its_topic(s
     store.save_topic("7", title="x", status="chosen")
     while leases := engine.next(ANN, "7"):
         engine.judge(ANN, "7", leases[0].doc, 1, key=f"key-{leases[0].doc}")
-    replay: Replay = engine._replay
+    replay: JudgingState = engine._replay
     assert replay.can_finish("7", {ANN, OLGA})
     audit = audit_of(store, OLGA, draw_audit(store, OLGA, ANN, 1, seed=0) or 0)
     assert audit is not None

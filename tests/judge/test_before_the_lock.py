@@ -16,7 +16,7 @@ from sounding.judge.database import StoreError
 from sounding.judge.engine import FEW, TRIES, Engine
 from sounding.judge.records import Submission
 from sounding.judge.settings import Order
-from sounding.judge.state import Replay
+from sounding.judge.state import JudgingState
 from sounding.judge.store import Store, open_store
 from sounding.judge.verify import snapshot
 from sounding.selection.mtc import Fit, Session
@@ -87,14 +87,14 @@ def other(engine: Engine, place: str, monkeypatch: pytest.MonkeyPatch) -> Iterat
 def long_work(other: Other, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What took long so far; whenever it happens, the other process can write."""
     done: list[str] = []
-    build, tell, fitting = Replay._built, Replay._catch_up, Session.fitting
+    build, tell, fitting = JudgingState._built, JudgingState._catch_up, Session.fitting
 
-    def built(replay: Replay) -> Any:
+    def built(replay: JudgingState) -> Any:
         done.append("all that follows from the runs")
         other.write()
         return build(replay)
 
-    def told(replay: Replay, *given: Any) -> None:
+    def told(replay: JudgingState, *given: Any) -> None:
         done.append("a strategy")
         other.write()
         tell(replay, *given)
@@ -109,8 +109,8 @@ def long_work(other: Other, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return fit
 
-    monkeypatch.setattr(Replay, "_built", built)
-    monkeypatch.setattr(Replay, "_catch_up", told)
+    monkeypatch.setattr(JudgingState, "_built", built)
+    monkeypatch.setattr(JudgingState, "_catch_up", told)
     monkeypatch.setattr(Session, "fitting", asked)
     return done
 
@@ -203,14 +203,14 @@ def test_nobody_takes_back_what_is_being_settled(
 def test_a_long_import_is_followed_without_the_lock(
     engine: Engine, other: Other, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    take = Replay._take
+    take = JudgingState._take
 
-    def taken(replay: Replay, event: Any) -> None:
+    def taken(replay: JudgingState, event: Any) -> None:
         if event.assessor == "import-x" and event.doc == "elsewhere0":
             other.write()
         take(replay, event)
 
-    monkeypatch.setattr(Replay, "_take", taken)
+    monkeypatch.setattr(JudgingState, "_take", taken)
     with just_before_the_lock([other.import_many], monkeypatch, store):
         judge_after(lambda: None, engine, store)
 

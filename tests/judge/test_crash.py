@@ -25,7 +25,7 @@ from tests.judge.journals import JOURNALS, keep
 from tests.judge.small import TOPICS, begin
 
 from sounding.judge.sqlite import sqlite3
-from sounding.judge.state import Replay
+from sounding.judge.state import JudgingState
 from sounding.judge.store import Store, open_store
 
 ROUNDS = int(os.environ.get("SOUNDING_CRASHES", "20"))
@@ -120,7 +120,7 @@ def waits_for_the_disk(store: Store) -> bool:
         return all(list(run(f"SELECT current_setting('{name}')")[0].values()) == ["on"] for name in asked)
 
 
-def where(replay: Replay) -> dict[str, Any]:
+def where(replay: JudgingState) -> dict[str, Any]:
     """What is next, how it was chosen, and how sure the ranking is, to the last digit."""
     confidence = replay.session.confidence() if replay.ready else None
     return {
@@ -161,7 +161,7 @@ def check(store: Store, acknowledged: list[Told]) -> None:
 
 def check_replay(store: Store, acknowledged: list[Told]) -> None:
     """Whether a replay in this process is where the killed one was, and gives what that was given."""
-    replay, by_number = Replay(store.run), {told["event"][0]: told for told in acknowledged}
+    replay, by_number = JudgingState(store.run), {told["event"][0]: told for told in acknowledged}
     for event in store.events():
         replay.follow([event])
         told = by_number.get(event.sequence)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
-import re
 import string
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 from tests.judge.databases import Server
-from tests.judge.small import SCALE, begin, found_by, found_by_replay
+from tests.judge.small import SCALE
 from tests.judge.web import add_person, signed_in
 
 from sounding.core.errors import DataError, FormatError
@@ -27,14 +25,12 @@ from sounding.judge.ids import (
     MOST_DOC,
     MOST_TOPIC,
     check_table,
-    is_possible,
     wrong_doc,
     wrong_topic,
 )
 from sounding.judge.project import Project, add_runs, add_topics, create_project, import_qrels, open_project
 from sounding.judge.records import ConflictError, Submission
-from sounding.judge.settings import Order, Settings
-from sounding.judge.status import status_tables
+from sounding.judge.settings import Settings
 from sounding.judge.store import Store
 from sounding.judge.verify import verify
 
@@ -80,8 +76,6 @@ def test_an_id_is_a_word_in_utf_8_that_is_not_too_long(doc: str, problem: str) -
     found = wrong_doc(doc)
     assert (found == "") if not problem else any(one in found for one in problem.split("|"))
     assert len(found) < 200
-    if not found:
-        assert is_possible(doc)
 
 
 def test_an_id_of_a_topic_is_shorter_and_begins_no_comment() -> None:
@@ -390,87 +384,6 @@ def test_ids_as_long_as_can_be_go_all_the_way(
         assert verify(project).problems == ()
     if server is not None and url is not None:
         server.drop(url)
-
-
-# ---- runs that an earlier release took
-
-
-def keep_run(store: Store, name: str, docs: list[str], topic: str) -> None:
-    """Add a run as releases did that did not look at its ids."""
-    lines = [f"{topic} Q0 {doc} {rank + 1} {20 - rank} {name}\n" for rank, doc in enumerate(docs)]
-    store.add_run(name, gzip.compress("".join(lines).encode("utf-8", "surrogateescape"), mtime=0), {})
-
-
-BAD = (LATIN, "u" * (MOST_DOC + 1), "é" * (MOST_DOC // 2) + "x", "two words")
-
-
-@pytest.mark.parametrize("kept", [BAD, BAD[:3]], ids=["with blanks", "without"])
-@pytest.mark.parametrize(
-    "order",
-    [
-        Order(),
-        Order(batch=3, warm_up=2),
-        Order(policy="rank", batch=2),
-        Order(policy="uniform-sample", parameters={"rate": 1.0}),
-    ],
-    ids=["mtc", "batches", "rank", "sample"],
-)
-def test_documents_whose_ids_nothing_can_hold_are_passed_over(
-    store: Store, order: Order, kept: tuple[str, ...]
-) -> None:
-    engine = begin(store, order=order)
-    mixed = [doc for bad, good in zip(kept, ("g1", "g2", "g3", "g4"), strict=False) for doc in (bad, good)]
-    keep_run(store, "old run", mixed, "7")
-    assert sorted(engine.passed_over()) == sorted(("7", doc) for doc in kept)
-    seen = []
-    while leases := engine.next("a", "7", 2):
-        seen.append(leases[0].doc)
-        engine.judge("a", "7", leases[0].doc, len(seen) % 3, key=f"key-{len(seen):08d}")
-        assert len(seen) < 50
-    assert {"g1", "g2", "g3"} < set(seen)
-    assert not set(kept) & set(seen)
-    assert engine.left("7") == engine.counts().of("7").left == 0
-    assert engine.ahead("a", "7").left == 0
-    # A file that an earlier release took may have judged one of them.
-    store.judge_all([Submission(assessor="import-x", topic="7", doc=kept[1], grade=2, key="k")])
-    assert ("7", kept[1]) not in engine.passed_over()
-    assert engine.left("7") == 0
-    assert engine.next("a", "7") == []
-    assert found_by(engine, store) == found_by_replay(store)
-
-
-def test_a_judgment_of_such_a_document_can_be_taken_back(store: Store) -> None:
-    engine = begin(store)
-    keep_run(store, "old", ["u" * 3000, "g1"], "7")
-    engine.next("a", "7")
-    engine.judge("a", "7", "u" * 3000, 1, key="key-00000001")
-    engine.withdraw("a", "7", "u" * 3000, key="key-00000002")
-    assert engine.passed_over() == [("7", "u" * 3000)]
-    assert found_by(engine, store) == found_by_replay(store)
-
-
-def test_organisers_are_told_what_is_passed_over(project: Project) -> None:
-    add_person(project, "olga", "organiser")
-    add_person(project, "ann", topics=("303",))
-    keep_run(project.store, "old", [LATIN, "d07"], "303")
-    olga = signed_in(project, "olga")
-    assert (
-        r"1 document of the runs, such as &#39;caf\xe9&#39; of topic 303" in olga.get("/organise/topics").text
-    )
-    notes = status_tables(project)["topics"].notes
-    assert any(re.search(r"Passed over.* such as 'caf\\xe9' of topic 303", note) for note in notes)
-    for path in ("/organise", "/api/live", "/organise/project", "/api/export/strata", "/api/export/prels"):
-        assert olga.get(path).status_code == 200, path
-    ann = signed_in(project, "ann", olga.app)
-    for number in range(200):
-        documents = ann.get("/api/next?topic=303").json()["documents"]
-        if not documents:
-            break
-        grade = None if documents[0]["missing"] else number % 3
-        given = {"topic": "303", "doc": documents[0]["doc"], "grade": grade, "key": f"key-{number:08d}"}
-        assert ann.send("/api/judge", given).status_code == 200
-    assert 20 < number < 199
-    assert verify(project).problems == ()
 
 
 def test_the_limits_fit_an_index_of_postgresql() -> None:

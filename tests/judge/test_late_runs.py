@@ -14,7 +14,7 @@ from tests.judge.web import make_project
 from sounding.core.errors import DataError
 from sounding.data.formats import read_qrels
 from sounding.evaluate.evaluation import evaluate
-from sounding.judge.agenda import Sampled, run_content
+from sounding.judge.agenda import SampledDocument, run_content
 from sounding.judge.command import command
 from sounding.judge.engine import Engine
 from sounding.judge.exports import EXPORTS
@@ -62,14 +62,14 @@ def judge_all(engine: Engine, most: int = 99) -> list[str]:
     return docs
 
 
-def sample_of(engine: Engine) -> dict[str, Sampled]:
+def sample_of(engine: Engine) -> dict[str, SampledDocument]:
     engine.catch_up()
     found = engine._replay.sample(TOPIC)
     assert found is not None
     return found.documents
 
 
-def drawn(sample: dict[str, Sampled]) -> set[str]:
+def drawn(sample: dict[str, SampledDocument]) -> set[str]:
     return {doc for doc, one in sample.items() if one.drawn}
 
 

@@ -28,7 +28,7 @@ from sounding.judge.app import create_app
 from sounding.judge.counts import coverage_of
 from sounding.judge.engine import Engine
 from sounding.judge.exports import EXPORTS
-from sounding.judge.live import NOTHING_LEFT, LiveFeed, Prospects, Refits, Tally, Task, Work, curve_of
+from sounding.judge.live import NOTHING_LEFT, LiveFeed, Prospects, Refits, Tally, Task, AssessorTally, curve_of
 from sounding.judge.messages import LiveState
 from sounding.judge.organizing import staffing_note
 from sounding.judge.project import Project, open_project
@@ -86,10 +86,10 @@ def test_the_tally_counts_what_stands() -> None:
     )  # fmt: skip
     work = tally.work({"1"}, 1, 4000)
     # x y z stand, of which x was changed and z came in the last hour; w was taken back
-    assert work["a"] == Work(
+    assert work["a"] == AssessorTally(
         judged=3, relevant=0, cannot=1, changed=1, last_hour=1, elsewhere=1, timed=6, active=210
     )
-    assert work["b"] == Work(judged=1, relevant=1, last_hour=1, timed=1, active=30)
+    assert work["b"] == AssessorTally(judged=1, relevant=1, last_hour=1, timed=1, active=30)
     assert work["a"].per_active_hour == pytest.approx(6 / 210 * 3600)
     assert tally.seconds_a_judgment() == pytest.approx(240 / 7)  # with half a minute on what was skipped
     assert tally.sequence == 9
@@ -106,11 +106,11 @@ def test_the_tally_goes_back_with_an_undo() -> None:
             event(3, "judge", "y", 0, time=5000), event(4, "judge", "y", 0, time=5000),
         ]
     )  # fmt: skip
-    assert tally.work({"1"}, 1, 5000)["a"] == Work(
+    assert tally.work({"1"}, 1, 5000)["a"] == AssessorTally(
         judged=2, cannot=1, changed=1, last_hour=2, timed=4, active=120
     )  # the same grade again is no change
     tally.follow([event(5, "judge", "x", 1, time=5001, active=None, detail=back)])
-    assert tally.work({"1"}, 1, 5001)["a"] == Work(judged=2, relevant=1, last_hour=1, timed=4, active=120)
+    assert tally.work({"1"}, 1, 5001)["a"] == AssessorTally(judged=2, relevant=1, last_hour=1, timed=4, active=120)
     assert list(tally.opinions({"2"})) == []
     assert sorted(tally.opinions({"1"})) == [("a", ("1", "x"), 1), ("a", ("1", "y"), 0)]
 

@@ -17,13 +17,13 @@ from tests.judge.web import PASSWORD, TOPICS, Browser, add_person, signed_in
 from sounding.judge.counts import FEWEST, Opinion, agreements
 from sounding.judge.organizing import shared_out
 from sounding.judge.project import DATABASE, Project, open_project
-from sounding.judge.records import FREE, Standing
+from sounding.judge.records import FREE, StandingJudgment
 from sounding.judge.settings import Order
 from sounding.judge.status import status_tables
 
 
-def standing(doc: str, grade: float | None, who: str = "a", topic: str = "1") -> Standing:
-    return Standing(
+def standing(doc: str, grade: float | None, who: str = "a", topic: str = "1") -> StandingJudgment:
+    return StandingJudgment(
         topic=topic, doc=doc, assessor=who, grade=grade, comment="", sequence=1, time=0.0, active=None,
         away=None, selection=FREE,
     )  # fmt: skip

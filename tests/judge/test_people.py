@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,30 +73,6 @@ def test_a_name_that_no_line_can_show_is_refused(store: Store, name: str, messag
     assert store.users() == []
     assert store.add_user(" ann\n", "assessor").name == "ann"
     assert len(store.add_user("ü" * 100, "assessor").name) == 100
-
-
-def test_a_name_of_an_earlier_release_stays_whatever_it_holds(store: Store) -> None:
-    ann = store.add_user("ann", "organiser")
-    store.add_user("olga", "organiser")
-    with store._database.write() as run:  # as releases did that took any name
-        run("UPDATE account SET name = :name, folded = :name WHERE id = :id", name="a\nb", id=ann.id)
-    store.set_role(ann.id, "assessor")
-    store.set_active(ann.id, False)
-    found = store.user_by_name("A\nB")
-    assert found == replace(ann, name="a\nb", role="assessor", active=False)
-
-
-def test_everybody_can_be_erased_where_an_earlier_release_let_somebody_have_their_pseudonym(
-    store: Store,
-) -> None:
-    ann, bob = store.add_user("ann", "assessor"), store.add_user("bob", "assessor")
-    with store._database.write() as run:  # as releases did that took any name
-        run("UPDATE account SET name = 'assessor-1', folded = 'assessor-1' WHERE id = :id", id=bob.id)
-    assert store.erase_user(ann.id).erased
-    assert store.user_by_name("assessor-1") == replace(bob, name="assessor-1")
-    assert store.erase_user(bob.id).erased
-    assert [user.name for user in store.users()] == ["assessor-1", "assessor-2"]
-    assert store.user_by_name("assessor-1") is None
 
 
 def test_who_is_erased_stays_so(store: Store) -> None:

@@ -13,7 +13,7 @@ from sounding.core.errors import DataError, UnknownNameError
 from sounding.judge.engine import Engine, first_settings
 from sounding.judge.settings import Order, Settings, parse_scale, settings_of
 from sounding.judge.store import Store
-from sounding.judge.verdicts import NOT_JUDGED, Opinions, Verdict
+from sounding.judge.verdicts import NOT_JUDGED, Opinions, CountedGrade
 from sounding.judge.verify import replayed
 from sounding.runs.retrieved import read_retrieved
 from sounding.selection.mtc import Session
@@ -348,7 +348,7 @@ def test_threads_and_processes_share_one_log(store: Store, place: str) -> None:
 # ---- whose grade counts
 
 
-def opinions(*grades: float | None, adjudicated: Verdict = NOT_JUDGED) -> Opinions:
+def opinions(*grades: float | None, adjudicated: CountedGrade = NOT_JUDGED) -> Opinions:
     return Opinions({f"a{n}": grade for n, grade in enumerate(grades)}, {}, adjudicated)
 
 
@@ -373,7 +373,7 @@ def test_which_of_several_grades_counts(given: Any, first: Any, majority: Any, a
 
 
 def test_an_adjudication_settles_the_document_under_its_policy_alone() -> None:
-    one = opinions(0, 1, adjudicated=Verdict(True, 2))
+    one = opinions(0, 1, adjudicated=CountedGrade(True, 2))
     assert (one.verdict("adjudicated"), one.verdict("first")) == ((True, 2), (True, 0))
 
 

@@ -11,9 +11,9 @@ import pytest
 from tests.judge.acts import DESIGN, judge
 
 from sounding.core.errors import DataError
-from sounding.judge.database import StoreError, open_database
+from sounding.judge.database import StoreError
 from sounding.judge.records import ConflictError, Offer, Selection, Submission
-from sounding.judge.store import Store, open_store
+from sounding.judge.store import Store, open_database, open_store
 
 
 def test_an_event_comes_back_as_it_was_recorded(store: Store) -> None:

@@ -12,7 +12,7 @@ import click
 
 from sounding.core.text import filled, whole_percent
 from sounding.demo.judging import judging_demo
-from sounding.demo.observations import DEEPEST, LEADING, Evidence, gather, observations
+from sounding.demo.observations import DEEPEST, LEADING, DemoEvidence, gather, observations
 from sounding.demo.report import examined, last_lines, write_report
 from sounding.terminal.options import PARAGRAPH_WIDTH, write_tables
 
@@ -152,7 +152,7 @@ def anew_sentence(rows: dict[str, list[Row]]) -> str:
     )
 
 
-def next_commands(evidence: Evidence, folder: Path) -> list[tuple[str, str]]:
+def next_commands(evidence: DemoEvidence, folder: Path) -> list[tuple[str, str]]:
     """Commands that work on the files just written, each with what it is good for."""
     order = [evidence.by_judgments.runs[place] for place in evidence.by_judgments.order()]
     best, second = order[:2]

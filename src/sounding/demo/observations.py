@@ -24,7 +24,7 @@ MEASURES = (LEADING, "nDCG@10", "RR@10", DEEPEST)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Evidence:
+class DemoEvidence:
     """What the sentences are computed from: one set of runs by what was judged, and by the truth."""
 
     by_judgments: Scores
@@ -46,13 +46,13 @@ class Evidence:
         return difference
 
 
-def gather(collection: Collection, folder: Path) -> Evidence:
+def gather(collection: Collection, folder: Path) -> DemoEvidence:
     """Evaluate the files of a collection, by what was judged and by the truth."""
     from sounding.data.finding import find_runs
     from sounding.evaluate.evaluation import evaluate
 
     files = find_runs([folder / "runs"])
-    return Evidence(
+    return DemoEvidence(
         by_judgments=evaluate(folder / "qrels.txt", files, MEASURES),
         by_truth=evaluate(folder / "truth.txt", files, MEASURES),
         info={info.run: info for info in collection.info},
@@ -60,13 +60,13 @@ def gather(collection: Collection, folder: Path) -> Evidence:
     )
 
 
-def observations(evidence: Evidence) -> list[str]:
+def observations(evidence: DemoEvidence) -> list[str]:
     """What the table shows, in sentences; one that does not hold for this collection is left out."""
     found = (unjudged_documents(evidence), hidden_worth(evidence), swapped_pair(evidence), depth(evidence))
     return [sentence for sentence in found if sentence is not None]
 
 
-def unjudged_documents(evidence: Evidence) -> str | None:
+def unjudged_documents(evidence: DemoEvidence) -> str | None:
     """Who has unjudged documents among the first that the leading measure looks at."""
     new, pooled = evidence.new_runs(), evidence.pooled_runs()
     if not new or not pooled:
@@ -82,7 +82,7 @@ def unjudged_documents(evidence: Evidence) -> str | None:
     )
 
 
-def hidden_worth(evidence: Evidence) -> str | None:
+def hidden_worth(evidence: DemoEvidence) -> str | None:
     """How far the new run that gains most would rise if everything were judged."""
     new, pooled = evidence.new_runs(), evidence.pooled_runs()
     change = evidence.change()
@@ -101,7 +101,7 @@ def hidden_worth(evidence: Evidence) -> str | None:
     )
 
 
-def swapped_pair(evidence: Evidence) -> str | None:
+def swapped_pair(evidence: DemoEvidence) -> str | None:
     """The two systems that the judgments put in the wrong order by the widest true margin."""
     judged, true = evidence.by_judgments.mean()[:, 0], evidence.by_truth.mean()[:, 0]
     rows = range(len(judged))
@@ -123,7 +123,7 @@ def swapped_pair(evidence: Evidence) -> str | None:
     )
 
 
-def depth(evidence: Evidence) -> str | None:
+def depth(evidence: DemoEvidence) -> str | None:
     """How much less is known deeper than the pool goes."""
     pooled = evidence.pooled_runs()
     if not pooled:
@@ -146,7 +146,7 @@ def depth(evidence: Evidence) -> str | None:
     )
 
 
-def _names(evidence: Evidence, rows: Sequence[int]) -> str:
+def _names(evidence: DemoEvidence, rows: Sequence[int]) -> str:
     names = [evidence.by_judgments.runs[row] for row in rows]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 

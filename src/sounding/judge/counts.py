@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sounding.core.arrays import NDArray
-from sounding.judge.records import Standing, is_relevant
-from sounding.judge.state import Replay
+from sounding.judge.records import StandingJudgment, is_relevant
+from sounding.judge.state import JudgingState
 from sounding.relevance.basis import Basis
 from sounding.selection.mtc import Confidence
 from sounding.statistics.assessor_agreement import cohen_kappa, confusions, observed_agreement
@@ -71,7 +71,7 @@ class Counts:
         return self.topics.get(topic) or self.unused.get(topic) or TopicCounts(0, 0, 0, 0, 0)
 
 
-def counts_of(replay: Replay) -> Counts:
+def counts_of(replay: JudgingState) -> Counts:
     """How much is judged where a replay stands."""
     used = set(replay.retrieved.topics if replay.ready else ())
     grades: dict[str, list[float | None]] = {topic: [] for topic in used}
@@ -103,7 +103,7 @@ DEPTHS = (5, 10, 20, 50, 100, 200, 500)  # down to which it is told how much of 
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Coverage:
+class RunCoverage:
     """How much of what each run retrieved has a grade."""
 
     depths: tuple[int, ...]
@@ -120,7 +120,7 @@ class Live(Counts):
     fittable: int  # judgments that it could be fitted to by now
     confidence: Confidence  # the model's, however little it has seen
     basis: Basis  # what it rests on
-    coverage: Coverage
+    coverage: RunCoverage
     joined: tuple[int, ...]  # (run,) documents judged, and settled, when it came, of topics in use now
 
     @property
@@ -129,7 +129,7 @@ class Live(Counts):
         return self.confidence.stated(self.basis)
 
 
-def live_work(replay: Replay) -> Callable[[], Live]:
+def live_work(replay: JudgingState) -> Callable[[], Live]:
     """Work that finds how sure the ranking is where a replay stands now; it may run in another thread."""
     counts = counts_of(replay)
     sequence, lists, graded = replay.sequence, replay.retrieved.lists, replay.graded()
@@ -145,7 +145,7 @@ def live_work(replay: Replay) -> Callable[[], Live]:
     )  # fmt: skip
 
 
-def coverage_of(lists: NDArray[np.int32], graded: NDArray[np.bool_]) -> Coverage:
+def coverage_of(lists: NDArray[np.int32], graded: NDArray[np.bool_]) -> RunCoverage:
     """How much of the lists (run, topic, rank) of document numbers, -1 beyond their ends, is graded."""
     longest = lists.shape[2]
     depths = (*(depth for depth in DEPTHS if depth < longest), longest)
@@ -155,7 +155,7 @@ def coverage_of(lists: NDArray[np.int32], graded: NDArray[np.bool_]) -> Coverage
         np.cumsum(part.sum(axis=1), axis=1)[:, np.array(depths) - 1] for part in (there, known)
     )
     shares = np.divide(found, retrieved, out=np.full(found.shape, np.nan), where=retrieved > 0)
-    return Coverage(depths=depths, shares=shares, ungraded=retrieved[:, -1] - found[:, -1])
+    return RunCoverage(depths=depths, shares=shares, ungraded=retrieved[:, -1] - found[:, -1])
 
 
 FEWEST = 10  # documents of both: with fewer, a single one decides what kappa says
@@ -195,6 +195,6 @@ def agreements(
     return found
 
 
-def opinion_of(one: Standing) -> Opinion:
+def opinion_of(one: StandingJudgment) -> Opinion:
     """What a judgment that stands says."""
     return one.assessor, (one.topic, one.doc), one.grade

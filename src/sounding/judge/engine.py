@@ -27,9 +27,9 @@ from sounding.judge.log import Last
 from sounding.judge.records import Ahead, Event, Lease, Receipt, Seen, Submission, Topic, TopicStatus
 from sounding.judge.search import Corpus
 from sounding.judge.settings import CORPUS, Order, Settings
-from sounding.judge.state import Replay
+from sounding.judge.state import JudgingState
 from sounding.judge.store import Store, assigned
-from sounding.judge.verdicts import Verdict
+from sounding.judge.verdicts import CountedGrade
 from sounding.relevance.model import FIRST_REFIT
 from sounding.runs.retrieved import read_retrieved
 from sounding.selection.mtc import Session
@@ -47,7 +47,7 @@ class Difference(NamedTuple):
     topic: str
     doc: str
     grades: dict[str, float | None]
-    settled: Verdict  # not judged: no organiser has settled it
+    settled: CountedGrade  # not judged: no organiser has settled it
 
 
 class AddedRuns(NamedTuple):
@@ -66,7 +66,7 @@ class Engine:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.RLock()
-        self._replay = Replay(store.run)
+        self._replay = JudgingState(store.run)
         self._doubtful = False  # whether the replay may know of what the log does not have
         self._inside = False  # a transaction of `together`, in the thread that has the lock
         self._fitting = threading.Lock()
@@ -85,12 +85,12 @@ class Engine:
     def catch_up(self) -> int:
         """Follow what other processes have added to the log; returns the last event's number."""
         with self._lock:
-            replay = Replay(self._store.run) if self._doubtful else self._replay
+            replay = JudgingState(self._store.run) if self._doubtful else self._replay
             replay.follow(self._events_after(replay, self._store.last_event()))
             self._replay, self._doubtful = replay, False
             return replay.sequence
 
-    def _events_after(self, replay: Replay, last: Last) -> Iterator[Event]:
+    def _events_after(self, replay: JudgingState, last: Last) -> Iterator[Event]:
         """The events that a replay has yet to follow; none of a log that lacks what it followed.
 
         Such a one was replaced, or has gone back to an earlier state: numbers would be given out a second
@@ -266,12 +266,6 @@ class Engine:
             topic.id for topic in self._store.topics() if topic.in_use and known and topic.id not in known
         ]
 
-    def undrawn(self) -> dict[str, str]:
-        """Topics in use whose order is a sample that cannot be drawn, and why."""
-        with self._lock:
-            self.catch_up()
-            return dict(self._replay.undrawn())
-
     def differences(self) -> list[Difference]:
         """Documents of topics in use on which assessors differ, those that nobody has settled first."""
         with self._lock:
@@ -399,12 +393,6 @@ class Engine:
                 if sample is not None and sample.in_force
                 for doc, one in sample.documents.items()
             }
-
-    def passed_over(self) -> list[tuple[str, str]]:
-        """(topic, doc) of the runs that nobody can be given, since no database holds such an id."""
-        with self._lock:
-            self.catch_up()
-            return self._replay.passed_over() if self._replay.ready else []
 
     def run_names(self) -> tuple[str, ...]:
         """The runs in the order in which they came."""

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import NamedTuple, Protocol
 
 from sounding.core.text import plural
-from sounding.judge.agenda import Plan, Sampled
+from sounding.judge.agenda import Agenda, SampledDocument
 from sounding.judge.engine import Engine
 from sounding.judge.export_kinds import EXPORT_KINDS
 from sounding.judge.records import IN_USE
@@ -99,7 +99,7 @@ class Graded(NamedTuple):
     """The sample of a topic, and what those of its documents that were drawn and judged count as."""
 
     topic: str
-    documents: dict[str, Sampled]
+    documents: dict[str, SampledDocument]
     grades: dict[str, float | None]  # None: nobody could, or not settled
     unsettled: set[str]  # among these without a grade
 
@@ -124,9 +124,9 @@ class Export(Protocol):
         """The lines; `omitted` has in the end what has no grade and is not in them."""
 
 
-def plan_of(store: Store, until: int | None = None) -> Plan:
+def plan_of(store: Store, until: int | None = None) -> Agenda:
     """What was to be judged, and in which order, after an event (None: now)."""
-    plan = Plan(store.run)
+    plan = Agenda(store.run)
     for event in store.plan_events(store.last_sequence() if until is None else until):
         plan.take(event)
     return plan
@@ -159,7 +159,7 @@ def left_out(store: Store, until: int | None = None, *, sampled: bool = False) -
 def without_status(store: Store, until: int) -> list[str]:
     """Topics with judgments that are exported although the log said nothing of their status by then.
 
-    Logs of earlier releases begin to say so when they are brought up to date.
+    Topics that came with runs may have had their text only later.
     """
     later = {topic.id for topic in store.topics()} - {event.topic for event in store.topic_events(until)}
     return [topic for topic in store.judged_topics(until) if topic in later] if later else []

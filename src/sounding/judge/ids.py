@@ -30,15 +30,6 @@ class _Wrong(NamedTuple):
     problem: str
 
 
-def is_possible(doc: str) -> bool:
-    """Whether databases, requests and lines of qrels can hold a doc id, as those in old runs may not be."""
-    try:
-        size = len(doc) if doc.isascii() else len(doc.encode())
-    except UnicodeEncodeError:
-        return False
-    return size <= MOST_DOC and " " not in doc and "\0" not in doc
-
-
 def wrong_doc(doc: str) -> str:
     """What is wrong with a doc id, with the id; empty: nothing."""
     return _told("doc id", doc, _wrong(doc, MOST_DOC))

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 
 from sounding.core.errors import SoundingError
 from sounding.core.text import plural
+from sounding.data.judgment_log import StandingJudgments
 from sounding.judge.counts import Counts, Live, Opinion, agreements, live_work
 from sounding.judge.engine import Engine
 from sounding.judge.organizing import staffing_note
 from sounding.judge.project import Project
 from sounding.judge.records import IN_USE, Event, is_relevant
 from sounding.judge.settings import CORPUS
-from sounding.judge.state import Replay
+from sounding.judge.state import JudgingState
 from sounding.judge.store import Store
 
 HOUR = 3600.0
@@ -43,7 +44,7 @@ Curve = list[tuple[int, float]]  # documents judged, and how sure the ranking wa
 
 
 @dataclass(slots=True)
-class Work:
+class AssessorTally:
     """What an assessor has done so far, in judgments: one for each document and topic that stands."""
 
     judged: int = 0  # judgments that stand, for topics that count
@@ -77,7 +78,7 @@ class Tally:
         self.ordered = 0  # the last one that changed an order: forecasts go by what the orders can bring
         self._settings: dict[str, Any] = {}  # those that shape the ranking
         self._unused: set[str] = set()  # topics that do not count
-        self._given: dict[Place, list[Given]] = {}  # what stands, after all that it was changed from
+        self._given: StandingJudgments[Place, Given] = StandingJudgments()
         self._times: dict[str, tuple[int, float]] = {}  # assessor -> judgments that were timed, seconds
 
     def follow(self, events: Iterable[Event]) -> None:
@@ -98,8 +99,6 @@ class Tally:
             detail = event.detail.items()
             self._settings = {name: value for name, value in detail if name not in IDLE_SETTINGS}
         elif event.kind == "topic":  # a topic counts from when a run brings it until it has another status
-            if "status" not in event.detail:  # of an earlier release: nobody knows
-                return True
             topic = {event.topic or ""}
             is_used = event.detail["status"] == IN_USE
             self._unused = self._unused - topic if is_used else self._unused | topic
@@ -111,10 +110,10 @@ class Tally:
             if topic in topics:
                 yield assessor, (topic, doc), given[-1].grade
 
-    def work(self, topics: Collection[str], level: float, now: float) -> dict[str, Work]:
+    def work(self, topics: Collection[str], level: float, now: float) -> dict[str, AssessorTally]:
         """What every assessor has done, where these topics count and this is the lowest relevant grade."""
         found = {
-            assessor: Work(timed=timed, active=active) for assessor, (timed, active) in self._times.items()
+            assessor: AssessorTally(timed=timed, active=active) for assessor, (timed, active) in self._times.items()
         }
         for (assessor, topic, _), given in self._given.items():
             work, last = found[assessor], given[-1]
@@ -138,12 +137,8 @@ class Tally:
         self._times[place[0]] = (
             timed + (event.kind == "judge" and bool(event.active)), active + (event.active or 0.0)
         )  # fmt: skip
-        if event.undid == "change":
-            self._given[place].pop()
-        elif event.kind == "judge":
-            self._given.setdefault(place, []).append(Given(event.time, event.grade))
-        elif event.kind == "withdraw":
-            self._given.pop(place, None)
+        given = Given(event.time, event.grade)
+        self._given.follow(place, event.kind, given, undoes=event.undoes is not None)
 
 
 class LiveFeed:
@@ -346,7 +341,7 @@ def curve_of(store: Store, points: int) -> Curve:
     Each place is moved to just before the next judgment, when all runs that were added together are there.
     """
     last = store.last_sequence()
-    as_now, replay = _as_now(store, last), Replay(store.run)
+    as_now, replay = _as_now(store, last), JudgingState(store.run)
     curve: Curve = []
     due = 0.0
     for event in store.events(until=last):

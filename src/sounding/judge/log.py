@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
+from sounding.data.judgment_log import standing_acts
 from sounding.judge import sql
 from sounding.judge.database import Database, Statements, readable, storable
 from sounding.judge.records import (
@@ -29,7 +30,7 @@ from sounding.judge.records import (
 PAGE = 1000  # rows that are read at once, so that long exports hold neither memory nor locks
 
 
-class Log:
+class EventLog:
     """The part of a store that only ever grows."""
 
     _database: Database
@@ -211,26 +212,17 @@ def _check_seen(run: Statements, submission: Submission) -> None:
 def acts(run: Statements, assessor: str, topic: str, doc: str | None) -> Iterator[Event]:
     """Judgments, changes and skips of an assessor that were not taken back, the newest first."""
     statement, given = sql.narrowed(sql.ACTS, doc=doc)
-    undone: set[int] = set()
-    ended: set[str | None] = set()  # documents of which all before was taken back, as earlier releases did
-    judged: set[str | None] = set()  # a judgment ends a skip of before
-    before = MOST_EVENTS
-    while True:
-        rows = run(statement, assessor=assessor, topic=topic, before=before, count=FEW, **given)
-        for event in map(event_of, rows):
-            if "undoes" in event.detail:
-                undone.add(event.detail["undoes"])
-            elif event.kind == "withdraw":
-                ended.add(event.doc)
-            elif event.sequence not in undone and event.doc not in (
-                ended if event.kind == "judge" else ended | judged
-            ):
-                yield event
-            if event.kind == "judge":
-                judged.add(event.doc)
-        if len(rows) < FEW:
-            return
-        before = rows[-1]["sequence"]
+
+    def newest_first() -> Iterator[Event]:
+        before = MOST_EVENTS
+        while True:
+            rows = run(statement, assessor=assessor, topic=topic, before=before, count=FEW, **given)
+            yield from map(event_of, rows)
+            if len(rows) < FEW:
+                return
+            before = rows[-1]["sequence"]
+
+    return standing_acts(newest_first())
 
 
 def take_back(run: Statements, last: Event, assessor: str, topic: str, key: str) -> Event:

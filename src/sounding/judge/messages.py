@@ -32,7 +32,7 @@ class Message(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Problem(Message):
+class Refusal(Message):
     """Why a request was refused."""
 
     detail: str
@@ -77,7 +77,7 @@ class Coming(Message):
     words: str
 
 
-class Work(Message):
+class DocumentsAtHand(Message):
     """The documents at hand: the first one to be judged now, the others to be loaded meanwhile."""
 
     topic: str
@@ -170,7 +170,7 @@ class AuditWithdrawal(_OfAudit, Withdrawal):
     doc: DocId = Field(description="of the sample")
 
 
-class Recorded(Work):
+class Recorded(DocumentsAtHand):
     """What was recorded, and what is at hand now."""
 
     sequence: int = Field(description="number of the event; 0: there was nothing to take back")
@@ -257,7 +257,7 @@ class AssessorWork(Message):
     per_active_hour: float | None = Field(description="judgments in an hour of work, of any topic")
 
 
-class Agreement(Message):
+class PairAgreement(Message):
     """How well two assessors agree on the documents that both could judge."""
 
     first: str
@@ -353,7 +353,7 @@ class LiveState(Message):
     )
     curve: list[tuple[int, float | None]]
     assessors: list[AssessorWork]
-    agreement: list[Agreement]
+    agreement: list[PairAgreement]
     topics: list[TopicWork] = Field(description="in use, and in some run")
     unused: list[UnusedTopic] = Field(
         description="candidate, dropped or in no run, with judgments: they count nowhere"
@@ -379,7 +379,7 @@ class ShownOrder(Message):
     warm_up: int = Field(description="first documents, by rank and shuffled")
 
 
-class OrganisedTopic(Message):
+class OrganizedTopic(Message):
     """A topic, who judges it in which order, and how far it is."""
 
     topic: str

@@ -24,7 +24,7 @@ from sounding.judge.messages import (
     Id,
     Instructions,
     OrderChange,
-    OrganisedTopic,
+    OrganizedTopic,
     ProjectSettings,
     Recorded,
     SettingsChange,
@@ -34,12 +34,12 @@ from sounding.judge.messages import (
     ShownDocument,
     ShownOrder,
     StatusChange,
-    Work,
+    DocumentsAtHand,
 )
 from sounding.judge.organizing import guide_of, judge_of
 from sounding.judge.records import MOST_EVENTS, Receipt, Topic, User
 from sounding.judge.review import (
-    Audit,
+    JudgmentAudit,
     audit_of,
     differing_documents,
     draw_audit,
@@ -58,10 +58,10 @@ router = APIRouter(
 
 
 @router.get("/topics")
-def topics(here: Here) -> list[OrganisedTopic]:
+def topics(here: Here) -> list[OrganizedTopic]:
     """All topics: which are judged, by whom, in which order, and how far each is."""
     return [
-        OrganisedTopic(
+        OrganizedTopic(
             topic=one.topic.id, title=one.topic.title, version=one.topic.version, status=one.topic.status,
             estimate=one.topic.estimate, assessors=[person.name for person in one.assessors],
             order=ShownOrder(**asdict(one.order)), judged=one.judged, unsettled=one.unsettled, left=one.left,
@@ -186,11 +186,11 @@ def next_documents(
     count: Annotated[int, Query(ge=1, le=5)] = 2,
     have: Documents = [],  # noqa: B006 - FastAPI copies it
     later: Documents = [],  # noqa: B006
-) -> Work:
+) -> DocumentsAtHand:
     """The documents of a topic of the sample that you have not graded yet; nobody's grades are told."""
     sample = audited(here, expert, audit)
     asked = _topic(here, sample, topic)
-    return Work(
+    return DocumentsAtHand(
         topic=topic,
         documents=_documents(here, sample, asked, count, have, later),
         coming=coming(sample, topic),
@@ -245,7 +245,7 @@ def drawn(here: Context, expert: User, assessor: str, size: int) -> int | None:
     return number
 
 
-def audited(here: Context, expert: User, number: int) -> Audit:
+def audited(here: Context, expert: User, number: int) -> JudgmentAudit:
     """A sample of somebody's judgments that an expert has drawn, and what of it is graded."""
     found = audit_of(here.project.store, expert.pseudonym, number)
     if found is None:
@@ -253,7 +253,7 @@ def audited(here: Context, expert: User, number: int) -> Audit:
     return found
 
 
-def coming(audit: Audit, topic: str) -> Coming:
+def coming(audit: JudgmentAudit, topic: str) -> Coming:
     """What an expert has still to grade."""
     left, total = len(audit.open(topic)), len(audit.open())
     here, all_of_it = len(audit.about(topic)), len(audit.sample)
@@ -261,7 +261,7 @@ def coming(audit: Audit, topic: str) -> Coming:
     return Coming(left=left, batch_left=0, batch_size=0, elsewhere=total - left, words=words)
 
 
-def _topic(here: Context, audit: Audit, topic: str) -> Topic:
+def _topic(here: Context, audit: JudgmentAudit, topic: str) -> Topic:
     found = here.project.store.topic(topic)
     if found is None or topic not in audit.topics:
         raise RefusedError(404, "no judgment of the sample is about this topic; load the page again")
@@ -269,7 +269,7 @@ def _topic(here: Context, audit: Audit, topic: str) -> Topic:
 
 
 def _documents(
-    here: Context, audit: Audit, topic: Topic, count: int, have: list[str], later: list[str], first: str = ""
+    here: Context, audit: JudgmentAudit, topic: Topic, count: int, have: list[str], later: list[str], first: str = ""
 ) -> list[ShownDocument]:
     """What is graded next: a document that is named, then the others, those that were put off at the end."""
     wanted = sorted(audit.open(topic.id), key=lambda one: (one.doc != first, one.doc in later))

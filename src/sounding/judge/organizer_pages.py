@@ -26,7 +26,7 @@ from sounding.judge.organizing import notes_of, staffing_note
 from sounding.judge.people import MOST_NAME
 from sounding.judge.project import add_runs, invite
 from sounding.judge.records import AUDIT, MOST_EVENTS, Role, Topic, User
-from sounding.judge.review import Audit, agreement_of, audits_of, differing_documents
+from sounding.judge.review import JudgmentAudit, agreement_of, audits_of, differing_documents
 from sounding.judge.search import shortened
 from sounding.judge.settings import (
     MOST_ASSESSORS,
@@ -43,7 +43,7 @@ from sounding.judge.web import (
     NOTHING_HERE,
     Asking,
     Context,
-    Fields,
+    FormFields,
     Given,
     Here,
     from_our_page,
@@ -275,7 +275,7 @@ def draw_audit(request: Request, here: Here, asking: Asking, given: Given) -> Re
 
 
 def _audits(
-    request: Request, here: Context, expert: User, audit: Audit | None = None, said: str = ""
+    request: Request, here: Context, expert: User, audit: JudgmentAudit | None = None, said: str = ""
 ) -> Response:
     store = here.project.store
     titles = {one.id: one.title for one in store.topics()}
@@ -339,7 +339,7 @@ def audit_judge_page(
     )  # fmt: skip
 
 
-def _grade(here: Context, given: Fields) -> float | None:
+def _grade(here: Context, given: FormFields) -> float | None:
     grade = given.text("grade", most=30)
     if grade == CANNOT:
         return None
@@ -396,7 +396,7 @@ def set_settings(here: Here, given: Given, asking: Asking) -> Response:
     return went_to("/organise/project?said=saved")
 
 
-def _level(given: Fields) -> float:
+def _level(given: FormFields) -> float:
     try:
         return float(given.text("level", most=30))
     except ValueError:

@@ -12,9 +12,8 @@ from hashlib import blake2s
 from typing import Any, get_args
 
 from sounding.core.errors import DataError, UnknownNameError
-from sounding.core.text import natural_order, plural, quoted
+from sounding.core.text import natural_order, plural
 from sounding.judge.engine import Engine
-from sounding.judge.ids import MOST_DOC
 from sounding.judge.project import Project
 from sounding.judge.records import Topic, TopicStatus, User
 from sounding.judge.settings import Order, Settings
@@ -24,7 +23,7 @@ INSTRUCTIONS = "instructions"  # the name of the setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopicState:
+class TopicOverview:
     """A topic, who judges it in which order, and how far it is."""
 
     topic: Topic
@@ -36,7 +35,7 @@ class TopicState:
     again: int  # judged, by fewer people than are to judge each
 
 
-def topic_states(project: Project) -> list[TopicState]:
+def topic_states(project: Project) -> list[TopicOverview]:
     """All topics that have a text, by id."""
     engine = project.engine
     counts = engine.counts()
@@ -44,7 +43,7 @@ def topic_states(project: Project) -> list[TopicState]:
     for name, assessor in assigned(project.store):
         who.setdefault(name, []).append(assessor)
     return [
-        TopicState(
+        TopicOverview(
             topic=topic, assessors=tuple(who.get(topic.id, ())), order=engine.order(topic.id),
             judged=counts.of(topic.id).judged, unsettled=counts.of(topic.id).unsettled,
             left=counts.of(topic.id).left, again=counts.of(topic.id).again,
@@ -175,7 +174,6 @@ def change_settings(project: Project, *, by: str | None = None, **given: Any) ->
         }
         wanted = replace(present, **{name: value for name, value in known.items() if value != ""})
         if wanted != present:
-            wanted.refuse_beyond_limits()
             engine.change_settings(wanted, by=by)
     return wanted
 
@@ -271,31 +269,7 @@ def no_runs_note(engine: Engine) -> str:
     return f"No run has {whose}: there is nothing to judge until one is added that does."
 
 
-def undrawn_note(engine: Engine) -> str:
-    """Which topics nobody can judge, since their sample cannot be drawn, as a sentence; empty: none."""
-    found = engine.undrawn()
-    if not found:
-        return ""
-    such = "" if len(found) == 1 else "such as "
-    return (
-        f"No sample can be drawn for {plural(len(found), 'topic')}, and nothing comes before the order is"
-        f" another one: {such}{next(iter(found.values()))}."
-    )
-
-
-def passed_over_note(engine: Engine) -> str:
-    """Which documents of the runs nobody can be given, as a sentence; empty: none."""
-    found = engine.passed_over()
-    if not found:
-        return ""
-    topic, doc = found[0]
-    return (
-        f"Passed over, since nothing can hold their ids: {plural(len(found), 'document')} of the runs,"
-        f" such as {quoted(doc)} of topic {topic}. Ids are words in UTF-8 of at most {MOST_DOC:,} bytes."
-    )
-
-
 def notes_of(engine: Engine) -> list[str]:
     """All that stands in the way, a sentence each: pages and commands say the same."""
-    every = (staffing_note, no_runs_note, undrawn_note, passed_over_note)
+    every = (staffing_note, no_runs_note)
     return [told for note in every if (told := note(engine))]

@@ -22,7 +22,7 @@ MOST_NAME = 100  # characters
 _PSEUDONYM = re.compile(r"assessor-\d+|import-.*", re.DOTALL)
 
 
-class People:
+class PeopleTables:
     """The part of a store that knows people by name."""
 
     def __init__(self, database: Database) -> None:

@@ -101,7 +101,7 @@ class PostgresDatabase:
                 yield inside
             return
         with self._readers, self._explained(reading=True):
-            yield _Reader(self._read, {})
+            yield _ReadStatements(self._read, {})
 
     def _read(self, statement: str, parameters: Row) -> list[Row]:
         """The rows of a statement that changes nothing: where the line was lost, it is asked anew."""
@@ -280,7 +280,7 @@ class PostgresDatabase:
         return not silent or isinstance(error, self._psycopg.errors.PipelineAborted)
 
 
-class _Reader(NamedTuple):
+class _ReadStatements(NamedTuple):
     rows: Callable[[str, Row], list[Row]]
     known: dict[str, float]
 

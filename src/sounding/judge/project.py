@@ -27,7 +27,7 @@ from sounding.judge.documents import TEXTS, files_with, read_documents
 from sounding.judge.engine import Engine, first_settings, none_of_the_topics
 from sounding.judge.ids import MOST_ASSESSOR, check_table, check_topics
 from sounding.judge.records import IN_USE, DamagedError, Selection, Submission, TokenKind, User
-from sounding.judge.search import Corpus, Search, Tell, TwiceError, build_corpus
+from sounding.judge.search import Corpus, SearchEngine, Tell, TwiceError, build_corpus
 from sounding.judge.settings import CORPUS as CORPUS_DIGEST
 from sounding.judge.settings import Settings
 from sounding.judge.sqlite import lacks
@@ -131,17 +131,10 @@ def digest_of_corpus(folder: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def first_digest_of_corpus(project: Project) -> str | None:
-    """The hash of the corpus as the project was made with it; None: an earlier release made it."""
-    digest: str | None = next(project.store.events(until=1)).detail.get(CORPUS_DIGEST)
-    return digest or _record_of(project.folder).get("corpus")
-
-
 def refuse_other_corpus(project: Project) -> None:
     """Refuse a corpus that is missing, or not the one that the project was made with; reads all of it."""
     _ = project.corpus  # where it is missing, or no corpus
-    first = first_digest_of_corpus(project)
-    if first is not None and digest_of_corpus(project.folder) != first:
+    if digest_of_corpus(project.folder) != next(project.store.events(until=1)).detail[CORPUS_DIGEST]:
         raise DataError(
             f"{project.folder / CORPUS}: not the corpus that the project was made with; put that one there"
         )
@@ -157,7 +150,7 @@ def create_project(
     database: str | None = None,
     run_format: str | None = None,
     progress: Progress | None = None,
-    search: Search = "fts5",
+    search: SearchEngine = "fts5",
     tell: Tell | None = None,
 ) -> Project:
     """A new project in a folder that does not exist or is empty; where anything fails, nothing is left of it.
@@ -166,7 +159,6 @@ def create_project(
     told what is odd about the documents and no reason to refuse them.
     """
     refuse_full(folder)
-    settings.refuse_beyond_limits()
     if database is not None and urlsplit(database).scheme not in POSTGRESQL:
         raise DataError(
             f"database {shown_url(database)}: expected an address such as postgresql://user@host/name,"
@@ -208,7 +200,7 @@ def create_project(
 
 
 def _build_corpus(
-    path: Path, sources: Sequence[str], progress: Progress | None, search: Search, tell: Tell | None
+    path: Path, sources: Sequence[str], progress: Progress | None, search: SearchEngine, tell: Tell | None
 ) -> None:
     try:
         build_corpus(path, read_documents(sources), progress, search=search, tell=tell)
@@ -270,7 +262,7 @@ def known_topics(project: Project) -> set[str]:
     return {topic.id for topic in project.store.topics()} | set(project.engine.topics())
 
 
-class Reading(NamedTuple):
+class ImportOutcome(NamedTuple):
     """What came of a file: what it is about that the project does not have, in sentences."""
 
     rows: int  # runs, or judgments
@@ -280,7 +272,7 @@ class Reading(NamedTuple):
 
 def add_runs(
     project: Project, runs: Any, *, run_format: str | None = None, progress: Progress | None = None
-) -> Reading:
+) -> ImportOutcome:
     """Add runs to a project; topics that it does not have are left out, and said."""
     topics = known_topics(project) if project.store.topics() else ()
     added = project.engine.add_runs(runs, topics=topics, run_format=run_format, progress=progress)
@@ -289,7 +281,7 @@ def add_runs(
     if added.stayed:
         told = f"what was drawn for {plural(len(added.stayed), 'topic')} stays"
         remarks += (f"{told}, and {drawn_as_well(added.drawn, added.new)}" if added.new else told,)
-    return Reading(len(added.names), len(added.names), remarks)
+    return ImportOutcome(len(added.names), len(added.names), remarks)
 
 
 def drawn_as_well(drawn: int, new: int) -> str:
@@ -302,15 +294,14 @@ def drawn_as_well(drawn: int, new: int) -> str:
 
 def import_qrels(
     project: Project, source: Any, *, qrels_format: str | None = None, assessor: str | None = None
-) -> Reading:
+) -> ImportOutcome:
     """Add judgments of a file to the log, all or none.
 
     They are those of an assessor of their own, `import-` and a name, that of the file unless one is given:
-    nothing that people judged is touched, and reading the file again changes nothing, also where an earlier
-    release read it. A file that grades a document otherwise than one of the same name did is refused, for it
-    may be another person's; with the name given, the new grades count. Grades below 0 mean not judged.
-    Topics that the project does not have are left out, and said; documents that it does not have count all
-    the same.
+    nothing that people judged is touched, and reading the file again changes nothing. A file that grades a
+    document otherwise than one of the same name did is refused, for it may be another person's; with the name
+    given, the new grades count. Grades below 0 mean not judged. Topics that the project does not have are
+    left out, and said; documents that it does not have count all the same.
     """
     qrels = read_qrels(source, format=qrels_format, fractional="accept")
     check_table(qrels)
@@ -330,20 +321,14 @@ def import_qrels(
             raise FormatError(qrels.source, _line_of(qrels, row), str(error)) from None
     name = _assessor_of(qrels.source if assessor is None else assessor)
     docs = qrels.docs.texts()
-    known_as = None
     with project.store.together():
         if assessor is None:
-            known_as = _known_before(project.store, qrels, rows, topics, docs, name)
-            name = known_as or name
             _refuse_another_file(project.store, qrels, rows, topics, docs, name)
         changed = project.store.judge_all(_submissions(qrels, rows, topics, docs, name))
     project.engine.catch_up()
     read = {doc for doc in {docs[row] for row in rows} if project.corpus.document(doc) is not None}
     lost = [(topics[row], docs[row]) for row in rows if docs[row] not in read]
-    remarks = _remarks(strangers, lost, project.corpus)
-    if known_as is not None:
-        remarks += (f"they are those of {known_as} already; if not, say whose with --assessor NAME",)
-    return Reading(len(rows), changed, remarks)
+    return ImportOutcome(len(rows), changed, _remarks(strangers, lost, project.corpus))
 
 
 def _remarks(strangers: Sequence[str], lost: Sequence[tuple[str, str]], corpus: Corpus) -> tuple[str, ...]:
@@ -378,21 +363,6 @@ def _assessor_of(source: str) -> str:
             f" {MOST_ASSESSOR - len(IMPORTED)} bytes with --assessor"
         )
     return name
-
-
-def _known_before(
-    store: Store, qrels: Qrels, rows: Iterable[int], topics: Sequence[str], docs: Sequence[str], name: str
-) -> str | None:
-    """Whose judgments an earlier release, which left out what follows a dot, made of this very file.
-
-    None: nobody's, or the file was read under its whole `name` since.
-    """
-    earlier = IMPORTED + Path(qrels.source).name.split(".")[0].replace(" ", "-")
-    if earlier == name or store.standing(assessor=name):
-        return None
-    before = {(one.topic, one.doc): one.grade for one in store.standing(assessor=earlier)}
-    same = all(before.get((topics[row], docs[row])) == qrels.grades[row] for row in rows)
-    return earlier if before and same else None
 
 
 def _refuse_another_file(

@@ -28,7 +28,7 @@ from sounding.judge.agenda import run_of
 from sounding.judge.counts import counts_of
 from sounding.judge.live import POINTS, SURE, Tally, curve_of, nothing_left
 from sounding.judge.project import open_project
-from sounding.judge.state import Replay
+from sounding.judge.state import JudgingState
 from sounding.judge.store import Store
 from sounding.judge.verify import replayed
 from sounding.plan.outlook import Course, courses
@@ -44,7 +44,7 @@ SMALL_SHARE = 0.25  # of a run's documents: with fewer judged, its cases say mor
 SECONDS = 30.0  # that a judgment takes where nobody has judged yet: the usual guess
 
 
-def matrix(store: Store, replay: Replay) -> dict[str, Any]:
+def matrix(store: Store, replay: JudgingState) -> dict[str, Any]:
     """How many pairs of runs fall into each case of the decision matrix, by what is judged so far.
 
     Only topics in use that some run has count, as in the ranking.
@@ -76,7 +76,7 @@ def matrix(store: Store, replay: Replay) -> dict[str, Any]:
     }
 
 
-def held(store: Store, replay: Replay) -> list[tuple[str, str, str, str]]:
+def held(store: Store, replay: JudgingState) -> list[tuple[str, str, str, str]]:
     """Every two runs, what a test concludes of the first by now, and the chance that it holds.
 
     As `compare --holds` has it; nothing where it cannot be said, or for more runs than a page has room for.
@@ -103,7 +103,7 @@ def held(store: Store, replay: Replay) -> list[tuple[str, str, str, str]]:
     ]  # fmt: skip
 
 
-def grades_in_use(replay: Replay) -> dict[str, dict[str, float]]:
+def grades_in_use(replay: JudgingState) -> dict[str, dict[str, float]]:
     """The grades that count, by topic in use that some run has, and document."""
     grades: dict[str, dict[str, float]] = {}
     ranked = set(replay.retrieved.topics)
@@ -113,7 +113,7 @@ def grades_in_use(replay: Replay) -> dict[str, dict[str, float]]:
     return grades
 
 
-def _runs(store: Store, replay: Replay) -> list[Run]:
+def _runs(store: Store, replay: JudgingState) -> list[Run]:
     return [run_of(name, store.run(name)) for name in replay.runs]
 
 
@@ -138,7 +138,7 @@ def too_early(found: Comparison, shares: NDArray[np.float64]) -> str:
     return f"Too early to conclude: {given}." if given else ""
 
 
-def forecasts(store: Store, replay: Replay) -> Iterator[dict[str, Any]]:
+def forecasts(store: Store, replay: JudgingState) -> Iterator[dict[str, Any]]:
     """How many more judgments it would take until the order of the runs is sure, completion by completion."""
     session, counts = replay.session, counts_of(replay)
     left, confidence = counts.left, session.confidence().stated(session.basis())

@@ -70,15 +70,19 @@ class Event:
     def undid(self) -> Undone | None:
         """What the event took back: a first judgment, the change of one, a skip; None: nothing.
 
-        The number of the event that was taken back is in `detail`, as `undoes`. A change goes back to the
-        judgment before it, whose grade and comment the event has: `restores` says which. Earlier releases
-        took back all that stood; such events are withdrawals that name nothing.
+        A change goes back to the judgment before it, whose grade and comment the event has: `restores`, in
+        `detail`, says which.
         """
         if self.kind == "withdraw":
             return "judge"
         if self.kind == "unskip":
             return "skip"
-        return "change" if "undoes" in self.detail else None
+        return None if self.undoes is None else "change"
+
+    @property
+    def undoes(self) -> int | None:
+        """The number of the event that this one took back; None: it took nothing back."""
+        return self.detail.get("undoes")
 
     def line(self) -> str:
         """The event as one line of JSON, always in the same spelling."""
@@ -206,7 +210,7 @@ class Ahead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class StandingJudgment:
     """The judgment of an assessor on a document that stands now."""
 
     topic: str
@@ -246,7 +250,7 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class AssessorProgress:
     """How far an assessor is with a topic."""
 
     topic: str
@@ -256,7 +260,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class SearchEntry:
     """An entry of the search log: a query, or a document opened from its results."""
 
     sequence: int
@@ -315,11 +319,11 @@ def lease_of(row: Mapping[str, Any]) -> Lease:
     )  # fmt: skip
 
 
-def standing_of(row: Mapping[str, Any]) -> Standing:
+def standing_of(row: Mapping[str, Any]) -> StandingJudgment:
     """The judgment that stands, of a row."""
     names = ("topic", "doc", "assessor", "grade", "comment", "sequence", "time")
     selection = selection_of(row)
     assert selection is not None  # noqa: S101 - no judgment is written without
-    return Standing(
+    return StandingJudgment(
         **{name: row[name] for name in names}, active=row["active"], away=row["away"], selection=selection
     )

@@ -15,7 +15,7 @@ from sounding.data.tables import Qrels
 from sounding.judge.counts import agreements, opinion_of
 from sounding.judge.ids import check_table
 from sounding.judge.project import Project
-from sounding.judge.records import AUDIT, Event, Pair, Receipt, Seen, Selection, Standing, Submission
+from sounding.judge.records import AUDIT, Event, Pair, Receipt, Seen, Selection, StandingJudgment, Submission
 from sounding.judge.store import Store
 
 
@@ -38,21 +38,21 @@ class DifferingDocument:
     open: bool  # nobody has settled it
 
 
-class Settling(NamedTuple):
+class SettledFile(NamedTuple):
     """What came of a file of settled grades."""
 
     rows: int
     changed: int  # others were settled so before
 
 
-class _Line(NamedTuple):
+class _SettledLine(NamedTuple):
     line: int
     topic: str
     doc: str
     grade: float
 
 
-def differing_documents(project: Project, standing: Iterable[Standing]) -> list[DifferingDocument]:
+def differing_documents(project: Project, standing: Iterable[StandingJudgment]) -> list[DifferingDocument]:
     """Documents of topics in use on which assessors differ, those that nobody has settled first.
 
     `standing` are the judgments whose comments are to be told.
@@ -89,7 +89,7 @@ def settle_document(
         return not engine.adjudicate(by, topic, doc, grade, key=key).repeated
 
 
-def settle_file(project: Project, source: Any, *, by: str) -> Settling:
+def settle_file(project: Project, source: Any, *, by: str) -> SettledFile:
     """Settle the documents of a file of judgments, all or none; what is settled so already stays.
 
     A document on which assessors do not differ is refused: a settlement cannot be taken back, and would
@@ -105,18 +105,18 @@ def settle_file(project: Project, source: Any, *, by: str) -> Settling:
         new = [one for one in lines if settled[one.topic, one.doc] != (True, one.grade)]
         for one in new:
             project.engine.adjudicate(by, one.topic, one.doc, one.grade, key=uuid4().hex)
-    return Settling(len(lines), len(new))
+    return SettledFile(len(lines), len(new))
 
 
-def _lines(qrels: Qrels) -> Iterator[_Line]:
+def _lines(qrels: Qrels) -> Iterator[_SettledLine]:
     docs, grades = qrels.docs.texts(), qrels.grades.tolist()
     for number, topic in enumerate(qrels.topics):
         for row in range(int(qrels.starts[number]), int(qrels.starts[number + 1])):
             line = row + 1 if qrels.lines is None else int(qrels.lines[row])
-            yield _Line(line, topic, docs[row], grades[row])
+            yield _SettledLine(line, topic, docs[row], grades[row])
 
 
-def _check(project: Project, source: str, one: _Line, *, differ: bool) -> None:
+def _check(project: Project, source: str, one: _SettledLine, *, differ: bool) -> None:
     """Refuse a line that settles nothing, or with a grade that is none."""
     if not differ:
         raise FormatError(source, one.line, _nothing_to_settle(project, one.topic, one.doc))
@@ -132,7 +132,7 @@ def _nothing_to_settle(project: Project, topic: str, doc: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
+class JudgmentAudit:
     """A sample of an assessor's judgments as they stand, and what an expert says of the same documents."""
 
     number: int  # of the event that drew it
@@ -141,8 +141,8 @@ class Audit:
     assessor: str
     drawn: tuple[Pair, ...]
     of: int  # judgments that could be drawn
-    standing: Mapping[Pair, Standing]  # the assessor's judgments
-    own: Mapping[Pair, Standing]  # the expert's
+    standing: Mapping[Pair, StandingJudgment]  # the assessor's judgments
+    own: Mapping[Pair, StandingJudgment]  # the expert's
 
     @property
     def chance(self) -> float:
@@ -155,7 +155,7 @@ class Audit:
         return sorted({topic for topic, _ in self.drawn})
 
     @property
-    def sample(self) -> list[Standing]:
+    def sample(self) -> list[StandingJudgment]:
         """The judgments that were drawn and stand, with the grades of now."""
         return [self.standing[pair] for pair in self.drawn if pair in self.standing]
 
@@ -165,11 +165,11 @@ class Audit:
         return [pair for pair in self.drawn if pair not in self.standing]
 
     @property
-    def compared(self) -> list[tuple[Standing, Standing]]:
+    def compared(self) -> list[tuple[StandingJudgment, StandingJudgment]]:
         """The judgments that the expert has graded as well, each with the expert's."""
         return [(one, self.own[_about(one)]) for one in self.sample if _about(one) in self.own]
 
-    def open(self, topic: str | None = None) -> list[Standing]:
+    def open(self, topic: str | None = None) -> list[StandingJudgment]:
         """What the expert has not graded yet, of a topic where one is named."""
         return [
             one
@@ -177,11 +177,11 @@ class Audit:
             if _about(one) not in self.own and (topic is None or one.topic == topic)
         ]
 
-    def graded(self, topic: str) -> list[Standing]:
+    def graded(self, topic: str) -> list[StandingJudgment]:
         """The expert's judgments of the part of the sample that is about a topic."""
         return [own for one, own in self.compared if one.topic == topic]
 
-    def about(self, topic: str) -> list[Standing]:
+    def about(self, topic: str) -> list[StandingJudgment]:
         """The part of the sample that is about a topic."""
         return [one for one in self.sample if one.topic == topic]
 
@@ -204,7 +204,7 @@ def draw_audit(store: Store, expert: str, assessor: str, size: int, seed: int) -
         return store.append("audit", assessor=expert, detail={**drawn, "size": size}).event.sequence
 
 
-def audits_of(store: Store, expert: str) -> list[Audit]:
+def audits_of(store: Store, expert: str) -> list[JudgmentAudit]:
     """The samples that an expert has drawn, the newest first."""
     events = store.audits(expert)
     own = _by_document(store, expert) if events else {}
@@ -212,7 +212,7 @@ def audits_of(store: Store, expert: str) -> list[Audit]:
     return [_audit(event, standing[event.detail["assessor"]], own) for event in reversed(events)]
 
 
-def audit_of(store: Store, expert: str, number: int) -> Audit | None:
+def audit_of(store: Store, expert: str, number: int) -> JudgmentAudit | None:
     """A sample that an expert has drawn; None: no audit of theirs has this number."""
     event = next(store.events(number - 1, number), None)
     if event is None or (event.kind, event.assessor) != ("audit", expert):
@@ -220,7 +220,7 @@ def audit_of(store: Store, expert: str, number: int) -> Audit | None:
     return _audit(event, _by_document(store, event.detail["assessor"]), _by_document(store, expert))
 
 
-def audit_sample(judgments: Sequence[Standing], size: int, seed: int) -> list[Standing]:
+def audit_sample(judgments: Sequence[StandingJudgment], size: int, seed: int) -> list[StandingJudgment]:
     """So many judgments at random: a larger sample holds the smaller, and new judgments move few of them.
 
     Every judgment has a place of its own, a hash of what it is about; the sample is those that come first.
@@ -230,7 +230,7 @@ def audit_sample(judgments: Sequence[Standing], size: int, seed: int) -> list[St
 
 def record_audit(
     store: Store,
-    audit: Audit,
+    audit: JudgmentAudit,
     pair: Pair,
     grade: float | None,
     *,
@@ -257,29 +257,29 @@ def record_audit(
     )  # fmt: skip
 
 
-def _audit(event: Event, standing: Mapping[Pair, Standing], own: Mapping[Pair, Standing]) -> Audit:
+def _audit(event: Event, standing: Mapping[Pair, StandingJudgment], own: Mapping[Pair, StandingJudgment]) -> JudgmentAudit:
     detail = event.detail
-    return Audit(
+    return JudgmentAudit(
         number=event.sequence, time=event.time, expert=event.assessor or "", assessor=detail["assessor"],
         drawn=tuple((topic, doc) for topic, doc in detail["documents"]), of=detail["of"], standing=standing,
         own=own,
     )  # fmt: skip
 
 
-def _by_document(store: Store, assessor: str) -> dict[Pair, Standing]:
+def _by_document(store: Store, assessor: str) -> dict[Pair, StandingJudgment]:
     return {_about(one): one for one in store.standing(assessor=assessor)}
 
 
-def _about(judgment: Standing) -> Pair:
+def _about(judgment: StandingJudgment) -> Pair:
     return judgment.topic, judgment.doc
 
 
-def _place(judgment: Standing, seed: int) -> bytes:
+def _place(judgment: StandingJudgment, seed: int) -> bytes:
     about = "\0".join((str(seed), judgment.assessor, judgment.topic, judgment.doc))
     return hashlib.sha256(about.encode("utf-8", "surrogateescape")).digest()
 
 
-def agreement_of(audit: Audit, scale: Sequence[float]) -> dict[str, Any] | None:
+def agreement_of(audit: JudgmentAudit, scale: Sequence[float]) -> dict[str, Any] | None:
     """How often assessor and expert gave the same grade; None: nothing is graded that both could judge."""
     found = agreements((opinion_of(one) for both in audit.compared for one in both), scale, {})
     return found[0] if found else None

@@ -111,7 +111,7 @@ def _engine() -> Any:
     return tantivy
 
 
-Search = Literal["fts5", "tantivy"]
+SearchEngine = Literal["fts5", "tantivy"]
 Tell = Callable[[str], None]
 
 PAGE = 500  # documents that are added at once
@@ -155,7 +155,7 @@ def build_corpus(
     documents: Iterable[Document],
     progress: Progress | None = None,
     *,
-    search: Search = "fts5",
+    search: SearchEngine = "fts5",
     tell: Tell | None = None,
 ) -> int:
     """Write the corpus file anew from documents, one at a time; it appears whole or not at all.
@@ -188,7 +188,7 @@ def index_folder(path: Path) -> Path:
     return path.with_name(f"{path.name}.tantivy")
 
 
-def _words_into(folder: Path, search: Search) -> AbstractContextManager[Add | None]:
+def _words_into(folder: Path, search: SearchEngine) -> AbstractContextManager[Add | None]:
     return new_index(folder) if search == "tantivy" else nullcontext(None)
 
 
@@ -351,7 +351,7 @@ class Corpus:
 
 
 def _document(row: sqlite3.Row) -> Document:
-    return Document(row["doc"], row["text"], row["title"] if "title" in row.keys() else "")  # noqa: SIM118
+    return Document(row["doc"], row["text"], row["title"])
 
 
 def _hit(document: Document, words: list[str]) -> Hit:

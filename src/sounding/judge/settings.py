@@ -148,9 +148,6 @@ class Settings:
                 " expected a higher one"
             )
         form_of(self.graded_measure, self.depth, 1)  # refuses what cannot be made certain
-
-    def refuse_beyond_limits(self) -> None:
-        """Refuse what nobody can mean; a log of earlier releases may hold it."""
         if self.overlap > MOST_ASSESSORS:
             raise DataError(f"overlap {self.overlap}; expected 1 to {MOST_ASSESSORS} assessors a document")
         if not 0 < self.lease_seconds <= 60 * MOST_LEASE:  # which refuses NaN as well

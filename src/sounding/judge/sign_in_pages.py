@@ -21,7 +21,7 @@ from sounding.judge.project import digest_of
 from sounding.judge.records import User
 from sounding.judge.web import (
     Asking,
-    Fields,
+    FormFields,
     Given,
     Here,
     address_of,
@@ -127,7 +127,7 @@ def _welcomed(request: Request, here: Here, secret: str) -> tuple[str, User]:
     return found
 
 
-def _new_password(given: Fields) -> str:
+def _new_password(given: FormFields) -> str:
     password = given.text("password", most=1000)
     if password != given.text("again", most=1000):
         raise RefusedError(400, "the two passwords are not the same")

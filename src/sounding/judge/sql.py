@@ -1,8 +1,7 @@
 """Every SQL statement of the judging server, once, for both databases.
 
-Parameters are written `:name`. What SQLite and PostgreSQL spell differently stands in braces in the
-migrations, and nowhere else: `{text}`, `{bytes}`, `{number}`, `{now}`. Texts are compared by their bytes in
-both.
+Parameters are written `:name`. What SQLite and PostgreSQL spell differently stands in braces in the schema,
+and nowhere else: `{text}`, `{bytes}`, `{number}`. Texts are compared by their bytes in both.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ _DESIGN = """
   probability DOUBLE PRECISION, belief DOUBLE PRECISION, weight DOUBLE PRECISION,
   seed {number}, model_version {number}, known {number}"""
 
-# Forward only: a statement that has been released is never changed; a new version is added below.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        f"""CREATE TABLE event (
+VERSION = 1  # of the schema; a database of another one is refused
+SCHEMA = (
+    "CREATE TABLE schema_version (version INTEGER PRIMARY KEY)",
+    f"""CREATE TABLE event (
   sequence {{number}} PRIMARY KEY,
   kind {{text}} NOT NULL,
   time DOUBLE PRECISION NOT NULL,
@@ -38,86 +37,50 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
   active DOUBLE PRECISION, away DOUBLE PRECISION,
   key {{text}},{_DESIGN},
   detail {{text}} NOT NULL)""",
-        "CREATE UNIQUE INDEX event_key ON event (assessor, key) WHERE key IS NOT NULL",
-        "CREATE INDEX event_pair ON event (topic, doc, assessor, sequence)",
-        "CREATE INDEX event_assessor ON event (assessor, topic)",
-        """CREATE VIEW standing AS
-SELECT e.*, (
-  SELECT min(f.sequence) FROM event f
-  WHERE f.topic = e.topic AND f.doc = e.doc AND f.assessor = e.assessor AND f.kind = 'judge'
-    AND f.sequence > coalesce((
-      SELECT max(w.sequence) FROM event w
-      WHERE w.topic = e.topic AND w.doc = e.doc AND w.assessor = e.assessor AND w.kind = 'withdraw'), 0)
-  ) AS first_sequence
-FROM event e
-WHERE e.kind = 'judge' AND NOT EXISTS (
-  SELECT 1 FROM event l
-  WHERE l.topic = e.topic AND l.doc = e.doc AND l.assessor = e.assessor AND l.sequence > e.sequence
-    AND l.kind IN ('judge', 'withdraw'))""",
-        f"""CREATE TABLE lease (
-  topic {{text}} NOT NULL, doc {{text}} NOT NULL, assessor {{text}} NOT NULL,
-  position {{number}} NOT NULL, expires DOUBLE PRECISION NOT NULL,{_DESIGN},
-  PRIMARY KEY (topic, doc, assessor))""",
-        "CREATE INDEX lease_assessor ON lease (assessor, topic, position)",
-        """CREATE TABLE account (
-  id {number} PRIMARY KEY, name {text} NOT NULL, folded {text} NOT NULL UNIQUE, role {text} NOT NULL,
-  pseudonym {text} NOT NULL UNIQUE, password_hash {text}, active {number} NOT NULL,
-  created DOUBLE PRECISION NOT NULL)""",
-        """CREATE TABLE topic (
-  id {text} NOT NULL, version {number} NOT NULL, title {text} NOT NULL, description {text} NOT NULL,
-  narrative {text} NOT NULL, status {text} NOT NULL, estimate {number}, author {text},
-  time DOUBLE PRECISION NOT NULL, PRIMARY KEY (id, version))""",
-        """CREATE TABLE assignment (
-  topic {text} NOT NULL, assessor {text} NOT NULL REFERENCES account (pseudonym),
-  PRIMARY KEY (topic, assessor))""",
-        """CREATE TABLE run (
-  name {text} PRIMARY KEY, sequence {number} NOT NULL REFERENCES event (sequence),
-  content {bytes} NOT NULL)""",
-    ),
-    (
-        """CREATE TABLE sign_in (
-  digest {text} PRIMARY KEY, account {number} NOT NULL REFERENCES account (id),
-  created DOUBLE PRECISION NOT NULL, expires DOUBLE PRECISION NOT NULL, note {text} NOT NULL)""",
-        """CREATE TABLE token (
-  digest {text} PRIMARY KEY, account {number} NOT NULL REFERENCES account (id), kind {text} NOT NULL,
-  expires DOUBLE PRECISION NOT NULL)""",
-        """CREATE TABLE search (
-  sequence {number} PRIMARY KEY, time DOUBLE PRECISION NOT NULL, assessor {text} NOT NULL, topic {text},
-  query {text} NOT NULL, doc {text}, results {number})""",
-        "CREATE TABLE setting (name {text} PRIMARY KEY, value {text} NOT NULL)",
-    ),
-    # From here on topics and who judges them are in the log; what there was before is added to its end.
-    (
-        "CREATE INDEX event_topic ON event (sequence) WHERE kind = 'topic'",
-        """INSERT INTO event (sequence, kind, time, topic, assessor, comment, detail)
-SELECT (SELECT coalesce(max(sequence), 0) FROM event) + row_number() OVER (ORDER BY id, version),
-  'topic', time, id, author, '', '{{"status": "' || status || '", "version": ' || version || '}}'
-FROM topic""",
-        """INSERT INTO event (sequence, kind, time, topic, assessor, comment, detail)
-SELECT (SELECT coalesce(max(sequence), 0) FROM event) + row_number() OVER (ORDER BY topic, assessor),
-  'assign', {now}, topic, assessor, '', '{{}}'
-FROM assignment""",
-    ),
-    # Which hits of a search were shown, and of how many; of searches before, that is not known.
-    (
-        "ALTER TABLE search ADD COLUMN first_hit {number}",
-        "ALTER TABLE search ADD COLUMN total {number}",
-    ),
-    # What stands, without what nobody asked of it; and the keys of submissions that came to nothing.
-    (
-        "DROP VIEW standing",
-        """CREATE VIEW standing AS
+    "CREATE UNIQUE INDEX event_key ON event (assessor, key) WHERE key IS NOT NULL",
+    "CREATE INDEX event_pair ON event (topic, doc, assessor, sequence)",
+    "CREATE INDEX event_assessor ON event (assessor, topic)",
+    "CREATE INDEX event_topic ON event (sequence) WHERE kind = 'topic'",
+    # The judgments that stand: `sounding.data.judgment_log` has the rule, and a test compares both.
+    """CREATE VIEW standing AS
 SELECT e.* FROM event e
 WHERE e.kind = 'judge' AND NOT EXISTS (
   SELECT 1 FROM event l
   WHERE l.topic = e.topic AND l.doc = e.doc AND l.assessor = e.assessor AND l.sequence > e.sequence
     AND l.kind IN ('judge', 'withdraw'))""",
-        """CREATE TABLE void_key (
-  assessor {text} NOT NULL, key {text} NOT NULL, topic {text} NOT NULL, doc {text},
+    # The keys of submissions that came to nothing; `stood`: the event that said what was sent already.
+    """CREATE TABLE void_key (
+  assessor {text} NOT NULL, key {text} NOT NULL, topic {text} NOT NULL, doc {text}, stood {number},
   PRIMARY KEY (assessor, key))""",
-    ),
-    # Judgments that say what stands already come to nothing too: the event that says so.
-    ("ALTER TABLE void_key ADD COLUMN stood {number}",),
+    f"""CREATE TABLE lease (
+  topic {{text}} NOT NULL, doc {{text}} NOT NULL, assessor {{text}} NOT NULL,
+  position {{number}} NOT NULL, expires DOUBLE PRECISION NOT NULL,{_DESIGN},
+  PRIMARY KEY (topic, doc, assessor))""",
+    "CREATE INDEX lease_assessor ON lease (assessor, topic, position)",
+    """CREATE TABLE account (
+  id {number} PRIMARY KEY, name {text} NOT NULL, folded {text} NOT NULL UNIQUE, role {text} NOT NULL,
+  pseudonym {text} NOT NULL UNIQUE, password_hash {text}, active {number} NOT NULL,
+  created DOUBLE PRECISION NOT NULL)""",
+    """CREATE TABLE topic (
+  id {text} NOT NULL, version {number} NOT NULL, title {text} NOT NULL, description {text} NOT NULL,
+  narrative {text} NOT NULL, status {text} NOT NULL, estimate {number}, author {text},
+  time DOUBLE PRECISION NOT NULL, PRIMARY KEY (id, version))""",
+    """CREATE TABLE assignment (
+  topic {text} NOT NULL, assessor {text} NOT NULL REFERENCES account (pseudonym),
+  PRIMARY KEY (topic, assessor))""",
+    """CREATE TABLE run (
+  name {text} PRIMARY KEY, sequence {number} NOT NULL REFERENCES event (sequence),
+  content {bytes} NOT NULL)""",
+    """CREATE TABLE sign_in (
+  digest {text} PRIMARY KEY, account {number} NOT NULL REFERENCES account (id),
+  created DOUBLE PRECISION NOT NULL, expires DOUBLE PRECISION NOT NULL, note {text} NOT NULL)""",
+    """CREATE TABLE token (
+  digest {text} PRIMARY KEY, account {number} NOT NULL REFERENCES account (id), kind {text} NOT NULL,
+  expires DOUBLE PRECISION NOT NULL)""",
+    """CREATE TABLE search (
+  sequence {number} PRIMARY KEY, time DOUBLE PRECISION NOT NULL, assessor {text} NOT NULL, topic {text},
+  query {text} NOT NULL, doc {text}, results {number}, first_hit {number}, total {number})""",
+    "CREATE TABLE setting (name {text} PRIMARY KEY, value {text} NOT NULL)",
 )
 
 # The log refuses changes and removals whoever asks for them.
@@ -135,18 +98,8 @@ APPEND_ONLY = {
     ),
 }
 SPELLING = {
-    "sqlite": {
-        "text": "TEXT",
-        "bytes": "BLOB",
-        "number": "INTEGER",
-        "now": "(julianday('now') - 2440587.5) * 86400",
-    },
-    "postgresql": {
-        "text": 'TEXT COLLATE "C"',
-        "bytes": "BYTEA",
-        "number": "BIGINT",
-        "now": "extract(epoch FROM now())",
-    },
+    "sqlite": {"text": "TEXT", "bytes": "BLOB", "number": "INTEGER"},
+    "postgresql": {"text": 'TEXT COLLATE "C"', "bytes": "BYTEA", "number": "BIGINT"},
 }
 
 TABLES = {
@@ -159,11 +112,8 @@ HAS_LOG = {  # wherever statements would find it
     "sqlite": "SELECT count(*) AS found FROM sqlite_master WHERE name = 'event'",
     "postgresql": "SELECT to_regclass('event') IS NOT NULL AS found",
 }
-CREATE_SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS migration (version INTEGER PRIMARY KEY, time DOUBLE PRECISION NOT NULL)"
-)
-SCHEMA_VERSION = "SELECT max(version) AS version FROM migration"
-ADD_MIGRATION = "INSERT INTO migration (version, time) VALUES (:version, :time)"
+SCHEMA_VERSION = "SELECT max(version) AS version FROM schema_version"
+SET_VERSION = "INSERT INTO schema_version (version) VALUES (:version)"
 
 
 def _columns(names: tuple[str, ...], prefix: str = "") -> str:
@@ -372,9 +322,8 @@ CORPUS = (
 )
 ADD_DOCUMENT = "INSERT INTO document (number, doc, text, title) VALUES (:number, :doc, :text, :title)"
 ADD_WORDS = "INSERT INTO words (rowid, terms) VALUES (:number, :terms)"
-# All columns: corpora from before titles were kept have one less.
-DOCUMENT = "SELECT * FROM document WHERE doc = :doc"
-DOCUMENT_OF_NUMBER = "SELECT * FROM document WHERE number = :number"
+DOCUMENT = "SELECT doc, text, title FROM document WHERE doc = :doc"
+DOCUMENT_OF_NUMBER = "SELECT doc, text, title FROM document WHERE number = :number"
 COUNT_DOCUMENTS = "SELECT count(*) AS count FROM document"
 # Equal ones in the order of the corpus, so that pages of results neither repeat nor lose any.
 FIND = "SELECT rowid AS number FROM words WHERE words MATCH :query ORDER BY rank, rowid LIMIT :limit"

@@ -16,8 +16,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
-from sounding.judge.agenda import InForce, Plan
-from sounding.judge.ids import is_possible
+from sounding.judge.agenda import InForce, Agenda
 from sounding.judge.records import (
     AUDIT,
     FREE,
@@ -30,20 +29,19 @@ from sounding.judge.records import (
     is_relevant,
 )
 from sounding.judge.settings import MTC, Order
-from sounding.judge.verdicts import NOT_JUDGED, Opinions, Verdict
+from sounding.judge.verdicts import NOT_JUDGED, Opinions, CountedGrade
 from sounding.runs.retrieved import Retrieved
 from sounding.selection.mtc import Fit, Session
 from sounding.selection.samples import make_sample
 from sounding.selection.strategies import Pick, Strategy, find_strategy, make_strategy
 
 _NEED_RUNS = ("judge", "withdraw", "adjudicate", "fit", "refit")
-_PLANNING = ("project", "topic", "run", "order")  # of what there is to draw from, and how
 _NO_MATTER = ("skip", "unskip", "setting", "assign", "unassign", "audit")  # to what comes next
 WARM_UP = "rank"  # the strategy that assessors begin a topic with, where they warm up
 
 
 @dataclass(slots=True, eq=False)
-class _Pool:
+class _JudgingPool:
     """What follows from the runs and the topics in use, and is made anew when there are others."""
 
     retrieved: Retrieved  # for topics in use
@@ -56,10 +54,9 @@ class _Pool:
     made: list[int]  # (topic,) batches so far
     batch: list[dict[int, tuple[int, int]]]  # (topic,) document -> its batch, and how many are in that
     judged: list[int]  # (topic,) documents that are judged
-    out: dict[int, Pair]  # documents that nobody can be given: no database holds their ids
 
 
-class Replay(Plan):
+class JudgingState(Agenda):
     """Where judging stands after the events that it was given."""
 
     def __init__(self, read_run: Callable[[str], bytes]) -> None:
@@ -69,7 +66,7 @@ class Replay(Plan):
         self.time = 0.0  # of the last event
         self.opinions: dict[Pair, Opinions] = {}
         self.verdicts: dict[
-            Pair, Verdict
+            Pair, CountedGrade
         ] = {}  # of all that are judged, in the order in which they became so
         self.joined: dict[str, Counter[str]] = {}  # run -> documents judged, and settled, when it came
         self.ready_fit: tuple[int, Fit] | None = None  # made beforehand: the event that asked for it, the fit
@@ -77,8 +74,7 @@ class Replay(Plan):
         self._skips: dict[tuple[str, str], dict[str, dict[int, Selection]]] = {}  # see `_put_off`
         self._thin: dict[str, dict[str, Selection]] = {}  # topic -> judged, and by too few assessors
         self._fit: tuple[int, Callable[[], Fit]] | None = None  # the event that asked for it, the work
-        self._made: _Pool | None = None
-        self._undrawn: dict[str, str] | None = None  # None: to be looked up
+        self._made: _JudgingPool | None = None
 
     @property
     def session(self) -> Session:
@@ -127,7 +123,7 @@ class Replay(Plan):
         offers = [
             Offer(doc=doc, selection=selection)
             for doc, selection in self._thin.get(topic, {}).items()
-            if doc not in put_off and assessor not in self.opinions[topic, doc].grades
+            if doc not in put_off and assessor not in self.opinions[topic, doc].given
         ]
         wanted = count - len(offers) + len(put_off)
         if wanted > 0:
@@ -182,16 +178,12 @@ class Replay(Plan):
         order = self.order(topic)
         if order.is_sample:
             return len(self._strategy(order).next([number], size))
-        return size - self._pool.judged[number] - sum(one == topic for one, _ in self.passed_over())
-
-    def passed_over(self) -> list[Pair]:
-        """Documents for topics in use that nobody can be given, and no file has judged."""
-        return [pair for pair in self._pool.out.values() if pair not in self.verdicts]
+        return size - self._pool.judged[number]
 
     def has_been_judged(self, topic: str, doc: str) -> bool:
         """Whether a judgment of a document stands, or an organiser has settled it."""
         opinions = self.opinions.get((topic, doc))
-        return opinions is not None and (bool(opinions.grades) or opinions.adjudicated.judged)
+        return opinions is not None and (bool(opinions.given) or opinions.adjudicated.judged)
 
     def begun_samples(self) -> list[str]:
         """Topics of which a sample was drawn and something is judged: what was drawn stays when runs come.
@@ -204,15 +196,9 @@ class Replay(Plan):
             topic
             for (topic, _), said in self.opinions.items()
             if any(one is None or one.policy not in (FREE.policy, AUDIT) for one in said.selections.values())
-            or (said.grades and said.withdrawn is not None and said.withdrawn.policy != FREE.policy)
+            or (said.given and said.withdrawn is not None and said.withdrawn.policy != FREE.policy)
         }
         return sorted(filter(self.is_sampled, begun))
-
-    def undrawn(self) -> dict[str, str]:
-        """Topics in use whose sample cannot be drawn, and why: earlier releases took such orders."""
-        if self._undrawn is None:  # judgments do not matter, and to draw takes long
-            self._undrawn = self._not_drawn()
-        return self._undrawn
 
     def ahead(self, assessor: str, topic: str) -> Ahead:
         """What is still to come for an assessor: of the batch at hand, and in all where that is fixed."""
@@ -220,12 +206,12 @@ class Replay(Plan):
             return Ahead(left=0, batch_left=0, batch_size=0)
         number, order = self._pool.topics[topic], self.order(topic)
         thin = self._thin.get(topic, {})
-        left = self.left(topic) + sum(assessor not in self.opinions[topic, doc].grades for doc in thin)
+        left = self.left(topic) + sum(assessor not in self.opinions[topic, doc].given for doc in thin)
         adaptive = order.policy == MTC or find_strategy(order.policy).adaptive
         # A judgment that was taken back opens its batch again; one that came without a batch is in none.
         known, numbers = self._pool.batch[number], self._pool.numbers[number]
         others = [
-            numbers.get(doc) for doc in thin if assessor not in self.opinions[topic, doc].grades
+            numbers.get(doc) for doc in thin if assessor not in self.opinions[topic, doc].given
         ]  # which come to this assessor as well
         batches = [known[one] for one in (*self._pool.open[number], *others) if one in known]
         batch = min(batches, default=(0, 0))
@@ -244,30 +230,19 @@ class Replay(Plan):
             return False
         given = [self.opinions[topic, doc] for doc in self._thin.get(topic, {})]
         return not self._gives_out(topic) or all(
-            len((assessors - said.grades.keys()) | said.judges) >= wanted for said in given
+            len((assessors - said.given.keys()) | said.judges) >= wanted for said in given
         )
 
     def asked_fit(self, event: int) -> Callable[[], Fit] | None:
         """The fit that an event asked for, as work to be done; None: a later one has taken its place."""
         return self._fit[1] if self._fit is not None and self._fit[0] == event else None
 
-    def _not_drawn(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for topic, number in self._pool.topics.items() if self.ready else ():
-            order = self.order(topic)
-            if order.is_sample and not self._strategy(order).next([number], 1):
-                try:
-                    self.check_order(topic, order)
-                except DataError as error:
-                    found[topic] = str(error)
-        return found
-
     def _gives_out(self, topic: str) -> bool:
         """Whether some run has the topic, and it is in use."""
         return self.ready and topic in self._pool.topics
 
     @property
-    def _pool(self) -> _Pool:
+    def _pool(self) -> _JudgingPool:
         if self._made is None:
             self._made = self._built()
         return self._made
@@ -275,8 +250,6 @@ class Replay(Plan):
     def _take(self, event: Event) -> None:
         before = self.in_use(event.topic or "")
         self.take(event)
-        if event.kind in _PLANNING:
-            self._undrawn = None
         if event.kind in ("judge", "withdraw", "adjudicate"):
             self._regrade(event)
         elif event.kind in ("skip", "unskip"):
@@ -357,14 +330,13 @@ class Replay(Plan):
             elif more:
                 pool.session.find_elsewhere(topic, more)
 
-    def _feed(self, pool: _Pool, topic: int, number: int, old: Verdict, new: Verdict, event: Event) -> None:
-        out = number in pool.out  # strategies have it as one that cannot be judged
+    def _feed(self, pool: _JudgingPool, topic: int, number: int, old: CountedGrade, new: CountedGrade, event: Event) -> None:
         for strategy in (pool.session, *pool.strategies.values()):
-            if out or old != NOT_JUDGED:
+            if old != NOT_JUDGED:
                 strategy.undo(number)
-            if out or new != NOT_JUDGED:
+            if new != NOT_JUDGED:
                 strategy.judge(number, new.grade)
-        if out or new != NOT_JUDGED:
+        if new != NOT_JUDGED:
             if pool.open[topic].pop(number, None) is not None and not pool.open[topic]:
                 self._fill(pool, topic)
         else:
@@ -374,7 +346,7 @@ class Replay(Plan):
             if chosen is not None:
                 pool.open[topic] = {number: chosen, **pool.open[topic]}
 
-    def _is_relevant(self, verdict: Verdict) -> bool:
+    def _is_relevant(self, verdict: CountedGrade) -> bool:
         return is_relevant(verdict.grade, self.settings.level)
 
     def _note_thin(self, pair: Pair) -> None:
@@ -384,7 +356,7 @@ class Replay(Plan):
         """
         opinions, own = self.opinions[pair], self._thin.setdefault(pair[0], {})
         selection = opinions.selection
-        thin = bool(opinions.grades) and len(opinions.judges) < self.settings.overlap
+        thin = bool(opinions.given) and len(opinions.judges) < self.settings.overlap
         if thin and selection is not None and selection.policy != "import":
             own.setdefault(pair[1], selection)
         else:
@@ -399,7 +371,7 @@ class Replay(Plan):
         self.session.adopt(fit)
         self._fit = self.ready_fit = None
 
-    def _built(self) -> _Pool:
+    def _built(self) -> _JudgingPool:
         """All that follows from the runs, with all that is judged so far."""
         settings = self.settings
         used = [number for number, topic in enumerate(self.every.topics) if self.in_use(topic)]
@@ -420,15 +392,9 @@ class Replay(Plan):
             retrieved, seed=settings.seed, elsewhere=elsewhere, measure=settings.graded_measure,
             depth=settings.depth, prior=settings.prior, confidence="draws", refits="asked",
         )  # fmt: skip
-        pool = _Pool(
+        pool = _JudgingPool(
             retrieved, session, {}, topics, numbers, docs, [{} for _ in topics], [0] * len(topics),
             [{} for _ in topics], [0] * len(topics),
-            {
-                number: (topic, doc)
-                for topic, own in zip(topics, numbers, strict=True)
-                for doc, number in own.items()
-                if not is_possible(doc)
-            },
         )  # fmt: skip
         for topic_id, doc in self.verdicts:
             if topic_id in topics and doc in numbers[topics[topic_id]]:
@@ -440,17 +406,14 @@ class Replay(Plan):
             self._begin_batches(pool, topic)
         return pool
 
-    def _catch_up(self, pool: _Pool, strategy: Strategy) -> None:
+    def _catch_up(self, pool: _JudgingPool, strategy: Strategy) -> None:
         """Tell a new strategy all that is judged."""
         for (topic, doc), verdict in self.verdicts.items():
             number = pool.numbers[pool.topics[topic]].get(doc) if topic in pool.topics else None
             if number is not None:
                 strategy.judge(number, verdict.grade)
-        for number, pair in pool.out.items():
-            if pair not in self.verdicts:
-                strategy.judge(number, None)
 
-    def _strategy(self, order: Order, pool: _Pool | None = None) -> Strategy:
+    def _strategy(self, order: Order, pool: _JudgingPool | None = None) -> Strategy:
         """The strategy of an order over all topics, which knows all that is judged."""
         pool = self._pool if pool is None else pool
         if order.policy == MTC:
@@ -460,7 +423,7 @@ class Replay(Plan):
             strategy: Strategy
             if kind.sampled:
                 draws = {topic: self.draws(topic, order) for topic in retrieved.topics}
-                # Topics of other orders may be deeper than its strata; see also `undrawn`.
+                # Topics of other orders may be deeper than its strata.
                 strategy = make_sample(
                     order.policy, retrieved, draws=draws, seed=seed, where_possible=True, **order.parameters
                 )
@@ -471,11 +434,11 @@ class Replay(Plan):
             pool.strategies[order.rule] = strategy
         return pool.strategies[order.rule]
 
-    def _begin_batches(self, pool: _Pool, topic: int) -> None:
+    def _begin_batches(self, pool: _JudgingPool, topic: int) -> None:
         pool.open[topic], pool.made[topic], pool.batch[topic] = {}, 0, {}
         self._fill(pool, topic)
 
-    def _fill(self, pool: _Pool, topic: int) -> None:
+    def _fill(self, pool: _JudgingPool, topic: int) -> None:
         """Put the next batch of a topic together, if its order has batches."""
         name = pool.retrieved.topics[topic]
         in_force = self.in_force(name)
@@ -493,7 +456,7 @@ class Replay(Plan):
         shuffled = [picks[place] for place in rng.permutation(len(picks)).tolist()]
         pool.open[topic] = {pick.document: self._selection(in_force, pick, pool) for pick in shuffled}
 
-    def _selection(self, in_force: InForce, pick: Pick, pool: _Pool) -> Selection:
+    def _selection(self, in_force: InForce, pick: Pick, pool: _JudgingPool) -> Selection:
         session = pool.session
         return Selection(
             policy=in_force.order.policy, policy_version=in_force.version, step=pick.order,

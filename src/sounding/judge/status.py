@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from sounding.core.text import natural_order, plural
 from sounding.judge.counts import Live, TopicCounts
-from sounding.judge.organizing import TopicState, notes_of
+from sounding.judge.organizing import TopicOverview, notes_of
 from sounding.judge.project import Project
 from sounding.judge.records import User
 from sounding.judge.search import shortened
@@ -63,7 +63,7 @@ def status_tables(project: Project) -> dict[str, Table]:
     return {"topics": _topics(project, live), "runs": _runs(live)}
 
 
-def waiting_columns(settings: Settings, rows: Sequence[TopicCounts | TopicState]) -> list[Column]:
+def waiting_columns(settings: Settings, rows: Sequence[TopicCounts | TopicOverview]) -> list[Column]:
     """What waits for more people or for an organiser, where the settings let anything wait."""
     return [
         *([Column("again", [row.again for row in rows])] if settings.overlap > 1 else []),

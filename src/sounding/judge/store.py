@@ -15,26 +15,26 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from sounding.core.errors import DataError
 from sounding.judge import sql
-from sounding.judge.database import Row, Statements, StoreError, open_database, readable, storable
+from sounding.judge.database import POSTGRESQL, Database, Row, Statements, StoreError, readable, storable
 from sounding.judge.log import (
     PAGE,
-    Log,
+    EventLog,
     acts,
     append,
     checked,
     is_void,
     judge_page,
     judged,
-    last_event,
     repeated,
     selection_of_pair,
     take_back,
 )
-from sounding.judge.migrations import bring_up, migrate
-from sounding.judge.people import People
+from sounding.judge.people import PeopleTables
+from sounding.judge.postgresql import PostgresDatabase
 from sounding.judge.records import (
     AUDIT,
     FREE,
@@ -44,10 +44,10 @@ from sounding.judge.records import (
     Kind,
     Lease,
     Offer,
-    Progress,
+    AssessorProgress,
     Receipt,
-    Search,
-    Standing,
+    SearchEntry,
+    StandingJudgment,
     Submission,
     User,
     is_relevant,
@@ -55,23 +55,35 @@ from sounding.judge.records import (
     plain,
     standing_of,
 )
-from sounding.judge.topics import Topics
+from sounding.judge.sqlite import SqliteDatabase
+from sounding.judge.topics import TopicTables
 
 STRANGE = "not the database of a judging project; restore a backup"
 
 
+def open_database(place: str | Path) -> Database:
+    """The database at a path (SQLite), or at an address that begins with postgresql://."""
+    if urlsplit(str(place)).scheme in POSTGRESQL:
+        return PostgresDatabase(str(place))
+    return SqliteDatabase(Path(place))
+
+
 def open_store(place: str | Path, *, made: bool = False) -> Store:
-    """The store in a SQLite file or at a postgresql:// address, made or brought up to date where needed.
+    """The store in a SQLite file or at a postgresql:// address, made where it is not there.
 
     `made`: it must be there already; in a database without one nothing is made then.
     """
     database = open_database(place)
     try:
-        if made:
-            with database.read() as run:
-                if not run(sql.HAS_LOG[database.dialect])[0]["found"]:
-                    raise DamagedError(f"{database.place}: {STRANGE}")
-        migrate(database)
+        with database.read() as run:
+            found = _has_log(database, run)
+            if made and not found:
+                raise DamagedError(f"{database.place}: {STRANGE}")
+            if found:
+                _refuse_other_version(database, run)
+        if not found:
+            with database.write() as run:
+                _create_schema(database, run)
     except BaseException:
         database.close()
         raise
@@ -85,20 +97,44 @@ def new_store(place: str | Path) -> Iterator[Store]:
     try:
         with database.write() as run:
             tables = database.tables()
-            begun = {"event", "migration"} <= {*tables}  # of nothing yet: by an earlier release's failed try
-            if begun and last_event(run).sequence:
+            if {"event", "schema_version"} <= {*tables}:
                 raise DataError(f"{database.place}: the database has a project already; give another one")
-            if tables and not begun:
+            if tables:
                 raise DataError(
                     f"{database.place}: the database has the table {tables[0]!r} already; give an empty one"
                 )
-            bring_up(database, run)
+            _create_schema(database, run)
             yield Store(database)
     finally:
         database.close()
 
 
-class Store(People, Topics, Log):
+def _has_log(database: Database, run: Statements) -> bool:
+    return bool(run(sql.HAS_LOG[database.dialect])[0]["found"])
+
+
+def _create_schema(database: Database, run: Statements) -> None:
+    """Make the tables, unless another process has done so by now."""
+    if _has_log(database, run):
+        _refuse_other_version(database, run)
+        return
+    for statement in sql.SCHEMA:
+        run(statement.format(**sql.SPELLING[database.dialect]))
+    for statement in sql.APPEND_ONLY[database.dialect]:
+        run(statement)
+    run(sql.SET_VERSION, version=sql.VERSION)
+
+
+def _refuse_other_version(database: Database, run: Statements) -> None:
+    version = run(sql.SCHEMA_VERSION)[0]["version"]
+    if version != sql.VERSION:
+        raise StoreError(
+            f"{database.place}: the database has version {version}, and this release knows version"
+            f" {sql.VERSION}; use the release that wrote it"
+        )
+
+
+class Store(PeopleTables, TopicTables, EventLog):
     """The database of a project. One a process; its methods may be called from any thread."""
 
     def __enter__(self) -> Self:
@@ -320,13 +356,13 @@ class Store(People, Topics, Log):
 
     def standing(
         self, *, topic: str | None = None, assessor: str | None = None, doc: str | None = None
-    ) -> list[Standing]:
+    ) -> list[StandingJudgment]:
         """The judgments that stand now, the newest last; a doc is named together with its topic."""
         statement, given = sql.narrowed(sql.STANDING, topic=topic, assessor=assessor, doc=doc)
         with self._database.read() as run:
             return [standing_of(row) for row in run(statement, **given)]
 
-    def progress(self, assessor: str, level: float) -> list[Progress]:
+    def progress(self, assessor: str, level: float) -> list[AssessorProgress]:
         """How far an assessor is with every topic begun; relevant is what has at least this grade."""
         with self._database.read() as run:
             rows = run(sql.PROGRESS, assessor=assessor)
@@ -334,7 +370,7 @@ class Store(People, Topics, Log):
         for row in rows:
             grades.setdefault(row["topic"], {})[row["grade"]] = int(row["judged"])
         return [
-            Progress(
+            AssessorProgress(
                 topic=topic, judged=sum(given.values()), cannot=given.get(None, 0),
                 relevant=sum(count for grade, count in given.items() if is_relevant(grade, level)),
             )
@@ -398,14 +434,14 @@ class Store(People, Topics, Log):
         """Note a document that was opened from the results of a query."""
         self._note_search(assessor, topic, query, doc, None)
 
-    def searches(self, topic: str | None = None) -> Iterator[Search]:
+    def searches(self, topic: str | None = None) -> Iterator[SearchEntry]:
         """The search log, of a topic where one is named."""
         statement, given = sql.narrowed(sql.SEARCHES, topic=topic)
         after = 0
         while True:
             with self._database.read() as run:
                 rows = run(statement, after=after, count=PAGE, **given)
-            yield from (Search(**dict(row)) for row in rows)
+            yield from (SearchEntry(**dict(row)) for row in rows)
             if len(rows) < PAGE:
                 return
             after = rows[-1]["sequence"]

@@ -17,7 +17,7 @@ from sounding.judge.log import append
 from sounding.judge.records import CANDIDATE, ConflictError, Event, Topic, TopicStatus, event_of, topic_of
 
 
-class Topics:
+class TopicTables:
     """The part of a store that knows topics."""
 
     _database: Database

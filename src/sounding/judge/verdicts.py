@@ -7,18 +7,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from sounding.data.judgment_log import StandingJudgments
 from sounding.judge.records import AUDIT, Event, Selection
 from sounding.judge.settings import Feed
 
 
-class Verdict(NamedTuple):
+class CountedGrade(NamedTuple):
     """Whether anybody judged a document, and its grade; None: nobody could, or it is not settled yet."""
 
     judged: bool
     grade: float | None
 
 
-NOT_JUDGED = Verdict(False, None)
+NOT_JUDGED = CountedGrade(False, None)
 
 
 @dataclass(slots=True)
@@ -28,43 +29,46 @@ class Opinions:
     Who looks at what others did, in an audit, comes after them all.
     """
 
-    grades: dict[str, float | None] = field(default_factory=dict)  # None: could not judge it
-    selections: dict[str, Selection | None] = field(default_factory=dict)
-    adjudicated: Verdict = NOT_JUDGED
+    given: StandingJudgments[str, Event] = field(default_factory=StandingJudgments)  # by assessor
+    adjudicated: CountedGrade = NOT_JUDGED
     withdrawn: Selection | None = None  # of the last judgment that was taken back, audits apart
 
     def take(self, event: Event) -> None:
         """Follow a judgment, a change, a withdrawal or an adjudication."""
+        who = event.assessor or ""
         if event.kind == "adjudicate":
-            self.adjudicated = Verdict(True, event.grade)
-        elif event.kind == "withdraw":
-            self.grades.pop(event.assessor or "", None)
-            selection = self.selections.pop(event.assessor or "", None)
+            self.adjudicated = CountedGrade(True, event.grade)
+            return
+        if event.kind == "withdraw" and who in self.given:
+            selection = self.given[who][-1].selection
             if selection is not None and selection.policy != AUDIT:
                 self.withdrawn = selection
-        elif event.kind == "judge":
-            self.grades[event.assessor or ""] = event.grade
-            self.selections[event.assessor or ""] = event.selection
+        self.given.follow(who, event.kind, event, undoes=event.undoes is not None)
 
-    def verdict(self, feed: Feed) -> Verdict:
+    @property
+    def grades(self) -> dict[str, float | None]:
+        """The grade of every assessor; None: could not judge it."""
+        return {who: history[-1].grade for who, history in self.given.items()}
+
+    @property
+    def selections(self) -> dict[str, Selection | None]:
+        """How the document came to every assessor."""
+        return {who: history[-1].selection for who, history in self.given.items()}
+
+    def verdict(self, feed: Feed) -> CountedGrade:
         """What the document counts as."""
-        in_turn = sorted(self.grades, key=self._looks_after_others)
-        given = [grade for grade in map(self.grades.__getitem__, in_turn) if grade is not None]
+        in_turn = sorted((history[-1] for history in self.given.values()), key=_looks_after_others)
+        given = [one.grade for one in in_turn if one.grade is not None]
         if feed == "adjudicated" and self.adjudicated.judged:
             return self.adjudicated
-        if not self.grades:
+        if not self.given:
             return NOT_JUDGED
         if not given or (feed == "adjudicated" and len(set(given)) > 1):
-            return Verdict(True, None)
+            return CountedGrade(True, None)
         if feed == "majority":
             counts = Counter(given)
-            return Verdict(True, max(given, key=lambda grade: (counts[grade], -given.index(grade))))
-        return Verdict(True, given[0])
-
-    def _looks_after_others(self, who: str) -> bool:
-        """Whether a grade is of an audit; those that do not name their draw stand where they stood before."""
-        selection = self.selections.get(who)
-        return selection is not None and selection.policy == AUDIT and selection.policy_version > 0
+            return CountedGrade(True, max(given, key=lambda grade: (counts[grade], -given.index(grade))))
+        return CountedGrade(True, given[0])
 
     @property
     def differ(self) -> bool:
@@ -85,6 +89,11 @@ class Opinions:
         """How the document came to be judged first, other than by an audit."""
         given = (one for one in self.selections.values() if one is None or one.policy != AUDIT)
         return next(given, self.withdrawn)
+
+
+def _looks_after_others(judgment: Event) -> bool:
+    """Whether a judgment is of an audit."""
+    return judgment.selection is not None and judgment.selection.policy == AUDIT
 
 
 def opinions_of(events: Iterable[Event]) -> Opinions:

@@ -22,12 +22,11 @@ from sounding.judge.export_kinds import EXPORT_KINDS
 from sounding.judge.exports import EXPORTS
 from sounding.judge.project import (
     Project,
-    first_digest_of_corpus,
     open_project,
     refuse_other_corpus,
 )
 from sounding.judge.records import Selection
-from sounding.judge.state import Replay
+from sounding.judge.state import JudgingState
 from sounding.judge.store import Store
 
 AHEAD = 3  # documents of each topic that are compared
@@ -42,14 +41,13 @@ class Verification:
 
     events: int
     choices: int  # recorded choices of a document that the replay was asked to make again
-    corpus: bool  # whether it is known what the corpus was at first, so that it could be compared
     problems: tuple[str, ...]
 
 
 def verify(project: Project, progress: Progress | None = None) -> Verification:
     """Replay the log here and in a new process, make every recorded choice again, look at the corpus."""
     until = project.store.last_sequence()
-    replay = Replay(project.store.run)
+    replay = JudgingState(project.store.run)
     choices, problems = 0, [*project.store.damage(), *_unlike_topics(project.store, until)]
     problems += [*_unlike_runs(project.store, until), *_unlike_corpus(project)]
     for topic, doc, selection, found in _choices(project.store, replay, until, progress):
@@ -61,13 +59,10 @@ def verify(project: Project, progress: Progress | None = None) -> Verification:
             )
     here, there = snapshot(project.store, replay, until), _elsewhere(project.folder, until)
     problems += [f"{name}: two replays of the log differ" for name in here if here[name] != there.get(name)]
-    return Verification(
-        events=until, choices=choices, corpus=first_digest_of_corpus(project) is not None,
-        problems=tuple(problems),
-    )  # fmt: skip
+    return Verification(events=until, choices=choices, problems=tuple(problems))
 
 
-def snapshot(store: Store, replay: Replay, until: int) -> Snapshot:
+def snapshot(store: Store, replay: JudgingState, until: int) -> Snapshot:
     """The next documents, the confidences and a digest of every export, where a replay stands."""
     topics = replay.retrieved.topics if replay.ready else ()
     result: Snapshot = {
@@ -92,7 +87,7 @@ def snapshot(store: Store, replay: Replay, until: int) -> Snapshot:
 def _unlike_runs(store: Store, until: int) -> Iterator[str]:
     """Runs that are not what they were when they were added."""
     for event in store.events(until=until):
-        if event.kind == "run" and "digest" in event.detail:  # earlier releases did not note it
+        if event.kind == "run":
             name = event.detail["name"]
             if hashlib.sha256(store.run(name)).hexdigest() != event.detail["digest"]:
                 yield f"run {name}: not what it was when it was added"
@@ -127,15 +122,15 @@ def _unlike_topics(store: Store, until: int) -> Iterator[str]:
             yield f"topic {topic}, version {version}: the log has {said}, the topics have {found}"
 
 
-def replayed(store: Store, until: int | None = None) -> Replay:
+def replayed(store: Store, until: int | None = None) -> JudgingState:
     """Where the log leads, from its first event on."""
-    replay = Replay(store.run)
+    replay = JudgingState(store.run)
     replay.follow(store.events(until=until))
     return replay
 
 
 def _choices(
-    store: Store, replay: Replay, until: int, progress: Progress | None
+    store: Store, replay: JudgingState, until: int, progress: Progress | None
 ) -> Iterator[tuple[str, str, Selection, Selection | None]]:
     """Every choice that the log records, and the same choice as the replay makes it at that place."""
     waiting: dict[int, dict[tuple[str, str], Selection]] = {}
@@ -151,7 +146,7 @@ def _choices(
             progress(1)
 
 
-def _chosen_again(replay: Replay, topic: str, doc: str) -> Selection | None:
+def _chosen_again(replay: JudgingState, topic: str, doc: str) -> Selection | None:
     """How the replay selects a document; None: it does not come up."""
     count = 1
     while True:

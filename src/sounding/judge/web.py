@@ -184,12 +184,12 @@ async def from_our_page(request: Request, asking: Asking) -> AsyncIterator[None]
 async def _check_token(request: Request, asking: Visitor) -> None:
     given = request.headers.get(TOKEN)
     if given is None and _is_form(request.headers):
-        given = Fields(await _form(request)).text("token", most=200)
+        given = FormFields(await _form(request)).text("token", most=200)
     if request.headers.get("sec-fetch-site") == "cross-site" or not asking.is_token(given or ""):
         raise RefusedError(403, "this page is out of date or not ours; load it again and repeat what you did")
 
 
-class Fields:
+class FormFields:
     """The fields of a form, each read with the most that it may hold."""
 
     def __init__(self, form: FormData) -> None:
@@ -227,14 +227,14 @@ class Fields:
         return value
 
 
-async def fields(request: Request) -> Fields:
+async def fields(request: Request) -> FormFields:
     """The fields of the form that was sent."""
     if not _is_form(request.headers):
         raise RefusedError(415, "this is not what a page of ours sends; go back and load it again")
-    return Fields(await _form(request))
+    return FormFields(await _form(request))
 
 
-Given = Annotated[Fields, Depends(fields)]
+Given = Annotated[FormFields, Depends(fields)]
 
 
 def _is_form(headers: Headers) -> bool:

@@ -50,8 +50,7 @@ export function forget({ place }) {
   if (place.startsWith(REFUSED)) showRefused();
 }
 
-// Behind all that is kept, whatever a clock says: an undo must not go before its grade. Earlier releases had a
-// clock's milliseconds in this place.
+// Behind all that is kept, whatever a clock says: an undo must not go before its grade.
 function nextNumber() {
   const numbers = [UNSENT, REFUSED].flatMap((prefix) =>
     places(prefix).map((place) => Number.parseInt(place.slice(prefix.length), 10)));

@@ -16,8 +16,8 @@ from sounding.judge.organizing import staffing_note
 from sounding.judge.project import Project
 from sounding.judge.prospects import prospects
 from sounding.judge.settings import Feed, Order
-from sounding.judge.status import status_tables
 from sounding.judge.store import Store
+from sounding.judge.tables import status_tables
 
 RUNS = {
     "one": {"t1": {"a": 3.0, "b": 2.0, "c": 1.0}, "t2": {"a": 2.0, "x": 1.0}},

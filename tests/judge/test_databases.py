@@ -13,7 +13,7 @@ from tests.judge.acts import judge
 from tests.judge.databases import Server
 
 from sounding.core.errors import DataError
-from sounding.judge import database
+from sounding.judge import database, sqlite
 from sounding.judge.database import StoreError, shown_url
 from sounding.judge.sqlite import journal_mode
 from sounding.judge.store import Store, open_store
@@ -60,7 +60,7 @@ def test_a_read_only_file_gives_one_clear_error_and_nothing_is_acknowledged(tmp_
         with store._database.write() as run:
             run("PRAGMA user_version=1")
         store._database.close()
-        reopened = database.SqliteDatabase(path)
+        reopened = sqlite.SqliteDatabase(path)
         reopened._connection.execute("PRAGMA query_only=ON")
         spoilt = Store(reopened)
         with pytest.raises(StoreError, match=r"readonly database.*nothing was recorded"):

@@ -28,14 +28,23 @@ from sounding.judge.app import create_app
 from sounding.judge.counts import coverage_of
 from sounding.judge.engine import Engine
 from sounding.judge.exports import EXPORTS
-from sounding.judge.live import NOTHING_LEFT, LiveFeed, Prospects, Refits, Tally, Task, AssessorTally, curve_of
+from sounding.judge.live import (
+    NOTHING_LEFT,
+    AssessorTally,
+    LiveFeed,
+    Prospects,
+    Refits,
+    Tally,
+    Task,
+    curve_of,
+)
 from sounding.judge.messages import LiveState
 from sounding.judge.organizing import staffing_note
 from sounding.judge.project import Project, open_project
 from sounding.judge.prospects import prospects, seconds_a_judgment
 from sounding.judge.records import Event, Kind
 from sounding.judge.settings import Order
-from sounding.judge.status import status_tables
+from sounding.judge.tables import status_tables
 from sounding.plan import outlook as planning
 from sounding.plan.tables import forecast_note
 from sounding.relevance import basis
@@ -110,7 +119,9 @@ def test_the_tally_goes_back_with_an_undo() -> None:
         judged=2, cannot=1, changed=1, last_hour=2, timed=4, active=120
     )  # the same grade again is no change
     tally.follow([event(5, "judge", "x", 1, time=5001, active=None, detail=back)])
-    assert tally.work({"1"}, 1, 5001)["a"] == AssessorTally(judged=2, relevant=1, last_hour=1, timed=4, active=120)
+    assert tally.work({"1"}, 1, 5001)["a"] == AssessorTally(
+        judged=2, relevant=1, last_hour=1, timed=4, active=120
+    )
     assert list(tally.opinions({"2"})) == []
     assert sorted(tally.opinions({"1"})) == [("a", ("1", "x"), 1), ("a", ("1", "y"), 0)]
 

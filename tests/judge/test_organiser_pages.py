@@ -19,7 +19,7 @@ from sounding.judge.organizing import shared_out
 from sounding.judge.project import DATABASE, Project, open_project
 from sounding.judge.records import FREE, StandingJudgment
 from sounding.judge.settings import Order
-from sounding.judge.status import status_tables
+from sounding.judge.tables import status_tables
 
 
 def standing(doc: str, grade: float | None, who: str = "a", topic: str = "1") -> StandingJudgment:

@@ -15,7 +15,7 @@ from tests.e2e.calling import Call, caller, check_refused
 from tests.judge.web import TOPICS, Browser, add_person, signed_in
 
 from sounding.core.errors import DataError
-from sounding.judge import organizer_api as organiser_api
+from sounding.judge import organizer_api
 from sounding.judge import organizing as organising
 from sounding.judge.app import create_app
 from sounding.judge.database import StoreError
@@ -23,7 +23,7 @@ from sounding.judge.organizing import staffing_note
 from sounding.judge.project import Project
 from sounding.judge.records import Event, TopicStatus
 from sounding.judge.settings import Order
-from sounding.judge.store import Store, assessors_of, assigned
+from sounding.judge.store import Store
 from sounding.judge.verify import verify
 
 FIRST, SECOND, THIRD, FOURTH = TOPICS
@@ -207,20 +207,20 @@ def test_sharing_out_says_why_it_goes_no_further(people: Project, call: Call) ->
     )
     told = "4 topics dropped; 0 assignments given out: no topic is chosen\n"
     assert call("topics", "--drop", "all", "--share-out")[2] == told
-    for person in assessors_of(people.store):
+    for person in people.store.assessors():
         people.store.set_active(person.id, False)
     told = "4 topics chosen; 0 assignments given out: no assessor can sign in\n"
     assert call("topics", "--choose", "all", "--share-out")[2] == told
 
 
 def test_who_cannot_judge_now_keeps_the_topics_that_others_are_given(people: Project, call: Call) -> None:
-    ann, bob = assessors_of(people.store)
+    ann, bob = people.store.assessors()
     organising.assign(people, FIRST, [ann.name])
     call("user", ann.name, "--disable")
     assert organising.assign(people, FIRST, [bob.name]) == 1
-    assert assigned(people.store) == [(FIRST, bob)]
+    assert people.store.assigned() == [(FIRST, bob)]
     call("user", ann.name, "--enable")
-    assert [(topic, one.name) for topic, one in assigned(people.store)] == [
+    assert [(topic, one.name) for topic, one in people.store.assigned()] == [
         (FIRST, ann.name),
         (FIRST, bob.name),
     ]
@@ -232,7 +232,7 @@ def test_what_awaits_another_assessor_or_an_organiser_is_listed(people: Project,
     command("topics", "--share-out")
     engine = people.engine
     engine.catch_up()
-    ann, bob = (one.pseudonym for one in assessors_of(people.store))
+    ann, bob = (one.pseudonym for one in people.store.assessors())
     docs = [lease.doc for lease in engine.next(ann, FIRST, 3)]
     for number, doc in enumerate(docs):
         engine.judge(ann, FIRST, doc, 1, key=f"ann-{number}-long")
@@ -474,7 +474,7 @@ def test_a_program_does_what_the_commands_do(people: Project) -> None:
 
 ROUTES = sorted(
     (method, route.path)
-    for route in organiser_api.router.routes
+    for route in organizer_api.router.routes
     if isinstance(route, APIRoute)
     for method in route.methods or ()
 )

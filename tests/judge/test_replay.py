@@ -13,7 +13,7 @@ from sounding.core.errors import DataError, UnknownNameError
 from sounding.judge.engine import Engine, first_settings
 from sounding.judge.settings import Order, Settings, parse_scale, settings_of
 from sounding.judge.store import Store
-from sounding.judge.verdicts import NOT_JUDGED, Opinions, CountedGrade
+from sounding.judge.verdicts import NOT_JUDGED, CountedGrade, Opinions
 from sounding.judge.verify import replayed
 from sounding.runs.retrieved import read_retrieved
 from sounding.selection.mtc import Session

@@ -21,7 +21,7 @@ from sounding.judge.documents import is_html, plain, presented, read_documents, 
 from sounding.judge.search import (
     AROUND,
     Corpus,
-    Search,
+    SearchEngine,
     build_corpus,
     folded,
     in_fts5,
@@ -47,15 +47,15 @@ TEXTS = {
 
 
 @pytest.fixture(scope="module", params=["fts5", "tantivy"])
-def engine(request: pytest.FixtureRequest) -> Search:
+def engine(request: pytest.FixtureRequest) -> SearchEngine:
     if request.param == "tantivy":
         require("tantivy")
-    found: Search = request.param
+    found: SearchEngine = request.param
     return found
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory, engine: Search) -> Corpus:
+def corpus(tmp_path_factory: pytest.TempPathFactory, engine: SearchEngine) -> Corpus:
     path = tmp_path_factory.mktemp("corpus") / "corpus.sqlite"
     documents = (Document(doc, text) for doc, text in TEXTS.items())
     assert build_corpus(path, documents, search=engine) == len(TEXTS)
@@ -104,7 +104,9 @@ def test_documents_with_all_words_come_before_those_with_some(corpus: Corpus) ->
     assert len(corpus.search("naive", limit=1).hits) == 1
 
 
-def test_pages_of_results_fit_together_and_say_how_many_there_are(tmp_path: Path, engine: Search) -> None:
+def test_pages_of_results_fit_together_and_say_how_many_there_are(
+    tmp_path: Path, engine: SearchEngine
+) -> None:
     rng = random.Random(5)
     texts = {f"d{n:03d}": " ".join(rng.choices(["reef", "tide", "crane", "storm"], k=3)) for n in range(120)}
     build_corpus(tmp_path / "c", [Document(doc, text) for doc, text in texts.items()], search=engine)
@@ -120,7 +122,7 @@ def test_pages_of_results_fit_together_and_say_how_many_there_are(tmp_path: Path
     assert corpus.search("?!").total == 0
 
 
-def test_a_hit_shows_what_stands_around_the_first_word(tmp_path: Path, engine: Search) -> None:
+def test_a_hit_shows_what_stands_around_the_first_word(tmp_path: Path, engine: SearchEngine) -> None:
     text = "word " * 100 + "needle " + "hay " * 100
     build_corpus(tmp_path / "c", [Document("d", text)], search=engine)
     hit = Corpus(tmp_path / "c").search("needle").hits[0]
@@ -138,7 +140,9 @@ def test_a_document_comes_back_as_it_was(corpus: Corpus) -> None:
     assert corpus.count == len(TEXTS)
 
 
-def test_hits_are_called_by_their_titles_and_show_what_can_be_read(tmp_path: Path, engine: Search) -> None:
+def test_hits_are_called_by_their_titles_and_show_what_can_be_read(
+    tmp_path: Path, engine: SearchEngine
+) -> None:
     html = "<html><head><title>Reefs &amp; tides</title></head><body class=hull><p>about <b>corals</b></p></body></html>"
     documents = [
         Document("given", "Of corals Text about corals", "Of corals"),
@@ -351,7 +355,7 @@ def test_a_missing_file_and_a_missing_corpus_are_one_clear_error(tmp_path: Path)
         Corpus(tmp_path / "corpus.sqlite")
 
 
-def test_a_corpus_appears_whole_or_not_at_all(tmp_path: Path, engine: Search) -> None:
+def test_a_corpus_appears_whole_or_not_at_all(tmp_path: Path, engine: SearchEngine) -> None:
     path = tmp_path / "corpus.sqlite"
     with pytest.raises(DataError, match="document 'a' stands twice"):
         build_corpus(path, [Document("a", "x"), Document("a", "y")], search=engine)
@@ -362,7 +366,7 @@ def test_a_corpus_appears_whole_or_not_at_all(tmp_path: Path, engine: Search) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_both_engines_rank_as_bm25_does(tmp_path: Path, engine: Search) -> None:
+def test_both_engines_rank_as_bm25_does(tmp_path: Path, engine: SearchEngine) -> None:
     texts = ["tide " * 4, "tide", "tide " + "other " * 30, "other"]
     build_corpus(tmp_path / "c", [Document(f"d{n}", text) for n, text in enumerate(texts)], search=engine)
     assert [hit.doc for hit in Corpus(tmp_path / "c").search("tide").hits] == ["d0", "d1", "d2"]
@@ -385,7 +389,7 @@ def test_a_damaged_index_is_one_clear_error(tmp_path: Path) -> None:
         Corpus(tmp_path / "c")
 
 
-def test_a_corpus_is_streamed(tmp_path: Path, engine: Search) -> None:
+def test_a_corpus_is_streamed(tmp_path: Path, engine: SearchEngine) -> None:
     """More documents than are held at once; each is let go before the next page."""
     seen: list[int] = []
     count = build_corpus(

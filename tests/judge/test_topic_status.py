@@ -24,8 +24,8 @@ from sounding.judge.messages import LiveState
 from sounding.judge.project import Project, add_topics
 from sounding.judge.prospects import grades_in_use, prospects
 from sounding.judge.settings import Order
-from sounding.judge.status import status_tables
 from sounding.judge.store import Store
+from sounding.judge.tables import status_tables
 from sounding.judge.verify import verify
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.selection.mtc import Session

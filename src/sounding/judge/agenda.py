@@ -20,7 +20,6 @@ from sounding.selection.samples import make_sample
 from sounding.selection.strategies import SampleStrategy
 
 
-
 @dataclass(frozen=True, slots=True)
 class InForce:
     """An order, and the event that put it in force; 0: the project's own."""

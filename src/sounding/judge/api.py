@@ -20,6 +20,7 @@ from sounding.judge.messages import (
     Coming,
     Credentials,
     DocId,
+    DocumentsAtHand,
     Found,
     Grading,
     Id,
@@ -27,14 +28,13 @@ from sounding.judge.messages import (
     Judgment,
     Leases,
     LiveState,
-    Refusal,
     Recorded,
+    Refusal,
     SearchResults,
     ShownDocument,
     Skipping,
     TopicProgress,
     Withdrawal,
-    DocumentsAtHand,
 )
 from sounding.judge.organizing import guide_of
 from sounding.judge.project import digest_of
@@ -50,7 +50,7 @@ from sounding.judge.web import (
     from_our_page,
     keep_guest,
     keep_session,
-    organiser,
+    organizer,
     user,
 )
 
@@ -132,7 +132,7 @@ judging = APIRouter(
 watching = APIRouter(
     prefix="/api",
     tags=["organisers"],
-    dependencies=[Depends(organiser), Depends(from_our_page)],
+    dependencies=[Depends(organizer), Depends(from_our_page)],
     responses=problems(400, 401, 403, 404, 422, 500, 503),
 )
 

@@ -22,23 +22,21 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from sounding.core.errors import DataError, SoundingError
-from sounding.judge import api, assessor_pages, sign_in_pages
+from sounding.judge import api, assessor_pages, organizer_api, organizer_pages, sign_in_pages
 from sounding.judge import organizer_api as audit_api
-from sounding.judge import organizer_api as organiser_api
-from sounding.judge import organizer_pages as organiser_pages
 from sounding.judge.auth import Door, RefusedError
 from sounding.judge.database import StoreError
 from sounding.judge.live import LiveFeed, Prospects, Refits, Task
 from sounding.judge.project import Project
 from sounding.judge.records import ConflictError, DamagedError, UnseenError
 from sounding.judge.serving import address_of, answering, remember_address, written_log
-from sounding.judge.web import FOLDER, HEADERS, NOTHING_HERE, Context, Shell, is_organiser, refusal
+from sounding.judge.web import FOLDER, HEADERS, NOTHING_HERE, Context, Shell, is_organizer, refusal
 
 log = logging.getLogger("sounding.judge")
 
 ROUTERS = (
-    api.signing, api.judging, api.watching, audit_api.audits, organiser_api.router, sign_in_pages.router,
-    sign_in_pages.own, assessor_pages.entrance, assessor_pages.router, organiser_pages.router,
+    api.signing, api.judging, api.watching, audit_api.audits, organizer_api.router, sign_in_pages.router,
+    sign_in_pages.own, assessor_pages.entrance, assessor_pages.router, organizer_pages.router,
 )  # fmt: skip
 
 WRITE_BACK_SECONDS = 1.0  # between two times: the less there is, the less a judgment waits for the same disk
@@ -84,9 +82,9 @@ def _refused(request: Request, error: Exception) -> Response:
         status = 412 if isinstance(error, UnseenError) else 409
     elif isinstance(error, StoreError):
         log.error("%s", error)
-        reason = f". The reason: {error}" if is_organiser(request) else ""
+        reason = f". The reason: {error}" if is_organizer(request) else ""
         return refusal(request, 503, f"{NOT_NOW}{reason}")
-    elif is_organiser(request):
+    elif is_organizer(request):
         status = 500 if isinstance(error, DamagedError) else 400
     else:
         # What the others send is checked before anything is done with it: this is no fault of theirs, and
@@ -101,7 +99,7 @@ def _refused(request: Request, error: Exception) -> Response:
 def _fault(request: Request, error: Exception) -> Response:
     """The answer to what nobody foresaw; the server's log has the rest."""
     log.error("%s: %s", request.url.path, error)
-    return refusal(request, 500, OWN_FAULT if is_organiser(request) else FAULT, HEADERS)
+    return refusal(request, 500, OWN_FAULT if is_organizer(request) else FAULT, HEADERS)
 
 
 def _malformed(request: Request, error: Exception) -> Response:

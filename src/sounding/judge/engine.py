@@ -28,7 +28,7 @@ from sounding.judge.records import Ahead, Event, Lease, Receipt, Seen, Submissio
 from sounding.judge.search import Corpus
 from sounding.judge.settings import CORPUS, Order, Settings
 from sounding.judge.state import JudgingState
-from sounding.judge.store import Store, assigned
+from sounding.judge.store import Store
 from sounding.judge.verdicts import CountedGrade
 from sounding.relevance.model import FIRST_REFIT
 from sounding.runs.retrieved import read_retrieved
@@ -227,7 +227,7 @@ class Engine:
         self.catch_up()
         return receipt
 
-    def adjudicate(self, organiser: str, topic: str, doc: str, grade: float | None, *, key: str) -> Receipt:
+    def adjudicate(self, organizer: str, topic: str, doc: str, grade: float | None, *, key: str) -> Receipt:
         """Settle a document on which assessors differ, or did when the organiser looked."""
         self.settings.check_grade(grade)
         with self.together():  # nobody takes the last judgment of it back between the look and the record
@@ -238,7 +238,7 @@ class Engine:
                     " settle"
                 )
             receipt = self._store.append(
-                "adjudicate", assessor=organiser, topic=topic, doc=doc, grade=grade, key=key
+                "adjudicate", assessor=organizer, topic=topic, doc=doc, grade=grade, key=key
             )
             self.catch_up()
             return receipt
@@ -250,7 +250,7 @@ class Engine:
         """
         store = self._store
         who: dict[str, set[str]] = {topic.id: set() for topic in store.topics() if topic.in_use}
-        for topic, assessor in assigned(store):
+        for topic, assessor in store.assigned():
             if topic in who:
                 who[topic].add(assessor.pseudonym)
         with self._lock:

@@ -113,7 +113,8 @@ class Tally:
     def work(self, topics: Collection[str], level: float, now: float) -> dict[str, AssessorTally]:
         """What every assessor has done, where these topics count and this is the lowest relevant grade."""
         found = {
-            assessor: AssessorTally(timed=timed, active=active) for assessor, (timed, active) in self._times.items()
+            assessor: AssessorTally(timed=timed, active=active)
+            for assessor, (timed, active) in self._times.items()
         }
         for (assessor, topic, _), given in self._given.items():
             work, last = found[assessor], given[-1]

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 
 from sounding.core.errors import DataError
-from sounding.judge import organizing as organising
+from sounding.judge import organizing
 from sounding.judge.api import problems, seen_of, shown_document, title_taken_back, words_of
 from sounding.judge.auth import RefusedError
 from sounding.judge.messages import (
@@ -20,6 +20,7 @@ from sounding.judge.messages import (
     Changed,
     Coming,
     DocId,
+    DocumentsAtHand,
     GivenGrade,
     Id,
     Instructions,
@@ -34,7 +35,6 @@ from sounding.judge.messages import (
     ShownDocument,
     ShownOrder,
     StatusChange,
-    DocumentsAtHand,
 )
 from sounding.judge.organizing import guide_of, judge_of
 from sounding.judge.records import MOST_EVENTS, Receipt, Topic, User
@@ -47,12 +47,12 @@ from sounding.judge.review import (
     settle_document,
 )
 from sounding.judge.settings import Order, Settings
-from sounding.judge.web import Asking, Context, Here, from_our_page, organiser
+from sounding.judge.web import Asking, Context, Here, from_our_page, organizer
 
 router = APIRouter(
     prefix="/api/organise",
     tags=["organisers"],
-    dependencies=[Depends(organiser), Depends(from_our_page)],
+    dependencies=[Depends(organizer), Depends(from_our_page)],
     responses=problems(400, 401, 403, 413, 422, 500, 503),
 )
 
@@ -67,7 +67,7 @@ def topics(here: Here) -> list[OrganizedTopic]:
             order=ShownOrder(**asdict(one.order)), judged=one.judged, unsettled=one.unsettled, left=one.left,
             again=one.again,
         )
-        for one in organising.topic_states(here.project)
+        for one in organizing.topic_states(here.project)
     ]  # fmt: skip
 
 
@@ -75,19 +75,19 @@ def topics(here: Here) -> list[OrganizedTopic]:
 def set_status(given: StatusChange, here: Here, asking: Asking) -> Changed:
     """Choose topics, drop them, or make them candidates again; all of them or none."""
     by = asking.signed_in().pseudonym
-    return Changed(changed=organising.set_statuses(here.project, given.topics, given.status, by=by))
+    return Changed(changed=organizing.set_statuses(here.project, given.topics, given.status, by=by))
 
 
 @router.post("/assign")
 def assign(given: Assignment, here: Here) -> Changed:
     """Give a topic to exactly these assessors."""
-    return Changed(changed=organising.assign(here.project, given.topic, given.assessors))
+    return Changed(changed=organizing.assign(here.project, given.topic, given.assessors))
 
 
 @router.post("/share-out")
 def share_out(given: Sharing, here: Here) -> Changed:
     """Give every chosen topic to so many assessors, those with the fewest topics first."""
-    return Changed(changed=organising.share_out(here.project, given.count))
+    return Changed(changed=organizing.share_out(here.project, given.count))
 
 
 @router.post("/order")
@@ -95,7 +95,7 @@ def set_order(given: OrderChange, here: Here, asking: Asking) -> Changed:
     """Change the order of judging of topics, or of all."""
     order = Order(policy=given.policy, parameters=given.parameters, batch=given.batch, warm_up=given.warm_up)
     by = asking.signed_in().pseudonym
-    return Changed(changed=organising.set_order(here.project, given.topics, order, by=by))
+    return Changed(changed=organizing.set_order(here.project, given.topics, order, by=by))
 
 
 @router.get("/settings")
@@ -111,7 +111,7 @@ def change_settings(given: SettingsChange, here: Here, asking: Asking) -> Projec
     changes = given.model_dump(exclude_none=True)
     if "lease" in changes:
         changes["lease_seconds"] = 60 * changes.pop("lease")
-    return _shown(organising.change_settings(here.project, by=asking.signed_in().pseudonym, **changes))
+    return _shown(organizing.change_settings(here.project, by=asking.signed_in().pseudonym, **changes))
 
 
 def _shown(settings: Settings) -> ProjectSettings:
@@ -124,13 +124,13 @@ def _shown(settings: Settings) -> ProjectSettings:
 @router.get("/instructions")
 def instructions(here: Here) -> Instructions:
     """What assessors read beside every topic."""
-    return Instructions(text=organising.instructions_of(here.project))
+    return Instructions(text=organizing.instructions_of(here.project))
 
 
 @router.post("/instructions")
 def set_instructions(given: Instructions, here: Here, asking: Asking) -> Instructions:
     """Change what assessors read beside every topic."""
-    organising.set_instructions(here.project, given.text, by=asking.signed_in().pseudonym)
+    organizing.set_instructions(here.project, given.text, by=asking.signed_in().pseudonym)
     return instructions(here)
 
 
@@ -159,11 +159,11 @@ NOT_DRAWN = "this document is not in the sample; load the page again"
 audits = APIRouter(
     prefix="/api/audit",
     tags=["audits"],
-    dependencies=[Depends(organiser), Depends(from_our_page)],
+    dependencies=[Depends(organizer), Depends(from_our_page)],
     responses=problems(400, 401, 403, 404, 409, 412, 413, 422, 500, 503),
 )
 
-Expert = Annotated[User, Depends(organiser)]
+Expert = Annotated[User, Depends(organizer)]
 Documents = Annotated[list[DocId], Query(max_length=100)]
 
 
@@ -269,7 +269,13 @@ def _topic(here: Context, audit: JudgmentAudit, topic: str) -> Topic:
 
 
 def _documents(
-    here: Context, audit: JudgmentAudit, topic: Topic, count: int, have: list[str], later: list[str], first: str = ""
+    here: Context,
+    audit: JudgmentAudit,
+    topic: Topic,
+    count: int,
+    have: list[str],
+    later: list[str],
+    first: str = "",
 ) -> list[ShownDocument]:
     """What is graded next: a document that is named, then the others, those that were put off at the end."""
     wanted = sorted(audit.open(topic.id), key=lambda one: (one.doc != first, one.doc in later))

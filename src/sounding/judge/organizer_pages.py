@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
 from sounding.core.errors import SoundingError
-from sounding.judge import organizing as organising
+from sounding.judge import organizing
 from sounding.judge.auth import RefusedError
 from sounding.judge.counts import FEWEST, agreements, opinion_of
 from sounding.judge.documents import plain, titled
@@ -36,8 +36,6 @@ from sounding.judge.settings import (
     Order,
     parse_parameters,
 )
-from sounding.judge.status import topics_given
-from sounding.judge.store import assessors_of
 from sounding.judge.web import (
     MOST_UPLOAD,
     NOTHING_HERE,
@@ -47,7 +45,7 @@ from sounding.judge.web import (
     Given,
     Here,
     from_our_page,
-    organiser,
+    organizer,
     page,
     too_large,
     went_to,
@@ -69,7 +67,7 @@ Number = Annotated[int, Query(ge=1, le=MOST_EVENTS)]
 SAMPLED = 20  # judgments of an audit, unless others are asked for
 
 router = APIRouter(
-    prefix="/organise", include_in_schema=False, dependencies=[Depends(organiser), Depends(from_our_page)]
+    prefix="/organise", include_in_schema=False, dependencies=[Depends(organizer), Depends(from_our_page)]
 )
 
 
@@ -87,8 +85,8 @@ def topics_page(request: Request, here: Here) -> Response:
     """All topics: which are judged, by whom, in which order."""
     project = here.project
     return page(
-        request, "organise_topics.html", topics=organising.topic_states(project),
-        assessors=assessors_of(project.store), names=project.store.names(),
+        request, "organise_topics.html", topics=organizing.topic_states(project),
+        assessors=project.store.assessors(), names=project.store.names(),
         overlap=project.settings.overlap, general=project.engine.general_order(),
         notes=notes_of(project.engine),
         policies={MTC: "the documents that tell most about the order of the runs"}
@@ -99,21 +97,21 @@ def topics_page(request: Request, here: Here) -> Response:
 @router.post("/assign")
 def assign(here: Here, given: Given) -> Response:
     """Give a topic to exactly these assessors."""
-    organising.assign(here.project, given.text("topic", most=MOST_TOPIC), given.texts("assessor"))
+    organizing.assign(here.project, given.text("topic", most=MOST_TOPIC), given.texts("assessor"))
     return went_to("/organise/topics?said=saved")
 
 
 @router.post("/share-out")
 def share_out(here: Here, given: Given) -> Response:
     """Give every chosen topic to so many assessors, those with the fewest topics first."""
-    organising.share_out(here.project, given.whole("count", least=1, most=MOST_ASSESSORS))
+    organizing.share_out(here.project, given.whole("count", least=1, most=MOST_ASSESSORS))
     return went_to("/organise/topics?said=saved")
 
 
 @router.post("/status")
 def set_status(here: Here, given: Given, asking: Asking) -> Response:
     """Choose a topic, drop it, or make it a candidate again."""
-    organising.set_statuses(
+    organizing.set_statuses(
         here.project, [given.text("topic", most=MOST_TOPIC)],
         given.text("status", most=20),  # type: ignore[arg-type]  # it is checked there
         by=asking.signed_in().pseudonym,
@@ -131,7 +129,7 @@ def set_order(here: Here, given: Given, asking: Asking) -> Response:
         batch=given.whole("batch", least=1, most=MOST_BATCH) or 1,
         warm_up=given.whole("warm_up", least=0, most=MOST_BATCH) or 0,
     )
-    organising.set_order(here.project, [topic] if topic else None, order, by=asking.signed_in().pseudonym)
+    organizing.set_order(here.project, [topic] if topic else None, order, by=asking.signed_in().pseudonym)
     return went_to("/organise/topics?said=saved")
 
 
@@ -150,7 +148,7 @@ def _people(request: Request, here: Context, link: str = "", link_for: str = "")
     signed = {person.id: len(store.sign_ins(person.id)) for person in people}
     return page(
         request, "people.html", people=people, signed=signed, link=link, link_for=link_for,
-        topics=topics_given(store), judged=store.judgments_given(), most_name=MOST_NAME,
+        topics=store.topics_given(), judged=store.judgments_given(), most_name=MOST_NAME,
     )  # fmt: skip
 
 
@@ -328,10 +326,10 @@ def audit_judge_page(
     last = max(here_given, key=lambda one: one.sequence).doc if here_given else ""
     return page(
         request, "judge.html", topic=found, doc="", query="", scale=here.project.settings.scale,
-        judged=len(graded), instructions=organising.instructions_of(here.project),
+        judged=len(graded), instructions=organizing.instructions_of(here.project),
         coming=coming(sample, asked), back=back, back_words="the audit",
         after=f"/organise/audit/judge?audit={audit}", pause=here.pause,
-        guide=organising.guide_of(here.project, found),
+        guide=organizing.guide_of(here.project, found),
         audit={
             "number": audit, "last": last,
             "name": here.project.store.names().get(sample.assessor, sample.assessor),
@@ -361,7 +359,7 @@ def _project(request: Request, here: Context, said: str = "") -> Response:
     project = here.project
     omitted = {"qrels": omitted_from_qrels(project.engine), **omitted_from_samples(project.store)}
     return page(
-        request, "project.html", said=said, instructions=organising.instructions_of(project),
+        request, "project.html", said=said, instructions=organizing.instructions_of(project),
         exports=EXPORT_KINDS.values(), runs=project.engine.run_names(), settings=project.settings,
         documents=project.corpus.count, feeds=FEEDS, unused=left_out(project.store),
         omissions=[told for what, one in omitted.items() if (told := omission_note(what, one))],
@@ -374,7 +372,7 @@ def _project(request: Request, here: Context, said: str = "") -> Response:
 def set_instructions(here: Here, given: Given, asking: Asking) -> Response:
     """Change what assessors read beside every topic."""
     text = given.text("instructions", most=MOST_INSTRUCTIONS)
-    organising.set_instructions(here.project, text, by=asking.signed_in().pseudonym)
+    organizing.set_instructions(here.project, text, by=asking.signed_in().pseudonym)
     return went_to("/organise/project?said=saved")
 
 
@@ -392,7 +390,7 @@ def set_settings(here: Here, given: Given, asking: Asking) -> Response:
     changed = {name: value for name, value in wanted.items() if value is not None and given.changed(name)}
     if minutes := changed.pop("lease", None):
         changed["lease_seconds"] = 60 * minutes
-    organising.change_settings(here.project, by=asking.signed_in().pseudonym, **changed)
+    organizing.change_settings(here.project, by=asking.signed_in().pseudonym, **changed)
     return went_to("/organise/project?said=saved")
 
 

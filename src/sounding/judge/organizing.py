@@ -17,7 +17,7 @@ from sounding.judge.engine import Engine
 from sounding.judge.project import Project
 from sounding.judge.records import Topic, TopicStatus, User
 from sounding.judge.settings import Order, Settings
-from sounding.judge.store import Store, assessors_of, assigned
+from sounding.judge.store import Store
 
 INSTRUCTIONS = "instructions"  # the name of the setting
 
@@ -40,7 +40,7 @@ def topic_states(project: Project) -> list[TopicOverview]:
     engine = project.engine
     counts = engine.counts()
     who: dict[str, list[User]] = {}
-    for name, assessor in assigned(project.store):
+    for name, assessor in project.store.assigned():
         who.setdefault(name, []).append(assessor)
     return [
         TopicOverview(
@@ -75,7 +75,7 @@ def assign(project: Project, topic: str, people: Iterable[str]) -> int:
     with project.engine.together():
         [topic] = named_topics(store, [topic])
         wanted = {assessor_of(store, name).pseudonym for name in people}
-        present = {person.pseudonym for one, person in assigned(store) if one == topic}
+        present = {person.pseudonym for one, person in store.assigned() if one == topic}
         for assessor in sorted(wanted - present):
             store.assign(topic, assessor)
         for assessor in sorted(present - wanted):
@@ -104,9 +104,9 @@ def share_out(project: Project, count: int | None = None) -> int:
     with project.engine.together():
         project.engine.catch_up()  # for the overlap
         chosen = [topic.id for topic in store.topics() if topic.in_use]
-        loads = {person.pseudonym: 0 for person in assessors_of(store)}
+        loads = {person.pseudonym: 0 for person in store.assessors()}
         who: dict[str, set[str]] = {}
-        for topic, person in assigned(store):
+        for topic, person in store.assigned():
             if topic in chosen:
                 who.setdefault(topic, set()).add(person.pseudonym)
                 loads[person.pseudonym] += 1
@@ -120,7 +120,7 @@ def why_no_more(project: Project, count: int | None = None) -> str:
     """Why `share_out` with this count gave out no more than it did."""
     wanted = count or project.settings.overlap
     chosen = [one for one in topic_states(project) if one.topic.in_use]
-    people = len(assessors_of(project.store))
+    people = len(project.store.assessors())
     if not chosen:
         return "no topic is chosen"
     if people < wanted:
@@ -220,7 +220,7 @@ def judge_of(store: Store, name: str) -> str:
     return name if found is None else found.pseudonym
 
 
-def organiser_of(store: Store, name: str) -> User:
+def organizer_of(store: Store, name: str) -> User:
     """The organiser of a name or a pseudonym, who may sign in."""
     found = person_of(store, name)
     ready = [one.name for one in store.users() if one.role == "organiser" and one.active]
@@ -236,7 +236,7 @@ def assessor_of(store: Store, name: str) -> User:
     """The assessor of a name or a pseudonym, who may sign in."""
     found = person_of(store, name)
     if found is None:
-        raise UnknownNameError("assessor", name, [one.name for one in assessors_of(store)])
+        raise UnknownNameError("assessor", name, [one.name for one in store.assessors()])
     if found.role != "assessor" or not found.active:
         why = "an organiser" if found.role != "assessor" else "not allowed to sign in"
         raise DataError(f"{found.name} is {why}, and judges nothing; give an assessor")

@@ -74,7 +74,7 @@ class PeopleTables:
         with self._database.write() as run:
             user = _present(run, id)
             if role != "organiser":
-                _keep_an_organiser(run, user)
+                _keep_an_organizer(run, user)
             run(sql.SET_ROLE, id=id, role=role)
 
     def set_active(self, id: int, active: bool) -> None:  # noqa: A002
@@ -85,7 +85,7 @@ class PeopleTables:
         with self._database.write() as run:
             user = _present(run, id)
             if not active:
-                _keep_an_organiser(run, user)
+                _keep_an_organizer(run, user)
             run(sql.SET_ACTIVE, id=id, active=int(active))
             if not active:
                 _shut_out(run, user)
@@ -97,7 +97,7 @@ class PeopleTables:
         """
         with self._database.erase() as run:
             user = _existing(run, id)
-            _keep_an_organiser(run, user)
+            _keep_an_organizer(run, user)
             _shut_out(run, user)
             run(sql.ERASE_USER, id=id)
             return _existing(run, id)
@@ -194,7 +194,7 @@ def _present(run: Statements, id: int) -> User:  # noqa: A002
     return user
 
 
-def _keep_an_organiser(run: Statements, user: User) -> None:
+def _keep_an_organizer(run: Statements, user: User) -> None:
     """Refuse to lose the last organiser who can sign in."""
     ready = [one for one in map(user_of, run(sql.USERS)) if one.role == "organiser" and one.active]
     if [one.id for one in ready] == [user.id]:

@@ -257,7 +257,9 @@ def record_audit(
     )  # fmt: skip
 
 
-def _audit(event: Event, standing: Mapping[Pair, StandingJudgment], own: Mapping[Pair, StandingJudgment]) -> JudgmentAudit:
+def _audit(
+    event: Event, standing: Mapping[Pair, StandingJudgment], own: Mapping[Pair, StandingJudgment]
+) -> JudgmentAudit:
     detail = event.detail
     return JudgmentAudit(
         number=event.sequence, time=event.time, expert=event.assessor or "", assessor=detail["assessor"],

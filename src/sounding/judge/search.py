@@ -226,7 +226,7 @@ def _fill(
     if count == blank.count:
         raise DataError(f"the corpus has {plural(count, 'document')} and no text; expected one beside the id")
     connection.execute("COMMIT")
-    connection.execute(sql.OPTIMISE)
+    connection.execute(sql.OPTIMIZE)
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA user_version=1")  # one write that waits for the disk
     if blank.count and tell is not None:

@@ -328,4 +328,4 @@ COUNT_DOCUMENTS = "SELECT count(*) AS count FROM document"
 # Equal ones in the order of the corpus, so that pages of results neither repeat nor lose any.
 FIND = "SELECT rowid AS number FROM words WHERE words MATCH :query ORDER BY rank, rowid LIMIT :limit"
 COUNT_FOUND = "SELECT count(*) AS count FROM words WHERE words MATCH :query"
-OPTIMISE = "INSERT INTO words (words) VALUES ('optimize')"
+OPTIMIZE = "INSERT INTO words (words) VALUES ('optimize')"

@@ -16,7 +16,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
-from sounding.judge.agenda import InForce, Agenda
+from sounding.judge.agenda import Agenda, InForce
 from sounding.judge.records import (
     AUDIT,
     FREE,
@@ -29,7 +29,7 @@ from sounding.judge.records import (
     is_relevant,
 )
 from sounding.judge.settings import MTC, Order
-from sounding.judge.verdicts import NOT_JUDGED, Opinions, CountedGrade
+from sounding.judge.verdicts import NOT_JUDGED, CountedGrade, Opinions
 from sounding.runs.retrieved import Retrieved
 from sounding.selection.mtc import Fit, Session
 from sounding.selection.samples import make_sample
@@ -330,7 +330,9 @@ class JudgingState(Agenda):
             elif more:
                 pool.session.find_elsewhere(topic, more)
 
-    def _feed(self, pool: _JudgingPool, topic: int, number: int, old: CountedGrade, new: CountedGrade, event: Event) -> None:
+    def _feed(
+        self, pool: _JudgingPool, topic: int, number: int, old: CountedGrade, new: CountedGrade, event: Event
+    ) -> None:
         for strategy in (pool.session, *pool.strategies.values()):
             if old != NOT_JUDGED:
                 strategy.undo(number)

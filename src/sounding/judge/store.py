@@ -38,13 +38,13 @@ from sounding.judge.postgresql import PostgresDatabase
 from sounding.judge.records import (
     AUDIT,
     FREE,
+    AssessorProgress,
     ConflictError,
     DamagedError,
     Event,
     Kind,
     Lease,
     Offer,
-    AssessorProgress,
     Receipt,
     SearchEntry,
     StandingJudgment,
@@ -387,6 +387,24 @@ class Store(PeopleTables, TopicTables, EventLog):
         with self._database.read() as run:
             return Counter({row["assessor"]: int(row["judged"]) for row in run(sql.JUDGMENTS_OF_ASSESSORS)})
 
+    # ---- who judges which topics
+    #
+    # A topic stays assigned to whoever becomes an organizer or may not sign in, and is theirs again with the
+    # role or the sign-in. Until then it counts nowhere, since they judge nothing.
+
+    def assessors(self) -> list[User]:
+        """Those who can judge: assessors who may sign in."""
+        return [one for one in self.users() if one.role == "assessor" and one.active]
+
+    def assigned(self) -> list[tuple[str, User]]:
+        """(topic, assessor) for all topics and those who are to judge them, and can."""
+        ready = {one.pseudonym: one for one in self.assessors()}
+        return [(topic, ready[assessor]) for topic, assessor in self.assignments() if assessor in ready]
+
+    def topics_given(self) -> Counter[str]:
+        """How many topics everybody is to judge, by pseudonym; who can judge nothing has none."""
+        return Counter(assessor.pseudonym for _, assessor in self.assigned())
+
     # ---- runs
 
     def add_run(self, name: str, content: bytes, detail: dict[str, Any]) -> Event:
@@ -520,14 +538,3 @@ def _is_free(holders: Sequence[Row], assessor: str, overlap: int) -> bool:
 def _add_lease(run: Statements, lease: Lease, position: int) -> None:
     own = {name: getattr(lease, name) for name in ("topic", "doc", "assessor", "expires")}
     run(sql.ADD_LEASE, **own, position=position, **plain(lease.selection))
-
-
-def assessors_of(store: Store) -> list[User]:
-    """Those who can judge: assessors who may sign in."""
-    return [one for one in store.users() if one.role == "assessor" and one.active]
-
-
-def assigned(store: Store) -> list[tuple[str, User]]:
-    """(topic, assessor) for all topics and those who are to judge them, and can."""
-    ready = {one.pseudonym: one for one in assessors_of(store)}
-    return [(topic, ready[assessor]) for topic, assessor in store.assignments() if assessor in ready]

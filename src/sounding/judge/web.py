@@ -82,17 +82,17 @@ class Context:
     searches: RateLimit = field(default_factory=lambda: RateLimit(60, 60))
     links: RateLimit = field(default_factory=lambda: RateLimit(30, 300))
 
-    organisers: set[str] = field(default_factory=set)  # digests of cookies, for when the database is away
+    organizers: set[str] = field(default_factory=set)  # digests of cookies, for when the database is away
     ended: threading.Event = field(default_factory=threading.Event)  # whether the server is being stopped
 
     def __post_init__(self) -> None:
         _ = self.cookie  # which must be known when the database is away
 
-    def remember_organiser(self, digest: str) -> None:
+    def remember_organizer(self, digest: str) -> None:
         """Note that a cookie is an organiser's, who is told what is wrong when nobody can be looked up."""
-        if len(self.organisers) >= MOST_REMEMBERED:
-            self.organisers.clear()
-        self.organisers.add(digest)
+        if len(self.organizers) >= MOST_REMEMBERED:
+            self.organizers.clear()
+        self.organizers.add(digest)
 
     @cached_property
     def cookie(self) -> str:
@@ -142,7 +142,7 @@ def visitor(request: Request) -> Visitor:
         here, cookies = context(request), request.cookies
         known = visitor_of(here.project.store, cookies.get(here.cookie), cookies.get(here.guest_cookie))
         if known.user is not None and known.user.role == "organiser":
-            here.remember_organiser(digest_of(known.secret))
+            here.remember_organizer(digest_of(known.secret))
         request.state.visitor = known
     return known
 
@@ -166,7 +166,7 @@ async def assessor(asking: Asking) -> User:
     return asking.having("assessor")
 
 
-async def organiser(asking: Asking) -> User:
+async def organizer(asking: Asking) -> User:
     """The organiser who asks; others are refused."""
     return asking.having("organiser")
 
@@ -338,13 +338,13 @@ def is_api(request: Request) -> bool:
     return request.url.path.startswith("/api/")
 
 
-def is_organiser(request: Request) -> bool:
+def is_organizer(request: Request) -> bool:
     """Whether an organiser asks; while the database is away, whether one asked with this cookie before."""
     try:
         user = visitor(request).user
     except StoreError:
         here = context(request)
-        return digest_of(request.cookies.get(here.cookie, "")) in here.organisers
+        return digest_of(request.cookies.get(here.cookie, "")) in here.organizers
     return user is not None and user.role == "organiser"
 
 

@@ -1,0 +1,612 @@
+"""What the commands of `sounding judge` do: open the project, change it where that is asked for, write."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import singledispatch
+from pathlib import Path
+from typing import TextIO
+
+import click
+from click.core import ParameterSource
+
+from sounding.core.errors import DataError
+from sounding.core.files import written_whole
+from sounding.core.text import plural
+from sounding.data.topics import read_topics
+from sounding.judge import organizing, tables
+from sounding.judge.command import (
+    LOOPBACK,
+    OF_JUDGMENTS,
+    PORT,
+    SAMPLED,
+    BackupOptions,
+    DifferencesOptions,
+    ExpertAuditOptions,
+    ExportOptions,
+    ImportOptions,
+    InitOptions,
+    OrderOptions,
+    ProjectOptions,
+    ServeOptions,
+    SettingsOptions,
+    StatusOptions,
+    TopicsOptions,
+    UserOptions,
+    VerifyOptions,
+)
+from sounding.judge.export_kinds import EXPORT_KINDS
+from sounding.judge.exports import EXPORTS, Omitted, left_out, omission_note, why_empty, without_status
+from sounding.judge.project import (
+    Project,
+    add_runs,
+    add_topics,
+    create_project,
+    import_qrels,
+    invite,
+    open_project,
+    refuse_other_corpus,
+    told_lost,
+)
+from sounding.judge.records import TopicStatus, User
+from sounding.judge.review import audit_of, differing_documents, draw_audit, settle_file
+from sounding.judge.serving import is_address, last_address
+from sounding.judge.settings import Order, Settings, parse_parameters, parse_scale
+from sounding.judge.store import Store
+from sounding.judge.verify import verify
+from sounding.render.tables import Table, json_text
+from sounding.terminal.options import (
+    PEOPLE,
+    OutputOptions,
+    by_suffix,
+    progress_bar,
+    remark,
+    write_tables,
+    write_text,
+)
+
+STATUSES: dict[str, TopicStatus] = {"choose": "chosen", "drop": "dropped", "candidate": "candidate"}
+STILL_HELD = (
+    "another program reads the database just now: its log, judging.sqlite-wal, still tells who it was; the"
+    " server empties it when that program has ended"
+)
+
+
+@singledispatch
+def run(options: ProjectOptions) -> None:
+    """Do what a command is asked for."""
+    raise TypeError(f"no command takes {type(options).__name__}")
+
+
+def _write(table: Table, options: OutputOptions) -> None:
+    """Write a table, with its remarks unless nobody wants to hear them."""
+    shown = replace(table, notes=()) if options.quiet else table
+    write_tables([shown], options.format_name, options.output)
+
+
+# ---- the project
+
+
+@run.register(InitOptions)
+def init(options: InitOptions) -> None:
+    """Make a project, and say what it has and what comes next."""
+    _refuse_format_of_nothing("runs", options.runs, "--run-format", options.run_format)
+    settings = Settings(
+        title=options.title, scale=parse_scale(options.scale), level=options.level, overlap=options.overlap,
+        feed=options.feed, seed=options.seed, depth=options.depth, measure=options.measure,
+        order=Order(
+            policy=options.order, parameters=parse_parameters(options.parameter), batch=options.batch,
+            warm_up=options.warm_up,
+        ),
+        lease_seconds=60 * options.lease,
+    )  # fmt: skip
+    odd: list[str] = []
+    with progress_bar(None, quiet=options.quiet, label="reading documents") as progress:
+        project = create_project(
+            options.folder, corpus=options.corpus, topics=options.topics, runs=options.runs,
+            settings=settings, database=options.database, run_format=options.run_format, progress=progress,
+            search=options.search, tell=odd.append,
+        )  # fmt: skip
+    with project:
+        for text in (*_contents(project), *odd):
+            remark(text, quiet=options.quiet)
+    next_steps = f"sounding judge user {options.folder} NAME --role organiser; then: sounding judge serve"
+    remark(f"next: {next_steps} {options.folder}", quiet=options.quiet)
+
+
+def _contents(project: Project) -> Iterator[str]:
+    """What there is to judge, and what of the runs nobody can judge."""
+    runs, engine = project.engine.run_names(), project.engine
+    topics = [topic.id for topic in project.store.topics()]
+    counted = engine.counts().topics
+    left = sum(counted[topic].left for topic in topics if topic in counted)  # without a text nobody judges
+    which = "drawn from the documents" if engine.general_order().is_sample else "the documents"
+    yield (
+        f"{plural(project.corpus.count, 'document')}, {plural(len(topics), 'topic')},"
+        f" {plural(len(runs), 'run')}; {left:,} to judge: {which} that the runs have for each topic"
+    )
+    strangers = [topic for topic in engine.topics() if topic not in topics]
+    if strangers:
+        yield (
+            f"the runs have {plural(len(strangers), 'topic')}{' more' if topics else ''},"
+            f" such as {strangers[0]}: without a text nobody can judge for them, and they count in every"
+            " run's value"
+        )
+    if lost := engine.lost(project.corpus):
+        such = told_lost(lost, project.corpus)
+        yield f"not in the corpus: {plural(len(lost), 'document')} of the runs, such as {such}"
+
+
+def _refuse_format_of_nothing(kind: str, files: tuple[str, ...], option: str, given: str | None) -> None:
+    if given is not None and not files:
+        raise click.UsageError(f"{option} is for --{kind}; give some")
+
+
+@run.register(ServeOptions)
+def serve(options: ServeOptions) -> None:
+    """Serve a project until the server is stopped."""
+    from sounding.judge.app import serve as serve_project  # FastAPI and uvicorn, for this command alone
+
+    with open_project(options.folder) as project:
+        refuse_other_corpus(project)  # here, lest assessors judge other texts
+        click.echo(f"{project.store.place}: {project.store.kind()}", err=True)
+        serve_project(project, options.host, options.port, access_log=options.access_log)
+
+
+@run.register(ImportOptions)
+def import_files(options: ImportOptions) -> None:
+    """Add topics, runs and judgments, in this order."""
+    if not (options.qrels or options.runs or options.topics):
+        raise click.UsageError("nothing to add; give --qrels, --runs or --topics")
+    _refuse_format_of_nothing("qrels", options.qrels, "--qrels-format", options.qrels_format)
+    _refuse_format_of_nothing("runs", options.runs, "--run-format", options.run_format)
+    if options.assessor is not None and len(options.qrels) != 1:
+        raise click.UsageError("--assessor says whose one file of --qrels is; give one at a time")
+    quiet = options.quiet
+    with open_project(options.folder) as project:
+        if options.topics:
+            topics = read_topics(options.topics)
+            changed = add_topics(project.store, topics)
+            remark(f"{plural(len(topics.ids), 'topic')} read, {changed:,} new or changed", quiet=quiet)
+        if options.runs:
+            with progress_bar(None, quiet=quiet, label="reading runs") as progress:
+                added = add_runs(project, options.runs, run_format=options.run_format, progress=progress)
+            remark("; ".join((f"{plural(added.rows, 'run')} added", *added.remarks)), quiet=quiet)
+        for source in options.qrels:
+            read = import_qrels(project, source, qrels_format=options.qrels_format, assessor=options.assessor)
+            counted = f"{source}: {plural(read.rows, 'judgment')}, {read.changed:,} new or changed"
+            remark("; ".join((counted, *read.remarks)), quiet=quiet)
+        if options.qrels:
+            project.engine.refit_if_due(quiet=True)
+
+
+@run.register(ExportOptions)
+def export(options: ExportOptions) -> None:
+    """Write the lines of an export, and say what is not in them."""
+    what, until, kind = options.what, options.until, EXPORT_KINDS[options.what]
+    if until is not None and not kind.of_log:
+        raise click.UsageError(f"{what} are no events of the log; --until is for the others")
+    if options.all_topics and not kind.of_judgments:
+        raise click.UsageError(f"{what} has all topics; --all-topics is for {', '.join(OF_JUDGMENTS)}")
+    with open_project(options.folder) as project:
+        store, last = project.store, project.store.last_sequence()
+        if until is not None and until > last:
+            raise DataError(f"--until {until}: the log ends with event {last}")
+        moment, omitted = last if until is None else until, Omitted()
+        written = EXPORTS[what](store, moment, all_topics=options.all_topics, omitted=omitted)
+        lines = _write_lines(written, options.output)
+        remarks = (
+            _left_out(store, moment, kind.of_sample) if kind.of_judgments and not options.all_topics else []
+        )
+        note = omission_note(what, omitted)
+        if kind.of_sample and not lines:
+            note = why_empty(store, what, moment, all_topics=options.all_topics)
+    if options.output is not None:
+        remarks.append(f"{plural(lines, 'line')}, as of event {moment:,}")
+    for text in filter(None, (*remarks, note)):
+        remark(text, quiet=options.quiet)
+
+
+def _left_out(store: Store, moment: int, sampled: bool) -> list[str]:
+    """Which judged topics are not in an export, or are although nobody said that they count."""
+    unused, unsaid = left_out(store, moment, sampled=sampled), without_status(store, moment)
+    remarks = []
+    if unused:
+        remarks.append(
+            f"{plural(len(unused), 'judged topic')} not in use (candidate or dropped), such as {unused[0]}:"
+            " left out; --all-topics has them"
+        )
+    if unsaid:
+        remarks.append(
+            f"{plural(len(unsaid), 'judged topic')} of which the log says only later whether they are in use,"
+            f" such as {unsaid[0]}: taken in"
+        )
+    return remarks
+
+
+def _write_lines(lines: Iterable[str], output: Path | None) -> int:
+    """Write lines one by one to standard output, or to a file that appears whole or not at all."""
+    count = 0
+    if output is None:
+        for line in lines:
+            sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape"))
+            count += 1
+        sys.stdout.buffer.flush()
+        return count
+    with written_whole(output) as part, part.open("wb") as stream:
+        for line in lines:
+            stream.write(line.encode("utf-8", "surrogateescape"))
+            count += 1
+    return count
+
+
+@run.register(StatusOptions)
+def status(options: StatusOptions) -> None:
+    """Write how far judging is, and how sure the order of the runs."""
+    view, layout = options.view, options.format_name
+    if view is None and layout in ("csv", "jsonl", "parquet"):
+        raise click.UsageError(f"{layout} holds one table; give --view topics or --view runs")
+    with open_project(options.folder) as project:
+        found = tables.status_tables(project)
+    if view is not None and view not in found:
+        raise DataError(found["topics"].notes[0])  # why the runs are not ranked
+    if view is None and layout == "json":
+        both = {name: {**table.facts, "rows": table.rows()} for name, table in found.items()}
+        write_text(json_text(both, indent=1), options.output)
+        return
+    wanted = [found[view]] if view else list(found.values())
+    shown = [replace(one, notes=()) if options.quiet else one for one in wanted]
+    write_tables(shown, layout, options.output)
+
+
+@run.register(BackupOptions)
+def backup(options: BackupOptions) -> None:
+    """Copy the database."""
+    with open_project(options.folder) as project:
+        before = project.store.last_sequence()
+        project.store.backup(options.target)
+        after = project.store.last_sequence()
+    meanwhile = f"; those up to {after:,} came meanwhile and may be missing" if after > before else ""
+    remark(f"{options.target}: everything up to event {before:,}{meanwhile}", quiet=options.quiet)
+
+
+@run.register(VerifyOptions)
+def verify_project(options: VerifyOptions) -> None:
+    """Write every difference between the project and its log, and exit with 1 where there is any."""
+    with open_project(options.folder) as project:
+        total = project.store.last_sequence()
+        with progress_bar(total, quiet=options.quiet, label="replaying") as progress:
+            found = verify(project, progress)
+    for problem in found.problems:
+        click.echo(problem)
+    done = f"{found.events:,} events replayed in two processes, {found.choices:,} choices made again"
+    outcome = plural(len(found.problems), "difference") if found.problems else "all the same"
+    remark(f"{done}, corpus compared: {outcome}", quiet=options.quiet)
+    if found.problems:
+        click.get_current_context().exit(1)
+
+
+# ---- people
+
+
+@run.register(UserOptions)
+def user(options: UserOptions) -> None:
+    """Add a user, or change one; then write what the user is now. Without a name: list all."""
+    _refuse_contradictions(options)
+    _refuse_no_address(options.url)
+    with open_project(options.folder) as project:
+        if options.name is None:
+            _refuse_changes(options)
+            _refuse_unknown_suffix(options)
+            _write(tables.user_table(project.store), options)
+            return
+        store, link = project.store, options.link
+        present = store.user_by_name(options.name)
+        if present is None:
+            if options.erase or link or options.enable is not None:
+                others = ", ".join(one.name for one in store.users() if not one.erased) or "nobody yet"
+                raise DataError(f"there is no user {options.name!r}; there are: {others}")
+            link = True
+        elif options.url is not None and not link:
+            raise click.UsageError("--url says where a link leads; give --link as well")
+        if not link:
+            _refuse_unknown_suffix(options)
+        if present is not None and options.erase:
+            _erase_user(store, present, options)
+            _write_user(store, present.id, None, options)
+            return
+        address = None
+        if present is None or any(_given(options)):
+            with store.together():  # all that is asked for is done, or nothing of it
+                present = present or store.add_user(options.name, options.role or "assessor")
+                _change_user(store, present, options)
+                address = _new_link(project, present, options.url) if link else None
+        _say_user(project, present.id, address, options)
+        _write_user(store, present.id, address, options)
+
+
+def _write_user(store: Store, number: int, link: str | None, options: UserOptions) -> None:
+    """Write a user as a table where a format is asked for; otherwise the link alone, if there is one."""
+    unasked = options.format_name == "table" and not _format_is_given()
+    if unasked and link is not None:
+        write_text(f"{link}\n", options.output)
+    elif not unasked or options.output is not None:
+        write_tables([tables.user_table(store, number, link)], options.format_name, options.output)
+
+
+def _format_is_given() -> bool:
+    source = click.get_current_context().get_parameter_source("format_name")
+    return source is ParameterSource.COMMANDLINE
+
+
+def _refuse_unknown_suffix(options: UserOptions) -> None:
+    """Refuse a file whose name promises no table; a link goes into whatever file is named."""
+    if not _format_is_given():
+        by_suffix(options.output, "table")
+
+
+def _given(options: UserOptions) -> Iterator[tuple[str, str]]:
+    """The options that change a user and were given: their names, and as they are written."""
+    for name in ("role", "topics", "link", "erase", "enable", "yes"):
+        value = getattr(options, name)
+        if value is not None and (value or name == "enable"):
+            yield name, "--disable" if name == "enable" and not value else f"--{name}"
+
+
+def _refuse_changes(options: UserOptions) -> None:
+    url = [("url", "--url")] if options.url is not None else []
+    for name, shown in [*_given(options), *url]:
+        if name != "yes":
+            raise click.UsageError(f"{shown} is for one user; give a NAME")
+
+
+def _refuse_contradictions(options: UserOptions) -> None:
+    given = dict(_given(options))
+    others = [shown for name, shown in given.items() if name not in ("erase", "yes")]
+    if "erase" in given and others:
+        raise click.UsageError(
+            f"--erase forgets the user, so that {others[0]} has nobody to change; give one"
+        )
+    if "yes" in given and "erase" not in given:
+        raise click.UsageError("--yes is for --erase")
+    if "link" in given and options.enable is False:
+        raise click.UsageError("--disable keeps the user out, and --link lets the user in; give one")
+
+
+def _refuse_no_address(url: str | None) -> None:
+    if url is not None and not is_address(url):
+        better = f"https://{url.rpartition('/')[2] or 'judge.example.org'}" if "://" not in url else ""
+        example = better if is_address(better) else "https://judge.example.org"
+        raise click.UsageError(
+            f"--url {url}: expected an address that begins with http:// or https://, such as {example}"
+        )
+
+
+def _erase_user(store: Store, person: User, options: UserOptions) -> None:
+    if not options.yes:
+        if not sys.stdin.isatty():
+            raise click.UsageError(f"{person.name} would be forgotten for good; say that you mean it: --yes")
+        click.confirm(f"Forget for good who {person.name} is? The judgments stay", abort=True, err=True)
+    gone = store.erase_user(person.id)
+    remark(
+        f"{person.name} is forgotten; the judgments stay, as those of {gone.pseudonym}", quiet=options.quiet
+    )
+    if store.holds_erased():
+        remark(STILL_HELD, quiet=options.quiet)
+
+
+def _change_user(store: Store, person: User, options: UserOptions) -> None:
+    if options.role is not None:
+        store.set_role(person.id, options.role)
+    if options.enable is not None:
+        store.set_active(person.id, options.enable)
+    if options.topics is not None:
+        organizing.give_topics(store, person.pseudonym, _wanted_topics(store, options.topics))
+
+
+def _wanted_topics(store: Store, listed: str) -> list[str]:
+    """The topics of a list with commas, or all."""
+    if listed == "all":
+        return [topic.id for topic in store.topics()]
+    wanted = [name.strip() for name in listed.split(",") if name.strip()]
+    if not wanted:
+        raise DataError("--topics names no topic; give ids with commas between them, or all")
+    return wanted
+
+
+def _new_link(project: Project, person: User, url: str | None) -> str:
+    """A one-time link to set a password with; the password of before is void."""
+    if person.password_hash is not None:
+        project.store.set_password(person.id, None)
+    secret = invite(project.store, person, "invitation" if person.password_hash is None else "reset")
+    place = url or last_address(project.folder) or f"http://{LOOPBACK}:{PORT}"
+    return f"{place.rstrip('/')}/welcome/{secret}"
+
+
+def _say_user(project: Project, number: int, link: str | None, options: UserOptions) -> None:
+    """Say what a user is now, and what the link is good for, if one was made."""
+    store, quiet = project.store, options.quiet
+    [person] = [one for one in store.users() if one.id == number]
+    if link is not None:
+        remark(f"for {person.name} alone: opens once, within 14 days, and sets a password", quiet=quiet)
+        if options.url is None and last_address(project.folder) is None:
+            remark(
+                "the project has not been served yet: if people reach it elsewhere, say where with --url",
+                quiet=quiet,
+            )
+    topics = plural(store.topics_given()[person.pseudonym], "topic")
+    judges = "" if person.role == "organiser" else f", {topics} to judge"
+    sign_in = tables.sign_in(person)
+    remark(
+        f"{person.name}: {person.role}{judges}; sign-in: {sign_in}; in the log: {person.pseudonym}",
+        quiet=quiet,
+    )
+
+
+# ---- topics, orders, settings
+
+
+@run.register(TopicsOptions)
+def topics(options: TopicsOptions) -> None:
+    """Change which topics are judged and by whom, all of it or nothing; then list them."""
+    if options.each is not None and not options.share_out:
+        raise click.UsageError("--each is for --share-out")
+    with open_project(options.folder) as project:
+        done = []
+        with project.engine.together():
+            wanted = {option: _listed(project.store, getattr(options, option)) for option in STATUSES}
+            _refuse_two_statuses(wanted)
+            for option, status in STATUSES.items():
+                if wanted[option]:
+                    changed = organizing.set_statuses(project, wanted[option], status)
+                    done.append(f"{plural(changed, 'topic')} {status}")
+            for topic, names in _people(project.store, options.assign).items():
+                changed = organizing.assign(project, topic, names)
+                done.append(f"topic {topic}: {plural(changed, 'assessor')} came or went")
+            if options.share_out:
+                given = organizing.share_out(project, options.each)
+                why = organizing.why_no_more(project, options.each)
+                done.append(f"{plural(given, 'assignment')} given out: {why}")
+        if done:
+            remark("; ".join(done), quiet=options.quiet)
+        _write(tables.topic_table(project), options)
+
+
+def _listed(store: Store, given: Iterable[str]) -> list[str]:
+    """The topics of lists with commas; `all`: every topic, unless one is called so."""
+    known = [topic.id for topic in store.topics()]
+    names = [name.strip() for text in given for name in text.split(",") if name.strip()]
+    return known if "all" in names and "all" not in known else names
+
+
+def _refuse_two_statuses(wanted: dict[str, list[str]]) -> None:
+    seen: dict[str, str] = {}
+    for option, names in wanted.items():
+        for name in names:
+            if seen.setdefault(name, option) != option:
+                raise click.UsageError(f"topic {name}: --{seen[name]} and --{option}; give one")
+
+
+def _people(store: Store, given: Iterable[str]) -> dict[str, list[str]]:
+    """Topic -> names of those who are to judge it; names and topics may hold what stands between them."""
+    known = {topic.id for topic in store.topics()}
+    found: dict[str, list[str]] = {}
+    for text in given:
+        places = [place for place, sign in enumerate(text) if sign == "="]
+        if not places:
+            raise click.UsageError(f"--assign {text}: expected a topic and names, such as 301=ann,bob")
+        place = next((place for place in places if text[:place] in known), places[0])
+        topic, names = text[:place], text[place + 1 :]
+        several = [names] if store.user_by_name(names) else [name.strip() for name in names.split(",")]
+        found.setdefault(topic, []).extend(name for name in several if name)
+    return found
+
+
+@run.register(OrderOptions)
+def order(options: OrderOptions) -> None:
+    """Change the order of judging where one is named; then list the orders."""
+    if options.policy is None:
+        for name in ("parameter", "batch", "warm_up"):
+            if getattr(options, name) not in (None, ()):
+                raise click.UsageError(
+                    f"--{name.replace('_', '-')} is part of an order; say which, such as mtc"
+                )
+    with open_project(options.folder) as project:
+        named = _listed(project.store, options.topics) if options.topics else None
+        if options.policy is not None:
+            wanted = Order(
+                policy=options.policy, parameters=parse_parameters(options.parameter),
+                batch=options.batch or 1, warm_up=options.warm_up or 0,
+            )  # fmt: skip
+            changed = organizing.set_order(project, named, wanted)
+            another = f"another order for {plural(changed, 'topic')}"
+            remark(another if changed else "they had this order already", quiet=options.quiet)
+        _write(tables.order_table(project, named), options)
+
+
+@run.register(SettingsOptions)
+def settings(options: SettingsOptions) -> None:
+    """Change settings where some are given; then list them."""
+    text = None if options.instructions is None else _read(options.instructions)
+    given = {name: getattr(options, name) for name in ("title", "overlap", "feed", "level", "measure")}
+    given["lease_seconds"] = None if options.lease is None else 60 * options.lease
+    changes = {name: value for name, value in given.items() if value is not None}
+    for name in ("title", "measure"):
+        if not changes.get(name, name).strip():
+            raise click.UsageError(f"--{name} is blank; give what it is to be, or leave it out")
+    with open_project(options.folder) as project:
+        with project.engine.together():
+            if changes:
+                organizing.change_settings(project, **changes)
+            if text is not None:
+                organizing.set_instructions(project, text)
+        if "overlap" in changes and (short := organizing.staffing_note(project.engine)):
+            remark(short, quiet=options.quiet)
+        _write(tables.settings_table(project, brief=options.format_name in PEOPLE), options)
+
+
+def _read(file: TextIO) -> str:
+    try:
+        return file.read()
+    except UnicodeDecodeError as error:
+        raise DataError(f"{file.name}: not UTF-8 ({error.reason}); save it as such") from error
+
+
+# ---- what people judged
+
+
+@run.register(DifferencesOptions)
+def differences(options: DifferencesOptions) -> None:
+    """Settle what a file settles; then list the documents on which assessors differ."""
+    if (options.settle is None) != (options.by is None):
+        raise click.UsageError("--settle and --by go together: give what is settled, and who settled it")
+    with open_project(options.folder) as project:
+        if options.settle is not None and options.by is not None:
+            by = organizing.organizer_of(project.store, options.by).pseudonym
+            read = settle_file(project, options.settle, by=by)
+            remark(
+                f"{plural(read.rows, 'settled document')}, {read.changed:,} new or changed",
+                quiet=options.quiet,
+            )
+        found = differing_documents(project, project.store.standing())
+        brief = options.format_name in PEOPLE
+        _write(tables.difference_table(project, found, options.only_open, brief=brief), options)
+
+
+@run.register(ExpertAuditOptions)
+def audit(options: ExpertAuditOptions) -> None:
+    """Draw a sample of an assessor's judgments, or list those that were drawn."""
+    if options.assessor is not None and options.expert is None:
+        raise click.UsageError("who grades the sample? give --expert NAME")
+    if options.assessor is None and options.size is not None:
+        raise click.UsageError("--size is for a new sample; say whose judgments: ASSESSOR")
+    with open_project(options.folder) as project:
+        store = project.store
+        expert = None if options.expert is None else organizing.organizer_of(store, options.expert)
+        if options.assessor is None or expert is None:
+            table = tables.audit_table(project, store.users() if expert is None else [expert])
+        else:
+            table = _draw(project, organizing.judge_of(store, options.assessor), expert, options)
+        _write(table, options)
+
+
+def _draw(project: Project, assessor: str, expert: User, options: ExpertAuditOptions) -> Table:
+    """Draw a sample, and say where it is graded."""
+    store, name = project.store, project.store.names().get(assessor, assessor)
+    if assessor == expert.pseudonym:
+        raise DataError(f"{name} cannot audit {name}; draw from another one's judgments")
+    before = store.last_sequence()
+    size = options.size or SAMPLED
+    number = draw_audit(store, expert.pseudonym, assessor, size, project.settings.seed)
+    found = None if number is None else audit_of(store, expert.pseudonym, number)
+    if found is None:
+        raise DataError(f"{name} has judged nothing yet for a topic in use, so nothing was drawn")
+    which = f"audit {found.number}{', drawn before' if found.number <= before else ''}"
+    remark(
+        f"{which}: {len(found.drawn):,} of {found.of:,} judgments of {name}; {expert.name} grades them on the"
+        f" page Audit, /organise/audit?audit={found.number}",
+        quiet=options.quiet,
+    )
+    return tables.drawn_table(found, expert.name, name)

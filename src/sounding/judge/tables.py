@@ -1,0 +1,302 @@
+"""The tables of `sounding judge`: users, topics, orders, settings, runs, differences, audits."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from sounding.core.text import natural_order, plural
+from sounding.judge.counts import FEWEST, Live, TopicCounts
+from sounding.judge.organizing import TopicOverview, instructions_of, named_topics, notes_of, topic_states
+from sounding.judge.project import Project
+from sounding.judge.records import User
+from sounding.judge.review import DifferingDocument, JudgmentAudit, agreement_of, audits_of
+from sounding.judge.search import shortened
+from sounding.judge.settings import Order, Settings
+from sounding.judge.store import Store
+from sounding.plan.tables import NOTHING_JUDGED
+from sounding.render.tables import Column, Table, shown_confidence
+
+TITLE = 50  # characters of a topic's title
+LINE = 60  # characters of the instructions, or of the comments on a document
+
+
+def user_table(store: Store, number: int | None = None, link: str | None = None) -> Table:
+    """Everybody who can sign in, with topics and judgments; or one, with the link that was made, if any."""
+    users = [user for user in store.users() if number in (None, user.id)]
+    topics = store.topics_given()
+    judged = store.judgments_given()
+    notes = [] if users else ["nobody yet; add somebody with: sounding judge user DIR NAME --role organiser"]
+    return Table(
+        [
+            Column("user", [user.name for user in users]),
+            Column("role", [user.role for user in users]),
+            Column("in the log", [user.pseudonym for user in users]),
+            Column("topics", [topics[user.pseudonym] for user in users]),
+            Column("judged", [judged[user.pseudonym] for user in users]),
+            Column("sign-in", [sign_in(user) for user in users]),
+            *([] if link is None else [Column("link", [link])]),
+        ],
+        notes=notes,
+    )
+
+
+def status_tables(project: Project) -> dict[str, Table]:
+    """`topics` with what is judged and left, and `runs` with how sure their order is, if it can be said."""
+    if reason := project.engine.why_no_ranking():
+        mend = (
+            "choose one on the page Topics"
+            if project.engine.run_names()
+            else "add some with: sounding judge import DIR --runs ..."
+        )
+        topics = project.store.topics()
+        columns = [
+            Column("topic", [topic.id for topic in topics]),
+            Column("status", [topic.status for topic in topics]),
+        ]
+        return {"topics": Table(columns, notes=[f"{reason} There is nothing to judge; {mend}"])}
+    live = project.engine.live()
+    return {"topics": _topics(project, live), "runs": _runs(live)}
+
+
+def waiting_columns(settings: Settings, rows: Sequence[TopicCounts | TopicOverview]) -> list[Column]:
+    """What waits for more people or for an organiser, where the settings let anything wait."""
+    return [
+        *([Column("again", [row.again for row in rows])] if settings.overlap > 1 else []),
+        *([Column("unsettled", [row.unsettled for row in rows])] if settings.feed == "adjudicated" else []),
+    ]
+
+
+def _topics(project: Project, live: Live) -> Table:
+    assessors = Counter(topic for topic, _ in project.store.assigned())
+    known = {topic.id: topic for topic in project.store.topics()}
+    names = sorted({*live.topics, *known}, key=natural_order)
+    rows = [live.of(name) for name in names]
+    unclear = f", {live.cannot:,} of them could not be judged" if live.cannot else ""
+    unclear += f"; {live.unsettled:,} wait for adjudication" if live.unsettled else ""
+    unclear += f"; {live.again:,} to be judged by more people" if live.again else ""
+    unused = sum(one.judged + one.unsettled for one in live.unused.values())
+    apart = f"; not counted: {unused:,} of topics that are not chosen or that no run has" if unused else ""
+    return Table(
+        [
+            Column("topic", names),
+            Column("title", [shortened(known[name].title, TITLE) if name in known else "" for name in names]),
+            Column("status", [known[name].status if name in known else "no text" for name in names]),
+            Column("order", [project.engine.order(name).policy for name in names]),
+            Column("assessors", [assessors[name] for name in names]),
+            Column("judged", [row.judged for row in rows]),
+            Column("relevant", [row.relevant for row in rows]),
+            Column("left", [row.left for row in rows]),
+            *waiting_columns(project.settings, rows),
+        ],
+        title=project.settings.title,
+        notes=[
+            f"{plural(live.judged, 'document')} judged{unclear}; {live.relevant:,} relevant;"
+            f" {live.left:,} left{apart}. A document counts for each of its topics.",
+            *notes_of(project.engine),
+        ],
+        facts={
+            "database": project.store.kind(),
+            "sequence": live.sequence,
+            "judged": live.judged,
+            "relevant": live.relevant,
+            "cannot": live.cannot,
+            "unsettled": live.unsettled,
+            "left": live.left,
+            "short_of_assessors": list(project.engine.short_of_assessors()),
+        },
+    )
+
+
+def _runs(live: Live) -> Table:
+    confidence, sequence = live.stated, live.sequence
+    order = confidence.order.tolist()
+    adjacent = [*confidence.adjacent().tolist(), math.nan]
+    sure = confidence.of_ranking()
+    if len(order) < 2:
+        told = "One run makes no order"
+    elif confidence.reason:
+        nothing = "" if live.judged else f"{NOTHING_JUDGED} "
+        told = f"{nothing}No confidence is stated: {confidence.reason}"
+    else:
+        told = f"Mean confidence of a pair of runs: {shown_confidence(sure)}"
+    model = f"model fitted at {live.fitted:,} of {plural(live.fittable, 'judgment')}"
+    return Table(
+        [
+            Column("run", [confidence.runs[run] for run in order]),
+            Column("expected", [float(confidence.values[run]) for run in order], digits=4),
+            Column("above the next", adjacent, chance=True),
+        ],
+        title="Runs by expected value",
+        notes=[f"{told}; as of event {sequence:,}, {model}."],
+        facts={
+            "sequence": sequence,
+            "fitted": live.fitted,
+            "fittable": live.fittable,
+            "confidence": None if math.isnan(sure) else sure,
+            "not_stated": confidence.reason or None,
+        },
+    )
+
+
+def sign_in(user: User) -> str:
+    """Whether a user can sign in, in a word."""
+    if user.erased:
+        return "erased"
+    if not user.active:
+        return "disabled"
+    return "invited" if user.password_hash is None else "yes"
+
+
+def topic_table(project: Project) -> Table:
+    """Every topic with who judges it in which order, and how far it is."""
+    states = topic_states(project)
+    none = "no topics yet; add some with: sounding judge import DIR --topics ..."
+    return Table(
+        [
+            Column("topic", [one.topic.id for one in states]),
+            Column("title", [shortened(one.topic.title, TITLE) for one in states]),
+            Column("status", [one.topic.status for one in states]),
+            Column("order", [one.order.policy for one in states]),
+            Column("assessors", [", ".join(person.name for person in one.assessors) for one in states]),
+            Column("judged", [one.judged for one in states]),
+            Column("left", [one.left for one in states]),
+            *waiting_columns(project.settings, states),
+        ],
+        notes=notes_of(project.engine) if states else [none],
+    )
+
+
+def order_table(project: Project, named: list[str] | None) -> Table:
+    """In which order the documents of each topic are judged."""
+    names = named_topics(project.store, named)
+    orders = [project.engine.order(name) for name in names]
+    return Table(
+        [
+            Column("topic", names),
+            Column("order", [one.policy for one in orders]),
+            Column("parameters", [_shown_parameters(one) for one in orders]),
+            Column("batch", [one.batch for one in orders]),
+            Column("warm-up", [one.warm_up for one in orders]),
+        ],
+        notes=[f"topics to come: {_in_words(project.engine.general_order())}"],
+    )
+
+
+def _shown_parameters(order: Order) -> str:
+    return " ".join(
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in order.parameters.items()
+    )
+
+
+def _in_words(order: Order) -> str:
+    batches = f", batches of {order.batch}" if order.batch > 1 else ""
+    warm_up = f", {order.warm_up} to warm up" if order.warm_up else ""
+    return f"{order.policy} {_shown_parameters(order)}".rstrip() + batches + warm_up
+
+
+def settings_table(project: Project, *, brief: bool) -> Table:
+    """The settings that may change while people judge."""
+    now, text = project.settings, instructions_of(project)
+    rows: dict[str, str] = {
+        "title": now.title, "overlap": str(now.overlap), "feed": now.feed, "level": f"{now.level:g}",
+        "measure": now.measure, "lease": f"{now.lease_seconds / 60:g}",
+        "instructions": shortened(" ".join(text.split()), LINE) if brief else text,
+    }  # fmt: skip
+    notes = ["lease: minutes", "" if text else "no instructions yet; give some with --instructions FILE"]
+    return Table(
+        [Column("setting", list(rows)), Column("value", list(rows.values()))],
+        notes=[note for note in notes if note],
+    )
+
+
+def difference_table(
+    project: Project, found: list[DifferingDocument], only_open: bool, *, brief: bool
+) -> Table:
+    """The documents on which assessors differ, with their grades and what is settled."""
+    shown = [one for one in found if one.open or not only_open]
+    comments = [_comments(one) for one in shown]
+    return Table(
+        [
+            Column("topic", [one.topic for one in shown]),
+            Column("doc", [one.doc for one in shown]),
+            Column("grades", [_grades(one) for one in shown]),
+            *(
+                [Column("comments", [shortened(text, LINE) if brief else text for text in comments])]
+                if any(comments)
+                else []
+            ),
+            Column("settled", [_settled(one) for one in shown], right=True),
+        ],
+        notes=_difference_notes(project, found),
+        facts={"differing": len(found), "open": sum(one.open for one in found)},
+        keys=2,
+    )
+
+
+def _difference_notes(project: Project, found: list[DifferingDocument]) -> list[str]:
+    if not found:
+        return ["assessors differ on no document of the topics in use"]
+    waiting, feed = sum(one.open for one in found), project.settings.feed
+    until = ": until then not judged" if waiting and feed == "adjudicated" else ""
+    told = f"{plural(len(found), 'document')} with different grades, {waiting:,} not settled{until}"
+    counts = f"which grade counts: {feed}; what is settled is on record, and counts where this is adjudicated"
+    return [told] if feed == "adjudicated" else [told, counts]
+
+
+def _grades(one: DifferingDocument) -> str:
+    return ", ".join(f"{given.name} {_grade(given.grade)}" for given in one.grades)
+
+
+def _comments(one: DifferingDocument) -> str:
+    given = ((said.name, " ".join(said.comment.split())) for said in one.grades)
+    return "; ".join(f"{name}: {comment}" for name, comment in given if comment)
+
+
+def _settled(one: DifferingDocument) -> str | None:
+    return None if one.open else _grade(one.settled)
+
+
+def _grade(grade: float | None) -> str:
+    return "cannot judge" if grade is None else f"{grade:g}"
+
+
+def audit_table(project: Project, experts: list[User]) -> Table:
+    """The samples that experts have drawn, what is graded, and the agreement."""
+    store, scale = project.store, [grade.value for grade in project.settings.scale]
+    names = store.names()
+    found = sorted(
+        (one for expert in experts for one in audits_of(store, expert.pseudonym)), key=lambda one: one.number
+    )
+    agreed = [agreement_of(one, scale) or {} for one in found]
+    gone = [len(one.taken_back) for one in found]
+    none = "no samples yet; draw one with: sounding judge audit DIR ASSESSOR --expert NAME"
+    few = f"kappa: Cohen's, of the grades; none of fewer than {FEWEST} documents that both could judge"
+    return Table(
+        [
+            Column("audit", [one.number for one in found]),
+            Column("expert", [names[one.expert] for one in found]),
+            Column("assessor", [names.get(one.assessor, one.assessor) for one in found]),
+            Column("drawn", [len(one.drawn) for one in found]),
+            Column("of", [one.of for one in found]),
+            *([Column("taken back", gone)] if any(gone) else []),
+            Column("graded", [len(one.compared) for one in found]),
+            Column("same grade", [one.get("observed") for one in agreed], percent=True, digits=1),
+            Column("kappa", [one.get("kappa") for one in agreed], digits=2),
+        ],
+        notes=[few if found else none],
+    )
+
+
+def drawn_table(audit: JudgmentAudit, expert: str, assessor: str) -> Table:
+    """The documents of a sample, without the grades: the expert is not to see them."""
+    return Table(
+        [
+            Column("audit", [audit.number] * len(audit.drawn)),
+            Column("topic", [topic for topic, _ in audit.drawn]),
+            Column("doc", [doc for _, doc in audit.drawn]),
+        ],
+        facts={"audit": audit.number, "expert": expert, "assessor": assessor, "of": audit.of},
+    )

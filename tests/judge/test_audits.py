@@ -429,22 +429,6 @@ def test_an_audit_comes_after_those_who_judge_also_when_one_judges_anew(
     assert engine._replay.opinions["7", lease.doc].verdict(feed).grade == counts
 
 
-def test_an_audit_of_an_earlier_release_stands_where_it_stood(store: Store) -> None:
-    """It named no draw, and choices on record rest on what counted then."""
-    engine = begin(store, overlap=2)
-    [lease] = engine.next(ANN, "7")
-    for who, grade, selection in (
-        (ANN, None, lease.selection),
-        (OLGA, 0, Selection(policy="audit")),
-        (BOB, 2, FREE),
-    ):
-        store.judge(
-            Submission(assessor=who, topic="7", doc=lease.doc, grade=grade, key=who, selection=selection)
-        )
-    engine.catch_up()
-    assert engine._replay.opinions["7", lease.doc].verdict("first").grade == 0
-
-
 def test_a_page_of_an_audit_takes_back_no_judgment_of_the_expert_as_an_assessor(
     olga: Browser, project: Project
 ) -> None:

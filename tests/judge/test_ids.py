@@ -245,26 +245,6 @@ def test_files_of_two_people_are_two_assessors(project: Project, tmp_path: Path)
     ]  # fmt: skip
 
 
-def test_a_file_that_an_earlier_release_read_is_known_again(project: Project, tmp_path: Path) -> None:
-    path = tmp_path / "old pool.v1.qrels"
-    path.write_text("MB001 0 d05 2\nMB001 0 d06 1\nMB001 0 d07 -1\n")
-    import_qrels(project, path, assessor="old-pool")  # the name that it had then
-    last = project.store.last_sequence()
-    again = import_qrels(project, path)
-    assert (again.rows, again.changed, project.store.last_sequence()) == (2, 0, last)
-    assert again.remarks[-1].startswith("they are those of import-old-pool already; ")
-    path.write_text("MB001 0 d05 2\nMB001 0 d06 0\n")
-    assert import_qrels(project, path)[:2] == (2, 2)  # another file
-    path.write_text("MB001 0 d05 2\nMB001 0 d06 1\n")
-    with pytest.raises(FormatError, match="had 0 when a file of this name was read before"):
-        import_qrels(project, path)
-    path.write_text("MB001 0 d05 2\nMB001 0 d06 1\n")
-    assert import_qrels(project, path, assessor="old pool.v1.qrels").changed == 1
-    assert sorted({one.assessor for one in project.store.standing()}) == [
-        "import-old-pool", "import-old-pool.v1.qrels"
-    ]  # fmt: skip
-
-
 def test_files_of_one_name_that_differ_need_a_word_on_whose_they_are(
     project: Project, tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ from tests.judge.small import SCALE, TOPICS, begin, draw_runs, found_by, found_b
 
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.judge.engine import Engine, first_settings
+from sounding.judge.records import Event, Selection, Submission
 from sounding.judge.settings import Order, Settings, parse_scale, settings_of
 from sounding.judge.store import Store
 from sounding.judge.verdicts import NOT_JUDGED, CountedGrade, Opinions
@@ -256,8 +257,6 @@ def test_what_an_author_found_beside_the_runs_goes_to_as_many_as_judge_a_documen
 
 
 def test_imported_judgments_need_no_second_opinion(store: Store) -> None:
-    from sounding.judge.records import Selection, Submission
-
     engine = begin(store, overlap=2)
     doc = engine.next("a", "7")[0].doc
     store.release("a")
@@ -349,7 +348,10 @@ def test_threads_and_processes_share_one_log(store: Store, place: str) -> None:
 
 
 def opinions(*grades: float | None, adjudicated: CountedGrade = NOT_JUDGED) -> Opinions:
-    return Opinions({f"a{n}": grade for n, grade in enumerate(grades)}, {}, adjudicated)
+    found = Opinions(adjudicated=adjudicated)
+    for number, grade in enumerate(grades):
+        found.take(Event(sequence=number + 1, kind="judge", time=0.0, assessor=f"a{number}", grade=grade))
+    return found
 
 
 @pytest.mark.parametrize(

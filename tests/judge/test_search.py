@@ -8,7 +8,6 @@ import random
 import sys
 import threading
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,6 @@ from sounding.judge.search import (
     indexed,
     query_terms,
 )
-from sounding.judge.sqlite import sqlite3
 
 TEXTS = {
     "latin": "Café Müller: the naïve approach to wing flutter.\nSecond line",
@@ -161,15 +159,6 @@ def test_hits_are_called_by_their_titles_and_show_what_can_be_read(
     assert [hit.doc for hit in corpus.search("reefs").hits] == ["html"]
     assert corpus.search("hull").hits == []  # no word that anybody can read
     assert corpus.document("given") == documents[0]
-
-
-def test_a_corpus_from_before_titles_were_kept_is_read_all_the_same(tmp_path: Path) -> None:
-    build_corpus(tmp_path / "c", [Document("d", "Of corals Text", "Of corals")])
-    with closing(sqlite3.connect(tmp_path / "c")) as connection:
-        connection.execute("ALTER TABLE document DROP COLUMN title")
-    corpus = Corpus(tmp_path / "c")
-    assert corpus.document("d") == Document("d", "Of corals Text")
-    assert [(hit.doc, hit.title) for hit in corpus.search("corals").hits] == [("d", "")]
 
 
 def test_threads_search_at_once(corpus: Corpus) -> None:

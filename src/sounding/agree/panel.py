@@ -14,6 +14,7 @@ from sounding.core.text import plural
 from sounding.data.columns import Records, records_of_items, shown
 from sounding.data.delimited import first_record
 from sounding.data.fast.tokens import Tokens
+from sounding.data.judgment_log import StandingJudgments
 from sounding.data.problems import Problems
 from sounding.data.sources import Content
 from sounding.data.structured import decoded_lines
@@ -55,7 +56,7 @@ def is_log(content: Content) -> bool:
 def standing_records(content: Content, problems: Problems) -> tuple[Records | None, LogCounts]:
     """One row for every judgment that stands, and what was left out."""
     seen: Counter[str] = Counter()
-    standing: dict[tuple[str, ...], tuple[int, Members]] = {}
+    standing: StandingJudgments[tuple[str, ...], tuple[int, Members]] = StandingJudgments()
     for line, event in _in_order(content, problems):
         kind = str(event["kind"])
         if kind not in FOLLOWED:
@@ -67,15 +68,12 @@ def standing_records(content: Content, problems: Problems) -> tuple[Records | No
         place = tuple(str(event[name]) for name in NAMED)
         goes_back = kind == "judge" and "undoes" in dict(event.get("detail") or {})
         seen["withdraw" if goes_back else kind] += 1
-        if kind in ("judge", "withdraw"):
-            before = standing.pop(place, None)
-            # A change that was taken back is no change: its event has the grade of before it.
-            seen["changed"] += -1 if goes_back else kind == "judge" and before is not None
-        if kind == "judge":
-            standing[place] = (line, event)
-    told = {place: row for place, row in standing.items() if row[1].get("grade") is not None}
+        standing.follow(place, kind, (line, event), undoes=goes_back)
+    last = {place: history[-1] for place, history in standing.items()}
+    told = {place: row for place, row in last.items() if row[1].get("grade") is not None}
     counts = LogCounts(
-        source=content.source, standing=len(told), changed=seen["changed"], withdrawn=seen["withdraw"],
+        source=content.source, standing=len(told), withdrawn=seen["withdraw"],
+        changed=sum(len(history) - 1 for history in standing.values()),
         cannot=len(standing) - len(told), skipped=seen["skip"] - seen["unskip"],
         adjudicated=seen["adjudicate"],
     )  # fmt: skip

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sounding.agree.reading import read_panel
     from sounding.agree.study import Study, study_assessors
-    from sounding.audit.auditing import Audit, audit
-    from sounding.audit.verdict import verdict
+    from sounding.audit.auditing import audit
+    from sounding.audit.result import Audit
     from sounding.calibrate.calibrating import calibrate
     from sounding.calibrate.result import Calibration
     from sounding.compare.comparing import compare, compare_runs
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "Audit": "audit.auditing",
+    "Audit": "audit.result",
     "Calibration": "calibrate.result",
     "Comparison": "compare.result",
     "DataError": "core.errors",
@@ -92,7 +92,6 @@ _HOME = {
     "study_assessors": "agree.study",
     "swaps": "statistics.rankings",
     "tau_ap": "statistics.rankings",
-    "verdict": "audit.verdict",
     "with_assessment": "measures.assessed",
     "write_qrels": "data.writing",
     "write_run": "data.writing",
@@ -142,7 +141,6 @@ __all__ = [
     "study_assessors",
     "swaps",
     "tau_ap",
-    "verdict",
     "with_assessment",
     "write_qrels",
     "write_run",

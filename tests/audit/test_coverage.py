@@ -8,16 +8,15 @@ from scipy.stats import kendalltau
 from tests.audit.random_runs import trial
 from tests.audit.test_unique import holders
 
-from sounding.audit.coverage import coverage, judged_shares, pool_outcomes
-from sounding.audit.growth import growth_by_depth
+from sounding.audit.coverage import coverage, growth_by_depth, judged_shares, pool_outcomes
 from sounding.audit.judged_runs import read_judged_runs
+from sounding.audit.leave_out import By
 from sounding.audit.pseudo import assessed_at, assessment, reinforcement
-from sounding.audit.unique import By
 from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate.evaluation import evaluate
+from sounding.runs.pool import cut_pool, depth_by_topic
 from sounding.runs.ranking import Values
-from sounding.runs.retrieved import cut_pool
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -96,7 +95,7 @@ def test_depth_of_a_topic_is_where_the_first_contributing_run_meets_an_unjudged_
             unjudged = [n for n, doc in enumerate(made.order(run, topic)) if doc not in made.judged[topic]]
             firsts += unjudged[:1] if row.pooled else []
         expected.append(float(min(firsts)))
-    pooled, judged = runs.depth_by_topic()
+    pooled, judged = depth_by_topic(runs.pool, runs.retrieved, runs.grades())
     assert judged.tolist() == expected
     assert pooled.tolist() == expected
     assert min(expected) >= 3
@@ -120,7 +119,7 @@ def test_a_topic_with_a_shallower_pool_is_told_from_one_with_a_hole() -> None:
     info = {name: RunInfo(run=name, group=name, kind="automatic", priority=1, pooled=True) for name in names}
     found = read_judged_runs(Qrels.from_dict(judged), runs, info=info)
     assert (found.pool.depth, found.pool.judged, found.pool.holed) == (40, 4, 8)
-    pooled, strict = found.depth_by_topic()
+    pooled, strict = depth_by_topic(found.pool, found.retrieved, found.grades())
     order = list(found.topics)
     assert [pooled[order.index(topic)] for topic in ("3", "7", "8", "0")] == [15, 40, 40, 40]
     assert [strict[order.index(topic)] for topic in ("3", "7", "8", "0")] == [15, 4, 39, 40]

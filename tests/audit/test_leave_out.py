@@ -11,8 +11,7 @@ from tests.audit.test_unique import holders
 
 from sounding.audit.coverage import coverage
 from sounding.audit.judged_runs import read_judged_runs
-from sounding.audit.leave_out import Remove, leave_out
-from sounding.audit.unique import By
+from sounding.audit.leave_out import By, Remove, leave_out
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse_measures
 

@@ -7,7 +7,7 @@ import pytest
 from tests.audit.random_runs import Trial, trial
 
 from sounding.audit.judged_runs import read_judged_runs
-from sounding.audit.unique import Among, By, unique_documents
+from sounding.audit.leave_out import Among, By, unique_documents
 
 DEPTH = 3
 

@@ -12,10 +12,11 @@ import pytest
 from tests.audit.random_runs import Trial, trial
 
 from sounding.audit import verdict as rules
-from sounding.audit.auditing import Audit, audit
-from sounding.audit.growth import Growth
+from sounding.audit.auditing import audit
+from sounding.audit.coverage import Growth
 from sounding.audit.leave_out import LeftOut
-from sounding.audit.verdict import FEW_RELEVANT, STEADY_TIES, Answer, Statement, verdict
+from sounding.audit.result import Audit
+from sounding.audit.verdict import FEW_RELEVANT, STEADY_TIES, Answer, Statement
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies, Unjudged
 from sounding.data.run_info import RunInfo
@@ -24,7 +25,7 @@ from sounding.sample.simulation import Collection, simulate_collection
 
 
 def about(found: Audit, what: str) -> Statement:
-    return next(one for one in verdict(found) if one.about.startswith(what))
+    return next(one for one in found.verdict() if one.about.startswith(what))
 
 
 def of(made: Trial) -> Audit:
@@ -102,7 +103,7 @@ def test_where_only_relevant_documents_are_listed_no_pool_is_diagnosed(
     assert found.only_relevant
     assert not simulated.only_relevant
     assert not mostly_relevant(collection, relevant // 3).only_relevant  # 75% are
-    statements = {one.about: one for one in verdict(found)}
+    statements = {one.about: one for one in found.verdict()}
     grades = found.runs.judgments.grades
     assert f"({(grades >= 1).sum():,} of {len(grades):,})" in statements["relevant only"].claim
     for what in ("pooled runs", "below the pool", "recall", "runs like the pooled ones"):
@@ -140,7 +141,7 @@ def test_a_judged_pool_of_relevant_documents_is_a_pool() -> None:
 def test_runs_of_another_collection_are_told_so_and_nothing_else_is_said() -> None:
     made = trial(0)
     strange = {topic: {f"x{doc}": grade for doc, grade in own.items()} for topic, own in made.judged.items()}
-    first, *others = verdict(of(Trial(strange, made.ranked, made.info)))
+    first, *others = of(Trial(strange, made.ranked, made.info)).verdict()
     assert (first.about, first.answer, first.value) == ("no document in common", "no", 0)
     assert first.why.startswith("No document is in common: none of the ")
     assert {one.about for one in others} <= {"runs"}
@@ -152,7 +153,7 @@ def test_without_contributing_runs_little_is_known_and_nothing_breaks() -> None:
     unseen = Trial(judged, made.ranked, {})
     found = audit(unseen.qrels, unseen.runs)
     assert not found.has_pool
-    statements = verdict(found)
+    statements = found.verdict()
     assert statements[0].answer == "not known"
     assert math.isnan(statements[0].value)
     assert "--info" in statements[0].why
@@ -168,7 +169,7 @@ def test_where_the_first_documents_are_not_judged_the_judgments_do_not_show_what
     found = of(made)
     assert found.runs.pool.depth == 0
     assert found.has_pool
-    statements = {one.about: one for one in verdict(found)}
+    statements = {one.about: one for one in found.verdict()}
     assert statements["pooled runs"].answer == "no"
     for about_what in ("recall", "runs like the pooled ones"):
         assert statements[about_what].answer == "not known"
@@ -315,7 +316,7 @@ def test_a_sample_is_told_by_its_design_and_nothing_else_is_said_of_it(column: s
     grades = made.qrels.grades.copy()
     grades[:3] = -1
     qrels = replace(made.qrels, grades=grades, **{column: halves[column]})
-    first, *others = verdict(audit(qrels, made.runs, info=made.info))
+    first, *others = audit(qrels, made.runs, info=made.info).verdict()
     assert (first.about, first.answer, first.value) == ("sample", "with care", size - 3)
     assert ("xinfAP" in first.claim) == (column == "strata")
     assert "statAP" in first.claim
@@ -325,7 +326,7 @@ def test_a_sample_is_told_by_its_design_and_nothing_else_is_said_of_it(column: s
 
 def test_grades_of_minus_one_without_a_design_are_noted() -> None:
     made = trial(0)
-    assert "not judged" not in {one.about for one in verdict(of(made))}
+    assert "not judged" not in {one.about for one in of(made).verdict()}
     grades = made.qrels.grades.copy()
     grades[:2] = -1
     found = about(audit(replace(made.qrels, grades=grades), made.runs, info=made.info), "not judged")
@@ -337,7 +338,7 @@ def test_notes_name_what_weakens_comparisons() -> None:
     for name, row in made.info.items():
         made.info[name] = replace(row, kind="automatic")
     made.judged["9"] = dict.fromkeys(made.judged["9"], 0) | {"unseen": 1}
-    statements = {one.about: one for one in verdict(of(made)) if one.answer == "note"}
+    statements = {one.about: one for one in of(made).verdict() if one.answer == "note"}
     assert statements["manual runs"].value == 0
     assert "1 topic with fewer than 5 relevant documents" in statements["few relevant"].claim or (
         statements["few relevant"].value >= 1
@@ -353,9 +354,9 @@ def test_notes_name_what_weakens_comparisons() -> None:
 
 def test_manual_runs_are_missed_only_where_kinds_are_known() -> None:
     made = trial(1)
-    assert "manual runs" not in {one.about for one in verdict(of(made))}  # there are some
+    assert "manual runs" not in {one.about for one in of(made).verdict()}  # there are some
     unknown = {name: replace(row, kind="") for name, row in made.info.items()}
-    assert "manual runs" not in {one.about for one in verdict(of(replace(made, info=unknown)))}
+    assert "manual runs" not in {one.about for one in of(replace(made, info=unknown)).verdict()}
 
 
 def test_ties_are_a_matter_where_the_rules_disagree(simulated: Audit) -> None:
@@ -367,12 +368,12 @@ def test_ties_are_a_matter_where_the_rules_disagree(simulated: Audit) -> None:
         (np.nan, "Whether the rule for tied scores matters is not known"),
     ):
         ties = replace(real, shares=shares, tau=np.full((3, 3), tau))
-        found = {one.about: one.claim for one in verdict(replace(simulated, _known={"ties": ties}))}
+        found = {one.about: one.claim for one in replace(simulated, _known={"ties": ties}).verdict()}
         assert found.get("ties") == expected
 
 
 def test_every_statement_has_a_rule_or_is_a_note(simulated: Audit) -> None:
-    for one in verdict(simulated):
+    for one in simulated.verdict():
         assert bool(one.rule) == (one.answer != "note")
         assert one.claim
         assert not one.claim.endswith(".")
@@ -389,9 +390,9 @@ def test_limits_are_those_of_the_page() -> None:
 @pytest.mark.parametrize("topics", [1, 3])
 def test_few_runs_and_topics_give_a_verdict(runs: int, topics: int) -> None:
     made = trial(3, runs=runs, topics=topics)
-    assert verdict(of(made))
+    assert of(made).verdict()
     alone = Trial(made.judged, {"run0": made.ranked["run0"]}, {"run0": made.info["run0"]})
-    assert verdict(of(alone))
+    assert of(alone).verdict()
 
 
 def test_leaving_groups_out_says_nothing_where_most_of_the_pool_is_absent() -> None:

@@ -23,7 +23,7 @@ JUNK: list[Any] = [
 VERBS = ("evaluate", "compare_runs", "audit", "stability", "holds")
 READERS = (
     "read_run", "read_runs", "read_qrels", "read_panel", "read_topics", "parse", "parse_measures",
-    "with_assessment", "verdict", "study_assessors", "compare",
+    "with_assessment", "study_assessors", "compare",
 )  # fmt: skip
 ORDERINGS = (
     "kendall_tau", "most_places", "pearson", "rank_agreement", "rbo", "rbo_of_values", "rmse", "spearman",
@@ -128,7 +128,7 @@ def test_every_result_survives_pickling() -> None:
         sounding.calibrate(
             *GIVEN, scenarios=["sample:0.5"], claims=["holds"], until="runs:10", repeats=1, draws=5, resamples=2
         ),
-        sounding.holds(*GIVEN, draws=5), sounding.verdict(audited), sounding.rank_agreement([1, 2, 3], [1, 3, 2]),
+        sounding.holds(*GIVEN, draws=5), audited.verdict(), sounding.rank_agreement([1, 2, 3], [1, 3, 2]),
         sounding.parse("nDCG@10"), sounding.Procedure(), Policies(), sounding.rbo([1, 2], [2, 1]),
         sounding.most_places([1, 2, 3], [3, 1, 2]),
     ]  # fmt: skip

@@ -14,7 +14,7 @@ from sounding.statistics.rankings import most_places
 
 def pool(*contributing: bool, depth: int = 100, guessed: bool = False) -> Pool:
     return Pool(
-        contributing=np.array(contributing), depth=depth, judged=depth, lists=sum(contributing), holed=0,
+        contributing=np.array(contributing), among=len(contributing), depth=depth, judged=depth, lists=sum(contributing), holed=0,
         guessed=guessed,
     )  # fmt: skip
 

@@ -19,8 +19,8 @@ from sounding.depth.pools import PoolDepths, pool_depths
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures.regrading import read_regrading
 from sounding.runs.pairs import all_pairs
-from sounding.runs.pool import judgments_at_depth
-from sounding.runs.retrieved import cut_pool, read_retrieved
+from sounding.runs.pool import cut_pool, judgments_at_depth
+from sounding.runs.retrieved import read_retrieved
 from sounding.statistics.pairwise import Procedure
 from sounding.statistics.rankings import rank_agreement
 

@@ -22,7 +22,7 @@ from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse_measures
 from sounding.measures.assessed import with_assessment
 from sounding.report.gather import Request, gather
-from sounding.runs.pool import Pool, contributing_runs
+from sounding.runs.pool import Pool, depth_by_topic, pool_of_lists
 from sounding.runs.retrieved import read_retrieved
 from sounding.sample.simulation import simulate_collection
 
@@ -62,7 +62,7 @@ VERBS: dict[str, Callable[[Qrels, list[Run], Info], Pool | None]] = {
         compare_runs(qrels, runs, MEASURES, info=info, policies=Policies(ties="average")).pool
     ),
     "depth": lambda qrels, runs, info: stability(qrels, runs, ["AP"], info=info).pool,
-    "holds, calibrate": lambda qrels, runs, info: contributing_runs(
+    "holds, calibrate": lambda qrels, runs, info: pool_of_lists(
         (found := read_retrieved(runs, topics=qrels.topics)), found.grades(qrels), info
     ),
 }
@@ -115,7 +115,7 @@ def test_a_topics_pool_that_is_no_shallower_than_that_of_all_is_as_deep() -> Non
     for seed in range(6):
         qrels, runs, info = holed_collection(seed)
         found = read_judged_runs(qrels, runs, info=info)
-        depths, judged = found.depth_by_topic()
+        depths, judged = depth_by_topic(found.pool, found.retrieved, found.grades())
         known = np.isfinite(depths)
         assert (judged[known] <= depths[known]).all()
         assert judged[known].min() == found.pool.judged

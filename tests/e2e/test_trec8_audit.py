@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sounding.audit.auditing import Audit, audit
+from sounding.audit.auditing import audit
 from sounding.audit.judged_runs import JudgedRuns, judged_runs
+from sounding.audit.result import Audit
 from sounding.audit.tables import verdict_text
-from sounding.audit.verdict import verdict
 from sounding.core.policies import ORDERS, Policies
 from sounding.data.run_info import RunInfo, read_run_info
 from sounding.relevance.growth import expected_beyond, likely_beyond
+from sounding.runs.pool import depth_by_topic
 from sounding.runs.retrieved import read_retrieved
 
 PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
@@ -124,7 +125,7 @@ def test_lost_judgments_leave_the_depth_of_the_pool_and_are_named(
     found = audited(trec8, judged_runs(qrels.keep(keep), trec8.runs.retrieved, info=info))
     assert (found.runs.pool.depth, len(found.runs.holes())) == (100, 9)
     assert found.runs.pool.judged < 100
-    pooled, judged = found.runs.depth_by_topic()
+    pooled, judged = depth_by_topic(found.runs.pool, found.runs.retrieved, found.runs.grades())
     assert pooled.tolist() == [100.0] * 50
     assert np.count_nonzero(judged < 100) == len(
         {int(row) for row in np.searchsorted(qrels.starts, lost, "right")}
@@ -133,7 +134,7 @@ def test_lost_judgments_leave_the_depth_of_the_pool_and_are_named(
     assert {name.split()[1] for name in found.runs.named_documents(found.runs.holes())} == {
         texts[row] for row in lost
     }
-    told = {one.about: one for one in verdict(found)}
+    told = {one.about: one for one in found.verdict()}
     assert (told["pooled runs"].answer, told["pooled runs"].value) == ("yes", 100.0)
     assert "it is 100 deep, with holes" in told["pooled runs"].why
     assert told["holes"].value == 9
@@ -151,16 +152,16 @@ def test_two_in_a_hundred_judgments_can_be_lost_and_the_depth_is_still_found(
     keep = np.random.default_rng(2).random(len(qrels.docs)) >= 0.02
     found = judged_runs(qrels.keep(keep), trec8.runs.retrieved, info=info)
     assert (found.pool.depth, len(found.holes())) == (100, int(np.count_nonzero(~keep)))
-    assert (found.depth_by_topic()[0] == 100).all()
+    assert (depth_by_topic(found.pool, found.retrieved, found.grades())[0] == 100).all()
 
 
 def test_the_verdict_fits_a_screen(trec8: Audit, info: dict[str, RunInfo]) -> None:
-    text = verdict_text(trec8, verdict(trec8), 80).splitlines()
+    text = verdict_text(trec8, trec8.verdict(), 80).splitlines()
     assert len(text) <= 40
     assert max(map(len, text)) <= 80
     new = np.array([run == "surffal2" for run in trec8.runs.runs])
     found = audited(trec8, judged_runs(trec8.runs.qrels, trec8.runs.retrieved, info=info, new=new))
-    told = verdict_text(found, verdict(found), 80).splitlines()
+    told = verdict_text(found, found.verdict(), 80).splitlines()
     assert len(told) <= 45
     assert any(line.startswith("no         Compare surffal2 with the others") for line in told)
 
@@ -176,7 +177,7 @@ def test_the_law_of_growth_ends_where_the_page_tells(trec8: Audit) -> None:
 
 
 def test_the_verdict_names_the_depth_and_the_figures(trec8: Audit) -> None:
-    found = {one.about: one for one in verdict(trec8)}
+    found = {one.about: one for one in trec8.verdict()}
     assert found["pooled runs"].answer == "yes"
     assert found["pooled runs"].value == 100
     assert found["below the pool"].answer == "no"

@@ -9,8 +9,7 @@ import polars
 import pytest
 
 from sounding.audit.auditing import audit
-from sounding.audit.pool_tables import topics_section
-from sounding.audit.section import Extras
+from sounding.audit.tables import Extras, topics_section
 from sounding.compare.charts import chart_of
 from sounding.compare.comparing import compare_runs
 from sounding.compare.pair_account import _topic_table

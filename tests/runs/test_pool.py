@@ -12,10 +12,11 @@ from sounding.core.errors import DataError
 from sounding.data.tables import Qrels
 from sounding.evaluate.evaluation import evaluate
 from sounding.runs.pool import (
-    contributing_runs,
-    cut_judgments,
+    cut_pool,
+    depth_by_topic,
     first_unjudged,
     judgments_at_depth,
+    pool_of_lists,
 )
 from sounding.runs.retrieved import read_retrieved
 from sounding.sample.simulation import simulate_collection
@@ -55,7 +56,7 @@ def test_listed_runs_that_are_not_given_are_counted() -> None:
 
 def test_contributing_runs_are_guessed_from_what_is_judged() -> None:
     found = read_retrieved(COLLECTION.runs, topics=COLLECTION.qrels.topics)
-    pool = contributing_runs(found, found.grades(COLLECTION.qrels))
+    pool = pool_of_lists(found, found.grades(COLLECTION.qrels))
     guessed = {run for run, inside in zip(found.runs, pool.contributing.tolist(), strict=True) if inside}
     assert pool.guessed
     assert guessed >= POOLED
@@ -74,9 +75,9 @@ def test_pool_ranks_are_believed_whatever_the_runs_say_and_not_cut_deeper_than_t
     assert kept.docs.texts() == ["b", "c"]
     with pytest.raises(DataError, match="end at 3; cut the pool to at most that, not 4"):
         judgments_at_depth(qrels, runs, 4)
-    assert cut_judgments(qrels, None, 1)[0].docs.texts() == ["b"]
+    assert cut_pool(qrels, None, 1).docs.texts() == ["b"]
     with pytest.raises(DataError, match="cut by the runs that made the pool"):
-        cut_judgments(replace(qrels, pool_ranks=None), None, 1)
+        cut_pool(replace(qrels, pool_ranks=None), None, 1)
 
 
 def test_a_cut_pool_is_as_deep_as_it_was_cut_with_its_holes_counted_anew() -> None:
@@ -118,7 +119,7 @@ def test_lost_judgments_are_found_and_named_and_the_pool_keeps_its_depth() -> No
     assert found.pool.depth == COLLECTION.parameters.pool_depth
     assert found.pool.judged < found.pool.depth
     assert sorted(found.named_documents(found.holes())) == expected
-    pooled, judged = found.depth_by_topic()
+    pooled, judged = depth_by_topic(found.pool, found.retrieved, found.grades())
     assert pooled.tolist() == [100.0] * 6
     assert judged.min() == found.pool.judged
 

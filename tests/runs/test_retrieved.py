@@ -15,7 +15,8 @@ from sounding.core.policies import Policies
 from sounding.data.formats import read_qrels
 from sounding.data.run_info import read_run_info
 from sounding.data.tables import Qrels, Run
-from sounding.runs.retrieved import NONE, Retrieved, cut_pool, read_retrieved
+from sounding.runs.pool import cut_pool
+from sounding.runs.retrieved import NONE, Retrieved, read_retrieved
 
 Lists = dict[str, dict[str, dict[str, float]]]  # run -> topic -> doc -> score
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sounding.compare.comparing import compare_runs
 from sounding.core.errors import DataError
 from sounding.data.run_info import RunInfo
-from sounding.runs.pool import Pool, find_pool, pool_end, scenarios
+from sounding.runs.pool import JudgedDepths, Pool, find_pool, pool_end, scenarios
 from sounding.sample.simulation import simulate_collection
 
 NAMES = [("a", "tag-a"), ("b", "tag-b"), ("c", "tag-c")]
@@ -35,7 +35,8 @@ def pool_behind(
         flags[run, topic, rank - 1] = False
     unjudged = ~flags & (ranks <= long[..., np.newaxis])
     first = np.where(unjudged.any(axis=2), unjudged.argmax(axis=2) + 1.0, np.nan)
-    return find_pool(first, flags.sum(axis=1), long.astype(np.int64), names, info)
+    runs, tags = [own[0] for own in names], [own[-1] for own in names]
+    return find_pool(JudgedDepths(runs, tags, first, flags.sum(axis=1), long.astype(np.int64)), info)
 
 
 ENDS = np.array([[100, 139], [100, INF], [11, 2]])  # the rank above each list's first unjudged document

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,29 +11,20 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
-from sounding.core.policies import DEFAULT_POLICIES, Policies
+from sounding.core.policies import DEFAULT_POLICIES, Policies, Ties
 from sounding.core.workers import Progress
 from sounding.data.formats import Place, read_qrels, run_sources
 from sounding.data.run_info import Rows, RunInfo, groups_of, info_remarks, listed_rows, named
-from sounding.data.tables import Qrels
+from sounding.data.tables import Qrels, Run, single_precision
 from sounding.measures import Measure
 from sounding.measures.regrading import Regrading, refuse_intervals, regraded
-from sounding.runs.pool import (
-    GUESSED_FROM,
-    UNPOOLED,
-    Pool,
-    contributing_runs,
-    counts_by_rank,
-    cut_to_pool,
-    first_unjudged,
-    judged_flags,
-    pool_at_depth,
-    pool_end,
-)
+from sounding.runs.pool import GUESSED_FROM, Pool, cut_to_depth, first_unjudged, pool_of_lists
 from sounding.runs.ranking import Counts, Values
-from sounding.runs.retrieved import Retrieved, read_retrieved
+from sounding.runs.retrieved import Retrieved, retrieve
 
 UNKNOWN_KIND = "unknown"
+TOP = 20  # documents among which ties are counted
+RULES: tuple[Ties, ...] = ("trec", "file", "average")
 
 Flags = NDArray[np.bool_]
 
@@ -48,6 +39,7 @@ class JudgedRuns(Regrading):
     new: Flags  # (run,) asked about, and no part of the collection
     pool: Pool
     remarks: tuple[str, ...]  # what is not known of runs and groups, a line each
+    tied: Values | None  # (run, topic) share of the first documents that share their score; None: not read
 
     @property
     def contributing(self) -> Flags:
@@ -59,13 +51,9 @@ class JudgedRuns(Regrading):
         """How many documents of a contributing run count as pooled: all, where not even the first was."""
         return self.pool.depth or self.retrieved.depth
 
-    def describe_pool(self) -> str:
-        """How many of the runs that are not new contributed, how deep, and how that is known."""
-        return replace(self.pool, contributing=self.contributing[~self.new]).describe()
-
     def contributions(self) -> Retrieved:
         """What the contributing runs put into the pool."""
-        if not self.contributing.any():
+        if not self.pool.known:
             raise DataError(
                 "none of these runs is known to have contributed to the judgments; list those that did"
                 " with --info"
@@ -74,7 +62,7 @@ class JudgedRuns(Regrading):
 
     def holes(self) -> Counts:
         """Documents within the depth of the pool that are not judged, ascending; none where none is known."""
-        if not (self.pool.depth and self.contributing.any()):
+        if not (self.pool.depth and self.pool.known):
             return np.empty(0, np.int64)
         return ((self.contributions().best_ranks() > 0) & np.isnan(self.grades())).nonzero()[0]
 
@@ -82,25 +70,6 @@ class JudgedRuns(Regrading):
         """Topic and doc id of documents, with a blank between them."""
         topics, docs = self.retrieved.topic[places], self.retrieved.docs[places].texts()
         return [f"{self.topics[topic]} {doc}" for topic, doc in zip(topics.tolist(), docs, strict=True)]
-
-    def depth_by_topic(self) -> tuple[Values, Values]:
-        """(topic,) twice: to which contributing runs were pooled, and to which all are judged.
-
-        NaN: nobody retrieved an unjudged document. A topic's pool is as deep as that of all topics where no
-        more than one in twenty of the documents within that depth is unjudged; otherwise it ends by the same
-        rule as that of all.
-        """
-        pooled, depth = self.retrieved.pick(self.contributing), self.pool.depth
-        flags, lengths = judged_flags(pooled, self.grades()), pooled.lengths
-        depths = np.full((2, len(self.topics)), np.nan)
-        for number in range(len(self.topics)):
-            judged, unjudged = counts_by_rank(flags[:, number], lengths[:, number])
-            if not unjudged.any():
-                continue
-            lost, had = unjudged[:depth].sum(), judged[:depth].sum()
-            usual = depth if lost <= UNPOOLED * (lost + had) else 0
-            depths[:, number] = max(usual, pool_end(judged, unjudged)), int((unjudged > 0).argmax())
-        return depths[0], depths[1]
 
     def is_relevant(self) -> Flags:
         """(document,): whether it was judged relevant."""
@@ -137,14 +106,15 @@ def read_judged_runs(
     )
     fresh = run_sources(new) if new else []
     sources = [*without_new(runs, fresh), *fresh]
-    retrieved = read_retrieved(
-        sources, topics=judgments.topics, judged=True, policies=policies, run_format=run_format, jobs=jobs,
-        progress=progress,
+    retrieved, tied = retrieve(
+        lambda run: tied_shares(run, judgments.topics, policies), sources, topics=judgments.topics,
+        judged=True, policies=policies, run_format=run_format, jobs=jobs, progress=progress, rules=RULES,
     )  # fmt: skip
     is_new = np.arange(len(retrieved.runs)) >= len(retrieved.runs) - len(fresh)
     return judged_runs(
-        judgments, retrieved, new=is_new, info=info, pool_depth=pool_depth, level=level, policies=policies
-    )
+        judgments, retrieved, new=is_new, info=info, pool_depth=pool_depth, level=level, policies=policies,
+        tied=np.array(tied),
+    )  # fmt: skip
 
 
 def judged_runs(
@@ -156,25 +126,28 @@ def judged_runs(
     pool_depth: int | None = None,
     level: float = 1,
     policies: Policies = DEFAULT_POLICIES,
+    tied: Values | None = None,
 ) -> JudgedRuns:
     """The same from runs that were read already, all of them, for the topics of the qrels; `new` by run."""
     is_new = np.zeros(len(retrieved.runs), np.bool_) if new is None else new
-    pool = _contributors(retrieved, retrieved.grades(qrels, policies), is_new, info)
+    base = regraded(qrels, retrieved, policies)
+    grades = base.grades()
+    pool = pool_of_lists(retrieved, grades, info, is_new)
     rows = listed_rows(retrieved.runs, retrieved.tags, info or {})
     remarks = _remarks(retrieved, rows, is_new, info)
     if info is not None:
         unlisted = np.array([row is None for row in rows], np.bool_) & ~is_new
-        remarks += _like_pooled(retrieved.pick(unlisted), retrieved.grades(qrels, policies), pool.depth)
+        remarks += _like_pooled(retrieved.pick(unlisted), grades, pool.depth)
     if pool_depth is not None:
-        qrels, sentence = cut_to_pool(qrels, retrieved, pool, pool_depth, info)
-        pool = pool_at_depth(pool, retrieved, retrieved.grades(qrels, policies), pool_depth)
-        remarks = [sentence, *remarks]
+        cut = cut_to_depth(qrels, pool_depth, retrieved, pool, info=info, policies=policies)
+        base, pool = regraded(cut.qrels, retrieved, policies), cut.pool or pool
+        remarks = [cut.told, *remarks]
     groups = groups_of(retrieved.runs, rows)
     kinds = tuple(row.kind if row and row.kind else UNKNOWN_KIND for row in rows)
-    base = regraded(qrels, retrieved, policies)
     return JudgedRuns(
         **{field.name: getattr(base, field.name) for field in fields(base)},
         level=level, groups=groups, kinds=kinds, new=is_new, pool=pool, remarks=tuple(remarks),
+        tied=tied,
     )  # fmt: skip
 
 
@@ -198,18 +171,6 @@ def without_new(runs: Any, new: Sequence[Place]) -> list[Place]:
 
 def _file(place: Place) -> Path | None:
     return Path(place.source).resolve() if isinstance(place.source, str | Path) else None
-
-
-def _contributors(
-    retrieved: Retrieved, grades: Values, new: Flags, info: Mapping[str, RunInfo] | None
-) -> Pool:
-    """The pool of the runs that are not new."""
-    if new.all():
-        raise DataError("every run is new; give the runs of the collection as well")
-    pool = contributing_runs(retrieved.pick(~new), grades, info)
-    contributing = np.zeros(len(new), np.bool_)
-    contributing[~new] = pool.contributing
-    return replace(pool, contributing=contributing)
 
 
 def _like_pooled(unlisted: Retrieved, grades: Values, depth: int) -> list[str]:
@@ -238,3 +199,17 @@ def _remarks(retrieved: Retrieved, rows: Rows, new: Flags, info: Mapping[str, Ru
     ]
     consequence = ": what only these found counts as found by nobody"
     return known + info_remarks(retrieved.runs, rows, info, new=new.tolist(), consequence=consequence)
+
+
+def tied_shares(run: Run, topics: tuple[str, ...], policies: Policies) -> Values:
+    """(topic,): the share of the best-scored documents that share their score with another of them."""
+    place = {topic: number for number, topic in enumerate(topics)}
+    shares = np.full(len(topics), np.nan)
+    scores = single_precision(run.scores) if policies.compat == "trec_eval-9" else run.scores
+    for topic, begin, end in zip(run.topics, run.starts[:-1].tolist(), run.starts[1:].tolist(), strict=True):
+        if topic in place and end > begin:
+            best = np.sort(scores[begin:end])[::-1][:TOP]
+            same = best[1:] == best[:-1]
+            tied = np.append(same, False) | np.append(False, same)
+            shares[place[topic]] = tied.mean()
+    return shares

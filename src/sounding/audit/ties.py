@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sounding.core.policies import DEFAULT_POLICIES, Policies, Ties
-from sounding.core.workers import Progress
-from sounding.data.reading import map_runs
-from sounding.data.tables import Qrels, Run, single_precision
+from sounding.audit.judged_runs import RULES, TOP, JudgedRuns
+from sounding.core.errors import DataError
+from sounding.core.policies import Ties
 from sounding.measures import Measure
 from sounding.measures.summaries import mean_over_topics
-from sounding.runs.align import Judged, align, prepare, treat_unjudged
-from sounding.runs.ranking import Values
+from sounding.runs.ranking import Counts, Values
 from sounding.statistics.rankings import kendall_tau
 
 if TYPE_CHECKING:
     import polars
 
-TOP = 20  # documents among which ties are counted
-RULES: tuple[Ties, ...] = ("trec", "file", "average")
 PERSISTENCE = 0.8  # of the RBP that Table 6 is about
 
 
@@ -62,59 +58,29 @@ class TiedScores:
         )
 
 
-def tied_scores(
-    qrels: Qrels,
-    runs: Any,
-    names: tuple[str, ...],
-    *,
-    level: float = 1,
-    policies: Policies = DEFAULT_POLICIES,
-    run_format: str | None = None,
-    jobs: int | None = 1,
-    progress: Progress | None = None,
-) -> TiedScores:
+def tied_scores(runs: JudgedRuns) -> TiedScores:
     """Ties of every run, and RBP(p=0.8) with tied documents by id, in the order of lines, and averaged.
 
     `file` takes the lines as they stand, scores ignored: what the paper calls document-occurrence order.
-    At a `level` above 1 RBP is binary: grades of that level and above are relevant.
+    At a level above 1 RBP is binary: grades of that level and above are relevant. New runs are left out.
     """
-    judged = prepare(qrels, policies)
+    if runs.tied is None:
+        raise DataError("the runs were read without their scores; read them with read_judged_runs()")
+    level, old = runs.level, (~runs.new).nonzero()[0]
     measure = Measure.of("RBP", p=PERSISTENCE) if level == 1 else Measure.of("RBP", p=PERSISTENCE, rel=level)
-
-    def work(run: Run) -> tuple[Values, Values]:
-        values = [_values(run, judged, measure, replace(policies, ties=rule)) for rule in RULES]
-        return mean_over_topics(np.array(values)), _shares(run, qrels.topics, policies)
-
-    # The rank column is no rule of Table 6, and a run that has none good enough has its ties all the same.
-    plain = replace(policies, ties="trec")
-    read = map_runs(work, runs, plain, run_format=run_format, jobs=jobs, progress=progress)
-    means = np.array([one for one, _ in read.results])
+    means = np.stack([mean_over_topics(_values(runs, rule, measure, old)) for rule in RULES], axis=1)
     tau = [[kendall_tau(means[:, first], means[:, second]) for second in range(len(RULES))]
            for first in range(len(RULES))]  # fmt: skip
     return TiedScores(
-        runs=names, measure=measure, top=TOP, shares=np.array([share for _, share in read.results]),
+        runs=tuple(runs.runs[run] for run in old), measure=measure, top=TOP, shares=runs.tied[old],
         rules=RULES, means=means, tau=np.array(tau),
     )  # fmt: skip
 
 
-def _values(run: Run, judged: Judged, measure: Measure, policies: Policies) -> Values:
-    """(topic,): a run's values under one rule; NaN where a topic is skipped."""
-    ranking = align(run, judged, policies)
-    values = measure(treat_unjudged(ranking, policies)).copy()
-    if policies.missing == "skip":
-        values[ranking.missing] = np.nan
-    return values
-
-
-def _shares(run: Run, topics: tuple[str, ...], policies: Policies) -> Values:
-    """(topic,): the share of the best-scored documents that share their score with another of them."""
-    place = {topic: number for number, topic in enumerate(topics)}
-    shares = np.full(len(topics), np.nan)
-    scores = single_precision(run.scores) if policies.compat == "trec_eval-9" else run.scores
-    for topic, begin, end in zip(run.topics, run.starts[:-1].tolist(), run.starts[1:].tolist(), strict=True):
-        if topic in place and end > begin:
-            best = np.sort(scores[begin:end])[::-1][:TOP]
-            same = best[1:] == best[:-1]
-            tied = np.append(same, False) | np.append(False, same)
-            shares[place[topic]] = tied.mean()
-    return shares
+def _values(runs: JudgedRuns, rule: Ties, measure: Measure, chosen: Counts) -> Values:
+    """(run, topic): values under one rule; NaN where a topic is skipped."""
+    if rule != runs.policies.ties:
+        runs = replace(
+            runs, retrieved=runs.retrieved.by_rule(rule), policies=replace(runs.policies, ties=rule)
+        )
+    return runs.values([measure], runs.view(), chosen)[:, 0]

@@ -8,12 +8,13 @@ from typing import Literal
 
 import numpy as np
 
-from sounding.audit.auditing import LADDER, Audit
+from sounding.audit.evidence import LADDER, AuditEvidence
 from sounding.audit.judged_runs import UNKNOWN_KIND
-from sounding.core.errors import expect
+from sounding.audit.pseudo import assessed_at, assessment, average_precision
 from sounding.core.text import natural_order, plural, whole_percent
 from sounding.evaluate.result import FEW_RUNS, FEW_TOPICS
-from sounding.runs.pool import UNPOOLED
+from sounding.runs.pool import UNPOOLED, depth_by_topic
+from sounding.statistics.rankings import kendall_tau
 
 Answer = Literal["yes", "with care", "no", "not known", "note"]
 
@@ -45,7 +46,7 @@ FEW_RELEVANT = 5  # a topic with fewer moves in large steps
 ASSESSED_ALIKE = 0.5  # tau between MAP and assessment: above it, much of what is measured is popularity
 
 
-def cautions(audit: Audit) -> Iterator[Statement]:
+def cautions(audit: AuditEvidence) -> Iterator[Statement]:
     """What weakens comparisons, where there is any of it."""
     runs = audit.runs
     yield from _only_relevant(audit)
@@ -68,13 +69,13 @@ def cautions(audit: Audit) -> Iterator[Statement]:
     yield from remarks(audit)
 
 
-def remarks(audit: Audit) -> Iterator[Statement]:
+def remarks(audit: AuditEvidence) -> Iterator[Statement]:
     """What was noticed while the runs were read."""
     for text in audit.runs.remarks:
         yield _note("runs", text[0].upper() + text[1:], np.nan, "", "")
 
 
-def _undrawn(audit: Audit) -> Iterator[Statement]:
+def _undrawn(audit: AuditEvidence) -> Iterator[Statement]:
     """Documents that are listed with the grade of what was pooled and not judged."""
     grades = audit.runs.qrels.grades
     count = int(np.count_nonzero(grades == NOT_JUDGED))
@@ -91,7 +92,7 @@ def _note(about: str, claim: str, value: float, figure: str, why: str) -> Statem
     return Statement(about=about, answer="note", claim=claim, figure=figure, value=value, rule="", why=why)
 
 
-def _only_relevant(audit: Audit) -> Iterator[Statement]:
+def _only_relevant(audit: AuditEvidence) -> Iterator[Statement]:
     if audit.only_relevant:
         grades = audit.runs.judgments.grades
         yield _note(
@@ -103,7 +104,7 @@ def _only_relevant(audit: Audit) -> Iterator[Statement]:
         )  # fmt: skip
 
 
-def _holes(audit: Audit) -> Iterator[Statement]:
+def _holes(audit: AuditEvidence) -> Iterator[Statement]:
     places = audit.runs.holes()
     if len(places) and not audit.only_relevant:
         named = audit.runs.named_documents(places[:NAMED])
@@ -116,7 +117,7 @@ def _holes(audit: Audit) -> Iterator[Statement]:
         )  # fmt: skip
 
 
-def _outside(audit: Audit) -> Iterator[Statement]:
+def _outside(audit: AuditEvidence) -> Iterator[Statement]:
     outside, judged = audit.growth().elsewhere, len(audit.runs.judgments.grades)
     if outside:
         yield _note(
@@ -126,7 +127,7 @@ def _outside(audit: Audit) -> Iterator[Statement]:
         )  # fmt: skip
 
 
-def _winners(audit: Audit) -> Iterator[Statement]:
+def _winners(audit: AuditEvidence) -> Iterator[Statement]:
     found = audit.leave_out()
     topics = int(np.count_nonzero(found.winner_changes.any(axis=0)))
     if topics and len(found.units) > 1:
@@ -138,7 +139,7 @@ def _winners(audit: Audit) -> Iterator[Statement]:
         )  # fmt: skip
 
 
-def _relevant_counts(audit: Audit) -> Iterator[Statement]:
+def _relevant_counts(audit: AuditEvidence) -> Iterator[Statement]:
     runs = audit.runs
     relevant = runs.judgments.relevant(runs.level)
     few = relevant < FEW_RELEVANT
@@ -158,7 +159,7 @@ def _relevant_counts(audit: Audit) -> Iterator[Statement]:
         )  # fmt: skip
 
 
-def _short_runs(audit: Audit) -> Iterator[Statement]:
+def _short_runs(audit: AuditEvidence) -> Iterator[Statement]:
     found = audit.coverage()
     rows = found.short.nonzero()[0]
     if len(rows):
@@ -170,7 +171,7 @@ def _short_runs(audit: Audit) -> Iterator[Statement]:
         )  # fmt: skip
 
 
-def _tied(audit: Audit) -> Iterator[Statement]:
+def _tied(audit: AuditEvidence) -> Iterator[Statement]:
     found = audit.ties()
     tau = float(found.tau[0, 1])
     if found.with_ties() > 0 and not tau >= STEADY_TIES:
@@ -183,10 +184,7 @@ def _tied(audit: Audit) -> Iterator[Statement]:
         )  # fmt: skip
 
 
-def _popular(audit: Audit) -> Iterator[Statement]:
-    from sounding.audit.pseudo import assessed_at, assessment, average_precision
-    from sounding.statistics.rankings import kendall_tau
-
+def _popular(audit: AuditEvidence) -> Iterator[Statement]:
     old = ~audit.runs.new
     if np.count_nonzero(old) < FEW_RUNS:
         return
@@ -214,9 +212,8 @@ MOST_HOLED = 0.01  # of a pool's documents: more unjudged ones are no accident
 MOST_ABSENT = 0.5  # of the judged documents, from runs that are not here: leaving a group out misleads
 
 
-def verdict(audit: Audit) -> list[Statement]:
+def verdict(audit: AuditEvidence) -> list[Statement]:
     """What the collection is fit for, and what to beware of, most important first."""
-    expect(audit, Audit, "audit", "what audit() gives")
     if audit.sampled:
         return [_sample(audit), *remarks(audit)]
     if audit.strangers:
@@ -228,7 +225,7 @@ def verdict(audit: Audit) -> list[Statement]:
     return [*found, *cautions(audit)]
 
 
-def _sample(audit: Audit) -> Statement:
+def _sample(audit: AuditEvidence) -> Statement:
     """Judgments of a sample say nothing of depth, growth or leaving out: all of that needs a whole pool."""
     qrels = audit.runs.qrels
     count = len(np.unique(qrels.strata)) if qrels.strata is not None else 0
@@ -248,7 +245,7 @@ def _sample(audit: Audit) -> Statement:
     )  # fmt: skip
 
 
-def _no_common_document(audit: Audit) -> Statement:
+def _no_common_document(audit: AuditEvidence) -> Statement:
     """Runs of another collection, or ids that are written otherwise: nothing can be compared."""
     runs = audit.runs
     docs, judged = runs.retrieved.docs.texts(), runs.qrels.docs.texts()
@@ -263,7 +260,7 @@ def _no_common_document(audit: Audit) -> Statement:
     )  # fmt: skip
 
 
-def _pooled_runs(audit: Audit) -> Statement:
+def _pooled_runs(audit: AuditEvidence) -> Statement:
     runs = audit.runs
     depth, topics = runs.pool.depth, len(runs.topics)
     rule = (
@@ -272,7 +269,7 @@ def _pooled_runs(audit: Audit) -> Statement:
         f" {whole_percent(UNPOOLED)} of even the first documents are unjudged, or one topic; not known: only"
         " relevant documents are listed"
     )
-    why = f"{runs.describe_pool()} {plural(topics, 'topic')}."
+    why = f"{runs.pool.describe()} {plural(topics, 'topic')}."
     if not audit.has_pool:
         return Statement(
             about="pooled runs", answer="not known", figure="pool depth", value=np.nan, rule=rule,
@@ -299,22 +296,22 @@ def _pooled_runs(audit: Audit) -> Statement:
     )  # fmt: skip
 
 
-def _by_topics(audit: Audit) -> Answer:
+def _by_topics(audit: AuditEvidence) -> Answer:
     """The best answer that the number of topics allows, whatever was judged."""
     topics = len(audit.runs.topics)
     return "no" if topics == 1 else "yes" if topics >= FEW_TOPICS else "with care"
 
 
-def _few_topics(audit: Audit, answer: Answer) -> str:
+def _few_topics(audit: AuditEvidence, answer: Answer) -> str:
     """Why an answer is worse than the figure alone would give."""
     if _no_better(answer, _by_topics(audit)) == answer:
         return ""
     return f" {plural(len(audit.runs.topics), 'topic')} allow{'s' * (len(audit.runs.topics) == 1)} no more."
 
 
-def _topic_depths(audit: Audit) -> str:
+def _topic_depths(audit: AuditEvidence) -> str:
     """What the topics' own depths add."""
-    depths, _ = audit.runs.depth_by_topic()
+    depths, _ = depth_by_topic(audit.runs.pool, audit.runs.retrieved, audit.runs.grades())
     known = depths[np.isfinite(depths)]
     if not len(known) or known.max() == known.min():
         return ""
@@ -323,7 +320,7 @@ def _topic_depths(audit: Audit) -> str:
     )
 
 
-def _below_the_pool(audit: Audit) -> Statement:
+def _below_the_pool(audit: AuditEvidence) -> Statement:
     deepest = audit.runs.retrieved.depth
     shares = audit.coverage().judged_share[audit.runs.contributing, deepest - 1]
     shares = shares[np.isfinite(shares)]
@@ -343,7 +340,7 @@ def _below_the_pool(audit: Audit) -> Statement:
     )  # fmt: skip
 
 
-def _recall(audit: Audit) -> Statement:
+def _recall(audit: AuditEvidence) -> Statement:
     growth = audit.growth()
     known, late, more = growth.relevant.sum(), growth.second_half().sum(), growth.twice.sum()
     likely = growth.twice_likely.sum()
@@ -372,7 +369,7 @@ def _recall(audit: Audit) -> Statement:
     )  # fmt: skip
 
 
-def _runs_like_these(audit: Audit) -> Statement:
+def _runs_like_these(audit: AuditEvidence) -> Statement:
     found = audit.leave_out()
     measure, whole = found.measures[0], found.summary()
     rule = (
@@ -412,12 +409,12 @@ def _runs_like_these(audit: Audit) -> Statement:
     )  # fmt: skip
 
 
-def _if_pooled(audit: Audit, answer: Answer) -> Answer:
+def _if_pooled(audit: AuditEvidence, answer: Answer) -> Answer:
     """The answer, where there is a pool: without one the judgments do not show what they miss."""
     return answer if audit.runs.pool.depth and not audit.only_relevant else "not known"
 
 
-def _doubt(audit: Audit) -> str:
+def _doubt(audit: AuditEvidence) -> str:
     if audit.only_relevant:
         return " But only relevant documents seem to be listed."
     if audit.runs.pool.depth:
@@ -428,7 +425,7 @@ def _doubt(audit: Audit) -> str:
     )
 
 
-def _new_run(audit: Audit, run: int) -> Statement:
+def _new_run(audit: AuditEvidence, run: int) -> Statement:
     name = audit.runs.runs[run]
     length = int(audit.runs.retrieved.lengths[run].max(initial=0))
     depths = [depth for depth in LADDER if depth <= length] or [max(length, 1)]
@@ -459,7 +456,7 @@ def _new_run(audit: Audit, run: int) -> Statement:
     )  # fmt: skip
 
 
-def _usual_shares(audit: Audit, depths: list[int]) -> dict[int, float]:
+def _usual_shares(audit: AuditEvidence, depths: list[int]) -> dict[int, float]:
     """Depth -> what is judged of a pooled run whose group is left out, at least; nothing without a pool."""
     if not audit.has_pool or len(audit.leave_out().units) < 2:
         return {}
@@ -470,7 +467,7 @@ def _shares_in_words(shares: Mapping[int, float], depths: list[int]) -> str:
     return ", ".join(f"{whole_percent(shares[depth])} of the first {depth}" for depth in depths)
 
 
-def _beside_new_run(audit: Audit, run: int, usual: list[float]) -> Iterator[str]:
+def _beside_new_run(audit: AuditEvidence, run: int, usual: list[float]) -> Iterator[str]:
     """What to hold against the shares of a new run."""
     if usual:
         told = ", ".join(map(whole_percent, usual))
@@ -490,7 +487,7 @@ def _no_better(answer: Answer, pooled: Answer) -> Answer:
     return order[min(order.index(answer), order.index(most))]
 
 
-def _lower_quartile(audit: Audit, depth: int) -> float:
+def _lower_quartile(audit: AuditEvidence, depth: int) -> float:
     shares = audit.left_out_share(depth)
     return float(np.quantile(shares, 0.25)) if len(shares) else np.nan
 

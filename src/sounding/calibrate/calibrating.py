@@ -19,7 +19,7 @@ from sounding.measures import Measure, parse_measures
 from sounding.measures.completions import DRAWS
 from sounding.measures.regrading import JUDGED, Regrading, read_regrading
 from sounding.measures.summaries import check_comparable
-from sounding.runs.pool import contributing_runs
+from sounding.runs.pool import pool_of_lists
 from sounding.runs.until import Flags, Until, parse_until
 from sounding.statistics.conclusions import ALPHA
 from sounding.statistics.forecasts import (
@@ -79,7 +79,7 @@ def calibrate(
     )
     if len(regrading.runs) < 2:
         raise DataError(f"{len(regrading.runs)} run makes no pair; give at least 2")
-    pool = contributing_runs(regrading.retrieved, regrading.grades(), info)
+    pool = pool_of_lists(regrading.retrieved, regrading.grades(), info)
     rows = (
         [None] * len(regrading.runs)
         if info is None

@@ -44,7 +44,7 @@ from sounding.measures.summaries import check_comparable, mean_over_topics
 from sounding.runs.align import prepare
 from sounding.runs.listings import Listings
 from sounding.runs.pairs import Pairs
-from sounding.runs.pool import Pool, find_pool
+from sounding.runs.pool import JudgedDepths, Pool, find_pool
 from sounding.statistics.cases import decide
 from sounding.statistics.pairwise import PairTests, Procedure, check_procedure
 from sounding.statistics.testing import find_test
@@ -223,9 +223,8 @@ def _lengths(scores: Scores) -> NDArray[np.float64]:
 def _pool(scores: Scores, info: Mapping[str, RunInfo] | None) -> Pool | None:
     if FIRST_UNJUDGED not in scores.measures or scores.judged_by_rank is None:
         return None
-    names = list(zip(scores.runs, scores.tags, strict=True))
-    lengths = np.nan_to_num(values_of(scores, RETRIEVED))
-    return find_pool(values_of(scores, FIRST_UNJUDGED), scores.judged_by_rank, lengths, names, info)
+    first, lengths = values_of(scores, FIRST_UNJUDGED), np.nan_to_num(values_of(scores, RETRIEVED))
+    return find_pool(JudgedDepths(scores.runs, scores.tags, first, scores.judged_by_rank, lengths), info)
 
 
 TOPICS = 5  # whose documents are looked at where one pair is explained

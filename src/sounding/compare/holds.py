@@ -21,7 +21,7 @@ from sounding.measures.regrading import Regrading, View, read_regrading
 from sounding.measures.summaries import check_comparable
 from sounding.relevance.basis import Basis
 from sounding.runs.pairs import Pairs, all_pairs
-from sounding.runs.pool import contributing_runs
+from sounding.runs.pool import pool_of_lists
 from sounding.runs.until import Flags, Until, parse_until
 from sounding.statistics.conclusions import ALPHA, Statistics, pair_chances
 
@@ -214,4 +214,4 @@ def holds(
 
 def pooled_runs(regrading: Regrading, info: Mapping[str, RunInfo] | None) -> Flags:
     """(run,): whether it contributes to the pool, as listed, or as guessed from what is judged."""
-    return contributing_runs(regrading.retrieved, regrading.grades(), info).contributing
+    return pool_of_lists(regrading.retrieved, regrading.grades(), info).contributing

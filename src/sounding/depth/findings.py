@@ -17,12 +17,10 @@ from sounding.depth.rankings import Rankings
 from sounding.depth.ratios import is_quick
 from sounding.evaluate.result import FEW_TOPICS
 from sounding.measures import Measure, parse
-from sounding.measures.assessed import FIRST_UNJUDGED
 from sounding.measures.bounds.registry import holes
 from sounding.measures.cumulative import name_of
 from sounding.measures.summaries import mean_over_topics
-from sounding.runs.pool import Pool, find_pool
-from sounding.runs.ranking import padded
+from sounding.runs.pool import JudgedDepths, Pool, find_pool
 from sounding.statistics.pairwise import Procedure
 from sounding.statistics.rankings import MostPlaces, most_places, rank_agreement
 
@@ -316,11 +314,7 @@ EARLY = 10  # where Baillie et al. put the runs in order, by AP
 
 def pool_of(rankings: Rankings, info: Mapping[str, RunInfo] | None) -> Pool:
     """Which runs contributed and how deep: as listed, or guessed from what is judged."""
-    first = np.array([FIRST_UNJUDGED(ranking) for ranking in rankings.plain])
-    names = list(zip(rankings.runs, rankings.tags, strict=True))
-    lengths = np.array([ranking.retrieved for ranking in rankings.plain])
-    judged = padded([ranking.judged_by_rank() for ranking in rankings.plain])
-    return find_pool(first, judged, lengths, names, info)
+    return find_pool(JudgedDepths.of_rankings(rankings.runs, rankings.tags, rankings.plain), info)
 
 
 def order_of_runs(rankings: Rankings) -> tuple[int, ...]:

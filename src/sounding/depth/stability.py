@@ -47,7 +47,7 @@ from sounding.measures import Measure, named_measures
 from sounding.measures.assessed import assessment_measure
 from sounding.measures.cumulative import names_as_typed, rank_weights
 from sounding.measures.summaries import mean_over_topics
-from sounding.runs.pool import Pool, contributing_runs, judgments_at_depth
+from sounding.runs.pool import Pool, cut_to_depth, judgments_at_depth, pool_of_lists
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.statistics.pairwise import Procedure, check_procedure
 from sounding.statistics.rankings import MostPlaces
@@ -383,10 +383,16 @@ def stability(
     )
     notes = []
     if pool_depth is not None:
-        judgments, told, pool = judgments_at_depth(
-            judgments, sources, pool_depth, info=info, policies=policies, run_format=files.run_format,
-            jobs=files.jobs, retrieved=retrieved,
-        )  # fmt: skip
+        if retrieved is None or judgments.pool_ranks is not None:
+            judgments, told, pool = judgments_at_depth(
+                judgments, sources, pool_depth, info=info, policies=policies, run_format=files.run_format,
+                jobs=files.jobs,
+            )  # fmt: skip
+        else:
+            whole = pool_of_lists(retrieved, retrieved.grades(judgments, policies), info)
+            judgments, told, pool = cut_to_depth(
+                judgments, pool_depth, retrieved, whole, info=info, policies=policies
+            )
         notes.append(f"{told[0].upper()}{told[1:]}.")
     elif judgments.pool_ranks is None and needs_pool_ranks(wanted, asked):
         lists = retrieved or read_lists(judgments, sources, policies, replace(files, progress=None))
@@ -411,7 +417,7 @@ def _with_pool_ranks(
     qrels: Qrels, retrieved: Retrieved, info: Mapping[str, RunInfo] | None, policies: Policies
 ) -> Qrels:
     """The qrels with the rank at which each document was pooled, from the runs that contributed."""
-    pool = contributing_runs(retrieved, retrieved.grades(qrels, policies), info)
+    pool = pool_of_lists(retrieved, retrieved.grades(qrels, policies), info)
     if not pool.contributing.any():
         raise DataError(
             "norm 'c' and its like look at pools of every depth, and no run is known to have contributed;"

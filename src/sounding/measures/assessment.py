@@ -41,10 +41,7 @@ def first_unjudged(run: Ranking) -> Values:
 
     A mean is over the topics that have such a document.
     """
-    every = run.select(np.ones(len(run.rank), np.bool_))
-    # Down to the first gap the n-th judged document stands at rank n.
-    first = run.total(every.topic[every.rank == every.nth]) + 1
-    return np.where(first <= run.retrieved, first, np.nan)
+    return run.first_unjudged()
 
 
 @measure("NumJudged", basis="count", monotone=True, aggregate="sum", bounds=_NUMBER_OF)

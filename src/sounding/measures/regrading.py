@@ -128,7 +128,7 @@ class Regrading:
 
     def ranking(self, run: int, view: View) -> Ranking:
         """One run as the measures see it, graded by a view."""
-        lists = self.retrieved.lists[run][view.topics]
+        lists, averaged = self.retrieved.lists[run][view.topics], self.policies.ties == "average"
         states = view.states[lists]  # small enough to stay near the processor
         topic, place = (states == JUDGED).nonzero()
         retrieved = np.count_nonzero(lists != NONE, axis=1)
@@ -139,6 +139,7 @@ class Regrading:
             run=self.runs[run], judgments=view.judgments, topic=topic, rank=place + 1,
             grade=view.grades[lists[topic, place]], retrieved=retrieved, missing=retrieved == 0,
             pooled_topic=pooled_topic, pooled_rank=pooled_place + 1,
+            ties=self.retrieved.tie_blocks(run, view.topics, topic, place) if averaged else None,
             old_recall_points=self.policies.compat == "trec_eval-9",
         )  # fmt: skip
         if self.policies.depth is not None:

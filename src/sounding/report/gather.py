@@ -25,7 +25,7 @@ from sounding.measures.cumulative import name_of
 from sounding.statistics.pairwise import Procedure
 
 if TYPE_CHECKING:
-    from sounding.audit.auditing import Audit
+    from sounding.audit.result import Audit
     from sounding.audit.verdict import Statement
     from sounding.compare.result import Comparison
     from sounding.data.tables import Qrels
@@ -130,7 +130,7 @@ def gather(request: Request, bars: Bars, parts: Collection[str] = PARTS) -> Foun
         findings=findings,
         leaders=leaders,
         audit=audited,
-        statements=() if isinstance(audited, Missing) else _verdict(audited),
+        statements=() if isinstance(audited, Missing) else tuple(audited.verdict()),
         inputs=tuple(_inputs(request)),
     )
 
@@ -255,15 +255,7 @@ def _audited(request: Request, qrels: Qrels, runs: Sequence[Any], bars: Bars) ->
             found.leave_out("run", progress)
     with bars(request.draws, "drawing judgments") as progress:
         found.pseudo(progress)
-    with bars(len(runs), "looking for ties") as progress:
-        found.ties(progress)
     return found
-
-
-def _verdict(found: Audit) -> tuple[Statement, ...]:
-    from sounding.audit.verdict import verdict
-
-    return tuple(verdict(found))
 
 
 # -- what was read ---------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from sounding.audit.auditing import Audit
+from sounding.audit.result import Audit
 from sounding.calibrate.result import Calibration
 from sounding.compare.result import Comparison
 from sounding.core.errors import MissingPartError
@@ -30,7 +30,6 @@ def html_of(result: Any) -> str:
 
 def _tables(result: Any) -> Iterator[Table]:
     from sounding.audit import tables as audit_tables
-    from sounding.audit.verdict import verdict
     from sounding.calibrate import tables as calibration_tables
     from sounding.compare import tables as comparison_tables
     from sounding.depth import tables as stability_tables
@@ -43,14 +42,14 @@ def _tables(result: Any) -> Iterator[Table]:
     elif isinstance(result, Stability):
         yield ungrouped(stability_tables.people_table(result, result.findings()))
     elif isinstance(result, Audit):
-        yield audit_tables.verdict_table(result, verdict(result))
+        yield audit_tables.verdict_table(result, result.verdict())
     elif isinstance(result, Calibration):
         yield from map(ungrouped, calibration_tables.calibration_tables(result))
 
 
 def _charts(result: Any) -> Iterator[Chart]:
-    from sounding.audit import drawings as audit_charts
-    from sounding.audit import section as audit_section
+    from sounding.audit import charts as audit_charts
+    from sounding.audit.tables import Extras
     from sounding.calibrate import charts as calibrate_charts
     from sounding.calibrate import tables as calibration_tables
     from sounding.compare.charts import chart_of
@@ -70,7 +69,7 @@ def _charts(result: Any) -> Iterator[Chart]:
             result.frame, reference=named, pool_depth=result.pool.depth or None
         )
     elif isinstance(result, Audit):
-        yield dict(audit_charts.audit_charts(result, audit_section.Extras()))["judged-by-depth"]()
+        yield dict(audit_charts.audit_charts(result, Extras()))["judged-by-depth"]()
     elif isinstance(result, Calibration):
         rows = calibration_tables.reliability_rows(result)
         if rows.height:

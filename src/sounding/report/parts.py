@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from sounding import __version__
 from sounding.audit import tables as audit_tables
-from sounding.audit.auditing import Audit
-from sounding.audit.drawings import audit_charts
-from sounding.audit.section import Extras
+from sounding.audit.charts import audit_charts
+from sounding.audit.result import Audit
+from sounding.audit.tables import Extras
 from sounding.compare import tables as comparison_notes
 from sounding.compare import tables as comparison_tables
 from sounding.compare.result import Comparison

@@ -1,4 +1,4 @@
-"""Which runs were pooled and how deep: the one rule for the pool of a collection."""
+"""Which runs were pooled and how deep: the one rule for a collection, and pools cut to a depth."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sounding.core.workers import Progress
 from sounding.data.run_info import RunInfo, info_remarks, listed_rows
 from sounding.data.tables import Qrels
 from sounding.runs.pairs import Pairs
-from sounding.runs.ranking import Values
-from sounding.runs.retrieved import Retrieved, cut_pool, read_retrieved
+from sounding.runs.ranking import Counts, Ranking, Values, padded
+from sounding.runs.retrieved import Retrieved, read_retrieved
 
 GUESSED_FROM = 10  # a run with fewer judged at its top is never taken to have contributed
 HOLED = 0.1  # share of a run's lists in which a judgment may be lacking, where contributors are guessed
@@ -31,12 +31,15 @@ SCENARIOS = {
     3: "a run not pooled",
 }
 
+Flags = NDArray[np.bool_]
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Pool:
     """Which runs contributed to the judgments, how deep they were pooled, and how deep all are judged."""
 
-    contributing: NDArray[np.bool_]  # (run,)
+    contributing: Flags  # (run,)
+    among: int  # runs that could have contributed: all that are not new
     depth: int  # to which they were pooled: `judged`, or deeper where single judgments are lacking; 0: none
     judged: int  # the deepest d such that the top d of every contributing run was judged; 0: none is
     lists: int  # of contributing runs, one a topic
@@ -44,12 +47,22 @@ class Pool:
     guessed: bool  # contributing runs were recognised by their judged documents, not read from a list
     remarks: tuple[str, ...] = ()  # what the list and the runs do not have in common, a line each
 
+    @property
+    def known(self) -> bool:
+        """Whether any run is known to have contributed."""
+        return bool(self.contributing.any())
+
+    @property
+    def source(self) -> str:
+        """How it is known which runs contributed, in a word."""
+        return "guessed" if self.guessed else "listed"
+
     def notes(self) -> list[str]:
         """The remarks as sentences."""
         return [f"{remark}." for remark in self.remarks]
 
     def describe(self) -> str:
-        """How many runs, how deep, and how that is known, in a sentence."""
+        """How many runs, how deep, and how that is known, in a sentence: the one that every verb prints."""
         count = int(np.count_nonzero(self.contributing))
         if not count and self.guessed:
             return (
@@ -59,7 +72,7 @@ class Pool:
         if not count:
             return "No run contributed to the pool (as listed)."
         how = "guessed from what is judged" if self.guessed else "as listed"
-        runs = f"{count} of {len(self.contributing)} runs contributed to the pool ({how})"
+        runs = f"{count} of {self.among} runs contributed to the pool ({how})"
         if not self.depth:
             return f"{runs}; more than {whole_percent(UNPOOLED)} of even their first documents are unjudged."
         if self.judged < self.depth:
@@ -70,55 +83,118 @@ class Pool:
         return f"{runs}; the first {self.depth} documents of each of them are judged."
 
 
+class JudgedDepths(NamedTuple):
+    """How deep runs are judged: all that a pool is recognised by."""
+
+    runs: Sequence[str]
+    tags: Sequence[str]  # (run,) what each run calls itself
+    first_unjudged: Values  # (run, topic) the rank; NaN where everything that it retrieved was judged
+    by_rank: Counts  # (run, rank) its judged documents at each rank, over all topics
+    lengths: Values | Counts  # (run, topic) how many documents it has
+
+    @staticmethod
+    def of_lists(retrieved: Retrieved, grades: Values) -> JudgedDepths:
+        """Return the same of lists; `grades` are what `Retrieved.grades` gives."""
+        by_rank = judged_flags(retrieved, grades).sum(axis=1)
+        first = first_unjudged(retrieved, grades)
+        return JudgedDepths(retrieved.runs, retrieved.tags, first, by_rank, retrieved.lengths)
+
+    @staticmethod
+    def of_rankings(runs: Sequence[str], tags: Sequence[str], rankings: Sequence[Ranking]) -> JudgedDepths:
+        """Return the same of rankings, which have their unjudged documents."""
+        return JudgedDepths(
+            runs, tags, np.array([ranking.first_unjudged() for ranking in rankings]),
+            padded([ranking.judged_by_rank() for ranking in rankings]),
+            np.array([ranking.retrieved for ranking in rankings]),
+        )  # fmt: skip
+
+
 def find_pool(
-    first_unjudged: NDArray[np.float64],
-    judged_by_rank: NDArray[np.int64],
-    lengths: NDArray[np.float64] | NDArray[np.int64],
-    names: Sequence[Sequence[str]],
-    listed: Mapping[str, RunInfo] | None = None,
+    judged: JudgedDepths, info: Mapping[str, RunInfo] | None = None, new: Flags | None = None
 ) -> Pool:
     """Return which runs contributed to the judgments and how deep: the one rule, for every verb.
 
-    `first_unjudged` is the rank of each run's first unjudged document, (run, topic), NaN where everything
-    that it retrieved was judged; `judged_by_rank` how many of its documents are judged at each rank over all
-    topics, (run, rank); `lengths` how many documents it has for each topic. `names` are the names that each
-    run goes by; a run that is not listed did not contribute. Without a list, contributing runs are guessed.
-
-    The pool ends where more than one in twenty of the contributing runs' documents at a rank are unjudged.
+    A run that `info` does not list did not contribute; without a list, contributing runs are guessed. Runs
+    that are `new`, (run,), had no part in the judgments. The pool ends where more than one in twenty of the
+    contributing runs' documents at a rank are unjudged: single judgments may be lacking above.
     """
-    known = lengths.any(axis=0)  # topics that some run has
-    judged = np.where(np.isnan(first_unjudged), np.inf, first_unjudged - 1)[:, known]
+    old = np.arange(len(judged.runs)) if new is None else (~new).nonzero()[0]
+    if not len(old):
+        raise DataError("every run is new; give the runs of the collection as well")
+    lengths = judged.lengths[old]
+    topics = lengths.any(axis=0)  # that some run has
+    reach = np.where(np.isnan(judged.first_unjudged), np.inf, judged.first_unjudged - 1)[old][:, topics]
     remarks: tuple[str, ...] = ()
-    if listed is None:
-        reach = _usual_reach(judged)
-        contributing = reach >= _common_end(judged, reach)
-        # A short list may be judged whole by luck, and so may one run: neither shows a pool.
-        long = np.median(lengths[:, known], axis=1) > GUESSED_FROM if known.any() else False
-        if np.count_nonzero(contributing & long) < 2 and not np.isinf(reach).all():
-            contributing = np.zeros_like(contributing)
+    if info is None:
+        contributing = _guess(reach, lengths[:, topics])
     else:
-        rows = listed_rows([own[0] for own in names], [own[-1] for own in names], listed)
-        if not any(rows):
-            raise DataError(
-                f"none of the {len(names)} runs is listed; expected names such as {names[0][0]!r},"
-                f" found {next(iter(listed), 'nothing')!r}"
-            )
-        contributing = np.array([run is not None and run.pooled for run in rows], np.bool_)
-        # An absent run that was not pooled is no news, unless a run here lacks a row, which may be that one.
-        of_interest = listed if None in rows else {name: row for name, row in listed.items() if row.pooled}
-        remarks = tuple(info_remarks([own[0] for own in names], rows, of_interest, grouped=False))
-    ends = judged[contributing].ravel()
-    depth = pool_end(*counts_by_rank(judged_by_rank[contributing], lengths[contributing]))
+        names = [(judged.runs[run], judged.tags[run]) for run in old.tolist()]
+        contributing, remarks = _listed(names, info)
+    ends = reach[contributing].ravel()
+    depth = pool_end(*counts_by_rank(judged.by_rank[old][contributing], lengths[contributing]))
+    every = np.zeros(len(judged.runs), np.bool_)
+    every[old] = contributing
     return Pool(
-        contributing=contributing, depth=depth, judged=int(min(ends.min(initial=depth), depth)),
-        lists=len(ends), holed=int(np.count_nonzero(ends < depth)), guessed=listed is None,
-        remarks=remarks,
+        contributing=every, among=len(old), depth=depth, judged=int(min(ends.min(initial=depth), depth)),
+        lists=len(ends), holed=int(np.count_nonzero(ends < depth)), guessed=info is None, remarks=remarks,
     )  # fmt: skip
 
 
-def counts_by_rank(
-    judged: NDArray[np.int64] | NDArray[np.bool_], lengths: NDArray[np.float64] | NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def pool_of_lists(
+    retrieved: Retrieved, grades: Values, info: Mapping[str, RunInfo] | None = None, new: Flags | None = None
+) -> Pool:
+    """Return the pool behind lists; `grades` are what `Retrieved.grades` gives."""
+    return find_pool(JudgedDepths.of_lists(retrieved, grades), info, new)
+
+
+def _listed(names: Sequence[tuple[str, str]], info: Mapping[str, RunInfo]) -> tuple[Flags, tuple[str, ...]]:
+    """(run,): which are listed as pooled, by name or tag; and what runs and list do not have in common."""
+    runs, tags = zip(*names, strict=True)
+    rows = listed_rows(runs, tags, info)
+    if not any(rows):
+        raise DataError(
+            f"none of the {len(runs)} runs is listed; expected names such as {runs[0]!r},"
+            f" found {next(iter(info), 'nothing')!r}"
+        )
+    # An absent run that was not pooled is no news, unless a run here lacks a row, which may be that one.
+    of_interest = info if None in rows else {name: row for name, row in info.items() if row.pooled}
+    remarks = tuple(info_remarks(runs, rows, of_interest, grouped=False))
+    return np.array([row is not None and row.pooled for row in rows], np.bool_), remarks
+
+
+def _guess(reach: Values, lengths: Values | Counts) -> Flags:
+    """(run,): which seem to have contributed, from how deep they are judged, (run, topic)."""
+    usual = _usual_reach(reach)
+    contributing = usual >= _common_end(reach, usual)
+    # A short list may be judged whole by luck, and so may one run: neither shows a pool.
+    long = np.median(lengths, axis=1) > GUESSED_FROM if lengths.size else False
+    if np.count_nonzero(contributing & long) < 2 and not np.isinf(usual).all():
+        return np.zeros_like(contributing)
+    return contributing
+
+
+def _usual_reach(reach: Values) -> Values:
+    """(run,): how deep a run is judged on all topics but a tenth, where a judgment may be lacking."""
+    topics = reach.shape[1]
+    return np.sort(reach, axis=1)[:, int(HOLED * topics)] if topics else np.full(len(reach), np.inf)
+
+
+def _common_end(reach: Values, usual: Values) -> float:
+    """The rank, from ten, behind which lists begin to stop being judged: where a pool of runs was cut.
+
+    Within a pool lists go on; behind its end the next document is unjudged in many of them at once. So
+    it is the rank at which the most lists end beyond those that end one rank above. Where no two do, it
+    is ten: a pool cannot be told from luck.
+    """
+    ends = reach[usual >= GUESSED_FROM]
+    ends = ends[(ends >= GUESSED_FROM - 1) & np.isfinite(ends)].astype(np.int64)
+    rises = np.diff(np.bincount(ends, minlength=GUESSED_FROM + 1))[GUESSED_FROM - 1 :]
+    if rises.max() < 2:
+        return GUESSED_FROM
+    return float(GUESSED_FROM + (rises == rises.max()).nonzero()[0][-1])
+
+
+def counts_by_rank(judged: Counts | Flags, lengths: Values | Counts) -> tuple[Counts, Counts]:
     """Return how many documents of some lists are judged, and how many are not, at each rank: (rank,) twice.
 
     `judged` is (anything, rank); `lengths` tells how long each list is.
@@ -130,7 +206,7 @@ def counts_by_rank(
     return seen, listed - seen
 
 
-def pool_end(judged: NDArray[np.int64], unjudged: NDArray[np.int64]) -> int:
+def pool_end(judged: Counts, unjudged: Counts) -> int:
     """Return the depth behind which more than one in twenty documents are unjudged; holes above it are borne.
 
     From rank 1 on, a judged document counts 1 for going deeper and an unjudged one 19 against it; the depth
@@ -142,25 +218,24 @@ def pool_end(judged: NDArray[np.int64], unjudged: NDArray[np.int64]) -> int:
     return int((gain >= gain.max() - ROUNDING).nonzero()[0][-1]) + 1
 
 
-def _usual_reach(judged: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(run,): how deep a run is judged on all topics but a tenth, where a judgment may be lacking."""
-    topics = judged.shape[1]
-    return np.sort(judged, axis=1)[:, int(HOLED * topics)] if topics else np.full(len(judged), np.inf)
+def depth_by_topic(pool: Pool, retrieved: Retrieved, grades: Values) -> tuple[Values, Values]:
+    """(topic,) twice: to which contributing runs were pooled, and to which all are judged.
 
-
-def _common_end(judged: NDArray[np.float64], reach: NDArray[np.float64]) -> float:
-    """The rank, from ten, behind which lists begin to stop being judged: where a pool of runs was cut.
-
-    Within a pool lists go on; behind its end the next document is unjudged in many of them at once. So
-    it is the rank at which the most lists end beyond those that end one rank above. Where no two do, it
-    is ten: a pool cannot be told from luck.
+    NaN: nobody retrieved an unjudged document. A topic's pool is as deep as that of all topics where no
+    more than one in twenty of the documents within that depth is unjudged; otherwise it ends by the same
+    rule as that of all.
     """
-    ends = judged[reach >= GUESSED_FROM]
-    ends = ends[(ends >= GUESSED_FROM - 1) & np.isfinite(ends)].astype(np.int64)
-    rises = np.diff(np.bincount(ends, minlength=GUESSED_FROM + 1))[GUESSED_FROM - 1 :]
-    if rises.max() < 2:
-        return GUESSED_FROM
-    return float(GUESSED_FROM + (rises == rises.max()).nonzero()[0][-1])
+    pooled, depth = retrieved.pick(pool.contributing), pool.depth
+    flags, lengths = judged_flags(pooled, grades), pooled.lengths
+    depths = np.full((2, len(retrieved.topics)), np.nan)
+    for number in range(len(retrieved.topics)):
+        judged, unjudged = counts_by_rank(flags[:, number], lengths[:, number])
+        if not unjudged.any():
+            continue
+        lost, had = unjudged[:depth].sum(), judged[:depth].sum()
+        usual = depth if lost <= UNPOOLED * (lost + had) else 0
+        depths[:, number] = max(usual, pool_end(judged, unjudged)), int((unjudged > 0).argmax())
+    return depths[0], depths[1]
 
 
 def scenarios(pool: Pool, pairs: Pairs, k: int) -> NDArray[np.int8]:
@@ -180,21 +255,12 @@ def first_unjudged(retrieved: Retrieved, grades: Values) -> Values:
     return np.where(unjudged.any(axis=2), rank, np.nan)
 
 
-def contributing_runs(
-    retrieved: Retrieved, grades: Values, info: Mapping[str, RunInfo] | None = None
-) -> Pool:
-    """Which of the runs contributed to the judgments and how deep: as listed in `info`, or guessed."""
-    names = [
-        sorted({name, tag}, key=[name, tag].index)
-        for name, tag in zip(retrieved.runs, retrieved.tags, strict=True)
-    ]
-    judged = judged_flags(retrieved, grades).sum(axis=1)
-    return find_pool(first_unjudged(retrieved, grades), judged, retrieved.lengths, names, info)
-
-
-def judged_flags(retrieved: Retrieved, grades: Values) -> NDArray[np.bool_]:
+def judged_flags(retrieved: Retrieved, grades: Values) -> Flags:
     """(run, topic, rank): whether a document stands there and is judged."""
     return np.append(np.isfinite(grades), False)[retrieved.lists]  # the last place is what NONE points to
+
+
+# -- pools cut to a depth --------------------------------------------------------------------------
 
 
 class CutPool(NamedTuple):
@@ -203,14 +269,6 @@ class CutPool(NamedTuple):
     qrels: Qrels
     told: str  # what was cut, in a sentence
     pool: Pool | None  # the same runs, as deep as was asked for; None: cut by the pool ranks of the qrels
-
-
-def pool_at_depth(pool: Pool, retrieved: Retrieved, grades: Values, depth: int) -> Pool:
-    """The pool when it was cut to a depth: the same runs, and what is judged of them now."""
-    first = first_unjudged(retrieved.pick(pool.contributing), grades)
-    reach = first[np.isfinite(first)] - 1
-    judged = int(min(reach.min(initial=depth), depth))
-    return replace(pool, depth=depth, judged=judged, holed=int(np.count_nonzero(reach < depth)))
 
 
 def judgments_at_depth(
@@ -223,62 +281,83 @@ def judgments_at_depth(
     run_format: str | None = None,
     jobs: int | None = 1,
     progress: Progress | None = None,
-    retrieved: Retrieved | None = None,
 ) -> CutPool:
     """The judgments that a pool of this depth would have had, a sentence that says so, and that pool.
 
     Judgments that know their pool ranks are cut by these. Otherwise the pool is that of the runs which
-    contributed: those that `info` lists as pooled, or else those whose documents show it. `retrieved` is
-    what the runs have for these topics, where that was read already.
+    contributed: those that `info` lists as pooled, or else those whose documents show it.
     """
     if qrels.pool_ranks is not None:
-        return CutPool(*cut_judgments(qrels, None, depth), None)
-    if retrieved is None:
-        retrieved = read_retrieved(
-            runs, topics=qrels.topics, policies=replace(policies, depth=None), run_format=run_format,
-            jobs=jobs, progress=progress,
-        )  # fmt: skip
-    pool = contributing_runs(retrieved, retrieved.grades(qrels, policies), info)
-    kept, told = cut_to_pool(qrels, retrieved, pool, depth, info)
-    return CutPool(kept, told, pool_at_depth(pool, retrieved, retrieved.grades(kept, policies), depth))
+        return CutPool(*_cut_by_own_ranks(qrels, depth), None)
+    retrieved = read_retrieved(
+        runs, topics=qrels.topics, policies=replace(policies, depth=None), run_format=run_format, jobs=jobs,
+        progress=progress,
+    )  # fmt: skip
+    pool = pool_of_lists(retrieved, retrieved.grades(qrels, policies), info)
+    return cut_to_depth(qrels, depth, retrieved, pool, info=info, policies=policies)
 
 
-def cut_to_pool(
-    qrels: Qrels, retrieved: Retrieved, pool: Pool, depth: int, info: Mapping[str, RunInfo] | None = None
-) -> tuple[Qrels, str]:
-    """The same where the contributing runs have been found; `info` is where they were listed."""
+def cut_to_depth(
+    qrels: Qrels,
+    depth: int,
+    retrieved: Retrieved,
+    pool: Pool,
+    *,
+    info: Mapping[str, RunInfo] | None = None,
+    policies: Policies = DEFAULT_POLICIES,
+) -> CutPool:
+    """The same where the runs were read and the pool was found; `info` is where its runs were listed."""
     if qrels.pool_ranks is not None:
-        return cut_judgments(qrels, None, depth)
-    if not pool.contributing.any():
-        raise DataError(
-            "a pool can be cut only where it is known which runs it was made of, and none of these"
-            " contributed; list them with --info"
-        )
-    if 0 < pool.depth < depth:
-        raise DataError(f"the pool of these runs is {pool.depth} deep; cut it to at most that, not {depth}")
-    given = int(np.count_nonzero(pool.contributing))
-    listed = given if info is None else sum(run.pooled for run in info.values())
-    count = f"{given}" if given == listed else f"only {given} of the {listed}"
-    how = "guessed" if pool.guessed else "listed"
-    kept, told = cut_judgments(
-        qrels, retrieved.pick(pool.contributing), depth, f"of {count} contributing runs, {how}"
-    )
-    return kept, "; ".join((told, *pool.remarks))
-
-
-def cut_judgments(
-    qrels: Qrels, contributors: Retrieved | None, depth: int, how: str = ""
-) -> tuple[Qrels, str]:
-    """The same by the ranks that the qrels themselves hold, or else by those of the contributing runs.
-
-    `how` tells of these runs in a few words. This is the one place where --pool-depth takes judgments away.
-    """
-    if qrels.pool_ranks is not None:
-        deepest, how = int(qrels.pool_ranks.max(initial=0)), "by the pool ranks of the qrels"
-        if depth > deepest:
+        kept, told = _cut_by_own_ranks(qrels, depth)
+    else:
+        if not pool.known:
             raise DataError(
-                f"the pool ranks of the qrels end at {deepest}; cut the pool to at most that, not {depth}"
+                "a pool can be cut only where it is known which runs it was made of, and none of these"
+                " contributed; list them with --info"
             )
-    kept = cut_pool(qrels, contributors, depth)
-    told = f"{len(kept.docs):,} of {len(qrels.docs):,} judgments kept"
-    return kept, f"pool cut to depth {depth} ({how}): {told}"
+        if 0 < pool.depth < depth:
+            raise DataError(
+                f"the pool of these runs is {pool.depth} deep; cut it to at most that, not {depth}"
+            )
+        given = int(np.count_nonzero(pool.contributing))
+        listed = given if info is None else sum(run.pooled for run in info.values())
+        count = f"{given}" if given == listed else f"only {given} of the {listed}"
+        kept = cut_pool(qrels, retrieved.pick(pool.contributing), depth)
+        sentence = _cut_told(qrels, kept, depth, f"of {count} contributing runs, {pool.source}")
+        told = "; ".join((sentence, *pool.remarks))
+    first = first_unjudged(retrieved.pick(pool.contributing), retrieved.grades(kept, policies))
+    reach = first[np.isfinite(first)] - 1
+    judged, holed = int(min(reach.min(initial=depth), depth)), int(np.count_nonzero(reach < depth))
+    return CutPool(kept, told, replace(pool, depth=depth, judged=judged, holed=holed))
+
+
+def _cut_by_own_ranks(qrels: Qrels, depth: int) -> tuple[Qrels, str]:
+    """The judgments of a pool of this depth, by the ranks that they know, and a sentence that says so."""
+    deepest = 0 if qrels.pool_ranks is None else int(qrels.pool_ranks.max(initial=0))
+    if depth > deepest:
+        raise DataError(
+            f"the pool ranks of the qrels end at {deepest}; cut the pool to at most that, not {depth}"
+        )
+    kept = cut_pool(qrels, None, depth)
+    return kept, _cut_told(qrels, kept, depth, "by the pool ranks of the qrels")
+
+
+def _cut_told(qrels: Qrels, kept: Qrels, depth: int, how: str) -> str:
+    count = f"{len(kept.docs):,} of {len(qrels.docs):,} judgments kept"
+    return f"pool cut to depth {depth} ({how}): {count}"
+
+
+def cut_pool(qrels: Qrels, contributors: Retrieved | None, depth: int) -> Qrels:
+    """The judgments that a pool of this depth would have had, with the rank at which each was pooled.
+
+    Judgments that know these ranks are cut by them; of others a document is kept that some contributing run
+    has at that depth or better. The scale of the grades stays. This is the one place where a pool depth takes
+    judgments away.
+    """
+    ranks = qrels.pool_ranks
+    if ranks is None:
+        if contributors is None:
+            raise DataError("qrels without pool ranks are cut by the runs that made the pool; give them")
+        ranks = contributors.cut(depth).pool_ranks(qrels)
+    near = (ranks > 0) & (ranks <= depth)
+    return replace(qrels, pool_ranks=ranks, highest=qrels.best_grade).keep(near)

@@ -176,6 +176,13 @@ class Ranking:
         """(rank,): how many documents at each rank, from 1, are judged, over all topics."""
         return np.bincount(self.rank, minlength=1)[1:]
 
+    def first_unjudged(self) -> Values:
+        """(topic,): the rank of the first document that was not judged; NaN: all that were retrieved were."""
+        every = self.select(np.ones(len(self.rank), np.bool_))
+        # Down to the first gap the n-th judged document stands at rank n.
+        first = self.total(every.topic[every.rank == every.nth]) + 1
+        return np.where(first <= self.retrieved, first, np.nan)
+
     def total(self, topic: Counts, weight: Values | None = None) -> Values:
         """The sum of `weight` (default: 1 each) over documents, for every topic."""
         return np.bincount(topic, weight, len(self.topics)).astype(np.float64, copy=False)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
-from sounding.core.policies import DEFAULT_POLICIES, Policies
+from sounding.core.policies import DEFAULT_POLICIES, Policies, Ties
 from sounding.core.workers import Progress
 from sounding.data.fast.keys import pair_keys
 from sounding.data.fast.tokens import MARGIN, Tokens, Words, digests, same_words
 from sounding.data.reading import EachRun, check_topics, map_runs
 from sounding.data.tables import Qrels, Run, byte_order
 from sounding.runs.align import Judged, order_documents, prepare
-from sounding.runs.ranking import Counts, Values
+from sounding.runs.ranking import Counts, TieBlocks, Values
 
 Numbers = NDArray[np.int32]
+Result = TypeVar("Result")
 NONE = -1  # no document: the list ends above this rank
 
 
@@ -36,6 +37,9 @@ class Retrieved:
     starts: Counts  # (topic + 1,)
     docs: Tokens  # (document,)
     lists: Numbers  # (run, topic, rank) the number of the document at each rank; NONE below the last
+    # By other rules for ties, where these were asked for: (run, topic, rank) the rank, from 0, by that rule.
+    orders: Mapping[Ties, Numbers] = field(default_factory=dict)
+    blocks: Numbers | None = None  # (run, topic, rank) by `average`: the first rank, from 1, of equal scores
 
     @property
     def depth(self) -> int:
@@ -59,7 +63,22 @@ class Retrieved:
 
     def cut(self, depth: int) -> Retrieved:
         """The first `depth` documents of every list; documents keep their numbers."""
-        return replace(self, lists=self.lists[:, :, :depth])
+        return replace(self, lists=self.lists[:, :, :depth], orders={}, blocks=None)
+
+    def by_rule(self, rule: Ties) -> Retrieved:
+        """The lists in the order of another rule for ties, one that was asked for when they were read."""
+        lists = np.empty_like(self.lists)
+        np.put_along_axis(lists, self.orders[rule], self.lists, axis=2)
+        return replace(self, lists=lists, orders={})
+
+    def tie_blocks(self, run: int, topics: Counts, topic: Counts, place: Counts) -> TieBlocks | None:
+        """Blocks of equal scores of some documents of a run: at a place, from 0, of one of the topics."""
+        if self.blocks is None:
+            return None
+        first = self.blocks[run][topics].astype(np.int64)
+        block = first + (self.depth + 1) * np.arange(len(topics))[:, np.newaxis]
+        sizes = np.bincount(block[self.lists[run][topics] != NONE])
+        return TieBlocks(first[topic, place], sizes[block[topic, place]])
 
     def pick(self, runs: Sequence[int] | NDArray[np.bool_]) -> Retrieved:
         """Some of the runs; documents keep their numbers."""
@@ -69,6 +88,8 @@ class Retrieved:
             runs=tuple(self.runs[row] for row in rows),
             tags=tuple(self.tags[row] for row in rows),
             lists=self.lists[rows],
+            orders={rule: order[rows] for rule, order in self.orders.items()},
+            blocks=None if self.blocks is None else self.blocks[rows],
         )
 
     def of_topics(self, topics: Sequence[int]) -> Retrieved:
@@ -82,6 +103,8 @@ class Retrieved:
             starts=np.concatenate([[0], np.cumsum(self.sizes[topics])]),
             docs=self.docs[rows],
             lists=numbers[self.lists[:, topics]],
+            orders={},
+            blocks=None,
         )
 
     def best_ranks(self) -> Counts:
@@ -129,73 +152,94 @@ def read_retrieved(
     jobs: int | None = 1,
     progress: Progress | None = None,
     check: Callable[[Run], None] | None = None,
+    rules: Sequence[Ties] = (),
 ) -> Retrieved:
     """The first `depth` documents (None: all) of every run, in the order in which the evaluation has them.
 
     Runs are files, folders, globs, tables, dicts or frames, as for `evaluate`. `topics` names those that
     count; None: every topic of any run. Where they are `judged`, runs that lack them are refused as an
-    evaluation refuses them. `check` sees every run whole, and raises where it is not to be taken.
+    evaluation refuses them. `check` sees every run whole, and raises where it is not to be taken. `rules`
+    are others for ties by which whole lists are wanted too: see `Retrieved.by_rule`.
     """
+    retrieved, _ = retrieve(
+        check or (lambda _: None), runs, depth=depth, topics=topics, judged=judged, policies=policies,
+        run_format=run_format, jobs=jobs, progress=progress, rules=rules,
+    )  # fmt: skip
+    return retrieved
+
+
+def retrieve(
+    work: Callable[[Run], Result],
+    runs: Any,
+    *,
+    depth: int | None = None,
+    topics: Sequence[str] | None = None,
+    judged: bool = False,
+    policies: Policies = DEFAULT_POLICIES,
+    run_format: str | None = None,
+    jobs: int | None = 1,
+    progress: Progress | None = None,
+    rules: Sequence[Ties] = (),
+) -> tuple[Retrieved, list[Result]]:
+    """As `read_retrieved`, and what `work` makes of each whole run while it is there: it is read once."""
     if policies.ties == "average":
         raise DataError("averaged ties give no order of documents; use ties trec, score-file, file or rank")
     wanted = None if topics is None else set(topics)
 
-    def work(run: Run) -> _Part:
-        if check is not None:
-            check(run)
+    others = [rule for rule in rules if rule != policies.ties]
+
+    def both(run: Run) -> tuple[_FirstDocuments, Result]:
+        result = work(run)
         if topics is not None and judged:
             check_topics(run, topics, policies)
-        return _first_documents(run, depth, wanted, policies)
+        return _first_documents(run, depth, wanted, policies, others), result
 
-    read = map_runs(work, runs, policies, run_format=run_format, jobs=jobs, progress=progress)
+    read = map_runs(both, runs, policies, run_format=run_format, jobs=jobs, progress=progress)
     if not read.results:
         raise DataError("no runs; give at least one")
-    found = {topic for part in read.results for topic in part.topics} if topics is None else set(topics)
-    return _joined(read, tuple(sorted(found, key=byte_order)))
+    parts, results = [part for part, _ in read.results], [result for _, result in read.results]
+    found = {topic for part in parts for topic in part.topics} if topics is None else set(topics)
+    return _joined(EachRun(read.names, read.tags, parts), tuple(sorted(found, key=byte_order))), results
 
 
-def cut_pool(qrels: Qrels, contributors: Retrieved | None, depth: int) -> Qrels:
-    """The judgments that a pool of this depth would have had, with the rank at which each was pooled.
-
-    Judgments that know these ranks are cut by them; of others a document is kept that some contributing run
-    has at that depth or better. The scale of the grades stays.
-    """
-    ranks = qrels.pool_ranks
-    if ranks is None:
-        if contributors is None:
-            raise DataError("qrels without pool ranks are cut by the runs that made the pool; give them")
-        ranks = contributors.cut(depth).pool_ranks(qrels)
-    near = (ranks > 0) & (ranks <= depth)
-    return replace(qrels, pool_ranks=ranks, highest=qrels.best_grade).keep(near)
-
-
-class _Part(NamedTuple):
+class _FirstDocuments(NamedTuple):
     """The first documents of one run, topic after topic and by rank."""
 
     topics: tuple[str, ...]
     sizes: Counts  # (topic,)
     words: Words
     lengths: NDArray[np.int32]  # of the doc ids, in bytes
+    ranks: dict[Ties, Numbers]  # by other rules: the rank of each document, from 0
+    blocks: Numbers | None  # by `average`, in its own order
 
 
-def _first_documents(run: Run, depth: int | None, wanted: set[str] | None, policies: Policies) -> _Part:
+def _first_documents(
+    run: Run, depth: int | None, wanted: set[str] | None, policies: Policies, rules: Sequence[Ties]
+) -> _FirstDocuments:
     chosen = np.array([wanted is None or topic in wanted for topic in run.topics], np.bool_)
     rows = np.repeat(chosen, run.sizes).nonzero()[0]
     positions, _ = order_documents(run, rows, policies)
-    ordered = rows[np.argsort(positions)]
+    order = np.argsort(positions)
+    ordered = rows[order]
     topic = np.repeat(np.arange(len(run.topics)), run.sizes)[rows]  # topics stand in stretches in both orders
+    ranks, blocks = {}, None
+    for rule in rules:
+        others, tied = order_documents(run, rows, replace(policies, ties=rule, depth=None))
+        ranks[rule] = (others - run.starts[topic])[order].astype(np.int32)
+        if tied is not None:
+            blocks = (tied.first - run.starts[topic] + 1)[np.argsort(others)].astype(np.int32)
     if depth is not None:
         kept = np.sort(positions) - run.starts[topic] < depth
         ordered, topic = ordered[kept], topic[kept]
     sizes = np.bincount(topic, minlength=len(run.topics))[chosen]
     docs = run.docs[ordered]
-    return _Part(
+    return _FirstDocuments(
         tuple(name for name, some in zip(run.topics, chosen.tolist(), strict=True) if some),
-        sizes, docs.words(), docs.length.astype(np.int32),
+        sizes, docs.words(), docs.length.astype(np.int32), ranks, blocks,
     )  # fmt: skip
 
 
-def _joined(read: EachRun[_Part], topics: tuple[str, ...]) -> Retrieved:
+def _joined(read: EachRun[_FirstDocuments], topics: tuple[str, ...]) -> Retrieved:
     """All parts under one numbering, topic by topic."""
     parts = read.results
     deepest = max((int(part.sizes.max(initial=0)) for part in parts), default=0)
@@ -221,10 +265,27 @@ def _joined(read: EachRun[_Part], topics: tuple[str, ...]) -> Retrieved:
     return Retrieved(
         runs=read.names, tags=read.tags, topics=topics,
         starts=np.array(total, np.int64), docs=_tokens(words, lengths, width), lists=lists,
+        orders={rule: _by_rank(parts, [part.ranks[rule] for part in parts], topics, deepest)
+                for rule in parts[0].ranks},
+        blocks=None if parts[0].blocks is None
+        else _by_rank(parts, [part.blocks for part in parts], topics, deepest),
     )  # fmt: skip
 
 
-def _pieces(part: _Part, width: int) -> Iterator[tuple[str, tuple[Words, NDArray[np.int32]]]]:
+def _by_rank(
+    parts: Sequence[_FirstDocuments], columns: Sequence[Any], topics: Sequence[str], deepest: int
+) -> Numbers:
+    """(run, topic, rank): a number for each listed document; below the last its own place, from 0."""
+    place = {topic: number for number, topic in enumerate(topics)}
+    table = np.tile(np.arange(deepest, dtype=np.int32), (len(parts), len(topics), 1))
+    for row, (part, column) in enumerate(zip(parts, columns, strict=True)):
+        pieces = np.split(column, np.cumsum(part.sizes)[:-1]) if len(part.sizes) else []
+        for topic, own in zip(part.topics, pieces, strict=True):
+            table[row, place[topic], : len(own)] = own
+    return table
+
+
+def _pieces(part: _FirstDocuments, width: int) -> Iterator[tuple[str, tuple[Words, NDArray[np.int32]]]]:
     """(topic, (words and lengths of its documents)); words are filled up to `width`."""
     ends = np.cumsum(part.sizes)
     for topic, begin, end in zip(part.topics, (ends - part.sizes).tolist(), ends.tolist(), strict=True):

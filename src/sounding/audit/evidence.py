@@ -1,0 +1,149 @@
+"""What a collection and its runs show of how far they can be trusted, each part when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from sounding.audit.coverage import (
+    Growth,
+    PoolOutcomes,
+    RunCoverage,
+    coverage,
+    growth_by_depth,
+    pool_outcomes,
+)
+from sounding.audit.judged_runs import JudgedRuns
+from sounding.audit.leave_out import Among, By, LeftOut, Remove, UniqueDocuments, leave_out, unique_documents
+from sounding.audit.pseudo import Pseudo, Reinforcement, rankings_without_judgments, reinforcement
+from sounding.audit.ties import TiedScores, tied_scores
+from sounding.core.workers import Progress
+from sounding.measures import Measure
+from sounding.runs.pool import UNPOOLED
+from sounding.runs.ranking import Values
+
+LADDER = (5, 10, 20, 50, 100, 200, 500, 1000)  # depths that people are shown
+NEARLY_ALL = 0.8  # share of relevant ones among the judgments: more of them are no judged pool
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AuditEvidence:
+    """One collection and its runs; every method computes its part once."""
+
+    runs: JudgedRuns
+    measures: tuple[Measure, ...]
+    remove: Remove  # what leaving out a run or group takes away
+    among: Among  # the runs that may hold a document for it not to be unique
+    draws: int  # of random pseudo-judgments
+    seed: int
+    _known: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def _once(self, key: Any, compute: Callable[[], Part]) -> Part:
+        if key not in self._known:
+            self._known[key] = compute()
+        found: Part = self._known[key]
+        return found
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the judgments say that they are a sample of the pool: by strata or by probabilities."""
+        return self.runs.qrels.strata is not None or self.runs.qrels.probabilities is not None
+
+    @property
+    def has_pool(self) -> bool:
+        """Whether any run is known to have contributed to the judgments."""
+        return self.runs.pool.known
+
+    @property
+    def strangers(self) -> bool:
+        """Whether runs and judgments have no document in common."""
+        return not np.isfinite(self.runs.grades()).any()
+
+    @property
+    def relevant_share(self) -> float:
+        """The share of the judgments that have a grade above 0, whatever the level."""
+        grades = self.runs.judgments.grades
+        return float(np.mean(grades > 0)) if len(grades) else np.nan
+
+    @cached_property
+    def only_relevant(self) -> bool:
+        """Whether the judgments seem to list relevant documents alone, so that they show no pool.
+
+        Nearly all of them are relevant, and more documents of the pool's depth are unjudged than pools have
+        at their ends.
+        """
+        return self.relevant_share >= NEARLY_ALL and not (self.runs.pool.depth and self.holed() <= UNPOOLED)
+
+    def holed(self) -> float:
+        """The share of the documents within the pool's depth that are unjudged; 0: no pool is known."""
+        holes = len(self.runs.holes())
+        return holes / int(np.count_nonzero(self.runs.contributions().best_ranks() > 0)) if holes else 0.0
+
+    def depths(self) -> tuple[int, ...]:
+        """Depths to show: those of the ladder that lists reach, the pool's and the deepest."""
+        deepest = self.runs.retrieved.depth
+        wanted = {*LADDER, self.runs.pool.depth, deepest}
+        return tuple(sorted(depth for depth in wanted if 0 < depth <= deepest))
+
+    def values(self) -> Values:
+        """(run, measure): means over topics with all judgments."""
+        return self._once("values", lambda: self.runs.means(self.measures, self.runs.view()))
+
+    def coverage(self) -> RunCoverage:
+        """What was judged of every run."""
+        return self._once("coverage", lambda: coverage(self.runs))
+
+    def outcomes(self) -> PoolOutcomes:
+        """What shallower pools would have judged, and the pool as it is."""
+        depths = tuple(depth for depth in self.depths() if depth <= self.runs.reach)
+        return self._once("outcomes", lambda: pool_outcomes(self.runs, depths))
+
+    def growth(self) -> Growth:
+        """Relevant documents by pool depth."""
+        return self._once("growth", lambda: growth_by_depth(self.runs))
+
+    def unique(self, by: By = "group") -> UniqueDocuments:
+        """Documents that one group, or run, alone contributed."""
+        return self._once(("unique", by), lambda: unique_documents(self.runs, by, self.among))
+
+    def leave_out(self, by: By = "group", progress: Progress | None = None) -> LeftOut:
+        """Values had a group, or run, not taken part."""
+        return self._once(
+            ("leave_out", by),
+            lambda: leave_out(
+                self.runs, self.measures, by=by, remove=self.remove, among=self.among, progress=progress
+            ),
+        )
+
+    def reinforcement(self) -> Reinforcement:
+        """Assessment of runs against their overlap with others."""
+        return self._once("reinforcement", lambda: reinforcement(self.runs))
+
+    def ties(self) -> TiedScores:
+        """Tied scores, and what each rule for them makes of the runs."""
+        return self._once("ties", lambda: tied_scores(self.runs))
+
+    def pseudo(self, progress: Progress | None = None) -> Pseudo:
+        """Rankings of runs that need no judgments."""
+        return self._once(
+            "pseudo",
+            lambda: rankings_without_judgments(
+                self.runs, draws=self.draws, seed=self.seed, progress=progress
+            ),
+        )
+
+    def judged_share(self, run: int, depth: int) -> float:
+        """The mean share of a run's documents down to a depth that was judged."""
+        return float(self.coverage().judged_share[run, depth - 1])
+
+    def left_out_share(self, depth: int) -> Values:
+        """(row,): the same of contributing runs whose group was left out; NaN values are gone."""
+        found = self.leave_out()
+        shares = found.judged_share[found.pooled, depth - 1]
+        return shares[np.isfinite(shares)]

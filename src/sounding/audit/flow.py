@@ -1,0 +1,227 @@
+"""What `sounding audit` does: read the files, compute the parts that are asked for, write them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+from click.core import ParameterSource
+
+from sounding.audit import tables
+from sounding.audit.auditing import DEFAULT_MEASURES, audit
+from sounding.audit.charts import audit_charts
+from sounding.audit.command import CHART_FORMATS, AuditOptions
+from sounding.audit.parts import PartOf, part_of
+from sounding.audit.result import Audit
+from sounding.audit.tables import SHOWN, AuditSection, Extras
+from sounding.audit.verdict import Statement
+from sounding.core.policies import Policies
+from sounding.data.finding import find_runs
+from sounding.render.save import save
+from sounding.render.tables import Table, render
+from sounding.terminal.options import (
+    NO_NOTES,
+    PEOPLE,
+    plain_policies_of,
+    progress_bar,
+    read_info,
+    remark,
+    table_width,
+    write_tables,
+    write_text,
+)
+
+IDLE_ELSEWHERE = {
+    "measures": ("runs", "topics", "leave-out"), "remove": ("topics", "leave-out"),
+    "unique_among": ("topics", "unique", "leave-out"),
+    "unjudged": ("runs", "topics", "leave-out", "ties", "assessment"),
+    "missing": ("runs", "topics", "leave-out", "ties", "assessment"),
+}  # the sections that an option changes  # fmt: skip
+
+
+def run(options: AuditOptions) -> None:
+    """Audit the collection; print the verdict or the sections, and draw the charts."""
+    _check(options)
+    part = None if options.parts is None else part_of(options.parts)  # refused before files are read
+    policies = plain_policies_of(options)
+    found = _audited(
+        options.qrels, options.runs, options.info, "reading runs", policies, options, options.new,
+        options.pool_depth,
+    )  # fmt: skip
+    extras = _extras(found, part, policies, options)
+    wanted = _wanted(found, extras, options)
+    _compute(found, wanted, options)
+    _write(found, extras, wanted, options)
+    if options.format_name in NO_NOTES:
+        for text in (*found.runs.remarks, f"policies: {policies.describe()}"):
+            remark(text, quiet=options.quiet)
+    if options.chart is not None:
+        _draw(found, extras, options.chart, options)
+
+
+# -- what is asked for -----------------------------------------------------------------------------
+
+
+def _check(options: AuditOptions) -> None:
+    """Refuse before files are read what could not be shown."""
+    if options.every and options.chosen:
+        raise click.UsageError("--all shows every section; leave --section out")
+    if (options.topics is None) != (not options.corpus):
+        raise click.UsageError("--topics and --corpus belong together: give both, for title bias")
+    if "titles" in options.chosen and options.topics is None:
+        raise click.UsageError("--section titles needs --topics and --corpus")
+    if "parts" in options.chosen and options.parts is None:
+        raise click.UsageError("--section parts needs --parts, such as --parts prefix:2")
+    strangers = {name for name, _ in options.collection_info} - {one[0] for one in options.collections}
+    if strangers:
+        raise click.UsageError(
+            f"--collection-info {min(strangers)}: no --collection has that name; give one that does"
+        )
+    _check_idle(options)
+    several = len(options.sections) > 1 and not options.every
+    if several and options.format_name not in PEOPLE:
+        raise click.UsageError(
+            f"{options.format_name} holds one section, and {', '.join(options.sections)} are asked for;"
+            " ask for one, or --all"
+        )
+
+
+def _check_idle(options: AuditOptions) -> None:
+    """Refuse options that would change nothing for want of another."""
+    context = click.get_current_context()
+    shown, drawn = options.every or bool(options.sections), options.chart is not None
+    assessed = options.every or drawn or "assessment" in options.sections
+    chosen = [] if options.every or drawn else options.sections
+    for name, concerned in IDLE_ELSEWHERE.items():
+        typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if typed and chosen and not set(chosen) & set(concerned):
+            raise click.UsageError(
+                f"--{name.removesuffix('s').replace('_', '-')} changes nothing in section"
+                f" {', '.join(chosen)}; it is for the verdict and --section {', '.join(concerned)}"
+            )
+    for name, used, needed in (
+        ("top", shown, "a section: --section or --all"),
+        ("draws", assessed, "--section assessment, --all or --chart"),
+        ("seed", assessed, "--section assessment, --all or --chart"),
+        ("chart_format", drawn, "--chart DIR"),
+    ):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE and not used:
+            raise click.UsageError(f"--{name.replace('_', '-')} changes nothing without {needed}")
+    suffix = "" if options.chart is None else options.chart.suffix.lower().removeprefix(".")
+    if suffix in CHART_FORMATS:
+        raise click.UsageError(
+            f"--chart {options.chart}: expected a folder, for there are several charts; the format is"
+            f" --chart-format {suffix}"
+        )
+
+
+def _audited(
+    qrels: str, runs: Sequence[str], info: Sequence[str], label: str, policies: Policies,
+    options: AuditOptions, new: Sequence[str] = (), pool_depth: int | None = None,
+) -> Audit:  # fmt: skip
+    """The audit of this collection, or of another."""
+    files = find_runs(runs)
+    with progress_bar(len(files), quiet=options.quiet, label=label) as progress:
+        return audit(
+            qrels, files, options.measures or DEFAULT_MEASURES, new=find_runs(new) if new else (),
+            info=read_info(info), pool_depth=pool_depth, level=options.level, remove=options.remove,
+            unique_among=options.unique_among, draws=options.draws, policies=policies,
+            qrels_format=options.qrels_format, run_format=options.run_format, jobs=options.jobs,
+            progress=progress,
+        )  # fmt: skip
+
+
+def _extras(found: Audit, part: PartOf | None, policies: Policies, options: AuditOptions) -> Extras:
+    """Parts, titles and other collections, where they are asked for."""
+    others = []
+    for name, qrels, runs in options.collections:
+        info = [file for own, file in options.collection_info if own == name]
+        others.append((name, _audited(qrels, [runs], info, f"reading {name}", policies, options).pseudo()))
+    return Extras(
+        parts=None if part is None else found.parts(part),
+        titles=None if options.topics is None else found.title_bias(options.topics, options.corpus),
+        others=others,
+    )
+
+
+def _wanted(found: Audit, extras: Extras, options: AuditOptions) -> list[str]:
+    """The sections to show; those that need a pool are refused where none is known."""
+    known = list(tables.sections(found, extras))
+    if options.every:
+        return known
+    for name in options.sections:
+        if name not in known:
+            raise click.ClickException(
+                f"section {name}: none of these runs is known to have contributed to the judgments;"
+                " list those that did with --info"
+            )
+    return options.sections
+
+
+def _compute(found: Audit, wanted: Sequence[str], options: AuditOptions) -> None:
+    """What takes long, each with a bar of its own."""
+    quiet, drawn = options.quiet, options.chart is not None
+    verdict = not wanted or options.every
+    if found.has_pool and (verdict or drawn or {"leave-out", "topics"} & set(wanted)):
+        units = len(found.unique("group").names)
+        with progress_bar(units, quiet=quiet, label="leaving out groups") as progress:
+            found.leave_out("group", progress)
+    if "leave-out" in wanted:
+        with progress_bar(len(found.runs.runs), quiet=quiet, label="leaving out runs") as progress:
+            found.leave_out("run", progress)
+    if "assessment" in wanted or drawn:
+        with progress_bar(options.draws, quiet=quiet, label="drawing judgments") as progress:
+            found.pseudo(progress)
+
+
+# -- what is shown ---------------------------------------------------------------------------------
+
+
+def _write(found: Audit, extras: Extras, wanted: Sequence[str], options: AuditOptions) -> None:
+    format_name, output = options.format_name, options.output
+    builders = tables.sections(found, extras)
+    made = {name: builders[name](found, extras, options.top or SHOWN) for name in wanted}
+    statements = found.verdict() if not wanted or options.every else []
+    shown = [table for one in made.values() for table in one.tables]
+    if format_name == "table" and statements:
+        width = table_width(output)
+        text = tables.verdict_text(found, statements, width)
+        if shown:
+            terminal = output is None and sys.stdout.isatty()
+            text += "\n" + render(shown, "table", width=width, marks=terminal)
+        write_text(text, output)
+    elif format_name in PEOPLE:
+        top = [tables.verdict_table(found, statements, rounded=True)] if statements else []
+        write_tables(tables.with_policies([*top, *shown], found), format_name, output)
+    else:
+        write_tables([_tidy(found, made, statements, options)], format_name, output)
+
+
+def _tidy(
+    found: Audit, made: dict[str, AuditSection], statements: Sequence[Statement], options: AuditOptions
+) -> Table:
+    """One table for programs: the verdict, one section, or all of them in long form."""
+    if not statements:
+        return tables.tidy_section(next(iter(made.values())), found)
+    verdict = tables.verdict_table(found, statements)
+    if not made:
+        return verdict
+    if options.format_name == "json":
+        rows = {name: tables.tidy_section(one, found).rows() for name, one in made.items()}
+        told = {key: value for one in made.values() for key, value in one.facts.items()}
+        return replace(verdict, facts={**tables.facts(found), **told, "sections": rows})
+    return tables.tidy_sections(made, verdict)
+
+
+def _draw(found: Audit, extras: Extras, folder: Path, options: AuditOptions) -> None:
+    """Every chart that there is something to show in, as a file in a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = []
+    for name, make in audit_charts(found, extras):
+        path = folder / f"{name}.{options.chart_format}"
+        save(make(), path)
+        drawn.append(path.name)
+    remark(f"charts in {folder}: {', '.join(drawn)}", quiet=options.quiet)

@@ -10,16 +10,14 @@ import time
 from sounding.audit.judged_runs import read_judged_runs
 from sounding.audit.leave_out import leave_out
 from sounding.measures import parse_measures
-from sounding.sample.simulation import simulate_collection
+from sounding.sample.simulation import sample
 
 GROUPS, SYSTEMS = 43, 3  # 129 runs
 
 
 def main() -> None:
     """Print how long it took to leave out every run and every group."""
-    made = simulate_collection(
-        topics=50, groups=GROUPS, systems=SYSTEMS, contributors=GROUPS, pooled_runs=SYSTEMS
-    )
+    made = sample(topics=50, groups=GROUPS, systems=SYSTEMS, contributors=GROUPS, pooled_runs=SYSTEMS)
     runs = read_judged_runs(made.qrels, made.runs, info={row.run: row for row in made.info})
     measures = parse_measures(["AP", "nDCG@10", "P@10"])
     begin = time.perf_counter()

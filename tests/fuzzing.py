@@ -15,7 +15,7 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["sounding.data", "sounding.measures.grammar"]):
-    from sounding.check.checking import check_file
+    from sounding.check.checking import check
     from sounding.data.formats import read_qrels, read_run
     from sounding.data.run_info import read_run_info
     from sounding.data.topics import read_topics
@@ -70,7 +70,7 @@ def _grammar(data: bytes) -> None:
 TARGETS: tuple[Callable[[bytes], None], ...] = (
     *(_reader(read_run, suffix) for suffix in ("", ".csv", ".json", ".jsonl")),
     *(_reader(read_qrels, suffix) for suffix in ("", ".csv", ".json")),
-    *(_reader(check_file, suffix) for suffix in ("", ".tsv")),
+    *(_reader(check, suffix) for suffix in ("", ".tsv")),
     _reader(read_topics, ""),
     _reader(read_run_info, ".tsv"),
     _grammar,

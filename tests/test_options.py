@@ -209,3 +209,12 @@ def circles(graph: dict[str, set[str]]) -> list[frozenset[str]]:
         if name not in index:
             visit(name)
     return found
+
+
+def test_public_names_are_the_same_for_type_checkers() -> None:
+    tree = TREES[SOURCE / "__init__.py"]
+    blocks = [node for node in tree.body if isinstance(node, ast.If)]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    typed = {str(alias.asname): str(node.module) for node in imports for alias in node.names}
+    assert sorted(typed) == sounding.__all__
+    assert all(callable(getattr(sounding, name)) for name in typed)

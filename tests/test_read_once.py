@@ -53,7 +53,6 @@ MORE = {
     "calibrate": (1, 2, 1),
     "agree runs": (1, 1, 4),
     "report": (2, 6, 7),
-    "convert": (2, 1, 1),
 }
 
 watching: list[Counter[str]] = []  # the files opened since a test began

@@ -14,7 +14,6 @@ from tests.conftest import require
 from tests.docs_examples import run_page
 
 import sounding
-from sounding.sample.command import write_collection
 
 yaml = require("yaml")
 
@@ -79,10 +78,8 @@ def test_examples_that_speak_of_the_readers_own_files_run_on_a_small_collection(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    small = sounding.simulate_collection(
-        topics=6, groups=3, systems=2, documents=80, length=20, pool_depth=8, seed=3
-    )
-    write_collection(small, tmp_path / "trial")
+    small = sounding.sample(topics=6, groups=3, systems=2, documents=80, length=20, pool_depth=8, seed=3)
+    small.write(tmp_path / "trial")
     for part in ("qrels.txt", "runs"):
         (tmp_path / "trial" / part).rename(tmp_path / part)
     pooled = [tmp_path / "runs" / f"{one.run}.txt" for one in small.info if one.pooled]
@@ -153,7 +150,7 @@ def test_names_of_ranx_are_read_as_ranx_means_them(side_by_side: dict[str, Any])
 @pytest.mark.filterwarnings("ignore:.*unsafe cast.*")  # in the code that ranx compiles
 def test_ranx_gives_the_same() -> None:
     ranx = pytest.importorskip("ranx")
-    collection = sounding.simulate_collection(
+    collection = sounding.sample(
         topics=8, groups=2, systems=1, ties=0, grades=2, seed=4, documents=300, length=50
     )
     grades = {t: dict(zip(part["doc"], part["grade"].cast(int), strict=True))

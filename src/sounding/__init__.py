@@ -8,150 +8,100 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from sounding.agree.reading import read_panel
-    from sounding.agree.study import Study, study_assessors
-    from sounding.audit.auditing import audit
-    from sounding.audit.result import Audit
-    from sounding.calibrate.calibrating import calibrate
-    from sounding.calibrate.result import Calibration
-    from sounding.compare.comparing import compare, compare_runs
-    from sounding.compare.holds import holds
-    from sounding.compare.result import Comparison
-    from sounding.core.errors import DataError, FormatError, SoundingError, UnknownNameError
-    from sounding.core.executors import run_on
-    from sounding.core.policies import Policies
-    from sounding.data.formats import read_qrels, read_run, read_runs
-    from sounding.data.tables import Qrels, Run
-    from sounding.data.topics import read_topics
-    from sounding.data.writing import write_qrels, write_run
-    from sounding.depth.stability import Stability, stability
-    from sounding.evaluate.evaluation import evaluate
-    from sounding.evaluate.result import Scores
-    from sounding.measures import Measure, parse, parse_measures
-    from sounding.measures.assessed import with_assessment
-    from sounding.sample.simulation import simulate_collection
-    from sounding.statistics.pairwise import Procedure
-    from sounding.statistics.rankings import (
-        agreement_matrix,
-        kendall_tau,
-        most_places,
-        pearson,
-        rank_agreement,
-        rbo,
-        rbo_of_values,
-        rmse,
-        spearman,
-        swaps,
-        tau_ap,
-    )
+# Where each name is defined. A verb is a package that can be called: `sounding.evaluate(...)`.
+_NAMES = {
+    "agree.reading": ("read_panel",),
+    "agree.study": ("Study", "study_assessors"),
+    "audit.result": ("Audit",),
+    "calibrate.result": ("Calibration",),
+    "check.checking": ("FileCheck",),
+    "compare.comparing": ("compare_runs",),
+    "compare.holds": ("holds",),
+    "compare.result": ("Comparison",),
+    "convert.converting": ("Conversion",),
+    "core.errors": ("DataError", "FormatError", "SoundingError", "UnknownNameError"),
+    "core.executors": ("run_on",),
+    "core.policies": ("Policies",),
+    "data.formats": ("read_qrels", "read_run", "read_runs"),
+    "data.tables": ("Qrels", "Run"),
+    "data.topics": ("read_topics",),
+    "data.writing": ("write_qrels", "write_run"),
+    "depth.stability": ("Stability", "stability"),
+    "evaluate.result": ("Scores",),
+    "measures": ("Measure", "parse", "parse_measures"),
+    "measures.assessed": ("with_assessment",),
+    "sample.result": ("Collection",),
+    "statistics.pairwise": ("Procedure",),
+    "statistics.rankings": (
+        "agreement_matrix", "kendall_tau", "most_places", "pearson", "rank_agreement", "rbo", "rbo_of_values",
+        "rmse", "spearman", "swaps", "tau_ap",
+    ),
+}  # fmt: skip
+_VERBS = ("audit", "calibrate", "check", "compare", "convert", "evaluate", "sample")
+_HOME = {name: home for home, names in _NAMES.items() for name in names} | {verb: verb for verb in _VERBS}
+
+if TYPE_CHECKING:  # the same for whoever checks types; a test compares the two
+    from sounding.agree.reading import read_panel as read_panel
+    from sounding.agree.study import Study as Study
+    from sounding.agree.study import study_assessors as study_assessors
+    from sounding.audit.auditing import audit as audit
+    from sounding.audit.result import Audit as Audit
+    from sounding.calibrate.calibrating import calibrate as calibrate
+    from sounding.calibrate.result import Calibration as Calibration
+    from sounding.check.checking import FileCheck as FileCheck
+    from sounding.check.checking import check as check
+    from sounding.compare.comparing import compare as compare
+    from sounding.compare.comparing import compare_runs as compare_runs
+    from sounding.compare.holds import holds as holds
+    from sounding.compare.result import Comparison as Comparison
+    from sounding.convert.converting import Conversion as Conversion
+    from sounding.convert.converting import convert as convert
+    from sounding.core.errors import DataError as DataError
+    from sounding.core.errors import FormatError as FormatError
+    from sounding.core.errors import SoundingError as SoundingError
+    from sounding.core.errors import UnknownNameError as UnknownNameError
+    from sounding.core.executors import run_on as run_on
+    from sounding.core.policies import Policies as Policies
+    from sounding.data.formats import read_qrels as read_qrels
+    from sounding.data.formats import read_run as read_run
+    from sounding.data.formats import read_runs as read_runs
+    from sounding.data.tables import Qrels as Qrels
+    from sounding.data.tables import Run as Run
+    from sounding.data.topics import read_topics as read_topics
+    from sounding.data.writing import write_qrels as write_qrels
+    from sounding.data.writing import write_run as write_run
+    from sounding.depth.stability import Stability as Stability
+    from sounding.depth.stability import stability as stability
+    from sounding.evaluate.evaluation import evaluate as evaluate
+    from sounding.evaluate.result import Scores as Scores
+    from sounding.measures import Measure as Measure
+    from sounding.measures import parse as parse
+    from sounding.measures import parse_measures as parse_measures
+    from sounding.measures.assessed import with_assessment as with_assessment
+    from sounding.sample.result import Collection as Collection
+    from sounding.sample.simulation import sample as sample
+    from sounding.statistics.pairwise import Procedure as Procedure
+    from sounding.statistics.rankings import agreement_matrix as agreement_matrix
+    from sounding.statistics.rankings import kendall_tau as kendall_tau
+    from sounding.statistics.rankings import most_places as most_places
+    from sounding.statistics.rankings import pearson as pearson
+    from sounding.statistics.rankings import rank_agreement as rank_agreement
+    from sounding.statistics.rankings import rbo as rbo
+    from sounding.statistics.rankings import rbo_of_values as rbo_of_values
+    from sounding.statistics.rankings import rmse as rmse
+    from sounding.statistics.rankings import spearman as spearman
+    from sounding.statistics.rankings import swaps as swaps
+    from sounding.statistics.rankings import tau_ap as tau_ap
 
 __version__ = "0.1.0"
-
-_HOME = {
-    "Audit": "audit.result",
-    "Calibration": "calibrate.result",
-    "Comparison": "compare.result",
-    "DataError": "core.errors",
-    "FormatError": "core.errors",
-    "Measure": "measures",
-    "Policies": "core.policies",
-    "Procedure": "statistics.pairwise",
-    "Qrels": "data.tables",
-    "Run": "data.tables",
-    "Scores": "evaluate.result",
-    "SoundingError": "core.errors",
-    "Stability": "depth.stability",
-    "Study": "agree.study",
-    "UnknownNameError": "core.errors",
-    "agreement_matrix": "statistics.rankings",
-    "audit": "audit",
-    "calibrate": "calibrate",
-    "compare": "compare",
-    "compare_runs": "compare.comparing",
-    "evaluate": "evaluate",
-    "holds": "compare.holds",
-    "kendall_tau": "statistics.rankings",
-    "most_places": "statistics.rankings",
-    "parse": "measures",
-    "parse_measures": "measures",
-    "pearson": "statistics.rankings",
-    "rank_agreement": "statistics.rankings",
-    "rbo": "statistics.rankings",
-    "rbo_of_values": "statistics.rankings",
-    "read_panel": "agree.reading",
-    "read_qrels": "data.formats",
-    "read_run": "data.formats",
-    "read_runs": "data.formats",
-    "read_topics": "data.topics",
-    "rmse": "statistics.rankings",
-    "run_on": "core.executors",
-    "simulate_collection": "sample.simulation",
-    "spearman": "statistics.rankings",
-    "stability": "depth.stability",
-    "study_assessors": "agree.study",
-    "swaps": "statistics.rankings",
-    "tau_ap": "statistics.rankings",
-    "with_assessment": "measures.assessed",
-    "write_qrels": "data.writing",
-    "write_run": "data.writing",
-}
-
-__all__ = [
-    "Audit",
-    "Calibration",
-    "Comparison",
-    "DataError",
-    "FormatError",
-    "Measure",
-    "Policies",
-    "Procedure",
-    "Qrels",
-    "Run",
-    "Scores",
-    "SoundingError",
-    "Stability",
-    "Study",
-    "UnknownNameError",
-    "agreement_matrix",
-    "audit",
-    "calibrate",
-    "compare",
-    "compare_runs",
-    "evaluate",
-    "holds",
-    "kendall_tau",
-    "most_places",
-    "parse",
-    "parse_measures",
-    "pearson",
-    "rank_agreement",
-    "rbo",
-    "rbo_of_values",
-    "read_panel",
-    "read_qrels",
-    "read_run",
-    "read_runs",
-    "read_topics",
-    "rmse",
-    "run_on",
-    "simulate_collection",
-    "spearman",
-    "stability",
-    "study_assessors",
-    "swaps",
-    "tau_ap",
-    "with_assessment",
-    "write_qrels",
-    "write_run",
-]
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'sounding' has no attribute {name!r}")
     home = import_module(f"sounding.{_HOME[name]}")
-    value = home if _HOME[name] == name else getattr(home, name)  # the package `compare` can be called
+    value = home if name in _VERBS else getattr(home, name)
     globals()[name] = value
     return value
 

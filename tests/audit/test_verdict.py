@@ -21,7 +21,8 @@ from sounding.core.errors import DataError
 from sounding.core.policies import Policies, Unjudged
 from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels, Run
-from sounding.sample.simulation import Collection, simulate_collection
+from sounding.sample.result import Collection
+from sounding.sample.simulation import sample
 
 
 def about(found: Audit, what: str) -> Statement:
@@ -35,7 +36,7 @@ def of(made: Trial) -> Audit:
 @pytest.fixture(scope="module")
 def collection() -> Collection:
     """26 topics, 8 runs of four groups, three of which were pooled to depth 20."""
-    return simulate_collection(
+    return sample(
         topics=26, groups=4, systems=2, documents=300, length=100, pool_depth=20, contributors=3,
         short=0.0, ties=0.0, seed=5,
     )  # fmt: skip
@@ -397,9 +398,7 @@ def test_few_runs_and_topics_give_a_verdict(runs: int, topics: int) -> None:
 
 def test_leaving_groups_out_says_nothing_where_most_of_the_pool_is_absent() -> None:
     """Two of the pooled runs: what their groups alone found here, absent runs may have found as well."""
-    collection = simulate_collection(
-        topics=26, groups=12, systems=1, documents=400, length=100, pool_depth=20, seed=5
-    )
+    collection = sample(topics=26, groups=12, systems=1, documents=400, length=100, pool_depth=20, seed=5)
     info = {row.run: row for row in collection.info}
     pooled = [run for run in collection.runs if info[run.name].pooled]
     groups = {info[run.name].group: run for run in pooled}

@@ -18,9 +18,9 @@ from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.executors import run_on
 from sounding.core.policies import Policies
 from sounding.evaluate.evaluation import evaluate
-from sounding.sample.simulation import simulate_collection
+from sounding.sample.simulation import sample
 
-MADE = simulate_collection(topics=15, groups=6, systems=2, documents=300, length=60, pool_depth=30, seed=4)
+MADE = sample(topics=15, groups=6, systems=2, documents=300, length=60, pool_depth=30, seed=4)
 INFO = {one.run: one for one in MADE.info}
 
 
@@ -142,7 +142,7 @@ def test_confidence_is_about_the_measure_cut_to_the_depth_that_is_considered(mea
 
 
 def test_the_chance_of_holding_tells_more_than_the_margin_and_the_label() -> None:
-    large = simulate_collection(topics=25, groups=12, documents=1000, length=200, pool_depth=50, seed=7)
+    large = sample(topics=25, groups=12, documents=1000, length=200, pool_depth=50, seed=7)
     made = calibrate(
         large.qrels, large.runs, ["AP"], info={one.run: one for one in large.info}, until="pool:50",
         scenarios=["pool:5", "pool:5+groups:0.5"], claims=["holds", "margin", "strong"], resamples=0,

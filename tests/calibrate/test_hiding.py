@@ -9,9 +9,9 @@ from sounding.calibrate.hiding import Hidden, hide, parse_scenario
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.measures.regrading import GONE, JUDGED, Regrading, read_regrading
 from sounding.runs.until import parse_until
-from sounding.sample.simulation import simulate_collection
+from sounding.sample.simulation import sample
 
-MADE = simulate_collection(topics=6, groups=6, systems=2, documents=200, length=50, pool_depth=20, seed=1)
+MADE = sample(topics=6, groups=6, systems=2, documents=200, length=50, pool_depth=20, seed=1)
 POOLED = np.array([one.pooled for one in MADE.info])
 GROUPS = [one.group for one in MADE.info]
 

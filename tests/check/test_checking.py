@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sounding.check.checking import Kind, check_file
-from sounding.convert.converting import guess_kind
+from sounding.check.checking import check
+from sounding.convert.converting import convert
 
 BEIR = "query-id\tcorpus-id\tscore\n1\ta\t1\n1\tb\t0\n"
 OTHER_TABLE = "topic\tdoc\tscore\n1\ta\t2\n1\tb\t1\n"
@@ -32,26 +32,26 @@ def stored(folder: Path, name: str, text: str) -> Path:
     ],
 )
 def test_a_table_that_could_be_both_is_judgments_by_its_header_its_folder_or_its_name(
-    name: str, text: str, kind: Kind, tmp_path: Path
+    name: str, text: str, kind: str, tmp_path: Path
 ) -> None:
     path = stored(tmp_path, name, text)
-    checked = check_file(path)
+    checked = check(path)
     assert (checked.kind, checked.problems) == (kind, ())
-    assert guess_kind(path) == kind
+    assert convert(path, tmp_path / "converted.txt").kind == kind
 
 
 def test_a_table_with_beirs_header_and_scores_that_no_grade_can_be_is_still_a_run(tmp_path: Path) -> None:
-    checked = check_file(stored(tmp_path, "a.tsv", "query-id\tcorpus-id\tscore\n1\ta\t2.5\n1\tb\t1.25\n"))
+    checked = check(stored(tmp_path, "a.tsv", "query-id\tcorpus-id\tscore\n1\ta\t2.5\n1\tb\t1.25\n"))
     assert (checked.kind, checked.problems) == ("run", ())
 
 
 def test_run_info_is_known_and_its_mistakes_are_listed(tmp_path: Path) -> None:
     good = "run\tgroup\tkind\tpriority\tpooled\na\tx\t\t1\tyes\nb\tx\t\t2\tno\nc\ty\t\t1\tyes\n"
-    checked = check_file(stored(tmp_path, "info.tsv", good))
+    checked = check(stored(tmp_path, "info.tsv", good))
     assert (checked.kind, checked.summary) == ("run info", "3 runs of 2 groups, 2 pooled")
     assert checked.problems == ()
     bad = "run,group,pooled\na,x,maybe\nb,x,no\nb,y,no\n"
-    checked = check_file(stored(tmp_path, "info.csv", bad))
+    checked = check(stored(tmp_path, "info.csv", bad))
     assert [(problem.line, problem.text) for problem in checked.problems] == [
         (2, "pooled is 'maybe'; expected yes or no"), (4, "run 'b' is listed twice"),
     ]  # fmt: skip
@@ -69,7 +69,7 @@ def test_run_info_is_known_and_its_mistakes_are_listed(tmp_path: Path) -> None:
 def test_other_files_are_said_to_be_none_of_those_that_are_checked(
     text: str, summary: str, tmp_path: Path
 ) -> None:
-    checked = check_file(stored(tmp_path, "file", text))
+    checked = check(stored(tmp_path, "file", text))
     assert (checked.kind, checked.summary, checked.problems) == ("other", summary, ())
 
 
@@ -84,9 +84,9 @@ def test_other_files_are_said_to_be_none_of_those_that_are_checked(
     ],
 )
 def test_a_table_that_may_have_been_meant_as_input_is_checked_as_such(
-    text: str, kind: Kind, problem: str, tmp_path: Path
+    text: str, kind: str, problem: str, tmp_path: Path
 ) -> None:
-    checked = check_file(stored(tmp_path, "file.csv" if "," in text else "file", text))
+    checked = check(stored(tmp_path, "file.csv" if "," in text else "file", text))
     assert checked.kind == kind
     assert [found.text.startswith(problem) for found in checked.problems] == [True] * bool(problem)
 
@@ -94,17 +94,17 @@ def test_a_table_that_may_have_been_meant_as_input_is_checked_as_such(
 def test_fields_behind_the_tag_are_counted_in_a_remark(tmp_path: Path) -> None:
     lines = ["1 Q0 a 1 3 t", "1 Q0 b 2 2 t more", "# 1 2 3 4 5 6 7 8", "1 Q0 c 3 1 t and more"]
     remark = "2 lines have more than six fields; what follows the tag is ignored"
-    assert remark in check_file(stored(tmp_path, "run", "\n".join(lines))).remarks
+    assert remark in check(stored(tmp_path, "run", "\n".join(lines))).remarks
     assert remark.replace("2 lines have", "1 line has") in (
-        check_file(stored(tmp_path, "run", "\n".join(lines[:3]))).remarks
+        check(stored(tmp_path, "run", "\n".join(lines[:3]))).remarks
     )
-    assert not any("six fields" in text for text in check_file(stored(tmp_path, "run", lines[0])).remarks)
+    assert not any("six fields" in text for text in check(stored(tmp_path, "run", lines[0])).remarks)
     table = "topic,doc,score,a,b,c,d\n1,a,2,x y,x,x,x\n"
-    assert not any("six fields" in text for text in check_file(stored(tmp_path, "t.csv", table)).remarks)
+    assert not any("six fields" in text for text in check(stored(tmp_path, "t.csv", table)).remarks)
 
 
 def test_long_tags_and_topics_do_not_fill_the_screen(tmp_path: Path) -> None:
-    checked = check_file(stored(tmp_path, "run", f"1 Q0 a 1 3 {'t' * 90_000}\n"))
+    checked = check(stored(tmp_path, "run", f"1 Q0 a 1 3 {'t' * 90_000}\n"))
     assert len(checked.summary) < 150
-    checked = check_file(stored(tmp_path, "qrels", f"{'1' * 90_000} 0 a 0\n"))
+    checked = check(stored(tmp_path, "qrels", f"{'1' * 90_000} 0 a 0\n"))
     assert max(map(len, checked.remarks)) < 150

@@ -25,7 +25,8 @@ from sounding.evaluate.evaluation import evaluate
 from sounding.evaluate.result import Scores
 from sounding.measures import parse
 from sounding.measures.assessed import assessment_measure, with_assessment
-from sounding.sample.simulation import Collection, simulate_collection
+from sounding.sample.result import Collection
+from sounding.sample.simulation import sample
 from sounding.statistics.pairwise import MOST_PERMUTATIONS, Procedure
 from sounding.statistics.power import topics_needed
 
@@ -34,7 +35,7 @@ T = Procedure(test="t")
 
 @cache
 def collection() -> Collection:
-    return simulate_collection(
+    return sample(
         topics=30, groups=4, systems=2, documents=500, length=100, pool_depth=10, pooled_runs=1, seed=4
     )
 

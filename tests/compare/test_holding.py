@@ -17,7 +17,8 @@ from sounding.measures import parse_measures
 from sounding.measures.regrading import read_regrading
 from sounding.runs.pairs import all_pairs
 from sounding.runs.until import parse_until
-from sounding.sample.simulation import Collection, simulate_collection
+from sounding.sample.result import Collection
+from sounding.sample.simulation import sample
 from sounding.statistics import conclusions as module
 from sounding.statistics.conclusions import (
     FARTHEST,
@@ -31,9 +32,7 @@ from sounding.statistics.conclusions import (
 
 
 def small(seed: int = 0) -> Collection:
-    return simulate_collection(
-        topics=12, groups=5, systems=2, documents=300, length=60, pool_depth=30, seed=seed
-    )
+    return sample(topics=12, groups=5, systems=2, documents=300, length=60, pool_depth=30, seed=seed)
 
 
 def table(seed: int, runs: int = 5, topics: int = 9) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars
@@ -17,7 +18,7 @@ import pytest
 
 import sounding
 from sounding.cli import main
-from sounding.convert.converting import convert, guess_kind
+from sounding.convert.converting import convert
 from sounding.core.errors import DataError, FormatError
 from sounding.core.workers import map_items
 from sounding.data.formats import read_qrels, read_run
@@ -250,7 +251,7 @@ def test_what_a_file_holds_is_seen_from_its_columns_and_then_from_its_name(
     name: str, text: str, kind: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(text)
-    assert guess_kind(tmp_path / name) == kind
+    assert convert(tmp_path / name, tmp_path / "converted.txt").kind == kind
 
 
 def test_ids_that_are_numbers_and_categories_are_texts(folder: Path) -> None:
@@ -343,7 +344,7 @@ def wait_for(mark: Path) -> None:
     ],
 )
 def test_python_refuses_names_that_promise_what_is_not_written(
-    folder: Path, target: str, to: str | None, told: str
+    folder: Path, target: str, to: Any, told: str
 ) -> None:
     with pytest.raises(DataError, match=re.escape(told)):
         convert("run.txt", target, to=to)
@@ -353,7 +354,7 @@ def test_python_refuses_names_that_promise_what_is_not_written(
 @pytest.mark.parametrize(
     ("target", "to"), [("x.csv", "trec"), ("input.bm25", None), ("x.pq", None), ("x", None)]
 )
-def test_python_writes_under_any_other_name(folder: Path, target: str, to: str | None) -> None:
+def test_python_writes_under_any_other_name(folder: Path, target: str, to: Any) -> None:
     convert("run.txt", target, to=to)
     form = "trec" if to == "trec" else None
     assert sorted(read_run(target, format=form).docs.texts()) == sorted(read_run("run.txt").docs.texts())

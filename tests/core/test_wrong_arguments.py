@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import sounding
-from sounding import Policies, SoundingError, simulate_collection
+from sounding import Policies, SoundingError, sample
 
-COLLECTION = simulate_collection(topics=6, groups=2, systems=2, pool_depth=5, length=15, seed=3)
+COLLECTION = sample(topics=6, groups=2, systems=2, pool_depth=5, length=15, seed=3)
 RUNS = list(COLLECTION.runs)
 GIVEN = (COLLECTION.qrels, RUNS, ["AP"])
 JUNK: list[Any] = [

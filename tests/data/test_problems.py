@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sounding.check.checking import check_file
+from sounding.check.checking import check
 from sounding.core.errors import FormatError
 from sounding.data import trec
 from sounding.data.formats import read_run
@@ -59,7 +59,7 @@ def test_a_bad_file_takes_a_few_times_its_bytes_as_a_good_one_does(kind: str, tm
     assert raised.value.more >= (LINES - 1001 if kind == "repeated documents" else LINES - 1)
 
 
-@pytest.mark.parametrize("function", [read_run, check_file])
+@pytest.mark.parametrize("function", [read_run, check])
 @pytest.mark.parametrize("beginning", ["", "401 Q0 doc 1 3.5 tag\n" * 200, "401,doc,3.5\n" * 400])
 def test_zero_bytes_need_a_few_times_the_memory_of_the_file(
     beginning: str, function: Callable[[Path], object], tmp_path: Path
@@ -75,13 +75,13 @@ def test_a_file_of_zero_bytes_is_refused_in_one_line_without_a_place(tmp_path: P
     with pytest.raises(FormatError, match="zero bytes") as raised:
         read_run(file)
     assert (raised.value.line, raised.value.more) == (None, 0)
-    assert check_file(file).total == 1
+    assert check(file).total == 1
 
 
 def test_broken_json_lines_are_all_counted_and_the_first_are_listed(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     file.write_text('{"topic": "1", "doc": "a", "score": 1}\n' + "{broken\n" * 5000)
-    checked = check_file(file)
+    checked = check(file)
     assert checked.total == 5000
     assert [problem.line for problem in checked.problems] == list(range(2, LISTED + 2))
     with pytest.raises(FormatError) as raised:
@@ -105,7 +105,7 @@ def test_the_first_problems_are_kept_in_whatever_order_they_are_noted() -> None:
 def test_control_characters_are_counted_by_lines(tmp_path: Path) -> None:
     file = tmp_path / "run.txt"
     file.write_bytes(b"1 Q0 a 1 3 t\n1 Q0 b\0\0 2 2 t\n1 Q0 c 3 1 t\x01\n")
-    (problem,) = check_file(file, "run").problems
+    (problem,) = check(file, kind="run").problems
     assert (problem.line, problem.times, problem.lines) == (2, 2, (2, 3))
 
 

@@ -31,7 +31,6 @@ from sounding.demo.observations import (
 )
 from sounding.demo.report import against_truth, conclusions, examined, last_lines, write_report
 from sounding.evaluate.evaluation import evaluate
-from sounding.sample.command import write_collection
 
 Rankings = dict[str, list[str]]
 
@@ -157,7 +156,7 @@ def test_without_pooled_runs_nothing_is_compared_with_them() -> None:
 @pytest.mark.parametrize("seed", [0, DEFAULT_SEED])
 def test_the_figures_of_the_demo_are_those_of_its_collection(seed: int, tmp_path: Path) -> None:
     collection = small_collection(seed)
-    write_collection(collection, tmp_path / "demo")
+    collection.write(tmp_path / "demo")
     shown = gather(collection, tmp_path / "demo")
     in_memory = evaluate(collection.qrels, collection.runs, MEASURES)
     from_files = shown.by_judgments

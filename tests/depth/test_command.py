@@ -31,7 +31,7 @@ from sounding.measures import Measure
 from sounding.measures.cumulative import values_at
 from sounding.measures.regrading import read_regrading
 from sounding.runs.ranking import Ranking
-from sounding.sample.simulation import simulate_collection
+from sounding.sample.simulation import sample
 from sounding.statistics.cases import MEANING
 from sounding.statistics.pairwise import Procedure
 from sounding.statistics.rankings import coefficients, rbo_of_values, tau_ap
@@ -768,7 +768,7 @@ def test_one_run_is_not_enough(call: Call, trial: Path) -> None:
 
 
 def test_truncations_by_pools_find_the_pool_ranks_by_themselves() -> None:
-    collection = simulate_collection(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
+    collection = sample(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
     plain = replace(collection.qrels, pool_ranks=None)
     found = stability(plain, collection.runs, ["AP(norm='c')"], depths=[5, 10])
     known = stability(collection.qrels, collection.runs, ["AP(norm='c')"], depths=[5, 10])
@@ -776,7 +776,7 @@ def test_truncations_by_pools_find_the_pool_ranks_by_themselves() -> None:
 
 
 def test_topics_that_a_run_lacks_can_be_skipped() -> None:
-    collection = simulate_collection(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
+    collection = sample(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
     runs = {run.name: as_dict(run) for run in collection.runs}
     for topic in collection.qrels.topics[:3]:
         del runs[collection.runs[1].name][topic]
@@ -805,7 +805,7 @@ def test_the_tie_rule_is_looked_at_without_the_topics_that_are_skipped() -> None
 
 
 def test_a_reference_may_need_pool_ranks_that_the_measures_do_not() -> None:
-    collection = simulate_collection(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
+    collection = sample(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
     plain = replace(collection.qrels, pool_ranks=None)
     target = "AP(norm='c')@5"
     found = stability(plain, collection.runs, ["AP"], depths=[5], reference=target)
@@ -825,7 +825,7 @@ def test_where_the_f_test_does_not_reject_there_are_no_intervals_and_that_is_sai
 
 
 def test_each_curve_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    collection = simulate_collection(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
+    collection = sample(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
     asked: list[tuple[str, str]] = []
     original = values_at
 
@@ -848,7 +848,7 @@ def as_dict(run: object) -> dict[str, dict[str, float]]:
 
 
 def test_other_tests_are_made_at_the_chosen_depths_only() -> None:
-    collection = simulate_collection(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
+    collection = sample(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
     procedure = Procedure(test="anova", correction="bonferroni")
     found = stability(collection.qrels, collection.runs, ["AP"], depths=[5, 10], procedure=procedure)
     assert found.measures[0].separation.ks == (5, 10)
@@ -865,7 +865,7 @@ def test_every_k_is_looked_at_to_a_thousand_and_fewer_beyond() -> None:
 
 
 def test_values_held_in_parts_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    collection = simulate_collection(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
+    collection = sample(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
     whole = stability(collection.qrels, collection.runs, ["AP"], depths=[50])
     monkeypatch.setattr("sounding.depth.over_depth.AT_ONCE", 500)
     parts = stability(collection.qrels, collection.runs, ["AP"], depths=[50])

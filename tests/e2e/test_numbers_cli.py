@@ -20,7 +20,7 @@ from sounding.core import limits
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
 from sounding.measures import parse_measures
-from sounding.sample.simulation import simulate_collection
+from sounding.sample.simulation import sample
 from sounding.selection.mtc.session import Parameters
 
 ABSURD = ("0", "-1", "nan", "inf", "-inf", "1e400", "99999999999999999999")
@@ -195,8 +195,8 @@ NAN = float("nan")
         ("draws", lambda _: Policies(draws=10**9)),
         ("seed", lambda _: Policies(seed=10**20)),
         ("draws", lambda _: Parameters(draws=10**9)),
-        ("topics", lambda _: simulate_collection(topics=10**20)),
-        ("documents", lambda _: simulate_collection(topics=1000, documents=10**6)),
+        ("topics", lambda _: sample(topics=10**20)),
+        ("documents", lambda _: sample(topics=1000, documents=10**6)),
         ("level", lambda _: parse_measures(["AP"], level=NAN)),
         ("draws", lambda c: audit(f"{c}/qrels.txt", f"{c}/runs", draws=10**9)),
         ("repeats", lambda c: calibrate(f"{c}/qrels.txt", f"{c}/runs", ["AP"], repeats=10**9)),

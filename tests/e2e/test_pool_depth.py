@@ -24,7 +24,7 @@ from sounding.measures.assessed import with_assessment
 from sounding.report.gather import Request, gather
 from sounding.runs.pool import Pool, depth_by_topic, pool_of_lists
 from sounding.runs.retrieved import read_retrieved
-from sounding.sample.simulation import simulate_collection
+from sounding.sample.simulation import sample
 
 Info = dict[str, RunInfo] | None
 MEASURES = ["AP", "P@5"]
@@ -33,7 +33,7 @@ MEASURES = ["AP", "P@5"]
 def holed_collection(seed: int) -> tuple[Qrels, list[Run], dict[str, RunInfo]]:
     """A random pool, a random share of whose judgments is lost; one judged topic is in no run."""
     rng = np.random.default_rng(seed)
-    made = simulate_collection(
+    made = sample(
         topics=12, groups=5, systems=2, documents=400, length=60, pool_depth=int(rng.integers(5, 40)),
         seed=seed,
     )  # fmt: skip

@@ -102,7 +102,7 @@ def test_the_same_inputs_as_files_dicts_and_frames_give_the_same_values(tmp_path
 
 
 def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
-    collection = sounding.simulate_collection(topics=5, seed=3)
+    collection = sounding.sample(topics=5, seed=3)
     measures = ["AP", "nDCG@10", "RelString@10"]
     one = evaluate(collection.qrels, collection.runs, measures, jobs=1)
     two = evaluate(collection.qrels, collection.runs, measures, jobs=2)

@@ -18,7 +18,7 @@ from sounding.measures.completions import BY_RELEVANT_ALONE, Completions, comple
 from sounding.measures.regrading import GONE, JUDGED, Regrading, read_regrading
 from sounding.relevance.model import Evidence, Features, RunWeights, logistic
 from sounding.runs.topic_lists import topic_lists
-from sounding.sample.simulation import simulate_collection
+from sounding.sample.simulation import sample
 
 MEASURES = (
     "AP", "AP@10", "nDCG@5", "P@5", "RR", "RBP(p=0.8)", "ERR@10", "Rprec", "R@10", "Bpref", "Q",
@@ -116,7 +116,7 @@ def test_measures_that_go_by_relevant_documents_alone_do_not_change_without_the_
 
 
 def test_documents_are_relevant_as_often_as_the_model_says() -> None:
-    made = simulate_collection(topics=4, groups=3, systems=2, documents=200, length=40, pool_depth=5, seed=3)
+    made = sample(topics=4, groups=3, systems=2, documents=200, length=40, pool_depth=5, seed=3)
     regrading = read_regrading(made.qrels, made.runs)
     considered = np.ones(len(regrading.retrieved.docs), np.bool_)
     found = completed(regrading, regrading.view(), considered, draws=3000)

@@ -16,9 +16,9 @@ from sounding.evaluate.evaluation import evaluate
 from sounding.pool.depth_pool import choose_contributors
 from sounding.pool.foresight import Foresight, foresee
 from sounding.runs.retrieved import NONE, Retrieved, read_retrieved
-from sounding.sample.simulation import simulate_collection
+from sounding.sample.simulation import sample
 
-COLLECTION = simulate_collection(
+COLLECTION = sample(
     topics=5, groups=5, systems=2, documents=400, length=80, pool_depth=10, contributors=3, seed=6, short=0.2
 )
 INFO = {row.run: row for row in COLLECTION.info}

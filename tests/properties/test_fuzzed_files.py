@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sounding import evaluate
-from sounding.check.checking import check_file
+from sounding.check.checking import check
 from sounding.core.errors import DataError, SoundingError
 
 RUN_LINES = [
@@ -102,8 +102,8 @@ def test_any_file_gives_values_or_one_clear_line(
     run_file, qrels_file = folder / f"run{suffix}", folder / f"qrels{other}"
     run_file.write_bytes(run)
     qrels_file.write_bytes(qrels)
-    problems = [*check_file(run_file, "run").problems, *check_file(qrels_file, "qrels").problems]
-    guessed = [*check_file(run_file).problems, *check_file(qrels_file).problems]
+    problems = [*check(run_file, kind="run").problems, *check(qrels_file, kind="qrels").problems]
+    guessed = [*check(run_file).problems, *check(qrels_file).problems]
     assert all(is_clear(problem.text, folder) for problem in [*problems, *guessed])
     try:
         scores = evaluate(qrels_file, [run_file], ["AP", "nDCG@10", "Bpref", "infAP", "RBP"])

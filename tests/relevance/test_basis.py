@@ -14,7 +14,8 @@ from sounding.data.tables import Qrels, Run
 from sounding.data.writing import write_qrels, write_run
 from sounding.relevance.basis import LEAST_JUDGMENTS, LEAST_OF_EACH, LEAST_RUNS, Basis
 from sounding.runs.retrieved import read_retrieved
-from sounding.sample.simulation import Collection, simulate_collection
+from sounding.sample.result import Collection
+from sounding.sample.simulation import sample
 from sounding.selection.mtc import Session, known_judgments
 
 SHAPES = ("pair", "team", "few", "clicks", "shop")  # none of which bears a chance
@@ -23,9 +24,7 @@ SHAPES = ("pair", "team", "few", "clicks", "shop")  # none of which bears a chan
 def shape(name: str, seed: int = 3) -> tuple[Qrels, list[Run]]:
     """Judgments and runs of one shape; `normal` has enough of everything."""
     topics = {"pair": 3, "team": 40}.get(name, 10)
-    made = simulate_collection(
-        topics=topics, groups=4, systems=2, documents=400, length=50, pool_depth=10, seed=seed
-    )
+    made = sample(topics=topics, groups=4, systems=2, documents=400, length=50, pool_depth=10, seed=seed)
     runs = list(made.runs)[: {"pair": 2, "team": 3}.get(name, 8)]
     if name == "clicks":  # only relevant documents are listed, all of them
         return made.truth.keep(made.truth.grades > 0), runs
@@ -117,7 +116,7 @@ def test_a_session_states_no_confidence(name: str) -> None:
 
 
 def test_with_nothing_judged_the_number_of_runs_makes_nothing_sure() -> None:
-    made = simulate_collection(topics=10, groups=10, systems=3, documents=300, length=40, seed=1)
+    made = sample(topics=10, groups=10, systems=3, documents=300, length=40, seed=1)
     session = Session(read_retrieved(made.runs), depth=40)
     assert np.isnan(session.confidence().stated(session.basis()).of_ranking())
 

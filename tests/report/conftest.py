@@ -14,8 +14,7 @@ from sounding.data.finding import find_runs
 from sounding.data.run_info import read_run_info
 from sounding.measures import parse_measures
 from sounding.report.gather import Found, Request, gather
-from sounding.sample.command import write_collection
-from sounding.sample.simulation import simulate_collection
+from sounding.sample.simulation import sample
 
 Gather = Callable[..., Found]
 
@@ -29,11 +28,11 @@ def no_bar(total: int, label: str) -> Iterator[Progress | None]:
 def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Eight runs of four groups on 16 topics, two groups pooled to depth 5; pairs are in all four cases."""
     folder = tmp_path_factory.mktemp("report") / "trial"
-    collection = simulate_collection(
+    collection = sample(
         topics=16, groups=4, systems=2, documents=250, prevalence=0.06, length=40, pool_depth=5, contributors=2,
         seed=4,
     )  # fmt: skip
-    write_collection(collection, folder)
+    collection.write(folder)
     return folder
 
 

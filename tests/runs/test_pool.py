@@ -19,9 +19,9 @@ from sounding.runs.pool import (
     pool_of_lists,
 )
 from sounding.runs.retrieved import read_retrieved
-from sounding.sample.simulation import simulate_collection
+from sounding.sample.simulation import sample
 
-COLLECTION = simulate_collection(topics=6, seed=3)
+COLLECTION = sample(topics=6, seed=3)
 POOLED = {info.run for info in COLLECTION.info if info.pooled}
 INFO = {info.run: info for info in COLLECTION.info}
 

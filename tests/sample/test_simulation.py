@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 from dataclasses import fields
+from inspect import signature
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,33 +14,35 @@ from click.testing import CliRunner
 from scipy.stats import spearmanr
 
 from sounding.cli import cli
-from sounding.core.errors import DataError, UnknownNameError
+from sounding.core.errors import DataError
 from sounding.data.formats import read_qrels, read_runs
 from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate.evaluation import evaluate
 from sounding.sample.command import command
-from sounding.sample.simulation import Choices, Collection, Parameters, simulate_collection
+from sounding.sample.parameters import CollectionParameters
+from sounding.sample.result import Collection
+from sounding.sample.simulation import sample
 
-SMALL: Choices = {
+SMALL: dict[str, Any] = {
     "topics": 8, "groups": 6, "systems": 3, "documents": 300, "prevalence": 0.08, "length": 60,
     "short": 0.2, "ties": 0.5, "pool_depth": 10, "contributors": 4, "manual": 0.34, "seed": 3,
 }  # fmt: skip
 
 
-def variant(**choices: Unpack[Choices]) -> Collection:
+def variant(**choices: Any) -> Collection:
     """The small collection with other choices."""
-    return simulate_collection(**(SMALL | choices))
+    return sample(**(SMALL | choices))
 
 
 @pytest.fixture(scope="module")
 def small() -> Collection:
-    return simulate_collection(**SMALL)
+    return sample(**SMALL)
 
 
 @pytest.fixture(scope="module")
 def usual() -> Collection:
-    return simulate_collection(seed=7)
+    return sample(seed=7)
 
 
 def rankings(run: Run) -> dict[str, list[str]]:
@@ -135,7 +138,7 @@ def test_no_run_lists_a_document_twice(small: Collection) -> None:
 
 
 def test_one_seed_gives_the_same_collection_twice(small: Collection) -> None:
-    assert content(simulate_collection(**SMALL)) == content(small)
+    assert content(sample(**SMALL)) == content(small)
 
 
 def test_another_seed_gives_another_collection(small: Collection) -> None:
@@ -202,9 +205,7 @@ def test_manual_groups_find_most_relevant_documents_that_nobody_else_finds(usual
 
 
 def test_numbers_of_relevant_documents_vary_as_log_normal_ones_do() -> None:
-    collection = simulate_collection(
-        topics=400, groups=1, systems=1, documents=2000, prevalence=0.03, length=1, seed=1
-    )
+    collection = sample(topics=400, groups=1, systems=1, documents=2000, prevalence=0.03, length=1, seed=1)
     counts = np.array([sum(g > 0 for g in docs.values()) for docs in grades(collection.truth).values()])
     assert counts.mean() == pytest.approx(60, rel=0.2)
     assert 0.8 < np.log(counts).std() < 1.1
@@ -213,14 +214,14 @@ def test_numbers_of_relevant_documents_vary_as_log_normal_ones_do() -> None:
 
 @pytest.mark.parametrize("best", [1, 2, 3, 5])
 def test_every_grade_of_the_scale_occurs_and_better_ones_are_rarer(best: int) -> None:
-    collection = simulate_collection(topics=30, groups=1, systems=1, prevalence=0.1, grades=best, seed=2)
+    collection = sample(topics=30, groups=1, systems=1, prevalence=0.1, grades=best, seed=2)
     counted = np.bincount(collection.truth.grades.astype(np.int64), minlength=best + 1)
     assert len(counted) == best + 1
     assert np.all(np.diff(counted) < 0)
 
 
 def test_better_grades_are_ranked_higher() -> None:
-    collection = simulate_collection(topics=30, groups=3, systems=1, manual=1, grades=3, seed=2)
+    collection = sample(topics=30, groups=3, systems=1, manual=1, grades=3, seed=2)
     truth = grades(collection.truth)
     found = np.zeros(4)
     for run in collection.runs:
@@ -299,7 +300,7 @@ def test_a_run_may_retrieve_all_documents() -> None:
 
 
 def test_the_smallest_collection_has_one_of_each() -> None:
-    collection = simulate_collection(topics=1, groups=1, systems=1, documents=1, length=1, seed=0)
+    collection = sample(topics=1, groups=1, systems=1, documents=1, length=1, seed=0)
     assert grades(collection.qrels) == grades(collection.truth)
     assert collection.qrels.grades.tolist() == [1]
 
@@ -310,7 +311,7 @@ def test_the_default_pool_leaves_a_fifth_of_the_groups_out(usual: Collection) ->
 
 
 def test_every_choice_is_a_parameter() -> None:
-    assert set(Choices.__annotations__) == {field.name for field in fields(Parameters)}
+    assert set(signature(sample).parameters) == {field.name for field in fields(CollectionParameters)}
 
 
 @pytest.mark.parametrize(
@@ -341,18 +342,8 @@ def test_every_choice_is_a_parameter() -> None:
 )  # fmt: skip
 def test_a_choice_out_of_range_is_refused_in_one_line(choices: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message) as caught:
-        simulate_collection(**choices)
+        sample(**choices)
     assert "\n" not in str(caught.value)
-
-
-def test_a_choice_that_does_not_exist_gets_near_names() -> None:
-    wrong: dict[str, Any] = {"topic": 3}
-    with pytest.raises(UnknownNameError) as caught:
-        simulate_collection(**wrong)
-    assert str(caught.value) == "unknown choice of simulate_collection 'topic'; did you mean topics?"
-    wrong = {"foo": 1}
-    with pytest.raises(UnknownNameError, match=r"'foo'; known: contributors, documents, grades, groups, "):
-        simulate_collection(**wrong)
 
 
 # -- the files of `sounding sample` ---------------------------------------------------------------
@@ -360,7 +351,7 @@ def test_a_choice_that_does_not_exist_gets_near_names() -> None:
 TINY = ["--topics", "3", "--groups", "3", "--documents", "50", "--length", "10", "--prevalence", "0.1"]
 
 
-def sample(folder: Path, *options: str) -> str:
+def write_sample(folder: Path, *options: str) -> str:
     done = CliRunner().invoke(cli, ["sample", str(folder), *TINY, *options], catch_exceptions=False)
     assert done.exit_code == 0
     return done.output
@@ -373,10 +364,8 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_the_files_hold_the_collection(tmp_path: Path) -> None:
-    collection = simulate_collection(
-        topics=3, groups=3, documents=50, length=10, prevalence=0.1, grades=2, seed=4
-    )
-    sample(tmp_path / "s", "--grades", "2", "--seed", "4")
+    collection = sample(topics=3, groups=3, documents=50, length=10, prevalence=0.1, grades=2, seed=4)
+    write_sample(tmp_path / "s", "--grades", "2", "--seed", "4")
     assert grades(read_qrels(tmp_path / "s" / "qrels.txt")) == grades(collection.qrels)
     assert grades(read_qrels(tmp_path / "s" / "truth.txt")) == grades(collection.truth)
     assert pool_ranks(read_qrels(tmp_path / "s" / "qrels.pool.tsv")) == pool_ranks(collection.qrels)
@@ -390,8 +379,8 @@ def test_the_files_hold_the_collection(tmp_path: Path) -> None:
 
 
 def test_the_information_file_has_the_columns_of_a_real_one(tmp_path: Path) -> None:
-    sample(tmp_path / "s", "--seed", "4")
-    collection = simulate_collection(topics=3, groups=3, documents=50, length=10, prevalence=0.1, seed=4)
+    write_sample(tmp_path / "s", "--seed", "4")
+    collection = sample(topics=3, groups=3, documents=50, length=10, prevalence=0.1, seed=4)
     lines = (tmp_path / "s" / "info.tsv").read_text().splitlines()
     assert lines[0] == "run\tgroup\tkind\tpriority\tpooled"
     assert [tuple(line.split("\t")) for line in lines[1:]] == [
@@ -406,7 +395,7 @@ def test_the_information_file_has_the_columns_of_a_real_one(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("options", [(), ("--seed", "9", "--ties", "1", "--contributors", "1", "--gzip")])
 def test_the_command_in_the_readme_gives_the_same_files(options: tuple[str, ...], tmp_path: Path) -> None:
-    sample(tmp_path / "first", *options)
+    write_sample(tmp_path / "first", *options)
     text = (tmp_path / "first" / "README.md").read_text()
     line = next(line for line in text.splitlines() if line.startswith("    sounding sample DIR "))
     arguments = line.split()[1:]
@@ -420,7 +409,7 @@ def test_the_command_in_the_readme_gives_the_same_files(options: tuple[str, ...]
 
 def test_compressed_runs_hold_the_same_lines_and_have_the_same_bytes_twice(tmp_path: Path) -> None:
     for folder, options in (("plain", []), ("gz", ["--gzip"]), ("again", ["--gzip"])):
-        sample(tmp_path / folder, *options)
+        write_sample(tmp_path / folder, *options)
     plain, compressed = files(tmp_path / "plain"), files(tmp_path / "gz")
     for name, data in plain.items():
         if name.startswith("runs/"):
@@ -431,30 +420,30 @@ def test_compressed_runs_hold_the_same_lines_and_have_the_same_bytes_twice(tmp_p
 def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(DataError, match="not empty; give another folder, or --force"):
-        sample(tmp_path)
+        write_sample(tmp_path)
     with pytest.raises(DataError, match=r"holds 'notes.txt', which is no part of a simulated collection"):
-        sample(tmp_path, "--force")
+        write_sample(tmp_path, "--force")
     assert files(tmp_path) == {"notes.txt": b"mine"}
 
 
 def test_force_never_takes_a_foreign_run_away(tmp_path: Path) -> None:
-    sample(tmp_path / "s")
+    write_sample(tmp_path / "s")
     (tmp_path / "s" / "runs" / "bm25.txt").write_text("1 Q0 d 1 1 bm25\n")
     with pytest.raises(DataError, match=r"holds 'runs/bm25.txt'"):
-        sample(tmp_path / "s", "--force")
+        write_sample(tmp_path / "s", "--force")
 
 
 def test_force_replaces_a_collection_and_leaves_no_run_of_it(tmp_path: Path) -> None:
-    sample(tmp_path / "s", "--groups", "5")
-    sample(tmp_path / "s", "--groups", "2", "--gzip", "--force")
-    sample(tmp_path / "fresh", "--groups", "2", "--gzip")
+    write_sample(tmp_path / "s", "--groups", "5")
+    write_sample(tmp_path / "s", "--groups", "2", "--gzip", "--force")
+    write_sample(tmp_path / "fresh", "--groups", "2", "--gzip")
     assert files(tmp_path / "s") == files(tmp_path / "fresh")
 
 
 def test_an_empty_folder_is_filled_and_a_missing_one_made(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    sample(tmp_path / "empty")
-    sample(tmp_path / "not" / "yet" / "there")
+    write_sample(tmp_path / "empty")
+    write_sample(tmp_path / "not" / "yet" / "there")
     assert files(tmp_path / "empty") == files(tmp_path / "not" / "yet" / "there")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "not"]
 
@@ -463,24 +452,24 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.Mon
     def fail(*_: Any, **__: Any) -> None:
         raise DataError("disk full")
 
-    sample(tmp_path / "s")
+    write_sample(tmp_path / "s")
     before = files(tmp_path)
-    monkeypatch.setattr("sounding.data.writing.write_qrels", fail)
+    monkeypatch.setattr("sounding.sample.result.write_qrels", fail)
     for folder in ("s", "t"):
         with pytest.raises(DataError, match="disk full"):
-            sample(tmp_path / folder, "--seed", "1", "--force")
+            write_sample(tmp_path / folder, "--seed", "1", "--force")
     assert files(tmp_path) == before
     assert [path.name for path in tmp_path.iterdir()] == ["s"]
 
 
 def test_quiet_says_nothing_and_otherwise_one_line_says_what_there_is(tmp_path: Path) -> None:
-    assert sample(tmp_path / "a", "--quiet") == ""
-    said = sample(tmp_path / "b")
+    assert write_sample(tmp_path / "a", "--quiet") == ""
+    said = write_sample(tmp_path / "b")
     assert said.count("\n") == 1
     assert "9 runs, 3 topics, " in said
 
 
 def test_every_parameter_has_an_option_with_its_default() -> None:
     given = {option.name: option.default for option in command.params}
-    for field in fields(Parameters):
+    for field in fields(CollectionParameters):
         assert given[field.name] == field.default

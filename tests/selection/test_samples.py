@@ -23,7 +23,7 @@ from sounding.pool.tables import sampled_table
 from sounding.runs.align import align, prepare
 from sounding.runs.ranking import Values
 from sounding.runs.retrieved import Retrieved, read_retrieved
-from sounding.sample.simulation import simulate_collection
+from sounding.sample.simulation import sample
 from sounding.selection.samples import capped_chances, judged_chances, make_sample, parse_strata
 from sounding.selection.strategies import SampleStrategy, make_strategy, replay, restore
 
@@ -47,7 +47,7 @@ class Trial(NamedTuple):
 
 @cache
 def trial() -> Trial:
-    made = simulate_collection(
+    made = sample(
         topics=1, groups=6, systems=2, documents=1500, length=300, pool_depth=50, prevalence=0.2, seed=2,
         ties=0.5, contributors=6,
     )  # fmt: skip

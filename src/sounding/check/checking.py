@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -20,16 +21,15 @@ from sounding.data.sources import Content, read_content
 from sounding.data.tables import Qrels, Run, single_precision
 from sounding.data.topics import is_topics_header, looks_like_topics, parse_topics
 
-Kind = Literal["run", "qrels", "topics"]
-Found = Literal["run", "qrels", "topics", "run info", "other"]
+FileKind = Literal["run", "qrels", "topics"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class FileCheck:
     """What a file turned out to be: its problems in the order of lines, and remarks that are no problems."""
 
     source: str
-    kind: Found
+    kind: str  # run, qrels, topics, run info or other
     summary: str
     problems: tuple[Problem, ...]  # the first of them
     remarks: tuple[str, ...]
@@ -41,7 +41,7 @@ class Checked:
         return sum(problem.times for problem in self.problems) + self.more
 
 
-def check_file(source: str | Path, kind: Kind | None = None) -> Checked:
+def check(source: str | Path, *, kind: FileKind | None = None) -> FileCheck:
     """Read a file as a run, qrels or topics (whichever fits best, unless said) and list every problem.
 
     Other files that a collection of ours holds are known by their first line: run info is read, and a
@@ -51,7 +51,7 @@ def check_file(source: str | Path, kind: Kind | None = None) -> Checked:
         content = read_content(source)
     except FormatError as error:
         problem = Problem(error.line or 0, error.problem, 1, ())
-        return Checked(source=str(source), kind=kind or "run", summary="", problems=(problem,), remarks=())
+        return FileCheck(source=str(source), kind=kind or "run", summary="", problems=(problem,), remarks=())
     if kind is not None:
         return {"run": _check_run, "qrels": _check_qrels, "topics": _check_topics}[kind](content)
     names = first_fields(content)
@@ -59,8 +59,7 @@ def check_file(source: str | Path, kind: Kind | None = None) -> Checked:
         return _check_run_info(content)
     other = _other_kind(names)
     if other:
-        summary = f"none of run, qrels, topics: {other}"
-        return _checked(content, "other", summary, Problems(content.source), [])
+        return _summarize(content, "other", lambda _: (f"none of run, qrels, topics: {other}", []))
     if looks_like_topics(content):
         return _check_topics(content)
     readings = [_check_qrels(content), _check_run(content)]
@@ -88,62 +87,55 @@ def _belongs_to_input(name: str) -> bool:
     return any(folded(name) in NAMES[role] for role in roles) or not name or is_number(name)
 
 
-def _check_run_info(content: Content) -> Checked:
-    problems = Problems(content.source)
-    info = parse_run_info(content, problems)
-    groups = len({one.group for one in info.values()})
-    pooled = sum(one.pooled for one in info.values())
-    summary = f"{plural(len(info), 'run')} of {plural(groups, 'group')}, {pooled:,} pooled"
-    return _checked(content, "run info", summary, problems, [])
-
-
-def _check_topics(content: Content) -> Checked:
+def _summarize(content: Content, kind: str, read: Callable[[Problems], tuple[str, list[str]]]) -> FileCheck:
+    """Read a file, noting its problems; `read` gives a summary and remarks."""
     problems = Problems(content.source)
     summary = ""
+    remarks: list[str] = []
     try:
-        topics = parse_topics(content, problems)
-        summary = _counted(len(topics.ids), "topic", "topics")
+        summary, remarks = read(problems)
     except FormatError as error:
         problems.note(error.line or 0, error.problem)
-    return _checked(content, "topics", summary, problems, [])
+    return FileCheck(
+        source=content.source, kind=kind, summary=summary, problems=tuple(problems.found),
+        remarks=tuple(remarks), more=problems.more,
+    )  # fmt: skip
 
 
-def _check_run(content: Content) -> Checked:
-    problems = Problems(content.source)
-    summary, remarks = "", []
-    try:
+def _check_run_info(content: Content) -> FileCheck:
+    def read(problems: Problems) -> tuple[str, list[str]]:
+        info = parse_run_info(content, problems)
+        groups = len({one.group for one in info.values()})
+        pooled = sum(one.pooled for one in info.values())
+        return f"{plural(len(info), 'run')} of {plural(groups, 'group')}, {pooled:,} pooled", []
+
+    return _summarize(content, "run info", read)
+
+
+def _check_topics(content: Content) -> FileCheck:
+    return _summarize(
+        content, "topics", lambda problems: (plural(len(parse_topics(content, problems).ids), "topic"), [])
+    )
+
+
+def _check_run(content: Content) -> FileCheck:
+    def read(problems: Problems) -> tuple[str, list[str]]:
         run = parse_run(content, problems)
-        topics = _counted(len(run.topics), "topic", "topics")
-        summary = f"{topics}, {_counted(len(run.docs), 'document', 'documents')}, tag {shortened(run.tag)}"
+        sizes = f"{plural(len(run.topics), 'topic')}, {plural(len(run.docs), 'document')}"
         remarks = _run_remarks(run) + _rank_remarks(content) + _length_remarks(content)
-    except FormatError as error:
-        problems.note(error.line or 0, error.problem)
-    return _checked(content, "run", summary, problems, remarks)
+        return f"{sizes}, tag {shortened(run.tag)}", remarks
+
+    return _summarize(content, "run", read)
 
 
-def _check_qrels(content: Content) -> Checked:
-    problems = Problems(content.source)
-    summary, remarks = "", []
-    try:
+def _check_qrels(content: Content) -> FileCheck:
+    def read(problems: Problems) -> tuple[str, list[str]]:
         qrels = parse_qrels(content, problems)
         relevant = int(np.count_nonzero(qrels.grades >= 1))
-        topics = _counted(len(qrels.topics), "topic", "topics")
-        summary = f"{topics}, {_counted(len(qrels.docs), 'judgment', 'judgments')}, {relevant:,} relevant"
-        remarks = _qrels_remarks(qrels)
-    except FormatError as error:
-        problems.note(error.line or 0, error.problem)
-    return _checked(content, "qrels", summary, problems, remarks)
+        sizes = f"{plural(len(qrels.topics), 'topic')}, {plural(len(qrels.docs), 'judgment')}"
+        return f"{sizes}, {relevant:,} relevant", _qrels_remarks(qrels)
 
-
-def _checked(content: Content, kind: Found, summary: str, problems: Problems, remarks: list[str]) -> Checked:
-    return Checked(
-        source=content.source,
-        kind=kind,
-        summary=summary,
-        problems=tuple(problems.found),
-        remarks=tuple(remarks),
-        more=problems.more,
-    )
+    return _summarize(content, "qrels", read)
 
 
 def _run_remarks(run: Run) -> list[str]:

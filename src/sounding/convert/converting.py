@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import re
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from sounding.core.workers import Progress, apart
 from sounding.data.columns import NAMES, Kind, folded, promises_judgments
 from sounding.data.delimited import first_fields, first_record
 from sounding.data.fast.tokens import Tokens
-from sounding.data.formats import detect, read_qrels, read_run
+from sounding.data.formats import detect, parse_qrels, parse_run
 from sounding.data.large_files import (
     Part,
     brought_together,
@@ -40,7 +41,8 @@ from sounding.data.large_files import (
     unpacked_head,
 )
 from sounding.data.parquet import check_polars, column_of, readable
-from sounding.data.sources import STDIN, open_zstd
+from sounding.data.problems import Problems
+from sounding.data.sources import STDIN, Content, open_zstd, read_content
 from sounding.data.tables import Places, Qrels, Run, byte_order
 from sounding.data.writing import run_lines, write_qrels
 
@@ -67,44 +69,26 @@ class _Shape:
     judgments: bool  # whether its name or its header promises some
     fields: int  # in the first line
 
-
-def guess_kind(source: str | Path, format: str | None = None) -> Kind:  # noqa: A002 - the word that users know
-    """Whether a file holds a run or judgments: by its columns, and where these do not tell, by its name."""
-    return _kind(_shape(source, format))
-
-
-def _kind(shape: _Shape) -> Kind:
-    if shape.form in ("trec", "prels", "strata"):
-        return "run" if shape.fields >= 6 else "qrels"
-    if not shape.names.isdisjoint(NAMES["grade"]):
-        return "qrels"
-    if not shape.names.isdisjoint((*NAMES["rank"], *NAMES["tag"])):
-        return "run"
-    return "qrels" if shape.judgments else "run"
+    @property
+    def kind(self) -> Kind:
+        """Run or judgments: by the columns, and where these do not tell, by the name of the file."""
+        if self.form in ("trec", "prels", "strata"):
+            return "run" if self.fields >= 6 else "qrels"
+        if not self.names.isdisjoint(NAMES["grade"]):
+            return "qrels"
+        if not self.names.isdisjoint((*NAMES["rank"], *NAMES["tag"])):
+            return "run"
+        return "qrels" if self.judgments else "run"
 
 
-def _shape(source: str | Path, form: str | None) -> _Shape:
-    if str(source) == STDIN:
-        raise DataError("standard input can be read only once; expected a file to convert")
-    head = unpacked_head(source)
-    known = form or detect(head, source)
-    if known == "parquet":
-        columns = apart(lambda: _column_names(source))
-        return _Shape(known, frozenset(map(folded, columns)), promises_judgments(str(source), columns), 0)
-    line = first_record(head)
-    if known in ("csv", "tsv"):
-        names = first_fields(head)
-        judgments = promises_judgments(str(source), names)
-        return _Shape(known, frozenset(map(folded, names)), judgments, len(names))
-    return _Shape(known, frozenset(), promises_judgments(str(source)), len(line.split()))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversion:
+    """What was converted to what."""
 
-
-def _column_names(source: str | Path) -> list[str]:
-    import polars
-
-    check_polars(str(source))
-    with readable(str(source)), unpacked(source, "parquet") as table:
-        return polars.scan_parquet(located(table.file)).collect_schema().names()
+    source: str
+    target: str
+    kind: Kind  # run or qrels
+    format: Literal["parquet", "trec"]  # of the target
 
 
 def convert(
@@ -112,13 +96,13 @@ def convert(
     target: str | Path,
     *,
     kind: Kind | None = None,
-    to: str | None = None,
+    to: Literal["parquet", "trec"] | None = None,
     format: str | None = None,  # noqa: A002 - the word that users know
     duplicates: Duplicates = "error",
     fractional: Fractional = "refuse",
     ranks: bool = True,
     progress: Progress | None = None,
-) -> None:
+) -> Conversion:
     """Write a run or judgments to another file, as Parquet or TREC's text; the target's name says which.
 
     Topics stand in byte order, documents in the order of the source. A Parquet file has typed columns
@@ -130,20 +114,53 @@ def convert(
     if form not in ("parquet", "trec"):
         raise UnknownNameError("format to convert to", form, ("parquet", "trec"))
     check_target(target, to)
-    shape = _shape(source, format)
-    if (kind or _kind(shape)) == "qrels":
+    if str(source) == STDIN:
+        raise DataError("standard input can be read only once; expected a file to convert")
+    content = None if is_large(source, format) else read_content(source)
+    shape = _shape(source, content, format)
+    kind = kind or shape.kind
+    if kind == "qrels":
         grouped = shape.form == "trec" or not shape.names.isdisjoint(NAMES["group"])
-        qrels = read_qrels(
-            source, format=format, duplicates=duplicates, fractional=fractional, groups=grouped
+        content = content or read_content(source)
+        problems = Problems(content.source)
+        qrels = parse_qrels(
+            content, problems, format=format, duplicates=duplicates, fractional=fractional, groups=grouped
         )
+        problems.refuse()
         _convert_qrels(_without_idle_groups(qrels), path, form)
-        return
-    with_ranks = ranks and (shape.form == "trec" or not shape.names.isdisjoint(NAMES["rank"]))
-    with _sorted_blocks(source, format, duplicates, with_ranks, progress) as (tag, blocks):
-        if form == "parquet":
-            _write_table(blocks, tag, path, with_ranks=with_ranks)
-        else:
-            _write_text(blocks, tag, path)
+    else:
+        with_ranks = ranks and (shape.form == "trec" or not shape.names.isdisjoint(NAMES["rank"]))
+        with _sorted_blocks(source, content, format, duplicates, with_ranks, progress) as (tag, blocks):
+            if form == "parquet":
+                _write_table(blocks, tag, path, with_ranks=with_ranks)
+            else:
+                _write_text(blocks, tag, path)
+    return Conversion(source=str(source), target=str(target), kind=kind, format=form)
+
+
+def _shape(source: str | Path, content: Content | None, form: str | None) -> _Shape:
+    """What a file's beginning tells; `content` is all of it, where it is not large."""
+    head = unpacked_head(source) if content is None else content
+    known = form or detect(head, source)
+    if known == "parquet":
+        columns = apart(lambda: _column_names(source, content))
+        return _Shape(known, frozenset(map(folded, columns)), promises_judgments(str(source), columns), 0)
+    if known in ("csv", "tsv"):
+        names = first_fields(head)
+        judgments = promises_judgments(str(source), names)
+        return _Shape(known, frozenset(map(folded, names)), judgments, len(names))
+    return _Shape(known, frozenset(), promises_judgments(str(source)), len(first_record(head).split()))
+
+
+def _column_names(source: str | Path, content: Content | None) -> list[str]:
+    import polars
+
+    check_polars(str(source))
+    with readable(str(source)):
+        if content is not None:
+            return list(polars.read_parquet_schema(io.BytesIO(content.view)))
+        with unpacked(source, "parquet") as table:
+            return polars.scan_parquet(located(table.file)).collect_schema().names()
 
 
 def check_target(target: str | Path, to: str | None = None) -> None:
@@ -175,8 +192,6 @@ def _convert_qrels(qrels: Qrels, path: Path, form: str) -> None:
 
 
 def _qrels_table(qrels: Qrels) -> bytes:
-    import io
-
     import polars
 
     columns: dict[str, Any] = {
@@ -204,11 +219,18 @@ def _whole(values: Any) -> Any:
 
 @contextmanager
 def _sorted_blocks(
-    source: str | Path, form: str | None, duplicates: Duplicates, with_ranks: bool, progress: Progress | None
+    source: str | Path,
+    content: Content | None,
+    form: str | None,
+    duplicates: Duplicates,
+    with_ranks: bool,
+    progress: Progress | None,
 ) -> Iterator[tuple[str, Iterator[Run]]]:
     """A run's tag, and the run in blocks of whole topics, topics in byte order."""
-    if not is_large(source, form):
-        run = read_run(source, format=form, duplicates=duplicates, with_ranks=with_ranks)
+    if content is not None:
+        problems = Problems(content.source)
+        run = parse_run(content, problems, format=form, duplicates=duplicates, with_ranks=with_ranks)
+        problems.refuse()
         yield run.tag, iter([_in_byte_order(run)])
         if progress:
             progress(1)

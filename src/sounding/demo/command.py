@@ -18,7 +18,7 @@ from sounding.terminal.options import PARAGRAPH_WIDTH, write_tables
 
 if TYPE_CHECKING:
     from sounding.render.tables import Table
-    from sounding.sample.simulation import Collection
+    from sounding.sample.result import Collection
     from sounding.simulate.simulation import Row
 
 DEFAULT_SEED = 1
@@ -55,10 +55,9 @@ def command(folder: Path | None, seed: int | None, judge: bool, port: int | None
 def report_demo(folder: Path, seed: int) -> None:
     """From nothing to a report."""
     from sounding.evaluate.tables import Layout, wide_table
-    from sounding.sample.command import write_collection
 
     collection = small_collection(seed)
-    write_collection(collection, folder, force=True)
+    collection.write(folder, force=True)
     evidence = gather(collection, folder)
     click.echo(filled(_opening(collection, folder), PARAGRAPH_WIDTH) + "\n")
     write_tables([wide_table(evidence.by_judgments, Layout())], "table", None)
@@ -83,9 +82,9 @@ def report_demo(folder: Path, seed: int) -> None:
 
 def small_collection(seed: int) -> Collection:
     """Six groups with two systems each, two of the groups new: small enough to look through."""
-    from sounding.sample.simulation import simulate_collection
+    from sounding.sample.simulation import sample
 
-    return simulate_collection(
+    return sample(
         topics=30, groups=6, systems=2, documents=1000, prevalence=0.04, grades=2, length=100, short=0,
         pool_depth=10, contributors=4, manual=0.17, seed=seed,
     )  # fmt: skip

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sounding.core.arrays import NDArray
     from sounding.data.run_info import RunInfo
     from sounding.evaluate.result import Scores
-    from sounding.sample.simulation import Collection
+    from sounding.sample.result import Collection
 
 LEADING = "P@10"  # orders the table, and is what the sentences below it speak of
 DEEPEST = "AP"  # looks at everything that a run retrieved

@@ -1,6 +1,6 @@
 """Measures: from a ranking to one value a topic."""
 
-# A family is registered when its module is imported, and listed in this order.
+# A family is registered when its module is imported, and listed in this order; then averages over ties.
 from sounding.measures import (  # isort: skip
     binary,
     interpolated,
@@ -11,6 +11,7 @@ from sounding.measures import (  # isort: skip
     utility,
     overlap,
     sampled,
+    tied,
 )
 from sounding.measures.grammar import named_measures, parse, parse_measures
 from sounding.measures.registry import Definition, Measure, definition, definitions, has_expectation
@@ -32,5 +33,6 @@ __all__ = [
     "parse_measures",
     "sampled",
     "sets",
+    "tied",
     "utility",
 ]

@@ -98,37 +98,37 @@ def share(gained: Table, possible: NDArray[Any]) -> Table:
 
 
 @curve("P")
-def precision(run: Ranking, depth: int, *, rel: float = 1) -> Table:
+def precision(run: Ranking, depth: int, *, rel: float) -> Table:
     """Relevant documents found so far, by k."""
     return found_so_far(run, depth, rel) / cuts(depth)
 
 
 @curve("R")
-def recall(run: Ranking, depth: int, *, rel: float = 1) -> Table:
+def recall(run: Ranking, depth: int, *, rel: float) -> Table:
     """Relevant documents found so far, by R."""
     return share(found_so_far(run, depth, rel), run.relevant(rel))
 
 
 @curve("RelP")
-def relative_precision(run: Ranking, depth: int, *, rel: float = 1) -> Table:
+def relative_precision(run: Ranking, depth: int, *, rel: float) -> Table:
     """Relevant documents found so far, by min(k, R)."""
     return share(found_so_far(run, depth, rel), np.minimum(cuts(depth), run.relevant(rel)))
 
 
 @curve("F")
-def f_measure(run: Ranking, depth: int, *, rel: float = 1, beta: float = 1.0) -> Table:
+def f_measure(run: Ranking, depth: int, *, rel: float, beta: float) -> Table:
     """F from the same count."""
     return share((beta + 1) * found_so_far(run, depth, rel), beta * run.relevant(rel) + cuts(depth))
 
 
 @curve("Success")
-def success(run: Ranking, depth: int, *, rel: float = 1) -> Table:
+def success(run: Ranking, depth: int, *, rel: float) -> Table:
     """1 from the first relevant document on."""
     return np.minimum(found_so_far(run, depth, rel), 1.0)
 
 
 @curve("RR")
-def reciprocal_rank(run: Ranking, depth: int, *, rel: float = 1) -> Table:
+def reciprocal_rank(run: Ranking, depth: int, *, rel: float) -> Table:
     """The reciprocal rank from the first relevant document on."""
     hit = run.hits(rel, depth)
     first = hit.nth == 1
@@ -136,7 +136,7 @@ def reciprocal_rank(run: Ranking, depth: int, *, rel: float = 1) -> Table:
 
 
 @curve("AP")
-def average_precision(run: Ranking, depth: int, *, rel: float = 1, norm: Norm = "a") -> Table:
+def average_precision(run: Ranking, depth: int, *, rel: float, norm: Norm) -> Table:
     """Precisions at the relevant documents so far, by R, min(k, R) or R_k."""
     hit = run.hits(rel, depth)
     gained = summed(run, hit.topic, hit.rank, hit.nth / hit.rank, depth)
@@ -162,7 +162,7 @@ def ranks_in_pool(judgments: Judgments, depth: int, option: str) -> Counts:
 
 
 @curve("Accuracy")
-def pair_accuracy(run: Ranking, depth: int, *, rel: float = 1) -> Table:
+def pair_accuracy(run: Ranking, depth: int, *, rel: float) -> Table:
     """Pairs in the right order so far."""
     hit = run.hits(rel, depth)
     found = summed(run, hit.topic, hit.rank, None, depth)
@@ -185,7 +185,7 @@ def unjudged(run: Ranking, depth: int) -> Table:
 
 @curve("DCG")
 def discounted_cumulative_gain(
-    run: Ranking, depth: int, *, dcg: Dcg = "log2", gains: Gains | None = None, rel: float | None = None
+    run: Ranking, depth: int, *, dcg: Dcg, gains: Gains | None, rel: float | None
 ) -> Table:
     """Discounted gains so far."""
     form = DcgForm(dcg, gains, rel)
@@ -194,13 +194,7 @@ def discounted_cumulative_gain(
 
 @curve("nDCG")
 def normalized_discounted_cumulative_gain(
-    run: Ranking,
-    depth: int,
-    *,
-    dcg: Dcg = "log2",
-    gains: Gains | None = None,
-    rel: float | None = None,
-    norm: Literal["a", "b"] = "a",
+    run: Ranking, depth: int, *, dcg: Dcg, gains: Gains | None, rel: float | None, norm: Literal["a", "b"]
 ) -> Table:
     """Discounted gains so far, by those of the best order as far."""
     form = DcgForm(dcg, gains, rel)
@@ -228,13 +222,13 @@ def q_measure(
     run: Ranking,
     depth: int,
     *,
-    beta: float = 1,
-    rel: float = 1,
-    gain: Literal["linear", "exponential", "grade"] = "linear",
-    gains: Gains | None = None,
-    norm: Norm = "a",
-    ideal: Literal["i", "ii"] = "i",
-    scale: Scale = "judgments",
+    beta: float,
+    rel: float,
+    gain: Literal["linear", "exponential", "grade"],
+    gains: Gains | None,
+    norm: Norm,
+    ideal: Literal["i", "ii"],
+    scale: Scale,
 ) -> Table:
     """Blended precisions so far; where the best order changes with k, there is no such form.
 
@@ -269,11 +263,11 @@ def rank_biased_precision(
     run: Ranking,
     depth: int,
     *,
-    p: float = 0.8,
-    rel: float | None = None,
-    gain: Literal["linear", "exponential"] = "linear",
-    gains: Gains | None = None,
-    scale: Scale = "judgments",
+    p: float,
+    rel: float | None,
+    gain: Literal["linear", "exponential"],
+    gains: Gains | None,
+    scale: Scale,
 ) -> Table:
     """Weighted gains so far."""
     worth = rbp_gain(run.judgments, run.grade, rel, gain, gains, run.topic if scale == "topic" else None)
@@ -282,7 +276,7 @@ def rank_biased_precision(
 
 @curve("RBPResidual")
 def rank_biased_precision_residual(
-    run: Ranking, depth: int, *, p: float = 0.8, part: Literal["both", "unjudged", "tail"] = "both"
+    run: Ranking, depth: int, *, p: float, part: Literal["both", "unjudged", "tail"]
 ) -> Table:
     """Weight of unjudged documents so far, and of all ranks beyond."""
     tail = np.power(p, looked_at(run, depth).astype(np.float64))
@@ -295,12 +289,7 @@ def rank_biased_precision_residual(
 
 @curve("ERR")
 def expected_reciprocal_rank(
-    run: Ranking,
-    depth: int,
-    *,
-    max_rel: float | None = None,
-    gain: Literal["exponential", "linear"] = "exponential",
-    scale: Scale = "judgments",
+    run: Ranking, depth: int, *, max_rel: float | None, gain: Literal["exponential", "linear"], scale: Scale
 ) -> Table:
     """Chances to stop so far, each by its rank."""
     satisfied = satisfied_at(run, depth, max_rel, gain, scale)
@@ -331,7 +320,7 @@ def gain_curve(name: str) -> Callable[[GainCurve], GainCurve]:
     def register(function: GainCurve) -> GainCurve:
         @curve(name)
         def of_run(
-            run: Ranking, depth: int, *, min_rel: float = 0, max_rel: float | None = None, **parameters: Any
+            run: Ranking, depth: int, *, min_rel: float, max_rel: float | None, **parameters: Any
         ) -> Table:
             hit, gain = gains_above_zero(run, depth, min_rel, max_rel)
             return function(placed(hit.topic, hit.rank, gain, depth, len(run.topics)), **parameters)
@@ -348,26 +337,26 @@ def _mean_gain(weight: Table | Values, gain: Table) -> Table:
 
 
 @gain_curve("SDCG")
-def scaled_discounted_cumulative_gain(gain: Table, *, dcg: Literal["log2", "zipf", "jk"] = "log2") -> Table:
+def scaled_discounted_cumulative_gain(gain: Table, *, dcg: Literal["log2", "zipf", "jk"]) -> Table:
     """Mean gain under the discounts as weights."""
     return _mean_gain(DcgForm(dcg).discount(rank_numbers(len(gain))), gain)
 
 
 @gain_curve("INSQ")
-def insq(gain: Table, *, T: float = 1) -> Table:  # noqa: N803
+def insq(gain: Table, *, T: float) -> Table:  # noqa: N803
     """Mean gain under the weights of INSQ."""
     return _mean_gain(insq_weights(len(gain), T), gain)
 
 
 @gain_curve("INST")
-def inst(gain: Table, *, T: float = 1) -> Table:  # noqa: N803
+def inst(gain: Table, *, T: float) -> Table:  # noqa: N803
     """Mean gain of a reader who goes on with chance ((a - 1) / a)^2, a = i + 2T - gained so far."""
     a = cuts(len(gain)) + 2 * T - np.cumsum(gain, axis=0)
     return _mean_gain(_reading(1 - ((a - 1) / a) ** 2), gain)
 
 
 @gain_curve("BPM")
-def bejeweled_player_model(gain: Table, *, T: float = 1) -> Table:  # noqa: N803
+def bejeweled_player_model(gain: Table, *, T: float) -> Table:  # noqa: N803
     """Mean gain as far as the reader goes, who stops where T is gained."""
     gained = np.cumsum(gain, axis=0)
     enough = gained >= T * (1 - 1e-12)  # sums of thirds and the like reach T but for rounding
@@ -389,13 +378,13 @@ def nearly_err_discounted(gain: Table) -> Table:
 
 
 @gain_curve("NERR10")
-def nearly_err_patient(gain: Table, *, p: float = 0.9) -> Table:
+def nearly_err_patient(gain: Table, *, p: float) -> Table:
     """The same with weights p^(rank - 1)."""
     return _cascade(p ** (rank_numbers(len(gain)) - 1), gain)
 
 
 @gain_curve("NERR11")
-def nearly_err_goal(gain: Table, *, T: float = 1) -> Table:  # noqa: N803
+def nearly_err_goal(gain: Table, *, T: float) -> Table:  # noqa: N803
     """The same with the weights of INSQ."""
     return _cascade(insq_weights(len(gain), T), gain)
 
@@ -461,8 +450,9 @@ def _down_to(measure: Measure, ranking: Ranking, depth: int) -> Table | None:
     """(k, topic): the value at every k to `depth`; None: the measure has no cumulative form here."""
     if not has_curve(measure.name) or ranking.ties is not None:
         return None
+    arguments = {name: value for name, value in measure.arguments.items() if name != "k"}
     try:
-        return CURVES[measure.name](measure.seen(ranking), depth, **_parameters(measure))
+        return CURVES[measure.name](measure.seen(ranking), depth, **arguments)
     except NoCumulativeFormError:
         return None
 
@@ -470,16 +460,6 @@ def _down_to(measure: Measure, ranking: Ranking, depth: int) -> Table | None:
 def values_once_per_k(measure: Measure, ranking: Ranking, ks: Sequence[int]) -> Table:
     """(k, topic): the measure evaluated anew for each of these cut-offs."""
     return np.array([measure.replace(k=k)(ranking) for k in ks]).reshape(len(ks), len(ranking.topics))
-
-
-def _parameters(measure: Measure) -> dict[str, Any]:
-    """The parameters that differ from their default, without the cut-off."""
-    shared = ("k", "assessed", "judged_only")
-    return {
-        key: dict(value) if isinstance(value, tuple) else value
-        for key, value in measure.parameters
-        if key not in shared
-    }
 
 
 def rank_weights(measure: Measure, k: int) -> Values | None:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
@@ -104,7 +103,10 @@ def measure(
 
 
 def expectation(name: str) -> Callable[[Kernel], Kernel]:
-    """Register the mean of a measure over all orders of tied documents; same parameters as its kernel."""
+    """Register the mean of a measure over all orders of tied documents.
+
+    It gets every parameter of the kernel, whose defaults are the only ones.
+    """
 
     def register(kernel: Kernel) -> Kernel:
         _EXPECTED[name] = kernel
@@ -115,14 +117,7 @@ def expectation(name: str) -> Callable[[Kernel], Kernel]:
 
 def has_expectation(name: str) -> bool:
     """Whether ties can be averaged for this measure."""
-    return name in _averages()
-
-
-def _averages() -> Mapping[str, Kernel]:
-    """The means over all orders of tied documents; few evaluations need them, so they are loaded here."""
-    import_module("sounding.measures.tied")  # registers them
-
-    return _EXPECTED
+    return name in _EXPECTED
 
 
 def definition(name: str) -> Definition:
@@ -222,21 +217,24 @@ class Measure:
             ranking = ranking.assessed(self.full_grade)
         return ranking.condensed() if self.get("judged_only") else ranking
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Every parameter of the kernel with its value, be it given or the default."""
+        return {name: _thawed(self.get(name)) for name in self.definition.parameters}
+
     def __call__(self, ranking: Ranking) -> Values:
         """One value for each topic of the ranking's judgments."""
-        parameters = {key: _thawed(value) for key, value in self.parameters if key not in SHARED}
         ranking = self.seen(ranking)
-        if ranking.ties is None:
-            return self.definition.kernel(ranking, **parameters)
-        expected = _averages().get(self.name)
-        if expected is None and self.definition.basis == "count":  # the order of documents changes nothing
-            return self.definition.kernel(ranking, **parameters)
+        expected = _EXPECTED.get(self.name)
+        # Where only documents are counted, their order changes nothing.
+        if ranking.ties is None or (expected is None and self.definition.basis == "count"):
+            return self.definition.kernel(ranking, **self.arguments)
         if expected is None:
             raise DataError(
                 f"{self}: the average over tied documents is not available for this measure;"
                 " use ties trec, score-file, file or rank"
             )
-        return expected(ranking, **parameters)
+        return expected(ranking, **self.arguments)
 
     def __str__(self) -> str:
         inside = [f"{key}={_literal(v)}" for key, v in self.parameters if key != self.definition.at]

@@ -9,7 +9,7 @@ import numpy as np
 
 from sounding.measures import Measure
 from sounding.measures.bounds.registry import filled, scale
-from sounding.measures.bounds.utility import endless, thawed
+from sounding.measures.bounds.utility import endless
 from sounding.measures.cumulative import (
     Table,
     expected_reciprocal_rank,
@@ -44,7 +44,7 @@ def residuals_at_every_k(measure: Measure, ranking: Ranking, depth: int) -> Resi
 
 
 def _rbp_residuals(measure: Measure, run: Ranking, depth: int) -> Residuals | None:
-    rel, gain, gains = measure.get("rel"), measure.get("gain"), thawed(measure, "gains")
+    rel, gain, gains = measure.get("rel"), measure.get("gain"), measure.arguments["gains"]
     best = float(rbp_gain(run.judgments, scale(run.judgments, rel), rel, gain, gains).max())
     if best > 1:  # a grade that no judgment has would change what gains are divided by
         return None
@@ -58,7 +58,10 @@ def _err_residuals(measure: Measure, run: Ranking, depth: int) -> Residuals:
     highest = run.judgments.highest
     most = filled(run, depth, highest, run.retrieved)
     stops = satisfied_at(most, depth, max_rel, gain, "judgments")
-    value, upper = (expected_reciprocal_rank(one, depth, max_rel=max_rel, gain=gain) for one in (run, most))
+    value, upper = (
+        expected_reciprocal_rank(one, depth, max_rel=max_rel, gain=gain, scale="judgments")
+        for one in (run, most)
+    )
     top = highest if max_rel is None else max_rel
     least = np.array([min(highest, top)])
     best = float((scaled(least, "exponential", top) if gain == "exponential" else least / (top + 1))[0])

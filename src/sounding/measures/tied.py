@@ -119,50 +119,50 @@ def tie_blocks(run: Ranking, chosen: NDArray[np.bool_], cutoff: Counts | int | N
 
 
 @expectation("P")
-def precision(run: Ranking, *, k: int, rel: float = 1) -> Values:
+def precision(run: Ranking, *, k: int, rel: float) -> Values:
     """Precision: the relevant documents of a block are spread evenly over its ranks."""
     return _found(run, run.grade >= rel, k) / k
 
 
 @expectation("R")
-def recall(run: Ranking, *, k: int, rel: float = 1) -> Values:
+def recall(run: Ranking, *, k: int, rel: float) -> Values:
     """Recall, from the expected count that precision has."""
     return share(_found(run, run.grade >= rel, k), run.relevant(rel))
 
 
 @expectation("RelP")
-def relative_precision(run: Ranking, *, k: int, rel: float = 1) -> Values:
+def relative_precision(run: Ranking, *, k: int, rel: float) -> Values:
     """Relative precision, from the expected count that precision has."""
     return share(_found(run, run.grade >= rel, k), np.minimum(k, run.relevant(rel)))
 
 
 @expectation("F")
-def f_measure(run: Ranking, *, k: int, rel: float = 1, beta: float = 1.0) -> Values:
+def f_measure(run: Ranking, *, k: int, rel: float, beta: float) -> Values:
     """F at k, from the expected count that precision has."""
     weighed = beta * run.relevant(rel).astype(np.float64)
     return share((beta + 1) * _found(run, run.grade >= rel, k), weighed + k)
 
 
 @expectation("NumRelRet")
-def number_relevant_retrieved(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
+def number_relevant_retrieved(run: Ranking, *, k: int | None, rel: float) -> Values:
     """The expected count itself."""
     return _found(run, run.grade >= rel, k)
 
 
 @expectation("Rprec")
-def r_precision(run: Ranking, *, rel: float = 1) -> Values:
+def r_precision(run: Ranking, *, rel: float) -> Values:
     """Precision at R."""
     return _precision_above(run, run.relevant(rel), rel)
 
 
 @expectation("RprecMult")
-def r_precision_multiple(run: Ranking, *, x: float, rel: float = 1) -> Values:
+def r_precision_multiple(run: Ranking, *, x: float, rel: float) -> Values:
     """Precision at a multiple of R."""
     return _precision_above(run, multiple_of_relevant(run, x, rel), rel)
 
 
 @expectation("Judged")
-def judged(run: Ranking, *, k: int | None = None) -> Values:
+def judged(run: Ranking, *, k: int | None) -> Values:
     """Judged share: judged documents are spread evenly as relevant ones are."""
     looked_at = run.retrieved if k is None else np.minimum(run.retrieved, k)
     return share(_found(run, np.ones_like(run.grade, np.bool_), k), looked_at)
@@ -175,19 +175,19 @@ def unjudged(run: Ranking, *, k: int) -> Values:
 
 
 @expectation("Success")
-def success(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
+def success(run: Ranking, *, k: int | None, rel: float) -> Values:
     """Chance that a relevant document is among the first k."""
     return _at_first_hit(run, lambda rank: np.ones(len(rank)), k, rel)
 
 
 @expectation("RR")
-def reciprocal_rank(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
+def reciprocal_rank(run: Ranking, *, k: int | None, rel: float) -> Values:
     """Reciprocal rank: each rank by the chance that the first relevant document stands there."""
     return _at_first_hit(run, lambda rank: 1 / rank, k, rel)
 
 
 @expectation("AP")
-def average_precision(run: Ranking, *, k: int | None = None, rel: float = 1, norm: Norm = "a") -> Values:
+def average_precision(run: Ranking, *, k: int | None, rel: float, norm: Norm) -> Values:
     """Average precision.
 
     A relevant document is at the i-th rank of a block of n documents, h of them relevant, with chance
@@ -205,13 +205,13 @@ def average_precision(run: Ranking, *, k: int | None = None, rel: float = 1, nor
 
 
 @expectation("GMAP")
-def geometric_mean_average_precision(run: Ranking, *, rel: float = 1) -> Values:
+def geometric_mean_average_precision(run: Ranking, *, rel: float) -> Values:
     """Average precision of every topic; the geometric mean is taken of these expected values."""
-    return average_precision(run, rel=rel)
+    return average_precision(run, k=None, rel=rel, norm="a")
 
 
 @expectation("Bpref")
-def binary_preference(run: Ranking, *, rel: float = 1) -> Values:
+def binary_preference(run: Ranking, *, rel: float) -> Values:
     """Bpref: 0 to n of a block's n judged misses stand above a relevant document, all as likely."""
     relevant = run.relevant(rel)
     blocks = tie_blocks(run, np.ones_like(run.grade, np.bool_))
@@ -228,13 +228,13 @@ def binary_preference(run: Ranking, *, rel: float = 1) -> Values:
 
 
 @expectation("GMBpref")
-def geometric_mean_binary_preference(run: Ranking, *, rel: float = 1) -> Values:
+def geometric_mean_binary_preference(run: Ranking, *, rel: float) -> Values:
     """Bpref of every topic; the geometric mean is taken of these expected values."""
     return binary_preference(run, rel=rel)
 
 
 @expectation("BinG")
-def binary_gain(run: Ranking, *, rel: float = 1) -> Values:
+def binary_gain(run: Ranking, *, rel: float) -> Values:
     """Binary gain: 0 to n of a block's n other documents stand above a relevant one, all as likely."""
     blocks = tie_blocks(run, run.grade >= rel)
     misses = blocks.size - blocks.held
@@ -248,13 +248,7 @@ def binary_gain(run: Ranking, *, rel: float = 1) -> Values:
 
 @expectation("nDCG")
 def normalized_discounted_cumulative_gain(
-    run: Ranking,
-    *,
-    k: int | None = None,
-    dcg: Dcg = "log2",
-    gains: Gains | None = None,
-    rel: float | None = None,
-    norm: Literal["a", "b"] = "a",
+    run: Ranking, *, k: int | None, dcg: Dcg, gains: Gains | None, rel: float | None, norm: Literal["a", "b"]
 ) -> Values:
     """nDCG: DCG over the same ideal, which has no ties to average."""
     form = DcgForm(dcg, gains, rel)
@@ -263,12 +257,7 @@ def normalized_discounted_cumulative_gain(
 
 @expectation("DCG")
 def discounted_cumulative_gain(
-    run: Ranking,
-    *,
-    k: int | None = None,
-    dcg: Dcg = "log2",
-    gains: Gains | None = None,
-    rel: float | None = None,
+    run: Ranking, *, k: int | None, dcg: Dcg, gains: Gains | None, rel: float | None
 ) -> Values:
     """DCG: every gain of a block has the mean discount of the block's ranks."""
     return _dcg(run, k, DcgForm(dcg, gains, rel))
@@ -276,12 +265,7 @@ def discounted_cumulative_gain(
 
 @expectation("SDCG")
 def scaled_discounted_cumulative_gain(
-    run: Ranking,
-    *,
-    k: int,
-    dcg: Literal["log2", "zipf", "jk"] = "log2",
-    min_rel: float = 0,
-    max_rel: float | None = None,
+    run: Ranking, *, k: int, dcg: Literal["log2", "zipf", "jk"], min_rel: float, max_rel: float | None
 ) -> Values:
     """Scaled DCG, with mean discounts as DCG."""
     return _fixed_weights(run, DcgForm(dcg).discount(rank_numbers(k)), min_rel, max_rel)
@@ -291,10 +275,10 @@ def scaled_discounted_cumulative_gain(
 def insq(
     run: Ranking,
     *,
-    k: int = 1000,
-    T: float = 1,  # noqa: N803
-    min_rel: float = 0,
-    max_rel: float | None = None,
+    k: int,
+    T: float,  # noqa: N803
+    min_rel: float,
+    max_rel: float | None,
 ) -> Values:
     """INSQ: every gain of a block has the mean weight of the block's ranks."""
     return _fixed_weights(run, insq_weights(k, T), min_rel, max_rel)
@@ -304,12 +288,12 @@ def insq(
 def rank_biased_precision(
     run: Ranking,
     *,
-    k: int | None = None,
-    p: float = 0.8,
-    rel: float | None = None,
-    gain: Literal["linear", "exponential"] = "linear",
-    gains: Gains | None = None,
-    scale: Scale = "judgments",
+    k: int | None,
+    p: float,
+    rel: float | None,
+    gain: Literal["linear", "exponential"],
+    gains: Gains | None,
+    scale: Scale,
 ) -> Values:
     """RBP: every gain of a block has the mean weight of the block's ranks."""
     worth = rbp_gain(run.judgments, run.grade, rel, gain, gains, run.topic if scale == "topic" else None)
@@ -318,11 +302,7 @@ def rank_biased_precision(
 
 @expectation("RBPResidual")
 def rank_biased_precision_residual(
-    run: Ranking,
-    *,
-    k: int | None = None,
-    p: float = 0.8,
-    part: Literal["both", "unjudged", "tail"] = "both",
+    run: Ranking, *, k: int | None, p: float, part: Literal["both", "unjudged", "tail"]
 ) -> Values:
     """RBP's residual: every judged document of a block takes away the mean weight of the block's ranks."""
     tail = utility.rank_biased_precision_residual(run, k=k, p=p, part="tail")
@@ -337,10 +317,10 @@ def rank_biased_precision_residual(
 def expected_reciprocal_rank(
     run: Ranking,
     *,
-    k: int | None = None,
-    max_rel: float | None = None,
-    gain: Literal["exponential", "linear"] = "exponential",
-    scale: Scale = "judgments",
+    k: int | None,
+    max_rel: float | None,
+    gain: Literal["exponential", "linear"],
+    scale: Scale,
 ) -> Values:
     """ERR: each rank by the chance that the reader stops there, whatever the order."""
     satisfied = err_chance(run.judgments, run.topic, run.grade, max_rel, gain, scale)

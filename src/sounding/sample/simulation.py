@@ -21,20 +21,18 @@ trec_eval gives them (score, then document id, both descending).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
 from statistics import NormalDist
-from typing import NamedTuple, TypedDict, Unpack
+from typing import NamedTuple
 
 import numpy as np
 
 from sounding.core.arrays import NDArray
-from sounding.core.errors import DataError, UnknownNameError
-from sounding.core.limits import ROWS, check_count, is_count
 from sounding.data.fast.tokens import Tokens
 from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels, Run, byte_order
+from sounding.sample.parameters import DEFAULTS, CollectionParameters
+from sounding.sample.result import Collection
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.int64]
@@ -83,103 +81,6 @@ AUTOMATIC = Noise(everyone=0.82, group=0.48)
 MANUAL = Noise(everyone=0.35, group=0.80)
 
 
-class Choices(TypedDict, total=False):
-    """What `simulate_collection` takes; the defaults are those of Parameters."""
-
-    topics: int
-    groups: int
-    systems: int
-    documents: int
-    prevalence: float
-    grades: int
-    length: int
-    short: float
-    ties: float
-    pool_depth: int
-    contributors: int | None
-    pooled_runs: int
-    manual: float
-    seed: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameters:
-    """What a simulated collection is made from."""
-
-    topics: int = 50
-    groups: int = 20
-    systems: int = 3  # systems of each group
-    documents: int = 6000  # documents that can come up for one topic
-    prevalence: float = 0.02  # the mean share of them that is relevant
-    grades: int = 1  # the best grade; 1: relevance is binary
-    length: int = 1000  # documents that a run retrieves for a topic
-    short: float = 0.05  # share of the runs that stop much earlier
-    ties: float = 0.2  # share of the runs whose scores are rounded
-    pool_depth: int = 100
-    contributors: int | None = None  # groups whose runs were pooled; None: four of five
-    pooled_runs: int = 2  # runs that each of them had pooled, its first ones
-    manual: float = 0.15  # share of the groups that search by hand
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in (
-            "topics",
-            "groups",
-            "systems",
-            "documents",
-            "grades",
-            "length",
-            "pool_depth",
-            "pooled_runs",
-        ):
-            check_count(name, getattr(self, name), 1)
-        check_count("seed", self.seed, 0)
-        for name in ("short", "ties", "manual"):
-            share = getattr(self, name)
-            if not _is_number(share) or not 0 <= share <= 1:
-                raise DataError(f"{name} is {share!r}; give a share from 0 to 1")
-        if not _is_number(self.prevalence) or not 0 < self.prevalence < 1:
-            raise DataError(f"prevalence is {self.prevalence!r}; give a share above 0 and below 1")
-        if self.length > self.documents:
-            raise DataError(
-                f"length is {self.length} and a topic has {self.documents} documents;"
-                f" give a length up to {self.documents}, or more documents"
-            )
-        rows = self.topics * self.groups * self.systems * self.length
-        if rows > ROWS or self.topics * self.documents > ROWS:
-            raise DataError(
-                f"{rows:,} documents in all runs, from {self.topics * self.documents:,} of all topics;"
-                f" give sizes that make at most {ROWS:,}"
-            )
-        whole = self.contributors is None or is_count("contributors", self.contributors, 1)
-        if not whole or self.pooled_groups > self.groups:
-            raise DataError(
-                f"contributors is {self.contributors!r}; give a whole number from 1 to {self.groups},"
-                " the number of groups"
-            )
-
-    @property
-    def pooled_groups(self) -> int:
-        """How many groups contribute to the pool."""
-        return max(1, self.groups * 4 // 5) if self.contributors is None else self.contributors
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Collection:
-    """Runs, what the pool judged of them, and the truth about every document."""
-
-    runs: tuple[Run, ...]
-    qrels: Qrels  # the pooled documents, with pool_ranks
-    truth: Qrels  # every document that can come up; pool_ranks 0: it was not pooled
-    info: tuple[RunInfo, ...]  # in the order of the runs
-    quality: Mapping[str, float]  # by run: what the simulation gave the system
-    parameters: Parameters
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class _Systems:
     """The cast: one entry a system."""
@@ -196,7 +97,7 @@ class _Systems:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Topic:
+class _SimulatedTopic:
     """One topic: its documents with the truth about them, and what every system retrieved."""
 
     docs: Places  # (document,) numbers in the collection
@@ -206,41 +107,56 @@ class _Topic:
     points: tuple[Places, ...]  # by system: their scores
 
 
-def simulate_collection(**choices: Unpack[Choices]) -> Collection:
+def sample(
+    *,
+    topics: int = DEFAULTS.topics,
+    groups: int = DEFAULTS.groups,
+    systems: int = DEFAULTS.systems,
+    documents: int = DEFAULTS.documents,
+    prevalence: float = DEFAULTS.prevalence,
+    grades: int = DEFAULTS.grades,
+    length: int = DEFAULTS.length,
+    short: float = DEFAULTS.short,
+    ties: float = DEFAULTS.ties,
+    pool_depth: int = DEFAULTS.pool_depth,
+    contributors: int | None = DEFAULTS.contributors,
+    pooled_runs: int = DEFAULTS.pooled_runs,
+    manual: float = DEFAULTS.manual,
+    seed: int = DEFAULTS.seed,
+) -> Collection:
     """A collection made from a seed: the same choices give the same collection, byte for byte.
 
     More topics leave the topics that were there as they are. Every topic has at least one relevant
     document, and every system retrieves at least one document for it; the pool may still miss all
     relevant documents of a topic.
     """
-    for name in choices:
-        if name not in Choices.__annotations__:
-            raise UnknownNameError("choice of simulate_collection", name, Choices.__annotations__)
-    parameters = Parameters(**choices)
+    parameters = CollectionParameters(
+        topics=topics, groups=groups, systems=systems, documents=documents, prevalence=prevalence,
+        grades=grades, length=length, short=short, ties=ties, pool_depth=pool_depth,
+        contributors=contributors, pooled_runs=pooled_runs, manual=manual, seed=seed,
+    )  # fmt: skip
     root, *topic_seeds = np.random.SeedSequence(parameters.seed).spawn(1 + parameters.topics)
     rng = np.random.default_rng(root)
-    systems = _cast(parameters, rng)
+    cast = _cast(parameters, rng)
     ids = _document_ids(COLLECTION_FACTOR * parameters.documents, rng)
     place_of_id = _places_in_byte_order(ids)
     simulated = [
-        _simulate_topic(parameters, systems, place_of_id, np.random.default_rng(seed)) for seed in topic_seeds
+        _simulate_topic(parameters, cast, place_of_id, np.random.default_rng(seed)) for seed in topic_seeds
     ]
     names = tuple(str(FIRST_TOPIC + number) for number in range(parameters.topics))
-    documents = Tokens.from_strings(ids)
-    truth, pooled = _truth(names, simulated, documents)
+    docs = Tokens.from_strings(ids)
+    truth, pooled = _truth(names, simulated, docs)
     return Collection(
-        runs=tuple(
-            _run(info.run, number, names, simulated, documents) for number, info in enumerate(systems.info)
-        ),
+        runs=tuple(_run(info.run, number, names, simulated, docs) for number, info in enumerate(cast.info)),
         qrels=replace(truth.keep(pooled), source="qrels"),
         truth=truth,
-        info=systems.info,
-        quality={info.run: float(q) for info, q in zip(systems.info, systems.quality, strict=True)},
+        info=cast.info,
+        quality={info.run: float(q) for info, q in zip(cast.info, cast.quality, strict=True)},
         parameters=parameters,
     )
 
 
-def _cast(parameters: Parameters, rng: np.random.Generator) -> _Systems:
+def _cast(parameters: CollectionParameters, rng: np.random.Generator) -> _Systems:
     """The groups and their systems: kind, quality, noise, who is pooled, how scores look."""
     groups, each = parameters.groups, parameters.systems
     count = groups * each
@@ -310,8 +226,8 @@ def _places_in_byte_order(ids: list[str]) -> Places:
 
 
 def _simulate_topic(
-    parameters: Parameters, systems: _Systems, place_of_id: Places, rng: np.random.Generator
-) -> _Topic:
+    parameters: CollectionParameters, systems: _Systems, place_of_id: Places, rng: np.random.Generator
+) -> _SimulatedTopic:
     """The truth of one topic, what every system retrieves for it, and what of that is pooled."""
     docs = rng.permutation(len(place_of_id))[: parameters.documents]
     latent, grades = _relevance(parameters, rng)
@@ -330,7 +246,7 @@ def _simulate_topic(
             key = scores[number] * len(place_of_id) + place_of_id[docs[found[number]]]
             firsts.append(found[number][np.argsort(-key)[: parameters.pool_depth]])
     pool_ranks = _best_ranks(firsts, len(docs))
-    return _Topic(docs, grades, pool_ranks, tuple(docs[row] for row in found), tuple(scores))
+    return _SimulatedTopic(docs, grades, pool_ranks, tuple(docs[row] for row in found), tuple(scores))
 
 
 def _best_ranks(rankings: list[Places], documents: int) -> Places:
@@ -343,7 +259,7 @@ def _best_ranks(rankings: list[Places], documents: int) -> Places:
     return best
 
 
-def _relevance(parameters: Parameters, rng: np.random.Generator) -> tuple[Floats, Places]:
+def _relevance(parameters: CollectionParameters, rng: np.random.Generator) -> tuple[Floats, Places]:
     """Latent relevance and grade of every document of a topic."""
     expected = parameters.prevalence * parameters.documents
     # Half the variance less makes the mean of a log-normal law what was asked for.
@@ -393,7 +309,9 @@ def _points(systems: _Systems, values: Floats) -> Places:
     return np.where(step > 0, points - points % np.maximum(step, 1), falling) + systems.offset[:, np.newaxis]
 
 
-def _run(name: str, system: int, topics: tuple[str, ...], simulated: list[_Topic], documents: Tokens) -> Run:
+def _run(
+    name: str, system: int, topics: tuple[str, ...], simulated: list[_SimulatedTopic], documents: Tokens
+) -> Run:
     """What one system retrieved for all topics."""
     rows = [topic.retrieved[system] for topic in simulated]
     return Run(
@@ -407,7 +325,9 @@ def _run(name: str, system: int, topics: tuple[str, ...], simulated: list[_Topic
     )
 
 
-def _truth(topics: tuple[str, ...], simulated: list[_Topic], documents: Tokens) -> tuple[Qrels, Flags]:
+def _truth(
+    topics: tuple[str, ...], simulated: list[_SimulatedTopic], documents: Tokens
+) -> tuple[Qrels, Flags]:
     """Every document of every topic with its grade, and which rows were pooled."""
     order = sorted(range(len(topics)), key=lambda number: byte_order(topics[number]))
     chosen = [simulated[number] for number in order]

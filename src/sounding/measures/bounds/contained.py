@@ -22,7 +22,6 @@ from sounding.measures.bounds.registry import (
     scale,
     whole_range,
 )
-from sounding.measures.bounds.utility import thawed
 from sounding.measures.graded import scaled, with_gains
 from sounding.measures.registry import Measure
 from sounding.runs.ranking import Counts, Ranking, Values
@@ -124,7 +123,7 @@ def q_measure(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
 
 def _q_gain(measure: Measure, run: Ranking, grade: Values) -> Values:
     """What documents of these grades gain in Q."""
-    gains = thawed(measure, "gains")
+    gains = measure.arguments["gains"]
     if measure.get("gain") != "grade":
         return scaled(grade, measure.get("gain"), run.judgments.highest)
     return grade if gains is None else with_gains(grade, gains)

@@ -67,7 +67,9 @@ def discounted_cumulative_gain(measure: Measure, run: Ranking, unknowns: Unknown
 def rank_biased_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """RBP, with its residual in two parts; the tail is p^n times the largest gain."""
     options = scale(run.judgments, measure.get("rel"))
-    gain = rbp_gain(run.judgments, options, measure.get("rel"), measure.get("gain"), thawed(measure, "gains"))
+    gain = rbp_gain(
+        run.judgments, options, measure.get("rel"), measure.get("gain"), measure.arguments["gains"]
+    )
     if gain.max() > 1:  # a document of a grade that no judgment has would change what gains are divided by
         return whole_range(measure, run, unknowns)
     tail = gain.max() * measure.get("p") ** _depth(measure, run).astype(np.float64)
@@ -105,15 +107,9 @@ def depth_for_residual(measure: Measure, wanted: float, *, highest: float | None
     raise DataError(f"{measure} has no residual beyond its cut-off; RBP and ERR have")
 
 
-def thawed(measure: Measure, parameter: str) -> dict[float, float] | None:
-    """A table among a measure's parameters."""
-    value = measure.get(parameter)
-    return None if value is None else dict(value)
-
-
 def dcg_form(measure: Measure) -> DcgForm:
     """The gains and discounts of a measure of the DCG family."""
-    return DcgForm(measure.get("dcg"), thawed(measure, "gains"), measure.get("rel"))
+    return DcgForm(measure.get("dcg"), measure.arguments["gains"], measure.get("rel"))
 
 
 def _nothing_or_all(measure: Measure, run: Ranking, unknowns: Unknowns, best: float) -> Bounds:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import sounding
+import pytest
 
-SOURCE = Path(sounding.__file__).parent
-LAYERS = (
-    "core", "data", "runs", "relevance", "measures", "statistics", "selection", "render", "terminal",
-    "evaluate", "compare", "depth", "audit", "pool", "plan", "simulate", "calibrate", "agree", "report",
-    "check", "convert", "sample", "explain", "judge", "demo",
-)  # fmt: skip
+from sounding.explain.layers import LAYERS, SOURCE, update
+
 PLACE = {name: place for place, name in enumerate(LAYERS)}
 ROOT = {"__init__", "__main__", "cli"}  # these find the rooms and may import any
 
@@ -56,3 +53,17 @@ def test_measures_and_readers_of_text_do_not_need_polars() -> None:
         paths = (SOURCE / name).glob("*.py") if (SOURCE / name).is_dir() else [SOURCE / f"{name}.py"]
         for path in paths:
             assert "import polars" not in path.read_text(), path
+
+
+ROOT_FOLDER = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/how-it-works.md"])
+def test_the_table_of_folders_is_up_to_date(page: str) -> None:
+    text = (ROOT_FOLDER / page).read_text("utf-8")
+    assert update(text) == text, "run: make docs"
+
+
+def test_the_picture_names_folders() -> None:
+    drawn = re.findall(r'font-size="15">([^<]*)<', (ROOT_FOLDER / "docs/assets/flow.svg").read_text("utf-8"))
+    assert set(drawn) - {"files", "corpus, topics", "judgment log"} <= set(LAYERS)

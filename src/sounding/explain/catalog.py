@@ -9,13 +9,12 @@ from itertools import groupby
 from math import isinf
 from pathlib import Path
 
-from sounding.core.errors import FormatError
+from sounding.explain.layers import END, replace_between
 from sounding.measures.grammar import RANX
 from sounding.measures.registry import Definition, definitions, has_expectation
 from sounding.measures.trec import trec_names_of
 
 BEGIN = "<!-- made by python -m sounding.explain.catalog: begin -->"
-END = "<!-- end -->"
 # Measures that ir_measures has under the same name; a test holds the list against the package.
 IR_MEASURES = frozenset(
     {
@@ -34,11 +33,7 @@ _HEADER = (
 
 def updated(page: str, source: str = "page") -> str:
     """The page with the part between its markers made anew."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise FormatError(source, None, f"the lines {BEGIN!r} and {END!r} mark where the tables go")
-    return "\n".join([f"{before}{BEGIN}", "", *_lines(), f"{END}{after}"])
+    return replace_between(page, BEGIN, END, "\n".join(_lines()), source)
 
 
 def _lines() -> Iterator[str]:

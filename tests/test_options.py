@@ -26,9 +26,7 @@ TWICE = {
     "Choices", "Found", "GivenGrade", "Places", "Request", "RunCoverage", "Unjudged", "_Part",
 }  # fmt: skip
 CYCLES = {
-    frozenset({"sounding.evaluate.evaluation", "sounding.evaluate.large"}),
     frozenset({"sounding.judge.database", "sounding.judge.postgresql"}),
-    frozenset({"sounding.core.executors", "sounding.core.workers"}),
 }
 
 # Functions that hand on what they are called with, whatever it is.

@@ -10,7 +10,8 @@ from tests.conftest import require
 from tests.properties.strategies import Label, Topic, ranking_of
 
 from sounding.core.errors import FormatError
-from sounding.explain.catalog import BEGIN, DIFFERENT, END, IR_MEASURES, main, updated
+from sounding.explain.catalog import BEGIN, DIFFERENT, IR_MEASURES, main, updated
+from sounding.explain.layers import END
 from sounding.measures import definitions, parse, parse_measures
 
 DOCS = Path(__file__).parents[2] / "docs"

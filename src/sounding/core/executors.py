@@ -113,7 +113,7 @@ def run_on(executor: Any) -> Iterator[None]:
         with _connected(executor) as client, run_on(client):
             yield
         return
-    token = in_force.set(_elsewhere(executor))
+    token = in_force.set(_elsewhere(executor).outcomes)
     try:
         yield
     finally:

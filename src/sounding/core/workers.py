@@ -21,8 +21,6 @@ from sounding.core.errors import SoundingError
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from sounding.core.executors import Elsewhere
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Progress = Callable[[int], None]  # called with how many more items are done
@@ -40,7 +38,8 @@ _child = False  # whether this process was forked by us
 _hindered = False  # and whether the one that forked it had used Polars
 _leaving: list[int] = []  # children that have answered, and may not be gone yet
 
-in_force: ContextVar[Elsewhere | None] = ContextVar("in_force", default=None)  # see sounding.core.executors
+# The function of `sounding.core.executors` that has the work done elsewhere; None: it is done here.
+in_force: ContextVar[Callable[..., dict[int, Any]] | None] = ContextVar("in_force", default=None)
 
 
 class Stopped(SystemExit):
@@ -173,7 +172,7 @@ def _outcomes(task: _Task, processes: int, progress: Progress | None) -> dict[in
     """Item -> what was made of it, or its error."""
     elsewhere = in_force.get()
     if elsewhere is not None:
-        return elsewhere.outcomes(task.work, task.items, progress, task.kept, stop=task.stop)
+        return elsewhere(task.work, task.items, progress, task.kept, stop=task.stop)
     if processes == 1:
         return _made(task, range(len(task.items)), progress)
     return _forked(task, processes, progress)

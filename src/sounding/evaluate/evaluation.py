@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,37 +20,18 @@ from sounding.data.formats import Place, read_qrels, run_sources
 from sounding.data.reading import check_topics, processes_to_read, read_one
 from sounding.data.sources import bytes_to_read, refuse_stdin_twice, some_may_be_large
 from sounding.data.tables import Qrels, Run
-from sounding.evaluate.packing import PackedRanking, PackedRankings, Shelf
+from sounding.evaluate.packing import POOL_MEASURE, PackedRanking, PackedRankings, RunValues, Shelf
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
 from sounding.measures.sampled import has_standard_error, standard_error
-from sounding.measures.universe import Marks, count_distinct, counts_others, outside, unjudged_marks
+from sounding.measures.universe import count_distinct, counts_others, outside, unjudged_marks
 from sounding.runs.align import Judged, align, matches, prepare, treat_unjudged
 from sounding.runs.ranking import Counts, Ranking, padded
 
-POOL_MEASURE = Measure.of("FirstUnjudged")  # whoever asks for it asks about the pool
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR", "R@1000")
 
 
 OnFailure = Callable[[str, SoundingError], None]  # told the name of a run that failed, and why
-
-
-class RunValues(NamedTuple):
-    """What one run gives: a column of the Scores."""
-
-    name: str
-    tag: str
-    source: str
-    values: NDArray[np.float64]  # (measure, topic)
-    texts: dict[Measure, NDArray[np.object_]]
-    judged: NDArray[np.float64]  # (measure, topic)
-    errors: NDArray[np.float64]  # (measure, topic) of estimates from a sample
-    lengths: NDArray[np.int64]  # (topic,)
-    missing: NDArray[np.bool_]  # (topic,)
-    ignored: int
-    ranking: PackedRanking | None  # kept where the unjudged documents are to be reckoned with
-    marks: Marks | None  # of the unjudged documents, where those of all runs are to be counted
-    judged_by_rank: Counts  # (rank,) over all topics, where FirstUnjudged is asked for; otherwise empty
 
 
 def evaluate(
@@ -136,6 +117,7 @@ def evaluate(
         map_each: Any = map_items if on_failure is None else map_outcomes
         outcomes = map_each(work, sources, processes=processes, progress=progress)
     else:
+        # What reads files in parts, which few evaluations do.
         from sounding.evaluate.large import Evaluation, evaluate_each, results_folder
 
         asked = Evaluation(
@@ -154,6 +136,7 @@ def evaluate(
     scores = _scores(rows, wanted, judgments, sides, policies, remarks)
     if not uncertain:
         return scores
+    # Bounds and expected forms of all measures, which an evaluation without them need not load.
     from sounding.evaluate.unjudged import expected_values, value_bounds
 
     kept = [row.ranking for row in rows if row.ranking is not None]

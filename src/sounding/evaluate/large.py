@@ -37,9 +37,9 @@ from sounding.data.large_files import (
     unpacked,
 )
 from sounding.data.reading import check_topics_had, processes_to_read
-from sounding.data.sources import bytes_to_read, is_remote, plain_name
+from sounding.data.sources import bytes_to_read, is_remote, plain_name, remote_mark
 from sounding.data.tables import Qrels, Run
-from sounding.evaluate.evaluation import POOL_MEASURE, RunValues
+from sounding.evaluate.packing import POOL_MEASURE, RunValues
 from sounding.measures import Measure
 from sounding.runs.ranking import padded
 
@@ -145,8 +145,6 @@ class ResultsFolder:
         """A digest of the run as it is now, and of the settings."""
         source = _file_of(place)
         if is_remote(source):
-            from sounding.data.sources import remote_mark
-
             return _digest(self.settings, remote_mark(source))
         status = located(source).stat()
         return _digest(self.settings, str(status.st_size), str(status.st_mtime_ns))

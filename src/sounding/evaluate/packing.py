@@ -14,8 +14,11 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from sounding.core.arrays import NDArray
+from sounding.measures import Measure
+from sounding.measures.universe import Marks
 from sounding.runs.ranking import NO_JUDGMENTS, Counts, Judgments, Ranking
 
+POOL_MEASURE = Measure.of("FirstUnjudged")  # whoever asks for it asks about the pool
 CHUNK = 33 << 20  # bytes: the C library takes so much from the system itself, and none of it is touched yet
 
 
@@ -89,3 +92,21 @@ class PackedRankings(Sequence[Ranking]):
         if isinstance(place, slice):
             return PackedRankings(self._packed[place], self._judgments)
         return self._packed[place].unpacked(self._judgments)
+
+
+class RunValues(NamedTuple):
+    """What one run gives: a column of the Scores."""
+
+    name: str
+    tag: str
+    source: str
+    values: NDArray[np.float64]  # (measure, topic)
+    texts: dict[Measure, NDArray[np.object_]]
+    judged: NDArray[np.float64]  # (measure, topic)
+    errors: NDArray[np.float64]  # (measure, topic) of estimates from a sample
+    lengths: NDArray[np.int64]  # (topic,)
+    missing: NDArray[np.bool_]  # (topic,)
+    ignored: int
+    ranking: PackedRanking | None  # kept where the unjudged documents are to be reckoned with
+    marks: Marks | None  # of the unjudged documents, where those of all runs are to be counted
+    judged_by_rank: Counts  # (rank,) over all topics, where FirstUnjudged is asked for; otherwise empty

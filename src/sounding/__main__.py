@@ -8,14 +8,17 @@ import signal
 import sys
 from typing import Any, NoReturn
 
+# Looking for cycles among what is just being imported finds none and takes a twentieth of a start.
+gc.set_threshold(100_000)
+
+from sounding.cli import main  # noqa: E402
+from sounding.core.errors import DataError  # noqa: E402
+from sounding.core.files import closed  # noqa: E402
+from sounding.core.workers import STOPPING, unwind  # noqa: E402
+
 
 def run() -> None:
     """The command line of `sounding.cli`, quickly begun and gone at once when all is written."""
-    # Looking for cycles among what is just being imported finds none and takes a twentieth of a start.
-    gc.set_threshold(100_000)
-    from sounding.cli import main
-    from sounding.core.workers import STOPPING, unwind
-
     _replace_closed_streams()
     for number in STOPPING:
         # Ctrl+C is an exception already, and a hangup that nohup has the process ignore stays ignored.
@@ -41,15 +44,11 @@ class _ClosedOutput(io.RawIOBase):
         return True
 
     def write(self, _: Any) -> NoReturn:
-        from sounding.core.errors import DataError
-
         raise DataError("standard output is closed; write to a file with -o FILE")
 
 
 def _replace_closed_streams() -> None:
     """Have something stand where standard streams are closed: another file would take their number."""
-    from sounding.core.files import closed
-
     for number in range(3):
         try:
             os.fstat(number)

@@ -12,7 +12,9 @@ import click
 
 from sounding import __version__
 from sounding.core.errors import MissingPartError, SoundingError
+from sounding.core.text import quoted
 from sounding.core.workers import Stopped, out_of_memory
+from sounding.terminal.values import completing, guarded
 
 # Command -> what it gives. A command's module is imported only when the command is used.
 COMMANDS = {
@@ -53,13 +55,7 @@ class Commands(click.Group):
         room = ROOMS.get(cmd_name, cmd_name)
         module = importlib.import_module(f"sounding.{room}.command")
         command: click.Command = module.command
-        if COMPLETING in os.environ:
-            from sounding.terminal.values import completing
-
-            return completing(command)
-        from sounding.terminal.values import guarded
-
-        return guarded(command)
+        return completing(command) if COMPLETING in os.environ else guarded(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from the table above, without loading them."""
@@ -131,8 +127,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _not_utf8(error: UnicodeEncodeError) -> str:
     """Frames, pictures and JSON cannot hold what files can: ids whose bytes are no UTF-8."""
-    from sounding.core.text import quoted
-
     around = error.object[max(0, error.start - 20) : error.start + 20]
     only = "is not UTF-8, and what was asked for holds nothing else"
     return f"Error: {quoted(around)} {only}; save the files as UTF-8"

@@ -10,7 +10,7 @@ import pytest
 
 import sounding
 from sounding.core.errors import FormatError
-from sounding.evaluate.standardized import read_references, standardised
+from sounding.evaluate.standardized import read_references, standardize
 
 
 def written(path: Path, text: str) -> Path:
@@ -50,7 +50,7 @@ def test_a_deviation_of_0_is_not_defined_unless_the_value_is_the_mean() -> None:
     run = {"1": {"a": 1.0}, "2": {"b": 1.0}, "3": {"a": 1.0}}
     scores = sounding.evaluate(qrels, [run], ["AP"])
     references = {("1", "map"): (0.5, 0.0), ("2", "map"): (0.0, 0.0), ("3", "map"): (0.5, 0.25)}
-    found = standardised(scores, references)
+    found = standardize(scores, references)
     assert np.isnan(found.values[0, 0, 0])
     assert found.values[0, 0, 1:].tolist() == [0.0, 2.0]
     assert math.copysign(1, found.values[0, 0, 1]) == 1
@@ -61,9 +61,9 @@ def test_a_deviation_of_0_is_not_defined_unless_the_value_is_the_mean() -> None:
 
 def test_what_has_no_reference_is_not_defined_and_counted() -> None:
     scores = sounding.evaluate({"1": {"a": 1}, "2": {"a": 1}}, [{"1": {"a": 1.0}, "2": {"b": 1.0}}], ["AP"])
-    found = standardised(scores, {("1", "map"): (0.5, 0.25)})
+    found = standardize(scores, {("1", "map"): (0.5, 0.25)})
     assert np.isnan(found.values[0, 0, 1])
     assert found.mean().tolist() == [[2.0]]
     assert any("reference: 1" in remark for remark in found.remarks)
-    whole = standardised(scores, {("1", "map"): (0.5, 0.25), ("2", "map"): (0.5, 0.25)})
+    whole = standardize(scores, {("1", "map"): (0.5, 0.25), ("2", "map"): (0.5, 0.25)})
     assert whole.remarks == (*scores.remarks, "values are z-scores")

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from sounding import __version__
 from sounding.core.errors import DataError, MissingPartError, SoundingError
 from sounding.core.files import sent_from
 from sounding.core.workers import Progress, in_force, settle_memory, unexpected
@@ -202,7 +203,6 @@ def _check_workers(client: Any, address: str) -> None:
         raise DataError(
             f"the Dask scheduler at {address!r} has no workers; start one: dask worker {address} --nthreads 1"
         ) from error
-    from sounding import __version__
 
     def installed() -> str | None:  # a function within another is sent as a whole: a worker may lack ours
         try:

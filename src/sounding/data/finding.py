@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sounding.core.errors import DataError, UnknownNameError
-from sounding.data.sources import STDIN, STDIN_NAME, is_remote, no_such_file, plain_name
+from sounding.data.sources import STDIN, STDIN_NAME, expand_remote, is_remote, no_such_file, plain_name
 
 _NO_DATA = (".", "readme", "license")  # how names of files begin that a folder may hold beside its data
 _NOT_RUNS = (*_NO_DATA, "qrels")
@@ -118,8 +118,6 @@ def _expand(source: str, skipped: tuple[str, ...] = _NOT_RUNS, what: str = "runs
     if not source:
         raise DataError(f"one of the {what} is named by an empty text; expected files, folders or globs")
     if is_remote(source):
-        from sounding.data.sources import expand_remote
-
         return expand_remote(source, skipped, what)
     try:
         path = Path(source)

@@ -31,6 +31,7 @@ from sounding.data.columns import (
 from sounding.data.delimited import COMMA, SEMICOLON, TAB, first_record, read_delimited
 from sounding.data.fast.tokens import Tokens
 from sounding.data.finding import find_runs, run_names
+from sounding.data.parquet import read_parquet
 from sounding.data.problems import Problems
 from sounding.data.sources import (
     STDIN,
@@ -242,12 +243,9 @@ def parse_qrels(
 def _read_table(content: Content, form: str, kind: Kind, problems: Problems) -> Records | None:
     if form in ("csv", "tsv"):
         return read_delimited(content, kind, problems)
-    # Plain TREC text, the common case, need not wait for the JSON module.
     if form == "parquet":
-        from sounding.data.parquet import read_parquet
-
         return read_parquet(content, kind, problems)
-    from sounding.data import structured
+    from sounding.data import structured  # the JSON module, for which plain TREC text need not wait
 
     reader = structured.read_json if form == "json" else structured.read_jsonl
     return reader(content, kind, problems)

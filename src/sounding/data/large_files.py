@@ -6,8 +6,6 @@ not stand together, the lines are first brought together on disk, in a temporary
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -133,6 +131,9 @@ def unpacked(source: str | Path, form: str | None = None) -> Iterator[Large]:
 
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
+    import shutil  # with bz2 and lzma; only what is unpacked needs them
+    import tempfile
+
     with _temporary_files(Path(tempfile.gettempdir())):
         folder = Path(tempfile.mkdtemp(prefix="sounding-"))
     try:

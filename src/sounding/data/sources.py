@@ -91,8 +91,6 @@ def _read(source: str | Path) -> Content:
     if str(source) == STDIN:
         return _read_stdin()
     if is_remote(source):
-        from sounding.data.sources import read_remote
-
         whole = read_remote(str(source))
         return Content(str(source), np.frombuffer(whole, np.uint8), len(whole) - MARGIN)
     return _read_file(source)
@@ -136,8 +134,6 @@ def _read_file(source: str | Path) -> Content:
 def opened(source: str | Path) -> Iterator[BinaryIO]:
     """A file here or elsewhere, to read from."""
     if is_remote(source):
-        from sounding.data.sources import open_remote
-
         with open_remote(str(source)) as remote:
             yield remote
         return
@@ -154,8 +150,6 @@ def head_of(source: str | Path, size: int) -> Content:
 def size_of(source: str | Path) -> int:
     """Bytes of a file; 0 where nobody tells."""
     if is_remote(source):
-        from sounding.data.sources import remote_size
-
         return remote_size(str(source))
     return _size_here(source)
 

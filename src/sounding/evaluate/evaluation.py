@@ -17,6 +17,7 @@ from sounding.core.workers import Progress, map_items, map_outcomes, settle_memo
 from sounding.data.fast.keys import PairTable, pair_keys, repeated_rows
 from sounding.data.finding import run_names
 from sounding.data.formats import Place, read_qrels, run_sources
+from sounding.data.large_files import is_large
 from sounding.data.reading import check_topics, processes_to_read, read_one
 from sounding.data.sources import bytes_to_read, refuse_stdin_twice, some_may_be_large
 from sounding.data.tables import Qrels, Run
@@ -186,8 +187,6 @@ def _some_are_large(sources: Sequence[Place], run_format: str | None) -> bool:
     named = [source for source, _ in sources]
     if not some_may_be_large(named):
         return False
-    from sounding.data.large_files import is_large
-
     return any(is_large(source, run_format) for source in named)
 
 

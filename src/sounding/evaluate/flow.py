@@ -18,7 +18,8 @@ from sounding.evaluate.command import EvaluateOptions
 from sounding.evaluate.evaluation import DEFAULT_MEASURES, evaluate
 from sounding.evaluate.notes import warnings
 from sounding.evaluate.result import Scores
-from sounding.evaluate.standardized import read_references, standardised
+from sounding.evaluate.slices import slices
+from sounding.evaluate.standardized import read_references, standardize
 from sounding.evaluate.tables import Layout
 from sounding.measures import Measure, parse_measures
 from sounding.measures.trec import typed_name
@@ -44,14 +45,14 @@ def run(options: EvaluateOptions) -> None:
     references = None
     if options.z_scores is not None:
         references = read_references(options.z_scores)
-    scores, failures = _evaluated(measures, policies, options)
+    scores, failures = _evaluate(measures, policies, options)
     if references is not None:
         # A sampling error is one of the value, not of its z-score.
         unknown = np.full_like(scores.sampling_errors, np.nan)
-        scores = replace(standardised(scores, references, level=options.level), sampling_errors=unknown)
+        scores = replace(standardize(scores, references, level=options.level), sampling_errors=unknown)
     layout = tables.Layout(
         per_topic=options.per_topic, stats=options.stats, level=options.level,
-        groups=options.groups, standardised=references is not None,
+        groups=options.groups, standardized=references is not None,
         names=_typed_names(options.measures, options.level), of_runs=len(scores.runs),
     )  # fmt: skip
     if options.top:
@@ -60,7 +61,7 @@ def run(options: EvaluateOptions) -> None:
     for text in _beside(scores, policies, options):
         remark(text, quiet=options.quiet)
     if failures:
-        _tell(failures)
+        _print_failures(failures)
         click.get_current_context().exit(1)
 
 
@@ -70,7 +71,7 @@ def _typed_names(texts: Sequence[str], level: float) -> dict[Measure, str]:
     return {parse_measures([text], level=level)[0]: name for text, name in typed.items()}
 
 
-def _evaluated(
+def _evaluate(
     measures: Sequence[Measure], policies: Policies, options: EvaluateOptions
 ) -> tuple[Scores, list[str]]:
     """The values of all runs that could be evaluated, and what is wrong with the others."""
@@ -83,12 +84,12 @@ def _evaluated(
                 judgments, files, measures, policies=policies, residual=options.residual,
                 groups=options.groups, qrels_format=options.qrels_format,
                 run_format=options.run_format, jobs=options.jobs, progress=progress,
-                on_failure=lambda run, error: failures.append(_told(run, error)), results=options.into,
+                on_failure=lambda run, error: failures.append(_failure(run, error)), results=options.into,
             )  # fmt: skip
     except SoundingError as error:
         # The first is the one that is raised; what is wrong with all alike is said once.
         raised = " ".join(str(error).splitlines())
-        _tell([failure for failure in failures[1:] if not failure.endswith(raised)])
+        _print_failures([failure for failure in failures[1:] if not failure.endswith(raised)])
         raise
     return scores if cut is None else replace(scores, remarks=(cut, *scores.remarks)), failures
 
@@ -98,10 +99,10 @@ def _write(scores: Scores, layout: Layout, options: EvaluateOptions) -> None:
     if options.format_name == "trec":
         write_text(tables.trec_text(scores, layout), options.output)
         return
-    slices = [(None, scores)] if options.by is None else tables.slices(scores, options.by)
+    parts = [(None, scores)] if options.by is None else slices(scores, options.by)
     make = tables.wide_table if options.format_name in PEOPLE else tables.tidy_table
-    first, *others = [make(part, layout, label) for label, part in slices]
-    whole = replace(scores, remarks=slices[0][1].remarks)
+    first, *others = [make(part, layout, label) for label, part in parts]
+    whole = replace(scores, remarks=parts[0][1].remarks)
     shown = [replace(first, facts=tables.facts(whole)), *others]
     write_tables(shown, options.format_name, options.output)
 
@@ -123,12 +124,12 @@ def _steps(files: Sequence[str], options: EvaluateOptions) -> int:
     return sum(steps_to_read(file, options.run_format) for file in files)
 
 
-def _tell(failures: Sequence[str]) -> None:
+def _print_failures(failures: Sequence[str]) -> None:
     for failure in failures:
         click.echo(f"Error: {failure}", err=True)
 
 
-def _told(run: str, error: SoundingError) -> str:
+def _failure(run: str, error: SoundingError) -> str:
     """What is wrong with a run, with its name in front."""
     text = " ".join(str(error).splitlines())
     return text if text.startswith(run) else f"{run}: {text}"

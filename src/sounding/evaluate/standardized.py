@@ -1,4 +1,4 @@
-"""Standardised values: how far a value lies from what other runs reach on the same topic."""
+"""Standardized values: how far a value lies from what other runs reach on the same topic."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _note_repeats(places: list[tuple[str, str]], fields: Fields, problems: Probl
     problems.add(numbered(fields.lines, later), describe)
 
 
-def standardised(scores: Scores, references: References, *, level: float = 1) -> Scores:
+def standardize(scores: Scores, references: References, *, level: float = 1) -> Scores:
     """(value - mean) / deviation; NaN where there is no reference, or where its deviation is 0.
 
     A value that is the very mean of a reference without deviation gives 0, as in trec_eval. How many values

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sounding.core.arrays import NDArray
-from sounding.core.errors import DataError
 from sounding.core.text import natural_places
-from sounding.data.topics import read_attributes
 from sounding.evaluate.notes import notes_on, silent_bounds, warnings
 from sounding.evaluate.result import Scores
 from sounding.measures.registry import Measure
@@ -39,27 +36,9 @@ class Layout(NamedTuple):
     stats: bool = False
     level: float = 1  # lowest relevant grade; trec_eval's names do not mention it
     groups: bool = False  # values are means over judgment groups
-    standardised: bool = False
+    standardized: bool = False
     names: Mapping[Measure, str] = MappingProxyType({})  # trec_eval's, where they hold what was typed
     of_runs: int = 0  # how many runs there were before only the best were kept; 0: all are shown
-
-
-def slices(scores: Scores, source: str | Path) -> list[tuple[str, Scores]]:
-    """The scores over the topics of each attribute value, by the names in a file."""
-    parts: dict[str, list[str]] = {}
-    for topic, label in read_attributes(source):
-        parts.setdefault(label, []).append(topic)
-    known, listed = set(scores.topics), {topic for topics in parts.values() for topic in topics}
-    for count, remark in (
-        (len(known - listed), f"judged topics without an attribute in {source}, which are in no slice"),
-        (len(listed - known), f"topics of {source} that were not judged"),
-    ):
-        if count:
-            scores = replace(scores, remarks=(*scores.remarks, f"{remark}: {count}"))
-    kept = {label: topics for label, topics in sorted(parts.items()) if known & set(topics)}
-    if not kept:
-        raise DataError(f"{source}: none of its topics was judged; expected ids such as {scores.topics[0]!r}")
-    return [(label, scores.of_topics(topics)) for label, topics in kept.items()]
 
 
 # -- for people ------------------------------------------------------------------------------------
@@ -101,7 +80,7 @@ def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
                 columns.append(Column(str(measure), [str(texts[0]) for texts in scores.texts[measure]]))
             continue
         cells = means[:, number].tolist()
-        if kind.basis == "count" and not layout.standardised:
+        if kind.basis == "count" and not layout.standardized:
             columns.append(Column(str(measure), [_whole(cell) for cell in cells]))
             continue
         columns.append(Column(_headed(measure, layout), cells, best=_best(cells)))
@@ -123,7 +102,7 @@ def _measure_rows(scores: Scores, layout: Layout) -> list[Column]:
         if measure.definition.aggregate == "text":
             values.append(str(scores.texts[measure][0, 0]))
         else:
-            whole = measure.definition.basis == "count" and not layout.standardised
+            whole = measure.definition.basis == "count" and not layout.standardized
             value = _whole(float(means[number])) if whole else f"{means[number]:.4f}"
             values.append(UNKNOWN if np.isnan(means[number]) else value)
     columns = [
@@ -188,7 +167,7 @@ def _topic_columns(scores: Scores, layout: Layout) -> list[Column]:
                 cells += [*map(str, scores.texts[measure][run][order]), None]
                 continue
             row: list[Cell] = [*scores.values[run, number, order].tolist(), float(means[run, number])]
-            whole = measure.definition.basis == "count" and not layout.standardised
+            whole = measure.definition.basis == "count" and not layout.standardized
             cells += [_whole(cell) for cell in row] if whole else row
         columns.append(Column(_headed(measure, layout), cells))
         for name, table in scores.beside().items():
@@ -200,7 +179,7 @@ def _topic_columns(scores: Scores, layout: Layout) -> list[Column]:
 
 
 def _headed(measure: Measure, layout: Layout) -> str:
-    return f"Z {measure}" if layout.standardised else str(measure)
+    return f"Z {measure}" if layout.standardized else str(measure)
 
 
 def _statistic_columns(scores: Scores) -> list[Column]:
@@ -323,7 +302,7 @@ def trec_text(scores: Scores, layout: Layout) -> str:
     """trec_eval's layout, run after run: each topic's values, then the summary."""
     ordered = trec_order(scores.measures, level=layout.level)
     place = {measure: number for number, measure in enumerate(scores.measures)}
-    if layout.standardised:
+    if layout.standardized:
         scores = replace(scores, values=np.nan_to_num(scores.values, nan=NO_REFERENCE))
     means = scores.mean()
     names = {measure: _printed_name(measure, layout) for measure in ordered}
@@ -371,10 +350,10 @@ def _trec_topics(
 def _printed_name(measure: Measure, layout: Layout) -> str:
     own = layout.names.get(measure) or trec_name(measure, groups=layout.groups, level=layout.level)
     name = f"{own:<22}"
-    return "Z" + name if layout.standardised else name
+    return "Z" + name if layout.standardized else name
 
 
 def _printed(value: float, measure: Measure, layout: Layout) -> str:
     if np.isnan(value):
         return "nan"
-    return ("%6.4f" if layout.standardised else trec_format(measure)) % value
+    return ("%6.4f" if layout.standardized else trec_format(measure)) % value

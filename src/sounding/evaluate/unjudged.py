@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +15,12 @@ from sounding.data.tables import Run
 from sounding.evaluate.result import ExpectedValues, ValueBounds
 from sounding.measures import Measure
 from sounding.measures.bounds import Bounds, Unknowns, bounds
+from sounding.measures.expected import Expected, as_judged, expected, is_drawn, is_known, level_of
+from sounding.measures.expected.ratio import is_ratio
 from sounding.measures.universe import cap
-from sounding.runs.align import Judged, align
+from sounding.relevance.priors import chances, parse_prior
+from sounding.runs.align import Judged
 from sounding.runs.ranking import Counts, Ranking
-
-if TYPE_CHECKING:
-    from sounding.measures.expected import Expected
 
 MOST_DRAWN = 10_000  # documents of one topic that are drawn in each of so many completions
 
@@ -68,8 +68,6 @@ def _is_text(measure: Measure) -> bool:
 
 def _method(measure: Measure, policies: Policies) -> Moments:
     """How a measure's moments are found; the approximations are of ratios only, such as AP and recall."""
-    from sounding.measures.expected.ratio import is_ratio
-
     approximate = policies.moments in ("ratio", "paper")
     return "best" if approximate and not is_ratio(measure) else policies.moments
 
@@ -96,10 +94,6 @@ def expected_values(
 
     Draws depend on the seed, the run's place and the measure's place, not on the number of processes.
     """
-    # Bounds need none of this, and are asked for more often.
-    from sounding.measures.expected import as_judged, expected, is_drawn, is_known, level_of
-    from sounding.relevance.priors import chances, parse_prior
-
     prior = parse_prior(policies.prior)
     uncertain = [measure for measure in measures if not (_is_text(measure) or is_known(measure))]
     for measure in uncertain:
@@ -110,7 +104,7 @@ def expected_values(
 
     def work(number: int) -> list[Expected | None]:
         run = read(number)
-        ranking = align(run, judged, policies)
+        ranking = rankings[number]
         fitted = {
             level: chances(run, ranking, likelihood, outside=outside[number], policies=policies)
             for level, likelihood in likelihoods.items()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -604,5 +603,7 @@ def progress_bar(total: int | None, *, quiet: bool, label: str) -> Iterator[Prog
 
 def _rewrite(text: str) -> None:
     """Write over the line on which the cursor stands; a line that is too long would not be wiped again."""
+    import shutil  # with bz2 and lzma: slow, and only for who sees a bar
+
     sys.stderr.write(f"\r\x1b[K{text[: shutil.get_terminal_size().columns - 1]}")
     sys.stderr.flush()

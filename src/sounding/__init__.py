@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 # Where each name is defined. A verb is a package that can be called: `sounding.evaluate(...)`.
 _NAMES = {
     "agree.reading": ("read_panel",),
-    "agree.study": ("Study", "study_assessors"),
+    "agree.result": ("Study",),
     "audit.result": ("Audit",),
     "calibrate.result": ("Calibration",),
     "check.checking": ("FileCheck",),
@@ -37,13 +37,13 @@ _NAMES = {
         "rmse", "spearman", "swaps", "tau_ap",
     ),
 }  # fmt: skip
-_VERBS = ("audit", "calibrate", "check", "compare", "convert", "evaluate", "sample")
+_VERBS = ("agree", "audit", "calibrate", "check", "compare", "convert", "evaluate", "sample")
 _HOME = {name: home for home, names in _NAMES.items() for name in names} | {verb: verb for verb in _VERBS}
 
 if TYPE_CHECKING:  # the same for whoever checks types; a test compares the two
     from sounding.agree.reading import read_panel as read_panel
-    from sounding.agree.study import Study as Study
-    from sounding.agree.study import study_assessors as study_assessors
+    from sounding.agree.result import Study as Study
+    from sounding.agree.study import agree as agree
     from sounding.audit.auditing import audit as audit
     from sounding.audit.result import Audit as Audit
     from sounding.calibrate.calibrating import calibrate as calibrate

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from tests.agree.panels import NONE, panel_of, random_panel
 
-from sounding.agree.agreement import COEFFICIENTS, agree, upper_limits
+from sounding.agree.agreement import COEFFICIENTS, assessor_agreements, upper_limits
 from sounding.agree.panel import fill_outside
 from sounding.core.errors import DataError
 from sounding.statistics.assessor_agreement import Bootstrap
@@ -18,7 +18,7 @@ TOPICS = ["1", "1", "1", "1", "1", "2", "2"]
 
 
 def test_overlap_by_hand_for_every_pair_and_all() -> None:
-    found = agree(panel_of(GRADES, TOPICS), bootstrap=Bootstrap(10))
+    found = assessor_agreements(panel_of(GRADES, TOPICS), bootstrap=Bootstrap(10))
     values = {found.names(group): group.estimates["overlap"].value for group in found.groups}
     # A and B: (2/4 + 1/1) / 2; A and C: (1/3 + 0/1) / 2; B and C alike; all: (1/4 + 0/1) / 2
     assert values == pytest.approx({"A & B": 0.75, "A & C": 1 / 6, "B & C": 1 / 6, "all 3": 0.125})
@@ -31,21 +31,29 @@ def test_overlap_counts_only_documents_that_both_judged_unless_told_otherwise() 
     values = {}
     for how in ("common", "primary", "nonrelevant"):
         filled = fill_outside(panel, how)
-        values[how] = agree(filled, bootstrap=Bootstrap(10)).groups[0].estimates["overlap"].value
+        values[how] = (
+            assessor_agreements(filled, bootstrap=Bootstrap(10)).groups[0].estimates["overlap"].value
+        )
     # common {0} / {0}; primary: document 1 counts for B too, 2 was never judged by A; nonrelevant 1 / 3
     assert values == pytest.approx({"common": 1.0, "primary": 1.0, "nonrelevant": 1 / 3})
 
 
 def test_relevance_starts_at_the_level() -> None:
     panel = panel_of([[2, 2], [2, 1], [1, 2], [0, 0]])
-    assert agree(panel, level=1, bootstrap=Bootstrap(10)).groups[0].estimates["overlap"].value == 1
-    assert agree(panel, level=2, bootstrap=Bootstrap(10)).groups[0].estimates[
+    assert (
+        assessor_agreements(panel, level=1, bootstrap=Bootstrap(10)).groups[0].estimates["overlap"].value == 1
+    )
+    assert assessor_agreements(panel, level=2, bootstrap=Bootstrap(10)).groups[0].estimates[
         "overlap"
     ].value == pytest.approx(1 / 3)
 
 
 def test_kappa_is_of_relevance_and_of_grades() -> None:
-    estimates = agree(panel_of([[2, 1], [1, 2], [0, 0], [0, 0]]), bootstrap=Bootstrap(10)).groups[0].estimates
+    estimates = (
+        assessor_agreements(panel_of([[2, 1], [1, 2], [0, 0], [0, 0]]), bootstrap=Bootstrap(10))
+        .groups[0]
+        .estimates
+    )
     assert estimates["kappa"].value == 1
     # grades: agreement 1/2; chance 1/2 * 1/2 + 1/4 * 1/4 + 1/4 * 1/4 = 3/8
     assert estimates["kappa_grades"].value == pytest.approx((1 / 2 - 3 / 8) / (5 / 8))
@@ -56,13 +64,16 @@ def test_kappa_is_of_relevance_and_of_grades() -> None:
 
 
 def test_weighted_kappa_is_of_two() -> None:
-    found = agree(random_panel(1), bootstrap=Bootstrap(10))
+    found = assessor_agreements(random_panel(1), bootstrap=Bootstrap(10))
     assert not any(np.isnan(group.estimates["kappa_weighted"].value) for group in found.groups[:-1])
     assert found.everyone.estimates["kappa_weighted"].reason == "defined for two assessors"
 
 
 def test_what_all_others_reject_by_hand() -> None:
-    found = {one.assessor: one for one in agree(panel_of(GRADES, TOPICS), bootstrap=Bootstrap(10)).rejections}
+    found = {
+        one.assessor: one
+        for one in assessor_agreements(panel_of(GRADES, TOPICS), bootstrap=Bootstrap(10)).rejections
+    }
     # A: of {0, 1, 2, 5} only 0 is relevant to nobody else; B: of {1, 2, 3, 5} only 3; C: of {2} none
     assert [(found[name].rejected, found[name].relevant) for name in "ABC"] == [(1, 4), (1, 4), (0, 1)]
     assert found["A"].share.value == pytest.approx(0.25)
@@ -70,7 +81,9 @@ def test_what_all_others_reject_by_hand() -> None:
 
 
 def test_documents_that_somebody_did_not_judge_are_not_rejected() -> None:
-    (first, _) = agree(panel_of([[1, NONE], [1, 0], [1, 1]]), bootstrap=Bootstrap(10)).rejections
+    (first, _) = assessor_agreements(
+        panel_of([[1, NONE], [1, 0], [1, 1]]), bootstrap=Bootstrap(10)
+    ).rejections
     assert (first.rejected, first.relevant) == (1, 2)
 
 
@@ -78,14 +91,14 @@ def test_low_overlap_on_many_documents_is_talked_about_first() -> None:
     many = [[1, 0]] * 10 + [[0, 1]] * 10 + [[1, 1]]
     few, fine, nothing = [[1, 0]], [[1, 1]] * 10, [[0, 0]]
     topics = ["few"] * 1 + ["many"] * 21 + ["fine"] * 10 + ["nothing"]
-    found = agree(panel_of([*few, *many, *fine, *nothing], topics), bootstrap=Bootstrap(10))
+    found = assessor_agreements(panel_of([*few, *many, *fine, *nothing], topics), bootstrap=Bootstrap(10))
     assert [one.topic for one in found.topics] == ["many", "few", "fine", "nothing"]
     assert [one.contested for one in found.topics] == [20, 1, 0, 0]
     assert found.topics[0].relevant == (11, 11)
 
 
 def test_a_topic_counts_relevant_documents_among_those_that_all_judged() -> None:
-    (talk,) = agree(
+    (talk,) = assessor_agreements(
         panel_of([[1, 1], [1, 0], [1, NONE], [NONE, 1], [1, NONE]]), bootstrap=Bootstrap(10)
     ).topics
     assert (talk.documents, talk.common, talk.relevant, talk.contested) == (5, 2, (2, 1), 1)
@@ -102,7 +115,9 @@ def test_upper_limits_are_wilsons() -> None:
 
 
 def test_a_topic_that_one_assessor_did_not_judge_is_explained() -> None:
-    found = agree(panel_of([[1, 1], [1, 0], [1, NONE]], ["1", "1", "2"]), bootstrap=Bootstrap(10))
+    found = assessor_agreements(
+        panel_of([[1, 1], [1, 0], [1, NONE]], ["1", "1", "2"]), bootstrap=Bootstrap(10)
+    )
     talk = {one.topic: one for one in found.topics}
     assert np.isnan(talk["2"].overlap)
     assert talk["2"].reason == "not judged by B"
@@ -111,17 +126,23 @@ def test_a_topic_that_one_assessor_did_not_judge_is_explained() -> None:
 
 
 def test_assessors_with_disjoint_documents_are_explained() -> None:
-    one_topic = agree(panel_of([[1, NONE], [NONE, 1]]), bootstrap=Bootstrap(10)).groups[0]
+    one_topic = assessor_agreements(panel_of([[1, NONE], [NONE, 1]]), bootstrap=Bootstrap(10)).groups[0]
     assert {one_topic.estimates[name].reason for name in COEFFICIENTS} == {
         "no document that all of them judged", "no document has two judgments",
     }  # fmt: skip
     assert one_topic.reasons == ("no document that all judged",)
-    two_topics = agree(panel_of([[1, NONE], [NONE, 1]], ["1", "2"]), bootstrap=Bootstrap(10)).groups[0]
+    two_topics = assessor_agreements(
+        panel_of([[1, NONE], [NONE, 1]], ["1", "2"]), bootstrap=Bootstrap(10)
+    ).groups[0]
     assert two_topics.estimates["overlap"].reason == "no topic that all of them judged"
 
 
 def test_a_single_grade_throughout_is_explained() -> None:
-    estimates = agree(panel_of([[0, 0], [0, 0]], ["1", "2"]), bootstrap=Bootstrap(10)).groups[0].estimates
+    estimates = (
+        assessor_agreements(panel_of([[0, 0], [0, 0]], ["1", "2"]), bootstrap=Bootstrap(10))
+        .groups[0]
+        .estimates
+    )
     assert estimates["agreement"].value == 1
     assert estimates["overlap"].reason == "nobody found a relevant document"
     assert estimates["kappa"].reason == "all gave every document the grade 0: chance agrees as well"
@@ -129,14 +150,18 @@ def test_a_single_grade_throughout_is_explained() -> None:
 
 
 def test_grades_of_one_kind_of_relevance_are_explained() -> None:
-    estimates = agree(panel_of([[1, 2], [2, 1]], ["1", "2"]), bootstrap=Bootstrap(10)).groups[0].estimates
+    estimates = (
+        assessor_agreements(panel_of([[1, 2], [2, 1]], ["1", "2"]), bootstrap=Bootstrap(10))
+        .groups[0]
+        .estimates
+    )
     assert estimates["kappa"].reason == "all found every document relevant (level 1): chance agrees as well"
     assert estimates["kappa_grades"].value == pytest.approx(-1)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_whatever_has_no_value_has_a_reason(seed: int) -> None:
-    found = agree(random_panel(seed), bootstrap=Bootstrap(20))
+    found = assessor_agreements(random_panel(seed), bootstrap=Bootstrap(20))
     estimates = [
         one for group in found.groups for one in [*group.estimates.values(), *group.by_grade.values()]
     ]
@@ -149,14 +174,18 @@ def test_whatever_has_no_value_has_a_reason(seed: int) -> None:
 
 def test_one_assessor_is_refused() -> None:
     with pytest.raises(DataError, match=r"one assessor \(A\); agreement needs at least two"):
-        agree(panel_of([[1], [0]]))
+        assessor_agreements(panel_of([[1], [0]]))
 
 
 # -- intervals -------------------------------------------------------------------------------------
 
 
 def test_one_topic_has_a_value_and_no_interval() -> None:
-    kappa = agree(panel_of([[1, 1], [0, 1], [0, 0]]), bootstrap=Bootstrap(10)).groups[0].estimates["kappa"]
+    kappa = (
+        assessor_agreements(panel_of([[1, 1], [0, 1], [0, 0]]), bootstrap=Bootstrap(10))
+        .groups[0]
+        .estimates["kappa"]
+    )
     assert not np.isnan(kappa.value)
     assert np.isnan(kappa.low)
     assert kappa.reason == "one topic: no interval"
@@ -164,7 +193,7 @@ def test_one_topic_has_a_value_and_no_interval() -> None:
 
 def test_intervals_are_those_of_topics_drawn_again_by_brute_force() -> None:
     panel = random_panel(3, topics=12)
-    found = agree(panel, bootstrap=Bootstrap(4000, seed=5)).groups[0]
+    found = assessor_agreements(panel, bootstrap=Bootstrap(4000, seed=5)).groups[0]
     values = found.overlaps[~np.isnan(found.overlaps)]
     rng = np.random.default_rng(1)
     means = rng.choice(values, (4000, len(values))).mean(axis=1)
@@ -176,7 +205,7 @@ def test_intervals_are_those_of_topics_drawn_again_by_brute_force() -> None:
 
 def test_kappas_interval_draws_the_tables_of_topics() -> None:
     panel = random_panel(4, topics=12)
-    found = agree(panel, bootstrap=Bootstrap(3000, seed=5)).groups[0].estimates["kappa"]
+    found = assessor_agreements(panel, bootstrap=Bootstrap(3000, seed=5)).groups[0].estimates["kappa"]
     first, second = ((panel.grades[:, place] >= 1).astype(int) for place in (0, 1))
     both = ~np.isnan(panel.grades[:, :2]).any(axis=1)
     topics = [np.flatnonzero(both & (panel.topic == topic)) for topic in range(len(panel.topics))]
@@ -197,7 +226,8 @@ def test_topics_that_do_not_count_do_not_widen_an_interval() -> None:
         [*(panel.topics[row] for row in panel.topic), *(f"z{number}" for number in range(30))],
     )
     short, long = (
-        agree(one, bootstrap=Bootstrap(500)).groups[0].estimates["kappa"] for one in (panel, longer)
+        assessor_agreements(one, bootstrap=Bootstrap(500)).groups[0].estimates["kappa"]
+        for one in (panel, longer)
     )
     assert short == long
 
@@ -205,7 +235,8 @@ def test_topics_that_do_not_count_do_not_widen_an_interval() -> None:
 def test_a_seed_gives_the_same_intervals_and_another_others() -> None:
     panel = random_panel(2)
     first, again, other = (
-        agree(panel, bootstrap=Bootstrap(200, seed=seed)).everyone.estimates["overlap"] for seed in (1, 1, 2)
+        assessor_agreements(panel, bootstrap=Bootstrap(200, seed=seed)).everyone.estimates["overlap"]
+        for seed in (1, 1, 2)
     )
     assert first == again
     assert first.value == other.value
@@ -215,14 +246,14 @@ def test_a_seed_gives_the_same_intervals_and_another_others() -> None:
 def test_resamples_without_a_value_are_counted_and_said() -> None:
     # where topic 2 alone is drawn, twice, all is not relevant and kappa is not defined: one in four
     panel = panel_of([[1, 0], [1, 1], [0, 0], [0, 0]], ["1", "1", "1", "2"])
-    kappa = agree(panel, bootstrap=Bootstrap(4000)).groups[0].estimates["kappa"]
+    kappa = assessor_agreements(panel, bootstrap=Bootstrap(4000)).groups[0].estimates["kappa"]
     assert kappa.left_out == pytest.approx(1000, abs=120)
     assert kappa.resamples + kappa.left_out == 4000
     assert not np.isnan(kappa.low)
     assert kappa.remark == (
         f"{kappa.left_out:,} of 4,000 resamples of topics have no value; the interval is that of the others"
     )
-    assert agree(panel, bootstrap=Bootstrap(50)).groups[0].estimates["agreement"].remark == ""
+    assert assessor_agreements(panel, bootstrap=Bootstrap(50)).groups[0].estimates["agreement"].remark == ""
 
 
 def test_a_wider_level_of_confidence_gives_a_wider_interval() -> None:

@@ -8,7 +8,7 @@ from tests.agree.panels import NONE, made, panel_of, random_panel, random_runs
 
 from sounding.agree.bias import grade_biases, top_effects
 from sounding.agree.resampling import resample
-from sounding.agree.study import Choices, study_assessors
+from sounding.agree.study import agree
 from sounding.statistics.assessor_agreement import Bootstrap
 
 
@@ -81,10 +81,8 @@ def test_one_system_and_tied_systems_say_why_they_have_no_tau() -> None:
 def test_a_study_fills_what_others_were_not_shown_everywhere() -> None:
     panel = random_panel(5)
     runs = random_runs(panel, 3, seed=1)
-    study = study_assessors(
-        panel, runs, ["AP"], choices=Choices(outside="primary", resamples=20, samples=100)
-    )
+    study = agree(panel, runs, ["AP"], outside="primary", resamples=20, samples=100)
     assert sum(study.panel.filled) > 0
     assert study.agreements.panel is study.panel
     assert len(study.effects) == len(study.tops) == 1
-    assert study_assessors(panel, choices=Choices(resamples=20)).effects == ()
+    assert agree(panel, resamples=20).effects == ()

@@ -26,7 +26,7 @@ from sounding.agree.charts import (
     values_over_qrels,
 )
 from sounding.agree.resampling import resample
-from sounding.agree.study import Choices, study_assessors
+from sounding.agree.study import agree
 from sounding.core.errors import DataError
 
 
@@ -123,20 +123,20 @@ def test_the_heat_map_has_each_pair_that_swaps_in_the_order_of_the_original() ->
 
 def test_a_study_gives_two_charts_of_assessors_and_three_a_measure() -> None:
     panel = random_panel(3)
-    choices = Choices(resamples=20, samples=100)
-    assert len(charts_of(study_assessors(panel, choices=choices))) == 2
-    study = study_assessors(panel, random_runs(panel, 4, seed=1), ["AP", "P@5"], choices=choices)
+    choices: dict[str, Any] = {"resamples": 20, "samples": 100}
+    assert len(charts_of(agree(panel, **choices))) == 2
+    study = agree(panel, random_runs(panel, 4, seed=1), ["AP", "P@5"], **choices)
     assert len(charts_of(study)) == 8
     same = resample(made(np.full((4, 1, 3, 2), 0.5)), 0)
     assert tau_frame(same).is_empty()
     assert swap_frame(same).is_empty()
-    nothing = study_assessors(panel_of([[0, 0], [0, 0]]), choices=choices)
+    nothing = agree(panel_of([[0, 0], [0, 0]]), **choices)
     assert topic_frame(nothing).is_empty()
     assert len(charts_of(nothing)) == 1
 
 
 def test_agreement_is_drawn_with_its_intervals_and_topics_as_they_should_be_talked_about() -> None:
-    study = study_assessors(random_panel(3), choices=Choices(resamples=50))
+    study = agree(random_panel(3), resamples=50)
     pairs = pair_frame(study)
     assert pairs["coefficient"].unique(maintain_order=True).to_list() == [
         "overlap", "kappa", "alpha", "alpha of grades, ordinal",

@@ -7,15 +7,17 @@ import json
 from pathlib import Path
 from typing import get_args
 
+import click
 import polars
 import pytest
 from tests.e2e.calling import Call, caller, sampled
 
-from sounding.agree import command as agree
+from sounding.agree import command as options
 from sounding.agree.combining import COMBINATIONS, NONRELEVANT, RELEVANT
-from sounding.agree.reading import SETTLING, Repeated, read_panel
-from sounding.agree.study import Choices, study_assessors
-from sounding.agree.tables import CUT, OF_RUNS, SECTIONS, WHOLE
+from sounding.agree.reading import SETTLING
+from sounding.agree.result import StudyChoices
+from sounding.agree.study import agree
+from sounding.agree.tables import OF_RUNS, PEOPLE, SECTIONS
 from sounding.data.finding import find_runs
 from sounding.data.formats import read_qrels
 
@@ -211,13 +213,12 @@ def test_charts_hold_the_assessors_and_where_there_are_runs_the_systems(call: Ca
 
 
 def test_names_that_the_command_knows_are_those_of_the_library() -> None:
-    assert tuple(SECTIONS) == agree.SECTIONS
-    assert OF_RUNS == agree.OF_SYSTEMS
-    assert tuple(SETTLING) == agree.REPEATED == get_args(Repeated)
-    assert tuple(COMBINATIONS) == agree.COMBINATIONS
-    assert set(SECTIONS) == set(WHOLE) | set(CUT)
-    defaults = {parameter.name: parameter.default for parameter in agree.command.params}
-    choices = Choices()
+    assert tuple(SECTIONS) == tuple(PEOPLE) == options.SECTIONS
+    assert tuple(SETTLING) == get_args(options.Repeated)
+    helps = {one.name: one.help for one in options.command.params if isinstance(one, click.Option)}
+    assert ", ".join(COMBINATIONS) in str(helps["combinations"])
+    defaults = {parameter.name: parameter.default for parameter in options.command.params}
+    choices = StudyChoices()
     assert (defaults["samples"], defaults["tau"]) == (choices.samples, choices.coefficient)
     assert (defaults["resamples"], defaults["alpha"]) == (choices.resamples, choices.alpha)
     assert (defaults["pool_relevant"], defaults["pool_nonrelevant"]) == (RELEVANT, NONRELEVANT)
@@ -239,8 +240,8 @@ def test_only_kendalls_tau_stands_for_swaps(call: Call) -> None:
 
 def test_figures_are_those_of_the_library(call: Call, trial: Path) -> None:
     _, rows, _ = call(*THREE, "--runs", "runs", *QUICK, "--section", "taus", "--format", "csv")
-    panel = read_panel([trial / name for name in THREE])
-    study = study_assessors(panel, find_runs(trial / "runs"), choices=Choices(resamples=50, samples=300))
+    files = [trial / name for name in THREE]
+    study = agree(files, find_runs(trial / "runs"), resamples=50, samples=300)
     (effect,) = study.effects
     table = polars.read_csv(io.StringIO(rows))
     spread = effect.with_original

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.agree.panels import random_panel
 
-from sounding.agree.agreement import agree
+from sounding.agree.agreement import assessor_agreements
 from sounding.agree.combining import CORRELATION, OVERLAPS, simulate_assessors
 from sounding.agree.resampling import Effect, evaluate_assessors, resample
 from sounding.core.errors import DataError
@@ -27,7 +27,10 @@ def large() -> Qrels:
 
 def overlaps(correlation: float, **more: object) -> list[float]:
     panel = simulate_assessors(large(), correlation=correlation, seed=1, **more)  # type: ignore[arg-type]
-    return [group.estimates["overlap"].value for group in agree(panel, bootstrap=Bootstrap(2)).groups]
+    return [
+        group.estimates["overlap"].value
+        for group in assessor_agreements(panel, bootstrap=Bootstrap(2)).groups
+    ]
 
 
 @pytest.mark.parametrize("correlation", [0.0, CORRELATION])
@@ -94,7 +97,7 @@ def said_of_trec8(model: str) -> dict[str, list[str]]:
 
 def found_on_trec8(folder: Path, correlation: float) -> tuple[dict[str, list[float]], Effect]:
     panel = simulate_assessors(read_qrels(folder / "qrels.trec8.txt.gz"), correlation=correlation)
-    agreed = agree(panel, bootstrap=Bootstrap(2))
+    agreed = assessor_agreements(panel, bootstrap=Bootstrap(2))
     overlap = [group.estimates["overlap"].value for group in agreed.groups]
     runs = sorted(folder.glob("runs/input.*.gz"))
     values = evaluate_assessors(panel, runs, ["AP", "P@10"], jobs=None)

@@ -23,7 +23,7 @@ JUNK: list[Any] = [
 VERBS = ("evaluate", "compare_runs", "audit", "stability", "holds")
 READERS = (
     "read_run", "read_runs", "read_qrels", "read_panel", "read_topics", "parse", "parse_measures",
-    "with_assessment", "study_assessors", "compare",
+    "with_assessment", "agree", "compare",
 )  # fmt: skip
 ORDERINGS = (
     "kendall_tau", "most_places", "pearson", "rank_agreement", "rbo", "rbo_of_values", "rmse", "spearman",
@@ -124,7 +124,7 @@ def test_every_result_survives_pickling() -> None:
     results: list[Any] = [
         sounding.evaluate(*GIVEN), bounded, sounding.evaluate(*GIVEN, policies=Policies(unjudged="expected")),
         sounding.compare_runs(*GIVEN), sounding.compare_runs(*GIVEN, pair=(RUNS[0].name, RUNS[1].name)),
-        sounding.stability(*GIVEN), sounding.study_assessors(panel, RUNS), panel, COLLECTION, RUNS[0],
+        sounding.stability(*GIVEN), sounding.agree(panel, RUNS), panel, COLLECTION, RUNS[0],
         sounding.calibrate(
             *GIVEN, scenarios=["sample:0.5"], claims=["holds"], until="runs:10", repeats=1, draws=5, resamples=2
         ),

@@ -20,6 +20,7 @@ from sounding import (
     Qrels,
     Run,
     SoundingError,
+    agree,
     audit,
     calibrate,
     compare_runs,
@@ -32,7 +33,6 @@ from sounding import (
     read_runs,
     sample,
     stability,
-    study_assessors,
     with_assessment,
     write_qrels,
     write_run,
@@ -218,7 +218,7 @@ def same(found: Any, wanted: Any) -> None:
 def test_no_public_function_that_takes_runs_or_judgments_is_forgotten() -> None:
     takes = {"runs", "qrels", "measures", "sources", "source", "run"}
     tried = {
-        *FUNCTIONS, "read_run", "read_runs", "read_qrels", "write_run", "write_qrels", "study_assessors",
+        *FUNCTIONS, "read_run", "read_runs", "read_qrels", "write_run", "write_qrels", "agree",
         "with_assessment", "read_panel", "read_topics", "check", "convert", "compare",
     }  # fmt: skip
     found = {
@@ -263,7 +263,7 @@ def test_one_run_is_read_from_every_kind(folder: Path, kind: str, tmp_path: Path
 def test_several_runs_are_read_from_every_kind(folder: Path, kind: str) -> None:
     assert sorted(run.name for run in read_runs(RUNS[kind](folder))) == sorted(NAMES)
     panel = read_panel({"judged": COLLECTION.qrels, "truth": COLLECTION.truth})
-    effects = study_assessors(panel, RUNS[kind](folder), [ir_measures.AP]).effects
+    effects = agree(panel, RUNS[kind](folder), [ir_measures.AP]).effects
     assert sorted(effects[0].systems) == sorted(NAMES)
 
 

@@ -7,12 +7,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 from tests.e2e.calling import caller, sampled
 
-from sounding.agree.study import Choices, study_assessors
+from sounding.agree.study import agree
 from sounding.audit.auditing import audit
 from sounding.calibrate.calibrating import calibrate
 from sounding.cli import COMMANDS, cli
@@ -211,14 +212,9 @@ def test_the_library_has_the_same_limits(
 
 
 @pytest.mark.parametrize(
-    ("name", "choices"),
-    [
-        ("resamples", Choices(resamples=10**9)),
-        ("samples", Choices(samples=10**20)),
-        ("alpha", Choices(alpha=NAN)),
-        ("level", Choices(level=NAN)),
-    ],
+    ("name", "value"), [("resamples", 10**9), ("samples", 10**20), ("alpha", NAN), ("level", NAN)]
 )
-def test_choices_of_a_study_are_limited(name: str, choices: Choices) -> None:
+def test_choices_of_a_study_are_limited(name: str, value: float) -> None:
+    choices: dict[str, Any] = {name: value}
     with pytest.raises(DataError, match=name):
-        study_assessors(None, choices=choices)  # type: ignore[arg-type]
+        agree(None, **choices)

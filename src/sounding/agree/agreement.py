@@ -1,4 +1,4 @@
-"""agree(): how far assessors agree, for every pair and all together, by topic, with intervals.
+"""How far assessors agree, for every pair and all together, by topic, with intervals.
 
 Overlap is that of Voorhees (2002, Table 1): of the documents that any of them found relevant, the share
 that all did.
@@ -41,7 +41,7 @@ COEFFICIENTS = (
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Group:
+class AssessorGroup:
     """How far some assessors agree: a pair, or all of them."""
 
     members: tuple[int, ...]  # columns of the panel
@@ -82,28 +82,28 @@ class TopicTalk:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Agreements:
-    """All that `agree` finds."""
+    """How far every pair of assessors agrees, and all of them, over all topics and topic by topic."""
 
     panel: Panel
     level: float
     scale: tuple[float, ...]
-    groups: tuple[Group, ...]  # pairs first, then all where there are more than two
+    groups: tuple[AssessorGroup, ...]  # pairs first, then all where there are more than two
     rejections: tuple[Rejection, ...]
     topics: tuple[TopicTalk, ...]  # those that need talking about first
 
     @property
-    def everyone(self) -> Group:
+    def everyone(self) -> AssessorGroup:
         """All assessors together."""
         return self.groups[-1]
 
-    def names(self, group: Group) -> str:
+    def names(self, group: AssessorGroup) -> str:
         """The members of a group as outputs call it."""
         if len(group.members) > 2:
             return f"all {len(group.members)}"
         return " & ".join(self.panel.assessors[member] for member in group.members)
 
 
-def agree(panel: Panel, *, level: float = 1, bootstrap: Bootstrap | None = None) -> Agreements:
+def assessor_agreements(panel: Panel, *, level: float = 1, bootstrap: Bootstrap | None = None) -> Agreements:
     """How far the assessors of a panel agree, with intervals by a bootstrap over topics.
 
     A document is relevant from grade `level`. Pairs are compared on documents that both judged.
@@ -153,7 +153,7 @@ def _counts(panel: Panel, grades: Floats, binary: Floats, scale: Floats) -> _Cou
 
 def _group(
     panel: Panel, members: tuple[int, ...], scale: Floats, level: float, bootstrap: Bootstrap
-) -> Group:
+) -> AssessorGroup:
     grades = panel.grades[:, list(members)]
     judged = ~np.isnan(grades)
     common = everyone(judged)
@@ -167,7 +167,7 @@ def _group(
     nothing = _why_nothing(panel, judged, common)
     same = nothing or _why_same(grades[common], binary[common], level)
     estimates = {"overlap": bootstrap.mean(overlaps, nothing or "nobody found a relevant document")}
-    return Group(
+    return AssessorGroup(
         members=members, documents=int(np.count_nonzero(common)), topics=int(np.count_nonzero(used)),
         overlaps=overlaps, kappas=kappas,
         reasons=_reasons(panel, members, used, any_one, kappas),
@@ -282,7 +282,7 @@ def _rejection(panel: Panel, place: int, level: float, bootstrap: Bootstrap) -> 
 # -- topics ----------------------------------------------------------------------------------------
 
 
-def _talk_first(panel: Panel, whole: Group, level: float) -> tuple[TopicTalk, ...]:
+def _talk_first(panel: Panel, whole: AssessorGroup, level: float) -> tuple[TopicTalk, ...]:
     """All topics: low overlap on many documents first, those without a value last."""
     relevant = panel.relevant(level)
     refused = panel.judged & ~relevant

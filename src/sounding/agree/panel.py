@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from sounding.agree.command import Outside
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.text import plural
@@ -107,7 +108,6 @@ def _records(told: dict[tuple[str, ...], tuple[int, Members]], problems: Problem
 
 
 Marks = NDArray[np.bool_]
-Outside = Literal["common", "primary", "nonrelevant"]
 
 MOST_GRADES = 50  # beyond so many different ones they are measurements, not grades
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from sounding.agree.command import By, Repeated
 from sounding.agree.panel import LogCounts, Panel, Repeats, is_log, standing_records
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, FormatError, UnknownNameError
@@ -31,9 +32,6 @@ from sounding.data.structured import read_json, read_jsonl
 from sounding.data.tables import Places, Qrels, byte_order
 from sounding.data.trec import QRELS_SHAPE, checked_grades, numbered
 from sounding.runs.align import settled_grades
-
-Repeated = Literal["error", "first", "last", "highest", "lowest", "majority", "mean"]
-By = Literal["file", "column"]
 
 Grades = NDArray[np.float64]
 

@@ -10,15 +10,115 @@ from typing import Any
 import numpy as np
 
 from sounding.agree.agreement import COEFFICIENTS
-from sounding.agree.notes import notes, policies_in_force
 from sounding.agree.resampling import KENDALL, SWAP_SHARES, Effect
-from sounding.agree.study import Study
-from sounding.core.text import plural, whole_percent
-from sounding.render.tables import UNKNOWN, Column, Table, decimal
+from sounding.agree.result import Study
+from sounding.core.text import natural_order, plural, whole_percent
+from sounding.render.tables import UNKNOWN, Column, Table, columns_of_rows, decimal
 from sounding.statistics.assessor_agreement import Estimate
 
 Row = dict[str, Any]
 Rows = list[Row]
+
+SHOWN = 10  # rows of a long table that people see without asking for more
+FIRST = ("pairs", "topics", "taus", "systems", "swaps", "top")  # what people see unless they ask for others
+OF_RUNS = ("taus", "systems", "swaps", "top")
+OF_JUDGMENTS = ("negative", "fractional")  # policies that count where there are no runs
+
+
+# -- sentences -------------------------------------------------------------------------------------
+
+OUTSIDE = {
+    "common": "Outside common: pairs are compared on documents that both judged.",
+    "primary": "Outside primary: {count:,} documents that {primary} found relevant and others were not shown"
+    " count as relevant for them.",
+    "nonrelevant": "Outside nonrelevant: {count:,} documents that an assessor of the topic did not judge"
+    " count as grade 0.",
+}
+MEAN_GRADES = (
+    "Mean grades: relevant where the mean reaches {level:g}; of votes 0 and 1 that takes all of them at level"
+    " 1, and half of them at --level 0.5."
+)
+NONE_CONTESTED = "No document is contested: all who judged one agree whether it is relevant."
+RELEVANCE = (
+    "Overlap: relevant to all of the documents relevant to any, mean over topics. Agreement, kappa ({kappa})"
+    " and alpha (Krippendorff's) are of relevance, over all topics together."
+)
+GRADES = (
+    "Of grades, not of relevance. Kappa ({kappa}) and alpha count grades as equal or not; weighted kappa (of"
+    " pairs) and ordinal alpha count near grades as less of a disagreement."
+)
+SHARED = (
+    "Shared: of the judgments with this grade, those of the one and of the other counted together, the share"
+    " on documents to which both gave it; for more than two, over all pairs of judgments."
+)
+CONFUSIONS = "Documents that both judged, by the grade that each gave."
+REJECTED = "Relevant: found relevant and judged by all others; rejected: not relevant to any of these."
+BIAS = "Shares of the documents that the assessor and somebody else judged; bias: given less by others."
+TOPICS = (
+    "Relevant: to {assessors}, of the documents that all judged. Contested: of all documents, those relevant"
+    " to one and not to another."
+)
+SWAPS = "In brackets: swaps of neighbours that the value stands for."
+TOP = (
+    "{best} by the mean over assessors, under each assessor and under the mean of the others: mean shift of"
+    " the values, {coefficient} of the two rankings, the system that gains most beyond the shift of all, and"
+    " the one that moves most places."
+)
+
+
+def notes(study: Study) -> list[str]:
+    """What the figures rest on: who, what counts as judged and relevant, what was repeated or left out."""
+    panel, how = study.panel, study.choices
+    texts = [
+        f"{len(panel.assessors)} assessors, {plural(len(panel.topics), 'topic')},"
+        f" {plural(len(panel.docs), 'document')};"
+        f" relevant from grade {how.level:g}. Intervals: {100 * (1 - how.alpha):g}%, bootstrap over topics"
+        f" ({how.resamples:,} resamples, seed {how.seed}).",
+        OUTSIDE[how.outside].format(primary=panel.assessors[how.primary], count=sum(panel.filled)),
+        *(f"Log: {one}." for one in panel.logs),
+        *(f"Repeated: {one}." for one in panel.repeats),
+    ]
+    if any(one.policy == "mean" and one.contradictory for one in panel.repeats):
+        texts.append(MEAN_GRADES.format(level=how.level))
+    if not any(one.contested for one in study.agreements.topics):
+        texts.append(NONE_CONTESTED)
+    texts += [f"{text}." for text in _topics_without_value(study)]
+    named = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in policies_in_force(study).items())
+    return [*texts, f"Policies: {named}."]
+
+
+def policies_in_force(study: Study) -> dict[str, str | int]:
+    """The policies that could change a figure here, by name."""
+    known = study.policies.in_force()
+    return known if study.effects else {name: known[name] for name in OF_JUDGMENTS}
+
+
+def _topics_without_value(study: Study) -> list[str]:
+    """Topics without a value or without relevant documents, counted and named."""
+    groups: dict[str, list[str]] = {}
+    for one in study.agreements.topics:
+        if np.isnan(one.overlap):
+            groups.setdefault(one.reason, []).append(one.topic)
+    texts = [f"No overlap for {_counted_topics(topics)}: {reason}" for reason, topics in groups.items()]
+    for effect in study.effects:
+        gone = [str(one) for one in effect.dropped if one.everywhere]
+        less = [one.topic for one in effect.dropped if not one.everywhere]
+        if gone:
+            found = f"left out, as an assessor found nothing relevant, {_counted_topics(gone)}"
+            texts.append(f"{effect.measure}: {found}")
+        if less:
+            found = f"the intersection has no relevant document for {_counted_topics(less)}"
+            texts.append(f"{effect.measure}: {found}")
+    return texts
+
+
+def _counted_topics(names: Sequence[str], most: int = 10) -> str:
+    shown = ", ".join(sorted(names, key=natural_order)[:most])
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{plural(len(names), 'topic')} ({shown}{rest})"
+
+
+# -- rows ------------------------------------------------------------------------------------------
 
 
 def _estimate(name: str, estimate: Estimate) -> Row:
@@ -199,11 +299,11 @@ SECTIONS: dict[str, Callable[[Study], Rows]] = {
     "swaps": swap_rows,
     "top": top_rows,
 }
-OF_RUNS = ("taus", "systems", "swaps", "top")
 
 
-SHOWN = 10  # rows of a long table that people see without asking for more
-FIRST = ("pairs", "topics", "taus", "systems", "swaps", "top")  # what people see unless they ask for others
+def possible_sections(study: Study) -> list[str]:
+    """The sections that there is something for: those of systems need runs."""
+    return [name for name in SECTIONS if study.effects or name not in OF_RUNS]
 
 
 # -- for programs ----------------------------------------------------------------------------------
@@ -212,13 +312,13 @@ FIRST = ("pairs", "topics", "taus", "systems", "swaps", "top")  # what people se
 def tidy_section(study: Study, section: str, top: int | None = None) -> Table:
     """One section, all columns, full precision."""
     rows = SECTIONS[section](study)[:top]
-    return Table([Column(name, [row[name] for row in rows]) for name in rows[0]] if rows else [])
+    return Table(columns_of_rows(rows, list(rows[0]) if rows else ()))
 
 
 def facts(study: Study) -> dict[str, Any]:
     """Everything by name, for json; NaN as null."""
     panel, agreements = study.panel, study.agreements
-    sections = {name: make(study) for name, make in SECTIONS.items() if study.effects or name not in OF_RUNS}
+    sections = {name: SECTIONS[name](study) for name in possible_sections(study)}
     whole = {
         "assessors": list(panel.assessors),
         "scale": list(agreements.scale),
@@ -272,21 +372,27 @@ def _known(value: Any) -> Any:
 
 def people_tables(study: Study, sections: Sequence[str], top: int | None = None) -> list[Table]:
     """The wanted sections, rounded and with intervals in brackets; notes below the last."""
-    tables: list[Table] = []
-    for name in sections:
-        tables += WHOLE[name](study) if name in WHOLE else CUT[name](study, top or SHOWN)
-    tables = tables or [Table([Column("topics to talk about first", ["none"])])]
-    return [*tables[:-1], replace(tables[-1], notes=[*tables[-1].notes, "", *notes(study)])]
+    tables = [table for name in sections for table in PEOPLE[name](study, top or SHOWN)]
+    *others, last = tables or [Table([Column("topics to talk about first", ["none"])])]
+    return [*others, replace(last, notes=[*last.notes, "", *notes(study)])]
+
+
+def _estimates(rows: Rows, name: str, heading: str | None = None, *, joined: bool = False) -> Column:
+    """A column of estimates as people read them: 0.470 [0.410, 0.530]."""
+    return Column(heading or name, [_shown(row, name) for row in rows], joined=joined)
 
 
 def _shown(row: Row, name: str) -> str:
-    """An estimate as people read it: 0.470 [0.410, 0.530]."""
     value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
     if np.isnan(value):
         return UNKNOWN
     if np.isnan(low):
         return decimal(value, 3)
     return f"{decimal(value, 3)} [{decimal(low, 3)}, {decimal(high, 3)}]"
+
+
+def _grades(rows: Rows) -> Column:
+    return Column("grade", [_plain(row["grade"]) for row in rows], right=True)
 
 
 def _whys(rows: Rows, *names: str) -> list[str]:
@@ -301,137 +407,107 @@ def _plain(value: str | float) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def _people_pairs(study: Study) -> list[Table]:
+def _people_pairs(study: Study, _: int) -> list[Table]:
     kappa = "Cohen's for pairs, Fleiss' for all" if len(study.panel.assessors) > 2 else "Cohen's"
-    told = (
-        "Overlap: relevant to all of the documents relevant to any, mean over topics. Agreement, kappa"
-        f" ({kappa}) and alpha (Krippendorff's) are of relevance, over all topics together."
-    )
     names = {"overlap": "overlap", "agreement": "agreement", "kappa": "kappa", "alpha": "alpha"}
-    tables = [_pair_table(study, "how far the assessors agree", names, told)]
+    tables = [_pair_table(study, "how far the assessors agree", names, RELEVANCE.format(kappa=kappa))]
     if len(study.agreements.scale) > 2:
         names = {
             "kappa_grades": "kappa", "kappa_weighted": "kappa, weighted", "alpha_grades": "alpha",
             "alpha_ordinal": "alpha, ordinal",
         }  # fmt: skip
-        told = (
-            f"Of grades, not of relevance. Kappa ({kappa}) and alpha count grades as equal or not; weighted"
-            " kappa (of pairs) and ordinal alpha count near grades as less of a disagreement."
-        )
-        tables.append(_pair_table(study, "how far they agree on grades", names, told))
+        tables.append(_pair_table(study, "how far they agree on grades", names, GRADES.format(kappa=kappa)))
     return tables
 
 
-def _pair_table(study: Study, title: str, names: dict[str, str], told: str) -> Table:
+def _pair_table(study: Study, title: str, names: dict[str, str], note: str) -> Table:
     """Some coefficients of each pair; two and two stay together where the table is folded."""
     rows = pair_rows(study)
-    columns = [Column(name, [row[name] for row in rows]) for name in ("assessors", "topics", "documents")]
+    columns = columns_of_rows(rows, ("assessors", "topics", "documents"))
     columns += [
-        Column(text, [_shown(row, name) for row in rows], joined=place % 2 == 1)
+        _estimates(rows, name, text, joined=place % 2 == 1)
         for place, (name, text) in enumerate(names.items())
     ]
     whys = [
         {"assessors": study.agreements.names(group), "reason": reasons(group.estimates, list(names))}
         for group in study.agreements.groups
     ]
-    return Table(columns, title=title, notes=[told, *_whys(whys, "assessors")])
+    return Table(columns, title=title, notes=[note, *_whys(whys, "assessors")])
 
 
-def _people_grades(study: Study) -> list[Table]:
+def _people_grades(study: Study, _: int) -> list[Table]:
     rows = grade_rows(study)
     columns = [
-        Column("assessors", [row["assessors"] for row in rows]),
-        Column("grade", [_plain(row["grade"]) for row in rows], right=True),
-        Column("shared", [_shown(row, "agreement") for row in rows]),
-    ]
-    told = (
-        "Shared: of the judgments with this grade, those of the one and of the other counted together, the"
-        " share on documents to which both gave it; for more than two, over all pairs of judgments."
-    )
-    notes = [told, *_whys(rows, "assessors", "grade")]
-    return [Table(columns, title="agreement by grade", notes=notes, keys=2)]
+        *columns_of_rows(rows, ["assessors"]), _grades(rows), _estimates(rows, "agreement", "shared"),
+    ]  # fmt: skip
+    whys = _whys(rows, "assessors", "grade")
+    return [Table(columns, title="agreement by grade", notes=[SHARED, *whys], keys=2)]
 
 
-def _people_confusions(study: Study) -> list[Table]:
-    rows, grades = confusion_rows(study), study.agreements.scale
-    tables = []
-    for first, second in dict.fromkeys((row["assessor"], row["other"]) for row in rows):
-        found = {
-            (row["grade"], row["other_grade"]): row["documents"]
-            for row in rows
-            if (row["assessor"], row["other"]) == (first, second)
-        }
-        columns = [Column(f"{first} gave", [_plain(grade) for grade in grades], right=True)]
+def _people_confusions(study: Study, _: int) -> list[Table]:
+    scale, tables = [_plain(grade) for grade in study.agreements.scale], []
+    for group in study.agreements.groups:
+        if group.confusion is None:
+            continue
+        first, second = (study.panel.assessors[member] for member in group.members)
+        counts = group.confusion.astype(np.int64)
+        columns = [Column(f"{first} gave", scale, right=True)]
         columns += [
-            Column(f"{second} {_plain(other)}", [found[grade, other] for grade in grades]) for other in grades
+            Column(f"{second} {grade}", counts[:, place].tolist()) for place, grade in enumerate(scale)
         ]
-        told = "Documents that both judged, by the grade that each gave."
-        tables.append(Table(columns, title=f"grades of {first} and {second}", notes=[told]))
+        tables.append(Table(columns, title=f"grades of {first} and {second}", notes=[CONFUSIONS]))
     return tables
 
 
-def _people_rejected(study: Study) -> list[Table]:
+def _people_rejected(study: Study, _: int) -> list[Table]:
     rows = rejected_rows(study)
-    columns = [Column(name, [row[name] for row in rows]) for name in ("assessor", "relevant", "rejected")]
-    columns.append(Column("share", [_shown(row, "share") for row in rows]))
-    columns.append(Column("mean over topics", [_shown(row, "mean_over_topics") for row in rows]))
-    told = "Relevant: found relevant and judged by all others; rejected: not relevant to any of these."
-    return [Table(columns, title="rejected by all others", notes=[told, *_whys(rows, "assessor")])]
+    columns = [
+        *columns_of_rows(rows, ("assessor", "relevant", "rejected")), _estimates(rows, "share"),
+        _estimates(rows, "mean_over_topics", "mean over topics"),
+    ]  # fmt: skip
+    return [Table(columns, title="rejected by all others", notes=[REJECTED, *_whys(rows, "assessor")])]
 
 
-def _people_bias(study: Study) -> list[Table]:
+def _people_bias(study: Study, _: int) -> list[Table]:
     rows = bias_rows(study)
     columns = [
-        Column("assessor", [row["assessor"] for row in rows]),
-        Column("grade", [_plain(row["grade"]) for row in rows], right=True),
-        Column("documents", [row["documents"] for row in rows]),
-        Column("given", [row["given"] for row in rows], digits=3),
-        Column("by others", [row["by_others"] for row in rows], digits=3),
-        Column("bias", [_shown(row, "bias") for row in rows]),
-    ]
-    told = "Shares of the documents that the assessor and somebody else judged; bias: given less by others."
-    notes = [told, *_whys(rows, "assessor", "grade")]
-    return [Table(columns, title="grades that an assessor favours", notes=notes, keys=2)]
+        *columns_of_rows(rows, ["assessor"]), _grades(rows),
+        *columns_of_rows(rows, ["documents"]),
+        *columns_of_rows(rows, {"given": "given", "by_others": "by others"}, digits=3),
+        _estimates(rows, "bias"),
+    ]  # fmt: skip
+    whys = _whys(rows, "assessor", "grade")
+    return [Table(columns, title="grades that an assessor favours", notes=[BIAS, *whys], keys=2)]
 
 
 def _people_topics(study: Study, top: int) -> list[Table]:
     rows = [row for row in topic_rows(study) if row["contested"] or row["reason"]]
     if not rows:
         return []
-    chosen = rows[:top]
-    told = "" if len(chosen) == len(rows) else f"{top} of {len(rows)} topics, more with --top N. "
-    relevant = [
-        "/".join(str(row[f"relevant {name}"]) for name in study.panel.assessors) for row in chosen
-    ]  # fmt: skip
+    chosen, assessors = rows[:top], study.panel.assessors
+    first = "" if len(chosen) == len(rows) else f"{top} of {len(rows)} topics, more with --top N. "
+    relevant = ["/".join(str(row[f"relevant {name}"]) for name in assessors) for row in chosen]
     columns = [
-        Column("topic", [row["topic"] for row in chosen]),
-        Column("judged by all", [row["judged_by_all"] for row in chosen]),
+        *columns_of_rows(chosen, {"topic": "topic", "judged_by_all": "judged by all"}),
         Column("relevant", relevant, right=True),
-        Column("contested", [row["contested"] for row in chosen]),
-        Column("overlap", [row["overlap"] for row in chosen], digits=3),
-        Column("kappa", [row["kappa"] for row in chosen], digits=3),
+        *columns_of_rows(chosen, ("contested", "overlap", "kappa"), digits=3),
     ]
     if any(row["reason"] for row in chosen):
         columns.append(Column("why not", [row["reason"] or "" for row in chosen]))
-    told += (
-        f"Relevant: to {', '.join(study.panel.assessors)}, of the documents that all judged. Contested: of"
-        " all documents, those relevant to one and not to another."
-    )
-    return [Table(columns, title="topics to talk about first", notes=[told])]
+    note = first + TOPICS.format(assessors=", ".join(assessors))
+    return [Table(columns, title="topics to talk about first", notes=[note])]
 
 
-def _people_taus(study: Study) -> list[Table]:
-    rows = tau_rows(study)
-    columns = [Column(name, [row[name] for row in rows]) for name in ("measure", "rankings")]
+def _people_taus(study: Study, _: int) -> list[Table]:
+    rows, coefficient = tau_rows(study), study.effects[0].coefficient
+    columns = columns_of_rows(rows, ("measure", "rankings"))
     columns += [
         Column(name, [_tau(row[name], row[f"swaps_{name}"]) for row in rows], right=True)
         for name in ("mean", "least", "most")
     ]
-    coefficient = study.effects[0].coefficient
-    told = ["In brackets: swaps of neighbours that the value stands for."] if coefficient in KENDALL else []
-    told += [_told(effect) for effect in study.effects]
-    told += _whys(rows, "measure", "rankings")
-    return [Table(columns, title=f"rankings compared by {coefficient}", notes=told, keys=2)]
+    below = [SWAPS] if coefficient in KENDALL else []
+    below += [*map(_resampled, study.effects), *_whys(rows, "measure", "rankings")]
+    return [Table(columns, title=f"rankings compared by {coefficient}", notes=below, keys=2)]
 
 
 def _tau(tau: float, swaps: float) -> str:
@@ -443,28 +519,23 @@ def _tau(tau: float, swaps: float) -> str:
     return f"{decimal(tau, 4)} ({rounded})"
 
 
-def _told(effect: Effect) -> str:
-    """What resampling found, in sentences."""
-    told = (
-        f"all {effect.samples:,} possible qrels" if effect.enumerated
-        else f"{effect.samples:,} qrels that pick an assessor for every topic"
-    )  # fmt: skip
-    told = f"{effect.measure}: {told}, over {plural(len(effect.topics), 'topic')}"
-    told += f" and {plural(len(effect.systems), 'system')}."
+def _resampled(effect: Effect) -> str:
+    """What resampling showed of a measure, in sentences."""
+    qrels = f"{effect.samples:,} qrels that pick an assessor for every topic"
+    if effect.enumerated:
+        qrels = f"all {effect.samples:,} possible qrels"
+    text = f"{effect.measure}: {qrels}, over {plural(len(effect.topics), 'topic')}"
+    text += f" and {plural(len(effect.systems), 'system')}."
     mean, least = effect.mean_correlation()
     if not np.isnan(mean):
-        told += f" Values of two systems over qrels correlate by {mean:.3f} on average, {least:.3f} at least."
+        text += f" Values of two systems over qrels correlate by {mean:.3f} on average, {least:.3f} at least."
     else:
-        told += " No two systems' values vary over qrels."
+        text += " No two systems' values vary over qrels."
     for which in ("union", "intersection"):
         out = len(_outside(effect, which))
-        told += f" The {which} lies "
-        told += (
-            f"outside the sampled range for {out} of them."
-            if out
-            else "in the sampled range for all of them."
-        )
-    return told
+        where = f"outside the sampled range for {out}" if out else "in the sampled range for all"
+        text += f" The {which} lies {where} of them."
+    return text
 
 
 def _outside(effect: Effect, which: str) -> list[str]:
@@ -472,32 +543,31 @@ def _outside(effect: Effect, which: str) -> list[str]:
     return [name for name, good in zip(effect.systems, inside, strict=True) if not good]
 
 
+def _by_measure(study: Study, rows: Rows) -> list[tuple[Effect, Rows]]:
+    return [
+        (effect, [row for row in rows if row["measure"] == str(effect.measure)]) for effect in study.effects
+    ]
+
+
 def _people_systems(study: Study, top: int) -> list[Table]:
-    rows = system_rows(study)
+    names = ("system", "mean", "least", "most", "original", "union", "intersection")
     tables = []
-    for effect in study.effects:
-        mine = [row for row in rows if row["measure"] == str(effect.measure)]
-        chosen = mine[:top]
-        names = ("system", "mean", "least", "most", "original", "union", "intersection")
-        columns = [Column(name, [row[name] for row in chosen]) for name in names]
-        rest = f"{len(chosen)} of {len(mine)} systems, more with --top N." if len(chosen) < len(mine) else ""
-        original = f"Original: {effect.assessors[effect.original]}."
+    for effect, rows in _by_measure(study, system_rows(study)):
+        note = f"Original: {effect.assessors[effect.original]}."
+        if top < len(rows):
+            note = f"{top} of {len(rows)} systems, more with --top N. {note}"
         title = f"{effect.measure} of each system over {effect.samples:,} qrels"
-        tables.append(Table(columns, title=title, notes=[f"{rest} {original}".strip()]))
+        tables.append(Table(columns_of_rows(rows[:top], names), title=title, notes=[note]))
     return tables
 
 
 def _people_swaps(study: Study, top: int) -> list[Table]:
-    rows = swap_rows(study)
     tables = []
-    for effect in study.effects:
-        mine = [row for row in rows if row["measure"] == str(effect.measure)]
-        told = _swaps_told(effect, len(mine))
-        chosen = mine[:top]
-        columns = [Column(name, [row[name] for row in chosen]) for name in ("system", "other", "difference")]
-        columns.append(Column("swapped", [_small(row["swapped"]) for row in chosen], right=True))
+    for effect, rows in _by_measure(study, swap_rows(study)):
+        columns = columns_of_rows(rows[:top], ("system", "other", "difference"))
+        columns.append(Column("swapped", [_small(row["swapped"]) for row in rows[:top]], right=True))
         title = f"{effect.measure}: pairs of systems that swap most often"
-        tables.append(Table(columns, title=title, notes=[told], keys=2))
+        tables.append(Table(columns, title=title, notes=[_swaps(effect, len(rows))], keys=2))
     return tables
 
 
@@ -506,53 +576,43 @@ def _small(share: float) -> str:
     return "<0.001" if share < 0.001 else decimal(share, 3)
 
 
-def _swaps_told(effect: Effect, pairs: int) -> str:
+def _swaps(effect: Effect, pairs: int) -> str:
+    """How many pairs some qrels turn, and how large their differences are."""
     if not pairs:
         return f"None of {plural(effect.pairs, 'pair')} is turned by any qrels."
-    gaps = effect.swap_difference.tolist()
-    told = ", ".join(
+    *gaps, largest = effect.swap_difference.tolist()
+    shares = ", ".join(
         f"{whole_percent(share)} at or below {gap:.4f}"
-        for share, gap in zip(SWAP_SHARES[:-1], gaps[:-1], strict=True)
+        for share, gap in zip(SWAP_SHARES[:-1], gaps, strict=True)
     )
     return (
         f"Turned by some qrels: {pairs:,} of {plural(effect.pairs, 'pair')}, none with an original"
-        f" difference above {gaps[-1]:.4f}. Of all swaps, {told}."
+        f" difference above {largest:.4f}. Of all swaps, {shares}."
     )
 
 
-def _people_top(study: Study) -> list[Table]:
-    rows = top_rows(study)
+def _people_top(study: Study, _: int) -> list[Table]:
+    rows, coefficient = top_rows(study), study.choices.coefficient
     names = {
-        "measure": "measure", "assessor": "assessor", "shift": "shift", "tau": study.choices.coefficient,
-        "best": "best", "best_by_others": "best by others", "favoured": "favoured", "favour": "by",
-        "moved": "moves most", "places": "places",
+        "measure": "measure", "assessor": "assessor", "shift": "shift", "tau": coefficient, "best": "best",
+        "best_by_others": "best by others", "favoured": "favoured", "favour": "by", "moved": "moves most",
     }  # fmt: skip
-    columns = [
-        Column(title, [row[name] for row in rows], digits=1 if name == "places" else None)
-        for name, title in names.items()
-    ]
+    columns = [*columns_of_rows(rows, names), *columns_of_rows(rows, ["places"], digits=1)]
     count = study.tops[0][0].top
     best = "The best system" if count == 1 else f"The {count} best systems"
-    told = (
-        f"{best} by the mean over assessors, under each assessor and under the mean of the others: mean shift"
-        f" of the values, {study.choices.coefficient} of the two rankings, the system that gains most beyond"
-        " the shift of all, and the one that moves most places."
-    )
-    notes = [told, *_whys(rows, "measure", "assessor")]
-    return [Table(columns, title="what each assessor does to the best systems", notes=notes, keys=2)]
+    below = [TOP.format(best=best, coefficient=coefficient), *_whys(rows, "measure", "assessor")]
+    return [Table(columns, title="what each assessor does to the best systems", notes=below, keys=2)]
 
 
-WHOLE: dict[str, Callable[[Study], list[Table]]] = {
+PEOPLE: dict[str, Callable[[Study, int], list[Table]]] = {
     "pairs": _people_pairs,
     "grades": _people_grades,
     "confusions": _people_confusions,
     "rejected": _people_rejected,
     "bias": _people_bias,
-    "taus": _people_taus,
-    "top": _people_top,
-}
-CUT: dict[str, Callable[[Study, int], list[Table]]] = {
     "topics": _people_topics,
+    "taus": _people_taus,
     "systems": _people_systems,
     "swaps": _people_swaps,
+    "top": _people_top,
 }

@@ -80,6 +80,14 @@ def columns_of(names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[Col
     return [Column(name, [row[place] for row in rows]) for place, name in enumerate(names)]
 
 
+def columns_of_rows(
+    rows: Sequence[Mapping[str, Any]], names: Iterable[str] | Mapping[str, str], digits: int | None = None
+) -> list[Column]:
+    """Some columns of rows that are dicts; a mapping gives each its heading."""
+    headings = names if isinstance(names, Mapping) else {name: name for name in names}
+    return [Column(text, [row[name] for row in rows], digits=digits) for name, text in headings.items()]
+
+
 def with_notes(table: Table, more: Sequence[str]) -> Table:
     """The table with further notes, each once."""
     return replace(table, notes=list(dict.fromkeys([*table.notes, *more])))

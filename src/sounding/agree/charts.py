@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sounding.agree.resampling import KENDALL, Effect
-from sounding.agree.study import Study
+from sounding.agree.result import Study
 from sounding.core.arrays import NDArray
 from sounding.core.text import plural
 from sounding.render.style import (

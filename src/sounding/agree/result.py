@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from sounding.agree.agreement import Agreements
 from sounding.agree.bias import TOP, GradeBias, TopEffect
-from sounding.agree.panel import Outside, Panel
+from sounding.agree.command import Outside
+from sounding.agree.panel import Panel
 from sounding.agree.resampling import SAMPLES, Effect
 from sounding.core.policies import Policies
 from sounding.statistics.assessor_agreement import RESAMPLES

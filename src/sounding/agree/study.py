@@ -7,8 +7,9 @@ from typing import Any
 
 from sounding.agree.agreement import assessor_agreements
 from sounding.agree.bias import TOP, grade_biases, top_effects
-from sounding.agree.panel import Outside, Panel, fill_outside
-from sounding.agree.reading import By, Repeated, read_panel
+from sounding.agree.command import By, Outside, Repeated
+from sounding.agree.panel import Panel, fill_outside
+from sounding.agree.reading import read_panel
 from sounding.agree.resampling import SAMPLES, Effect, evaluate_assessors, resample
 from sounding.agree.result import Study, StudyChoices
 from sounding.core.errors import DataError

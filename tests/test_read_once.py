@@ -47,7 +47,6 @@ MORE = {
     "evaluate pool": (2, 2, 2),
     "compare": (2, 2, 3),
     "compare pair": (2, 2, 3),
-    "audit": (2, 4, 2),
     "plan": (2, 2, 2),
     "simulate": (1, 3, 1),
     "calibrate": (1, 2, 1),

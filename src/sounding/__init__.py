@@ -26,7 +26,7 @@ _NAMES = {
     "data.tables": ("Qrels", "Run"),
     "data.topics": ("read_topics",),
     "data.writing": ("write_qrels", "write_run"),
-    "depth.stability": ("Stability", "stability"),
+    "depth.result": ("DepthStudy",),
     "evaluate.result": ("Scores",),
     "measures": ("Measure", "parse", "parse_measures"),
     "measures.assessed": ("with_assessment",),
@@ -37,7 +37,7 @@ _NAMES = {
         "rmse", "spearman", "swaps", "tau_ap",
     ),
 }  # fmt: skip
-_VERBS = ("agree", "audit", "calibrate", "check", "compare", "convert", "evaluate", "sample")
+_VERBS = ("agree", "audit", "calibrate", "check", "compare", "convert", "depth", "evaluate", "sample")
 _HOME = {name: home for home, names in _NAMES.items() for name in names} | {verb: verb for verb in _VERBS}
 
 if TYPE_CHECKING:  # the same for whoever checks types; a test compares the two
@@ -70,8 +70,8 @@ if TYPE_CHECKING:  # the same for whoever checks types; a test compares the two
     from sounding.data.topics import read_topics as read_topics
     from sounding.data.writing import write_qrels as write_qrels
     from sounding.data.writing import write_run as write_run
-    from sounding.depth.stability import Stability as Stability
-    from sounding.depth.stability import stability as stability
+    from sounding.depth.result import DepthStudy as DepthStudy
+    from sounding.depth.study import depth as depth
     from sounding.evaluate.evaluation import evaluate as evaluate
     from sounding.evaluate.result import Scores as Scores
     from sounding.measures import Measure as Measure

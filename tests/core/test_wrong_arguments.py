@@ -20,7 +20,7 @@ JUNK: list[Any] = [
     None, 3, 3.5, "", "nope", [], {}, [None], [[]], {"a": None}, {"a": 3}, {"a": {"b": None}}, object(), b"x", [1, 2],
     ["a", "b"], float("nan"), set(), [("a", "b")], range(3),
 ]  # fmt: skip
-VERBS = ("evaluate", "compare_runs", "audit", "stability", "holds")
+VERBS = ("evaluate", "compare_runs", "audit", "depth", "holds")
 READERS = (
     "read_run", "read_runs", "read_qrels", "read_panel", "read_topics", "parse", "parse_measures",
     "with_assessment", "agree", "compare",
@@ -59,9 +59,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
         f"compare_runs {option}": _option("compare_runs", option)
         for option in ("pair", "baselines", "procedure")
     },
-    **{
-        f"stability {option}": _option("stability", option) for option in ("depths", "reference", "procedure")
-    },
+    **{f"depth {option}": _option("depth", option) for option in ("depths", "reference", "procedure")},
     **{f"{name}()": _alone(name) for name in READERS},
     **{f"{name} first": _first(name) for name in ORDERINGS},
     **{f"{name} second": _second(name) for name in ORDERINGS},
@@ -124,7 +122,7 @@ def test_every_result_survives_pickling() -> None:
     results: list[Any] = [
         sounding.evaluate(*GIVEN), bounded, sounding.evaluate(*GIVEN, policies=Policies(unjudged="expected")),
         sounding.compare_runs(*GIVEN), sounding.compare_runs(*GIVEN, pair=(RUNS[0].name, RUNS[1].name)),
-        sounding.stability(*GIVEN), sounding.agree(panel, RUNS), panel, COLLECTION, RUNS[0],
+        sounding.depth(*GIVEN), sounding.agree(panel, RUNS), panel, COLLECTION, RUNS[0],
         sounding.calibrate(
             *GIVEN, scenarios=["sample:0.5"], claims=["holds"], until="runs:10", repeats=1, draws=5, resamples=2
         ),

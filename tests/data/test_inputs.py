@@ -24,6 +24,7 @@ from sounding import (
     audit,
     calibrate,
     compare_runs,
+    depth,
     evaluate,
     holds,
     parse_measures,
@@ -32,7 +33,6 @@ from sounding import (
     read_run,
     read_runs,
     sample,
-    stability,
     with_assessment,
     write_qrels,
     write_run,
@@ -181,7 +181,7 @@ def _evaluated(qrels: Any, runs: Any, measures: Any) -> Any:
 
 def _over_depth(qrels: Any, runs: Any, measures: Any) -> Any:
     cut = [str(measure).partition("@")[0] for measure in parse_measures(measures)]
-    found = stability(qrels, runs, cut, depths=[2, 5])
+    found = depth(qrels, runs, cut, depths=[2, 5])
     return found.frame.to_dict(as_series=False)
 
 
@@ -195,7 +195,7 @@ def _calibrated(qrels: Any, runs: Any, measures: Any) -> Any:
 
 FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "evaluate": _evaluated, "compare_runs": _compared, "audit": _audited, "holds": _held,
-    "stability": _over_depth, "calibrate": _calibrated,
+    "depth": _over_depth, "calibrate": _calibrated,
 }  # fmt: skip
 _EXPECTED: dict[str, Any] = {}
 

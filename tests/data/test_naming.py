@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sounding import audit, compare_runs, evaluate, read_run, stability
+from sounding import audit, compare_runs, depth, evaluate, read_run
 from sounding.core.errors import UnknownNameError
 from sounding.data.finding import RunIndex, run_name, run_names
 from sounding.data.run_info import RunInfo, listed_rows
@@ -111,7 +111,7 @@ def test_a_suffix_in_the_info_file_does_not_unpool_runs(tmp_path: Path, suffix: 
     assert comparison.pool is not None
     assert comparison.pool.contributing.all()
     assert not comparison.pool.remarks
-    assert stability(QRELS, files, ["AP"], info=rows).pool.contributing.all()
+    assert depth(QRELS, files, ["AP"], info=rows).pool.contributing.all()
 
 
 def test_what_does_not_match_the_info_file_is_said(tmp_path: Path) -> None:

@@ -13,18 +13,16 @@ from scipy import stats
 from tests.e2e.calling import Call, caller, sampled
 from tests.measures.regrading_data import draw_qrels, draw_runs
 
-from sounding.compare.comparing import Reading
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
 from sounding.data import reading as reading_module
 from sounding.data.formats import read_qrels, read_run
 from sounding.data.run_info import read_run_info
 from sounding.depth import rankings as rankings_module
+from sounding.depth.fewer_judgments import judgment_subsets, pool_depths
 from sounding.depth.intervals import Intervals, PairOverDepth
-from sounding.depth.pools import pool_depths
-from sounding.depth.requests import depths_to_look_at
-from sounding.depth.stability import Stability, stability
-from sounding.depth.subsets import judgment_subsets
+from sounding.depth.result import DepthStudy
+from sounding.depth.study import depth, depths_to_look_at
 from sounding.depth.tables import pair_tables
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import Measure
@@ -79,16 +77,16 @@ DEPTHS = (1, 4, 10, 40, 100, 400, 1000)
 
 
 @pytest.fixture(scope="module")
-def trec8(pooled: tuple[list[Path], Path, dict[str, object]]) -> Stability:
+def trec8(pooled: tuple[list[Path], Path, dict[str, object]]) -> DepthStudy:
     runs, qrels, info = pooled
     assert len(runs) == 71
-    return stability(
+    return depth(
         qrels, runs, MEASURES, depths=DEPTHS, reference=100, info=info,  # type: ignore[arg-type]
-        reading=Reading(jobs=None),
+        jobs=None,
     )  # fmt: skip
 
 
-def percentages(found: Stability, name: str, column: str) -> list[float]:
+def percentages(found: DepthStudy, name: str, column: str) -> list[float]:
     rows = found.columns()
     return [
         round(100 * value, 1)
@@ -110,7 +108,7 @@ def percentages(found: Stability, name: str, column: str) -> list[float]:
     ],
 )
 def test_trec_8_has_the_pattern_of_table_7a_of_lu(
-    trec8: Stability, name: str, discrimination: list[float], covered: list[float]
+    trec8: DepthStudy, name: str, discrimination: list[float], covered: list[float]
 ) -> None:
     assert percentages(trec8, name, "discrimination") == discrimination
     assert percentages(trec8, name, "coverage") == covered
@@ -133,7 +131,7 @@ def numbers_below(page: str, heading: str) -> dict[str, list[list[float]]]:
     return found
 
 
-def test_the_docs_have_the_figures_of_trec_8(trec8: Stability) -> None:
+def test_the_docs_have_the_figures_of_trec_8(trec8: DepthStudy) -> None:
     table = numbers_below("depth.md", "## TREC-8, beside Table 7(a)")
     assert list(table) == [str(k) for k in DEPTHS]
     for column, name in enumerate(IN_DOCS):
@@ -148,7 +146,7 @@ def test_the_docs_have_the_figures_of_trec_8(trec8: Stability) -> None:
     ) in text
 
 
-def test_the_pool_of_trec_8_is_found_and_deeper_values_are_an_extended_evaluation(trec8: Stability) -> None:
+def test_the_pool_of_trec_8_is_found_and_deeper_values_are_an_extended_evaluation(trec8: DepthStudy) -> None:
     assert (int(np.count_nonzero(trec8.pool.contributing)), trec8.pool.depth) == (71, 100)
     told = {finding.guideline: finding for finding in trec8.findings()}
     assert told["extended evaluation"].text.startswith("k = 400 and 1000: below the pool depth 100")
@@ -157,7 +155,7 @@ def test_the_pool_of_trec_8_is_found_and_deeper_values_are_an_extended_evaluatio
 
 
 def test_values_at_every_depth_are_those_of_an_evaluation(
-    trec8: Stability, pooled: tuple[list[Path], Path, dict[str, object]]
+    trec8: DepthStudy, pooled: tuple[list[Path], Path, dict[str, object]]
 ) -> None:
     runs, qrels, _ = pooled
     few = runs[::10]
@@ -175,10 +173,10 @@ def test_a_pool_of_depth_10_has_the_figures_of_the_docs(
 ) -> None:
     runs, qrels, info = pooled
 
-    def cut(measures: tuple[str, ...], depths: tuple[int, ...], policies: Policies) -> Stability:
-        return stability(
+    def cut(measures: tuple[str, ...], depths: tuple[int, ...], policies: Policies) -> DepthStudy:
+        return depth(
             qrels, runs, measures, depths=depths, pool_depth=10, info=info,  # type: ignore[arg-type]
-            policies=policies, reading=Reading(jobs=None),
+            policies=policies, jobs=None,
         )  # fmt: skip
 
     found = cut(MEASURES[:-1], DEPTHS, Policies())
@@ -359,13 +357,13 @@ def csv(call: Call, *arguments: str) -> polars.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def known(trial: Path) -> Stability:
+def known(trial: Path) -> DepthStudy:
     """What the library finds of the same runs, by AP and P at 5 and 20."""
     info = read_run_info(trial / "info.tsv")
-    return stability(trial / "qrels.txt", trial / "runs", ["AP", "P"], depths=[5, 20], info=info)
+    return depth(trial / "qrels.txt", trial / "runs", ["AP", "P"], depths=[5, 20], info=info)
 
 
-def test_programs_get_the_means_of_every_run_with_their_intervals(call: Call, known: Stability) -> None:
+def test_programs_get_the_means_of_every_run_with_their_intervals(call: Call, known: DepthStudy) -> None:
     frame = csv(call, "--each-run", "--info", "info.tsv")
     assert frame.columns == ["run", "measure", "k", "mean", "lower", "upper"]
     assert frame.rows() == known.interval_frame.rows()
@@ -404,7 +402,7 @@ def test_programs_get_every_run_at_every_k_in_both_forms(call: Call, trial: Path
     assert (frame["plain"] != frame["condensed"]).any()
 
 
-def test_volatility_is_within_each_measure_and_between_any_two(call: Call, known: Stability) -> None:
+def test_volatility_is_within_each_measure_and_between_any_two(call: Call, known: DepthStudy) -> None:
     status, out, _ = call(
         "qrels.txt", "runs", "-m", "AP", "-m", "P", "-m", "nDCG", "--depths", "5,20", "--volatility",
         "--coefficient", "spearman", "--format", "csv", "--quiet",
@@ -423,7 +421,7 @@ def test_volatility_is_within_each_measure_and_between_any_two(call: Call, known
     assert between["agreement"].to_list() == pytest.approx(expected)
 
 
-def test_a_coefficient_and_a_threshold_decide_what_is_stable(call: Call, known: Stability) -> None:
+def test_a_coefficient_and_a_threshold_decide_what_is_stable(call: Call, known: DepthStudy) -> None:
     ap = known.measures[0].means
     for name, threshold in (("pearson", 0.98), ("tau_b", 0.5)):
         _, out, _ = call(
@@ -444,7 +442,7 @@ def taus(rows: np.ndarray) -> np.ndarray:
 
 
 def test_orderings_are_held_against_reference_tie_rule_and_other_measures(
-    call: Call, known: Stability
+    call: Call, known: DepthStudy
 ) -> None:
     frame = csv(call, "--agreement", "--rbo-p", "0.8", "--info", "info.tsv")
     assert frame.select("measure", "k", "against").rows() == [
@@ -490,7 +488,9 @@ def test_weights_of_ranks_are_a_table(call: Call) -> None:
     assert frame.rows() == [("P", k, rank, 1 / k) for k in (5, 20) for rank in range(1, k + 1)]
 
 
-def test_programs_get_the_pools_and_subsets_of_the_library(call: Call, trial: Path, known: Stability) -> None:
+def test_programs_get_the_pools_and_subsets_of_the_library(
+    call: Call, trial: Path, known: DepthStudy
+) -> None:
     qrels = read_qrels(trial / "qrels.txt")
     regrading = read_regrading(qrels, trial / "runs")
     contributors = regrading.retrieved.pick(known.pool.contributing)
@@ -521,7 +521,7 @@ def test_lists_are_read_once_for_pools_parts_and_pool_ranks(
         "info.tsv",
     )  # fmt: skip
     assert status == 0
-    assert len(read) == 2 * 8  # once as rankings, once as lists
+    assert len(read) == len(set(read)) == 8
 
 
 def test_condensed_runs_have_no_residual_and_their_lengths_are_told(call: Call) -> None:
@@ -770,8 +770,8 @@ def test_one_run_is_not_enough(call: Call, trial: Path) -> None:
 def test_truncations_by_pools_find_the_pool_ranks_by_themselves() -> None:
     collection = sample(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
     plain = replace(collection.qrels, pool_ranks=None)
-    found = stability(plain, collection.runs, ["AP(norm='c')"], depths=[5, 10])
-    known = stability(collection.qrels, collection.runs, ["AP(norm='c')"], depths=[5, 10])
+    found = depth(plain, collection.runs, ["AP(norm='c')"], depths=[5, 10])
+    known = depth(collection.qrels, collection.runs, ["AP(norm='c')"], depths=[5, 10])
     np.testing.assert_allclose(found.measures[0].means, known.measures[0].means)
 
 
@@ -780,11 +780,11 @@ def test_topics_that_a_run_lacks_can_be_skipped() -> None:
     runs = {run.name: as_dict(run) for run in collection.runs}
     for topic in collection.qrels.topics[:3]:
         del runs[collection.runs[1].name][topic]
-    found = stability(collection.qrels, runs, ["AP"], depths=[5, 10], policies=Policies(missing="skip"))
+    found = depth(collection.qrels, runs, ["AP"], depths=[5, 10], policies=Policies(missing="skip"))
     scores = evaluate(collection.qrels, runs, ["AP@10"], policies=Policies(missing="skip"))
     np.testing.assert_allclose(found.measures[0].means[9], scores.mean()[:, 0])
     with pytest.raises(DataError, match="no documents for"):
-        stability(collection.qrels, runs, ["AP"], policies=Policies(missing="error"))
+        depth(collection.qrels, runs, ["AP"], policies=Policies(missing="error"))
 
 
 def test_the_tie_rule_is_looked_at_without_the_topics_that_are_skipped() -> None:
@@ -798,7 +798,7 @@ def test_the_tie_rule_is_looked_at_without_the_topics_that_are_skipped() -> None
         taus.append(stats.kendalltau(*means).statistic)
         steps.append(np.abs(stats.rankdata(-means[0]) - stats.rankdata(-means[1])).max())
     assert taus[0] != taus[1]  # counting the topic as 0 would be seen
-    found = stability(qrels, runs, ["AP"], depths=[10], reference=10, policies=Policies(missing="skip"))
+    found = depth(qrels, runs, ["AP"], depths=[10], reference=10, policies=Policies(missing="skip"))
     tau, moved = found.tie_moves["AP@10"]
     assert tau == pytest.approx(taus[0])
     assert moved.places == steps[0]
@@ -808,7 +808,7 @@ def test_a_reference_may_need_pool_ranks_that_the_measures_do_not() -> None:
     collection = sample(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
     plain = replace(collection.qrels, pool_ranks=None)
     target = "AP(norm='c')@5"
-    found = stability(plain, collection.runs, ["AP"], depths=[5], reference=target)
+    found = depth(plain, collection.runs, ["AP"], depths=[5], reference=target)
     expected = evaluate(collection.qrels, collection.runs, [target]).mean()[:, 0]
     np.testing.assert_allclose(found.measures[0].reference_means, expected)
 
@@ -835,7 +835,7 @@ def test_each_curve_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return original(measure, ranking, ks)
 
     monkeypatch.setattr(rankings_module, "values_at", counted)
-    stability(collection.qrels, collection.runs, ["AP", "RBP"], depths=[5, 50], reference=10)
+    depth(collection.qrels, collection.runs, ["AP", "RBP"], depths=[5, 50], reference=10)
     assert len(asked) == len(set(asked)) == 3 * 6  # AP, RBP and assessment of six runs
 
 
@@ -850,7 +850,7 @@ def as_dict(run: object) -> dict[str, dict[str, float]]:
 def test_other_tests_are_made_at_the_chosen_depths_only() -> None:
     collection = sample(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
     procedure = Procedure(test="anova", correction="bonferroni")
-    found = stability(collection.qrels, collection.runs, ["AP"], depths=[5, 10], procedure=procedure)
+    found = depth(collection.qrels, collection.runs, ["AP"], depths=[5, 10], procedure=procedure)
     assert found.measures[0].separation.ks == (5, 10)
     assert "The test anova was made at the chosen depths only." in found.notes
 
@@ -866,23 +866,23 @@ def test_every_k_is_looked_at_to_a_thousand_and_fewer_beyond() -> None:
 
 def test_values_held_in_parts_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     collection = sample(topics=12, groups=3, systems=2, pool_depth=10, seed=3)
-    whole = stability(collection.qrels, collection.runs, ["AP"], depths=[50])
+    whole = depth(collection.qrels, collection.runs, ["AP"], depths=[50])
     monkeypatch.setattr("sounding.depth.over_depth.AT_ONCE", 500)
-    parts = stability(collection.qrels, collection.runs, ["AP"], depths=[50])
+    parts = depth(collection.qrels, collection.runs, ["AP"], depths=[50])
     assert whole.frame.equals(parts.frame)
 
 
 def test_qrels_that_are_read_already_are_taken_as_they_are(trial: Path) -> None:
     qrels = read_qrels(trial / "qrels.txt")
-    found = stability(qrels, trial / "runs", ["AP"], depths=[10])
-    assert found.runs == stability(trial / "qrels.txt", trial / "runs", ["AP"], depths=[10]).runs
+    found = depth(qrels, trial / "runs", ["AP"], depths=[10])
+    assert found.runs == depth(trial / "qrels.txt", trial / "runs", ["AP"], depths=[10]).runs
 
 
 # -- what stands beside the ratios, against evaluations of its own ---------------------------------
 
 
 @pytest.fixture(scope="module")
-def tied(tmp_path_factory: pytest.TempPathFactory) -> tuple[Stability, Path]:
+def tied(tmp_path_factory: pytest.TempPathFactory) -> tuple[DepthStudy, Path]:
     """A simulated collection whose runs have many ties, with two runs in three outside the pool."""
     sizes = "--topics 26 --groups 4 --systems 3 --documents 400 --length 60"
     folder = sampled(
@@ -893,14 +893,14 @@ def tied(tmp_path_factory: pytest.TempPathFactory) -> tuple[Stability, Path]:
         # Equal scores over stretches that are the longer the later the run.
         lines = [" ".join([*row[:4], str(-(int(row[3]) // (1 + place))), row[5]]) for row in rows]
         path.write_text("\n".join(lines) + "\n")
-    found = stability(
+    found = depth(
         folder / "qrels.txt", folder / "runs", ["AP", "RBP(p=0.9)"], depths=[5, 20, 40], reference=20,
         info=read_run_info(folder / "info.tsv"),
     )  # fmt: skip
     return found, folder
 
 
-def test_residuals_and_assessment_are_those_of_evaluate(tied: tuple[Stability, Path]) -> None:
+def test_residuals_and_assessment_are_those_of_evaluate(tied: tuple[DepthStudy, Path]) -> None:
     found, folder = tied
     parts = ["RBPResidual(p=0.9,part='unjudged')@20", "RBPResidual(p=0.9,part='tail')@20"]
     means = evaluate(folder / "qrels.txt", folder / "runs", [*parts, "P(assessed=True)@20"]).mean()
@@ -915,7 +915,7 @@ def test_residuals_and_assessment_are_those_of_evaluate(tied: tuple[Stability, P
 
 
 def test_unjudged_documents_of_runs_outside_the_pool_are_counted_at_their_ranks(
-    tied: tuple[Stability, Path],
+    tied: tuple[DepthStudy, Path],
 ) -> None:
     found, folder = tied
     scores = evaluate(folder / "qrels.txt", folder / "runs", ["Unjudged@20", "FirstUnjudged", "NumRet"])
@@ -931,7 +931,7 @@ def test_unjudged_documents_of_runs_outside_the_pool_are_counted_at_their_ranks(
     assert [one.share for one in found.unpooled] == (np.array(numbers) / listed).tolist()
 
 
-def test_the_tie_rule_is_held_against_the_lines_of_the_runs(tied: tuple[Stability, Path]) -> None:
+def test_the_tie_rule_is_held_against_the_lines_of_the_runs(tied: tuple[DepthStudy, Path]) -> None:
     found, folder = tied
     by_id, by_line = (
         evaluate(folder / "qrels.txt", folder / "runs", ["AP@20"], policies=Policies(ties=ties)).mean()[:, 0]
@@ -944,13 +944,13 @@ def test_the_tie_rule_is_held_against_the_lines_of_the_runs(tied: tuple[Stabilit
     assert next(one for one in found.findings() if one.guideline == "tie rule").heed
 
 
-def test_the_order_of_the_runs_is_that_of_ap_at_10(tied: tuple[Stability, Path]) -> None:
+def test_the_order_of_the_runs_is_that_of_ap_at_10(tied: tuple[DepthStudy, Path]) -> None:
     found, folder = tied
     scores = evaluate(folder / "qrels.txt", folder / "runs", ["AP@10"])
     assert list(found.order) == scores.order()
 
 
-def test_agreement_is_with_the_ordering_of_the_reference(tied: tuple[Stability, Path]) -> None:
+def test_agreement_is_with_the_ordering_of_the_reference(tied: tuple[DepthStudy, Path]) -> None:
     found, _ = tied
     for one in found.measures:
         for k in (1, 7, 40):
@@ -964,7 +964,7 @@ def test_agreement_is_with_the_ordering_of_the_reference(tied: tuple[Stability, 
         assert one.agreement["tau_ap_b"][19] == 1  # an ordering and itself, to the last digit
 
 
-def test_a_pair_is_the_two_runs_of_that_name(tied: tuple[Stability, Path]) -> None:
+def test_a_pair_is_the_two_runs_of_that_name(tied: tuple[DepthStudy, Path]) -> None:
     found, folder = tied
     names = (found.runs[4], found.runs[1])
     ap, rbp = found.pair(names)

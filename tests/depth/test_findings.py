@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sounding.depth import findings as guidelines
-from sounding.depth.findings import Finding, Unjudged, heeded
+from sounding.depth.findings import Finding, UnjudgedDocuments, heeded
 from sounding.measures.cumulative import measures_over_depth
 from sounding.runs.pool import Pool
 from sounding.statistics.rankings import most_places
@@ -98,9 +98,9 @@ def test_recall_based_measures_want_a_utility_one_beside_them(measures: list[str
 
 def test_runs_outside_the_pool_come_with_number_and_ranks_of_their_unjudged_documents() -> None:
     found = [
-        Unjudged(run="x", number=12, share=0.24, first=4.5, middle=7),
-        Unjudged(run="y", number=40, share=0.8, first=1, middle=3),
-        Unjudged(run="z", number=0, share=0.0, first=np.nan, middle=np.nan),
+        UnjudgedDocuments(run="x", number=12, share=0.24, first=4.5, middle=7),
+        UnjudgedDocuments(run="y", number=40, share=0.8, first=1, middle=3),
+        UnjudgedDocuments(run="z", number=0, share=0.0, first=np.nan, middle=np.nan),
     ]
     told = guidelines.unpooled_runs(found, pool(True, False, False, False), 10)
     assert told.heed

@@ -14,8 +14,8 @@ from sounding.core.policies import Policies
 from sounding.data.formats import read_qrels
 from sounding.data.run_info import read_run_info
 from sounding.data.tables import Qrels, Run
-from sounding.depth import pools
-from sounding.depth.pools import PoolDepths, pool_depths
+from sounding.depth import fewer_judgments as pools
+from sounding.depth.fewer_judgments import PoolDepths, pool_depths
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures.regrading import read_regrading
 from sounding.runs.pairs import all_pairs

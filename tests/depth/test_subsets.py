@@ -13,7 +13,7 @@ from tests.measures.regrading_data import draw_qrels, draw_runs
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
 from sounding.data.tables import Qrels, Run
-from sounding.depth.subsets import judgment_subsets
+from sounding.depth.fewer_judgments import judgment_subsets
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures.judgment_parts import PartSizes, random_places
 from sounding.measures.regrading import JUDGED, POOLED, Regrading, View, read_regrading

@@ -17,7 +17,7 @@ from sounding.core.policies import Policies
 from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels, Run
 from sounding.data.writing import write_qrels, write_run
-from sounding.depth.stability import stability
+from sounding.depth.study import depth
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse_measures
 from sounding.measures.assessed import with_assessment
@@ -61,7 +61,7 @@ VERBS: dict[str, Callable[[Qrels, list[Run], Info], Pool | None]] = {
     "compare, ties average": lambda qrels, runs, info: (
         compare_runs(qrels, runs, MEASURES, info=info, policies=Policies(ties="average")).pool
     ),
-    "depth": lambda qrels, runs, info: stability(qrels, runs, ["AP"], info=info).pool,
+    "depth": lambda qrels, runs, info: depth(qrels, runs, ["AP"], info=info).pool,
     "holds, calibrate": lambda qrels, runs, info: pool_of_lists(
         (found := read_retrieved(runs, topics=qrels.topics)), found.grades(qrels), info
     ),

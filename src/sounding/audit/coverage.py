@@ -23,7 +23,7 @@ SHORT = 0.5  # a run whose lists have less than this share of the usual number o
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class RunCoverage:
+class JudgedCoverage:
     """What was judged of every run."""
 
     runs: tuple[str, ...]
@@ -77,7 +77,7 @@ class PoolOutcomes:
         return polars.DataFrame(columns)
 
 
-def coverage(runs: JudgedRuns) -> RunCoverage:
+def coverage(runs: JudgedRuns) -> JudgedCoverage:
     """What was judged of every run, at all depths."""
     lists = runs.retrieved.lists
     grades = runs.grades()
@@ -88,7 +88,7 @@ def coverage(runs: JudgedRuns) -> RunCoverage:
     seen = np.array([np.count_nonzero(judged[own]) for own in lists])
     every = int(runs.judgments.relevant(runs.level).sum())
     mean_length = lengths.mean(axis=1)
-    return RunCoverage(
+    return JudgedCoverage(
         runs=runs.runs,
         judged_share=np.array([judged_shares(judged[own], own != NONE) for own in lists]),
         first_unjudged=first_unjudged(runs.retrieved, grades),

@@ -11,8 +11,8 @@ import numpy as np
 
 from sounding.audit.coverage import (
     Growth,
+    JudgedCoverage,
     PoolOutcomes,
-    RunCoverage,
     coverage,
     growth_by_depth,
     pool_outcomes,
@@ -95,7 +95,7 @@ class AuditEvidence:
         """(run, measure): means over topics with all judgments."""
         return self._once("values", lambda: self.runs.means(self.measures, self.runs.view()))
 
-    def coverage(self) -> RunCoverage:
+    def coverage(self) -> JudgedCoverage:
         """What was judged of every run."""
         return self._once("coverage", lambda: coverage(self.runs))
 

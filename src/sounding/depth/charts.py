@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sounding.core.errors import DataError
 from sounding.core.text import plural
+from sounding.depth.fewer_judgments import JudgmentSubsets, PoolDepths
+from sounding.depth.findings import EARLY
+from sounding.depth.intervals import PairOverDepth
+from sounding.depth.result import DepthStudy
+from sounding.depth.tables import volatilities
 from sounding.render.lines import (
     AMOUNT,
     PERFORMANCE,
@@ -29,6 +34,8 @@ from sounding.render.style import (
     MOST_POINTS,
     PERCENT,
     RULE,
+    TAU,
+    VERY_CLOSE,
     data,
     depth_axis,
     depth_x,
@@ -219,8 +226,6 @@ def _weight_pane(frame: polars.DataFrame, x: alt.X, depths: Sequence[str]) -> al
     return series_pane(frame.select("depth", "rank", "weight"), x, values, "depth", depths)
 
 
-TAU = "Kendall's τ"
-VERY_CLOSE = 0.9  # orders that agree so far are taken for the same
 STEPS = (0.5, 0.6, 0.7, 0.8)  # colours change here and at the threshold
 
 # -- between depths --------------------------------------------------------------------------------
@@ -589,3 +594,48 @@ def _case_labels(frame: polars.DataFrame) -> list[alt.Chart]:
         baseline="bottom", fontSize=10, color=INK, lineBreak="|", dy=-12 if roomy else 0
     )
     return [text.encode(alt.X("beside:Q"), alt.Text("case:N"), y=alt.value(-3))]
+
+
+# -- the charts of a study --------------------------------------------------------------------------
+
+
+def study_charts(
+    study: DepthStudy,
+    pairs: Sequence[PairOverDepth] = (),
+    pools: PoolDepths | None = None,
+    subsets: JudgmentSubsets | None = None,
+) -> Iterator[Chart]:
+    """All charts that there is something to show in."""
+    import polars
+
+    pool = study.pool.depth or None
+    reference = study.reference_depth
+    yield values_over_k(study.values_frame, reference_k=reference, pool_depth=pool)
+    named = ", ".join(dict.fromkeys(one.reference_name for one in study.measures))
+    yield stability_over_k(study.frame, reference=named, pool_depth=pool)
+    residuals, weights = study.residual_frame, study.weights_frame
+    if residuals is not None:
+        yield residuals_over_k(residuals, reference_k=reference, pool_depth=pool)
+    if weights is not None:
+        yield rank_weights(weights)
+    how = study.agreeing
+    if not how.is_distance:  # the chart has a threshold, above which orderings agree
+        cells = [one.frame for one in volatilities(study, how.coefficient, study.ks_to_draw())]
+        names = {"k": "k1", "other_k": "k2", "other_measure": "other"}
+        yield volatility(
+            polars.concat(cells).rename(names), coefficient=how.coefficient, threshold=how.threshold,
+            pool_depth=pool,
+        )  # fmt: skip
+    order = [study.runs[run] for run in study.order]
+    named = f"by AP@{EARLY}, best first"
+    yield means_with_intervals(study.interval_frame, order=order, ordered=named)
+    for pair in pairs:
+        # Every depth carries its case, which needs room.
+        chosen = pair.frame.filter(polars.col("k").is_in(study.depths))
+        yield pair_over_depth(chosen, pool_depth=pool)
+    if pools is not None:
+        cut = pools.frame.drop_nulls("pool_depth").rename({"pool_depth": "depth", "tau_b": "agreement"})
+        yield agreement_by_pool_depth(cut)
+    if subsets is not None:
+        parts = subsets.summary_frame.filter(polars.col("coefficient") == "tau_b")
+        yield agreement_by_share_kept(parts.rename({"mean": "agreement", "least": "lower", "most": "upper"}))

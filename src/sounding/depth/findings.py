@@ -11,7 +11,6 @@ import numpy as np
 from sounding import __version__
 from sounding.core.arrays import NDArray
 from sounding.core.text import percent, plural, whole_percent
-from sounding.data.run_info import RunInfo
 from sounding.depth.over_depth import OverDepth
 from sounding.depth.rankings import Rankings
 from sounding.depth.ratios import is_quick
@@ -20,7 +19,7 @@ from sounding.measures import Measure, parse
 from sounding.measures.bounds.registry import holes
 from sounding.measures.cumulative import name_of
 from sounding.measures.summaries import mean_over_topics
-from sounding.runs.pool import JudgedDepths, Pool, find_pool
+from sounding.runs.pool import Pool
 from sounding.statistics.pairwise import Procedure
 from sounding.statistics.rankings import MostPlaces, most_places, rank_agreement
 
@@ -192,7 +191,7 @@ def utility_beside_recall(measures: Sequence[Measure], names: Names = OWN_NAMES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unjudged:
+class UnjudgedDocuments:
     """The unjudged documents of one run down to a depth."""
 
     run: str
@@ -202,7 +201,7 @@ class Unjudged:
     middle: float  # median rank of all of them; NaN: none
 
 
-def unpooled_runs(found: Sequence[Unjudged], pool: Pool, depth: int) -> Finding:
+def unpooled_runs(found: Sequence[UnjudgedDocuments], pool: Pool, depth: int) -> Finding:
     """Look at the number and ranks of the unjudged documents of runs that did not contribute to the pool."""
     name = "runs outside the pool"
     if not pool.contributing.any():
@@ -312,11 +311,6 @@ def heeded(findings: Sequence[Finding]) -> Iterator[str]:
 EARLY = 10  # where Baillie et al. put the runs in order, by AP
 
 
-def pool_of(rankings: Rankings, info: Mapping[str, RunInfo] | None) -> Pool:
-    """Which runs contributed and how deep: as listed, or guessed from what is judged."""
-    return find_pool(JudgedDepths.of_rankings(rankings.runs, rankings.tags, rankings.plain), info)
-
-
 def order_of_runs(rankings: Rankings) -> tuple[int, ...]:
     """The runs by AP@10 of whole lists, best first; equal ones by name."""
     values = rankings.values(parse(f"AP@{EARLY}"), np.array([EARLY]), rankings.plain)
@@ -336,7 +330,7 @@ def tie_moves(rankings: Rankings, measures: Sequence[OverDepth]) -> dict[str, tu
     return found
 
 
-def unpooled(rankings: Rankings, pool: Pool, depth: int) -> Iterator[Unjudged]:
+def unpooled(rankings: Rankings, pool: Pool, depth: int) -> Iterator[UnjudgedDocuments]:
     """The unjudged documents down to a depth of the runs that did not contribute to the pool."""
     if not pool.contributing.any():
         return
@@ -345,7 +339,7 @@ def unpooled(rankings: Rankings, pool: Pool, depth: int) -> Iterator[Unjudged]:
         found = holes(ranking, depth)
         first = found.rank[found.nth == 1]
         listed = int(np.minimum(ranking.retrieved, depth).sum())
-        yield Unjudged(
+        yield UnjudgedDocuments(
             run=rankings.runs[run], number=len(found.rank), share=len(found.rank) / max(listed, 1),
             first=float(np.median(first)) if len(first) else np.nan,
             middle=float(np.median(found.rank)) if len(found.rank) else np.nan,

@@ -70,7 +70,7 @@ def depth_of(measure: Measure) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Down:
+class _Pass:
     """What one pass down the rankings gives of a measure."""
 
     means: Floats  # (k, run)
@@ -79,7 +79,7 @@ class _Down:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class DepthStudy:
+class Descent:
     """The rankings with what all measures share."""
 
     rankings: Rankings
@@ -97,7 +97,7 @@ class DepthStudy:
 
     def over_depth(self, measure: Measure, reference: Measure) -> OverDepth:
         """All that is said of one measure."""
-        down = self._down(measure, self.seen, tested=True)
+        down = self._pass(measure, self.seen, tested=True)
         separation = joined(down.tests)
         depth = depth_of(reference)
         target = self.rankings.values(reference, np.array([depth]), self.seen)
@@ -124,7 +124,7 @@ class DepthStudy:
 
     def assessment(self, measure: Measure) -> tuple[Floats, Intervals]:
         """(k, run) means of a measure of the whole lists, and its intervals at the chosen depths."""
-        down = self._down(measure, self.rankings.plain, tested=False)
+        down = self._pass(measure, self.rankings.plain, tested=False)
         return down.means, self._intervals(down.at_depths)
 
     def _intervals(self, values: Floats) -> Intervals:
@@ -134,9 +134,9 @@ class DepthStudy:
     def _plain_means(self, measure: Measure) -> Floats | None:
         if self.rankings.policies.unjudged != "condensed":
             return None
-        return self._down(measure, self.rankings.plain, tested=False).means
+        return self._pass(measure, self.rankings.plain, tested=False).means
 
-    def _down(self, measure: Measure, rankings: Sequence[Ranking], *, tested: bool) -> _Down:
+    def _pass(self, measure: Measure, rankings: Sequence[Ranking], *, tested: bool) -> _Pass:
         """One pass: means at every depth, tests where they are wanted, and values at the chosen depths."""
         means, tests, chosen = [], [], []
         for ks, values in self._parts(measure, rankings):
@@ -146,7 +146,7 @@ class DepthStudy:
             rows = np.ones(len(ks), np.bool_) if is_quick(self.procedure) else here
             if tested and rows.any():
                 tests.append(separate(values[rows], ks[rows].tolist(), self.pairs, self.procedure))
-        return _Down(np.concatenate(means), tests, np.concatenate(chosen))
+        return _Pass(np.concatenate(means), tests, np.concatenate(chosen))
 
     def _parts(
         self, measure: Measure, rankings: Sequence[Ranking]

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from sounding.compare.comparing import Reading
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies, Ties
+from sounding.core.workers import Progress
 from sounding.data.reading import check_topics, map_runs
 from sounding.data.tables import Qrels, Run
 from sounding.measures import Measure
 from sounding.measures.cumulative import values_at
+from sounding.measures.regrading import Regrading
 from sounding.runs.align import align, matches, prepare, treat_unjudged
 from sounding.runs.ranking import NO_JUDGMENTS, Judgments, Ranking
 
@@ -58,7 +59,15 @@ def other_tie_rule(ties: Ties) -> Ties:
     return "trec" if ties == "file" else "file"
 
 
-def read_rankings(qrels: Qrels, runs: Any, policies: Policies, reading: Reading) -> Rankings:
+def read_rankings(
+    qrels: Qrels,
+    runs: Any,
+    policies: Policies,
+    *,
+    run_format: str | None = None,
+    jobs: int | None = 1,
+    progress: Progress | None = None,
+) -> Rankings:
     """Read each run once and put it in order, under the tie rule that is asked for and under the other."""
     judged = prepare(qrels, policies)
     others = replace(policies, ties=other_tie_rule(policies.ties))
@@ -72,12 +81,8 @@ def read_rankings(qrels: Qrels, runs: Any, policies: Policies, reading: Reading)
             replace(align(run, judged, others, found), judgments=NO_JUDGMENTS),
         )
 
-    read = map_runs(
-        work, runs, policies, run_format=reading.run_format, jobs=reading.jobs, progress=reading.progress
-    )
-    if len(read.names) < 2:
-        known = f"one run, {read.names[0]!r}" if read.names else "no run"
-        raise DataError(f"{known}: what depth does to comparisons is asked of at least two")
+    read = map_runs(work, runs, policies, run_format=run_format, jobs=jobs, progress=progress)
+    refuse_one_run(read.names)
     plain, other = zip(*read.results, strict=True)
     judgments = judged.judgments
     return Rankings(
@@ -86,3 +91,25 @@ def read_rankings(qrels: Qrels, runs: Any, policies: Policies, reading: Reading)
         other_ties=tuple(replace(ranking, judgments=judgments) for ranking in other),
         policies=policies,
     )  # fmt: skip
+
+
+def rankings_of_lists(regrading: Regrading) -> Rankings:
+    """The same from lists that were read with the other tie rule beside: they are not read again."""
+    lists, policies, view = regrading.retrieved, regrading.policies, regrading.view()
+    refuse_one_run(lists.runs)
+    whole = replace(regrading, policies=replace(policies, unjudged="nonrelevant"))
+    other = replace(whole, retrieved=lists.by_rule(other_tie_rule(policies.ties)))
+    plain, other_ties = (
+        tuple(side.ranking(run, view) for run in range(len(lists.runs))) for side in (whole, other)
+    )
+    return Rankings(
+        runs=lists.runs, tags=lists.tags, judgments=view.judgments, plain=plain, other_ties=other_ties,
+        policies=policies,
+    )  # fmt: skip
+
+
+def refuse_one_run(names: Sequence[str]) -> None:
+    """Refuse to ask of fewer than two runs what depth does to comparisons."""
+    if len(names) < 2:
+        known = f"one run, {names[0]!r}" if names else "no run"
+        raise DataError(f"{known}: what depth does to comparisons is asked of at least two")

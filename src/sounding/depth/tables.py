@@ -1,4 +1,4 @@
-"""Stability over depth as tables: ratios and agreement by depth, runs, pairs, volatility, pools, subsets."""
+"""DepthStudy over depth as tables: ratios and agreement by depth, runs, pairs, volatility, pools, subsets."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sounding.core.errors import DataError
 from sounding.core.text import percent, plural, shown_p
+from sounding.depth.fewer_judgments import JudgmentSubsets, PoolDepths
 from sounding.depth.findings import Finding, heeded
 from sounding.depth.intervals import Intervals, PairOverDepth
 from sounding.depth.over_depth import OverDepth
-from sounding.depth.pools import PoolDepths
-from sounding.depth.stability import Stability
-from sounding.depth.subsets import JudgmentSubsets
+from sounding.depth.result import DepthStudy
 from sounding.depth.volatility import Volatility, volatility
 from sounding.evaluate.result import FEW_RUNS
+from sounding.measures.cumulative import rank_weights
 from sounding.render.tables import UNKNOWN, Cell, Column, Table, decimal
 from sounding.statistics.cases import MEANING, strength
+from sounding.statistics.testing import find_test
 
 if TYPE_CHECKING:
     import polars
@@ -36,7 +38,7 @@ def shown_number(value: float, digits: int = 3) -> str:
 # -- measures by depth -----------------------------------------------------------------------------
 
 
-def people_table(found: Stability, findings: Sequence[Finding]) -> Table:
+def people_table(found: DepthStudy, findings: Sequence[Finding]) -> Table:
     """One row a measure and chosen depth, with what it means and, where there are findings, what to heed."""
     rows = found.columns()
     count = len(rows["k"])
@@ -69,7 +71,7 @@ def people_table(found: Stability, findings: Sequence[Finding]) -> Table:
     return Table(columns, notes=[*_explained(found), *heed], keys=2)
 
 
-def _explained(found: Stability) -> list[str]:
+def _explained(found: DepthStudy) -> list[str]:
     """What the columns are, how the pairs were tested, and from where on the ordering is stable."""
     references = ", ".join(dict.fromkeys(one.reference_name for one in found.measures))
     runs, topics = len(found.runs), len(found.rankings.judgments.topics)
@@ -106,7 +108,7 @@ def _explained(found: Stability) -> list[str]:
     ]
 
 
-def _without_order(found: Stability) -> list[str]:
+def _without_order(found: DepthStudy) -> list[str]:
     """Why there is no tau at some of the chosen depths; nothing where there is."""
     rows = found.columns()
     lacking = [
@@ -122,16 +124,14 @@ def _without_order(found: Stability) -> list[str]:
     ]
 
 
-def _tested(found: Stability) -> str:
-    from sounding.statistics.testing import find_test
-
+def _tested(found: DepthStudy) -> str:
     test = find_test(found.procedure.test)
     used = found.procedure.correction or test.correction
     correction = "" if used == "own" else f", correction {used}"
     return f"{test.title[0].lower()}{test.title[1:]}{correction}"
 
 
-def _stable(found: Stability) -> str:
+def _stable(found: DepthStudy) -> str:
     how = found.agreeing
     if len(found.runs) < FEW_RUNS:
         return f"Stable: not known; {plural(len(found.runs), 'run')} are too few to say."
@@ -151,13 +151,13 @@ def _stable(found: Stability) -> str:
     return f"Stable: {', '.join(parts)}; that is, from there on {agreed}."
 
 
-def tidy_table(found: Stability, *, every_k: bool) -> Table:
+def tidy_table(found: DepthStudy, *, every_k: bool) -> Table:
     """The same for programs: chosen depths, or every depth that was tested."""
     columns = [Column(name, cells) for name, cells in found.columns(every_k=every_k).items()]
     return Table(columns)
 
 
-def facts(found: Stability, findings: Sequence[Finding]) -> dict[str, Any]:
+def facts(found: DepthStudy, findings: Sequence[Finding]) -> dict[str, Any]:
     """What JSON says beside the rows."""
     return {
         "policies": asdict(found.policies),
@@ -184,12 +184,12 @@ def facts(found: Stability, findings: Sequence[Finding]) -> dict[str, Any]:
 # -- runs ------------------------------------------------------------------------------------------
 
 
-def run_tables(found: Stability) -> list[Table]:
+def run_tables(found: DepthStudy) -> list[Table]:
     """For each measure every run's mean beside its assessment at the chosen depths, by AP@10."""
     return [_run_table(found, one) for one in found.measures]
 
 
-def _run_table(found: Stability, one: OverDepth) -> Table:
+def _run_table(found: DepthStudy, one: OverDepth) -> Table:
     order = list(found.order)
     columns = [Column("run", [found.runs[run] for run in order])]
     columns += [
@@ -232,7 +232,7 @@ def _silent(name: str, intervals: Intervals, alpha: float) -> str:
     )
 
 
-def tidy_runs(found: Stability, *, every_k: bool) -> Table:
+def tidy_runs(found: DepthStudy, *, every_k: bool) -> Table:
     """One row a run, measure and depth: with limits, or at every k with both forms and residuals."""
     return tidy_frame(found.run_frame if every_k else found.interval_frame)
 
@@ -321,7 +321,7 @@ def tidy_pair(pairs: Sequence[PairOverDepth], depths: Sequence[int] | None) -> T
 # -- volatility ------------------------------------------------------------------------------------
 
 
-def volatilities(found: Stability, coefficient: str, ks: Sequence[int]) -> list[Volatility]:
+def volatilities(found: DepthStudy, coefficient: str, ks: Sequence[int]) -> list[Volatility]:
     """Agreement of the orderings at these depths: within every measure, then between any two."""
     rows = [found.place(k) for k in ks]
     pairs = [(one, one) for one in found.measures] + list(combinations(found.measures, 2))
@@ -334,7 +334,7 @@ def volatilities(found: Stability, coefficient: str, ks: Sequence[int]) -> list[
     ]  # fmt: skip
 
 
-def volatility_tables(found: Stability) -> list[Table]:
+def volatility_tables(found: DepthStudy) -> list[Table]:
     """A matrix of the chosen depths for each."""
     return [_volatility_table(one) for one in volatilities(found, found.agreeing.coefficient, found.depths)]
 
@@ -350,7 +350,7 @@ def _volatility_table(one: Volatility) -> Table:
     return Table(columns, title=f"volatility: {one.coefficient} of the {compared} by {between} at two depths")
 
 
-def tidy_volatility(found: Stability) -> Table:
+def tidy_volatility(found: DepthStudy) -> Table:
     """One row a cell, at the chosen depths."""
     frames = [one.frame for one in volatilities(found, found.agreeing.coefficient, found.depths)]
     columns = [
@@ -401,9 +401,9 @@ def _renamed(frame: polars.DataFrame, names: Mapping[str, str]) -> polars.DataFr
     return frame.with_columns(measure=frame["measure"].replace(names))
 
 
-def tidy_pools(pools: PoolDepths, names: Mapping[str, str]) -> Table:
-    """The same for programs."""
-    return tidy_frame(_renamed(pools.frame, names))
+def tidy_fewer(fewer: PoolDepths | JudgmentSubsets, names: Mapping[str, str]) -> Table:
+    """One row a pool, or a share and draw, and measure."""
+    return tidy_frame(_renamed(fewer.frame, names))
 
 
 def subsets_table(subsets: JudgmentSubsets, names: Mapping[str, str]) -> Table:
@@ -431,6 +431,89 @@ def _with_range(mean: float, least: float, most: float) -> str:
     return UNKNOWN if np.isnan(mean) else f"{mean:.3f} ({least:.3f}–{most:.3f})"
 
 
-def tidy_subsets(subsets: JudgmentSubsets, names: Mapping[str, str]) -> Table:
-    """One row a share, draw and measure."""
-    return tidy_frame(_renamed(subsets.frame, names))
+# -- orderings held against each other ---------------------------------------------------------------
+
+_SHOWN = {
+    "tau_b": "tau", "tau_ap_b": "tau_ap_b", "spearman": "rho", "pearson": "r", "rmse": "RMSE", "rbo": "RBO",
+    "rbo_minimum": "min", "rbo_maximum": "max",
+}  # fmt: skip
+
+
+def ordering_table(found: DepthStudy) -> Table:
+    """One row a measure, depth and other ordering: the usual coefficients, and the run that moves most."""
+    rows = [one.row(found.runs) for one in found.orderings()]
+    columns = [
+        Column("measure", [row["measure"] for row in rows]),
+        Column("k", [row["k"] for row in rows]),
+        Column("against", [row["against"] for row in rows]),
+    ]
+    columns += [
+        Column(title, [shown_number(row[name]) for row in rows], right=True) for name, title in _SHOWN.items()
+    ]
+    columns += [
+        Column(
+            "places", [shown_number(row["most_places"], 1).removesuffix(".0") for row in rows], right=True
+        ),
+        Column("run", [row["moved_run"] for row in rows], joined=True),
+    ]
+    note = (
+        "The orderings of the runs by each measure at each depth, against the reference, the other tie rule,"
+        " and other measures at the same depth. tau: variant b. rho: Spearman. RBO:"
+        f" p {found.agreeing.p:g}, extrapolated, and the least and most that it could be whatever followed."
+        " places: the most that a run moves, and a run that does. Programs get every coefficient."
+    )
+    return Table(columns, title="agreement of orderings", notes=[note], keys=3)
+
+
+def tidy_orderings(found: DepthStudy) -> Table:
+    """The same for programs, with every coefficient."""
+    rows = [one.row(found.runs) for one in found.orderings()]
+    return Table([Column(name, [row[name] for row in rows]) for name in rows[0]])
+
+
+# -- weights ---------------------------------------------------------------------------------------
+
+FIRST_RANKS = 10  # that people see
+
+
+def weights_table(found: DepthStudy) -> Table:
+    """One row a measure and chosen depth: what each of the first ranks counts, and all the others."""
+    frame = found.weights_frame
+    if frame is None:
+        return Table([Column("measure", [])], title=_WEIGHTS_TITLE, notes=[_no_weights(found)])
+    groups = [
+        (name, k, part["weight"].to_list())
+        for (name, k), part in frame.group_by(["measure", "k"], maintain_order=True)
+    ]
+    columns = [
+        Column("measure", [str(name) for name, _, _ in groups]),
+        Column("k", [k for _, k, _ in groups]),
+    ]
+    columns += [
+        Column(f"{rank}", [shown_number(weights[rank - 1]) if rank <= len(weights) else None
+                           for _, _, weights in groups], right=True)
+        for rank in range(1, FIRST_RANKS + 1)
+    ]  # fmt: skip
+    columns.append(
+        Column("rest", [shown_number(sum(weights[FIRST_RANKS:])) for _, _, weights in groups], right=True)
+    )
+    lacking = _no_weights(found)
+    return Table(columns, title=_WEIGHTS_TITLE, notes=[lacking] if lacking else [], keys=2)
+
+
+_WEIGHTS_TITLE = "weight of each rank in a measure cut at k"
+
+
+def _no_weights(found: DepthStudy) -> str:
+    """Which measures give no rank a weight of its own; empty: none."""
+    lacking = [one.name for one in found.measures if rank_weights(one.measure, 1) is None]
+    named = ", ".join(lacking)
+    return f"{named}: what a rank counts depends on the documents at others." if lacking else ""
+
+
+def tidy_weights(found: DepthStudy) -> Table:
+    """One row a measure, depth and rank."""
+    frame = found.weights_frame
+    if frame is None:
+        raise DataError(_no_weights(found).removesuffix("."))
+    return tidy_frame(frame)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 DIGITS = 12  # of agreement: what lies beyond is the error of sums
+FAMILIES = ("spearman", "pearson", "rmse", "rbo", "tau")  # the order of the columns
 THRESHOLD = 0.9  # orderings that agree so well are very close to each other (Lu et al., section 6)
 
 
@@ -153,7 +154,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Held:
+class HeldOrdering:
     """The ordering by one measure at one depth, held against another ordering of the same runs."""
 
     measure: str
@@ -174,14 +175,16 @@ class Held:
         }  # fmt: skip
 
 
-def held(measure: str, k: int, means: Floats, against: str, others: Floats, p: float) -> Held:
+def hold_ordering(
+    measure: str, k: int, means: Floats, against: str, others: Floats, p: float
+) -> HeldOrdering:
     """Means of the runs by a measure at a depth against `others`, which tau_ap takes as the reference."""
     overlap = rbo_of_values(others, means, p=p)
-    return Held(
+    return HeldOrdering(
         measure=measure, k=k, against=against,
         coefficients={
             one.name: round(rank_agreement(others, means, one.name, p=p).value, DIGITS)
-            for one in coefficients()
+            for one in sorted(coefficients(), key=lambda one: FAMILIES.index(one.name.split("_")[0]))
         },
         rbo_minimum=overlap.minimum, rbo_maximum=overlap.maximum,
         moved=most_places(others, means),

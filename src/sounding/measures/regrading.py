@@ -78,6 +78,15 @@ class Regrading:
         """(document,): its grade; NaN: not judged."""
         return self.view().grades
 
+    def with_pool_ranks(self, contributing: Flags) -> Regrading:
+        """The same with the best rank that a contributing run gives each judged document; 0: none has it."""
+        best = np.append(self.retrieved.pick(contributing).best_ranks(), 0)
+        ranks = best[self.row_document]
+        judgments = replace(
+            self.judgments, pool_ranks=ranks[self.rows[self.full[self.rows] == JUDGED]], _known={}
+        )
+        return replace(self, qrels=replace(self.qrels, pool_ranks=ranks), judgments=judgments)
+
     # -- other judgments ---------------------------------------------------------------------------
 
     def view(self, lost: Flags | None = None, topics: Counts | None = None) -> View:

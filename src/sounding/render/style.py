@@ -98,6 +98,8 @@ def _look() -> dict[str, Any]:
 
 
 STEPS = (1, 2, 5)
+TAU = "Kendall's τ"
+VERY_CLOSE = 0.9  # orders that agree so far are taken for the same
 PERCENT = ".3~%"  # 70% and 0.02%: digits as needed
 DEPTH_TITLE = "evaluation depth k (log scale)"
 

@@ -19,7 +19,7 @@ from sounding.data.formats import Place, read_qrels
 from sounding.data.reading import read_one
 from sounding.data.run_info import RunInfo
 from sounding.data.sources import STDIN, bytes_to_read
-from sounding.depth.stability import stability
+from sounding.depth.study import depth
 from sounding.measures import Measure, parse_measures
 from sounding.measures.cumulative import name_of
 from sounding.statistics.pairwise import Procedure
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sounding.data.tables import Qrels
     from sounding.depth.findings import Finding
     from sounding.depth.intervals import PairOverDepth
-    from sounding.depth.stability import Stability
+    from sounding.depth.result import DepthStudy
     from sounding.evaluate.result import Scores
     from sounding.runs.pool import Pool
 
@@ -87,7 +87,7 @@ class Found:
     request: Request
     scores: Scores
     comparison: Comparison | Missing
-    stability: Stability | Missing
+    stability: DepthStudy | Missing
     findings: tuple[Finding, ...]  # of the stability
     leaders: tuple[PairOverDepth, ...]  # the two best runs over depth, by the first measure; or none
     audit: Audit | Missing
@@ -217,20 +217,20 @@ def _with_holds(
 
 def _over_depth(
     request: Request, qrels: Qrels, runs: Sequence[Any], pool: Pool | None, bars: Bars
-) -> Stability:
+) -> DepthStudy:
     deep = [m for m in request.measures if m.definition.at == "k" and m.definition.takes("k")]
     if not deep:
         named = ", ".join(map(str, request.measures))
         raise DataError(f"{named}: no measure here has a cut-off; values over depth need one such as AP or P")
     with bars(len(runs), "looking deeper and deeper") as progress:
-        return stability(
+        return depth(
             qrels, runs, list(dict.fromkeys(map(name_of, deep))), info=request.info,
             policies=request.policies, pool=pool,
-            reading=Reading(run_format=request.run_format, jobs=request.jobs, progress=progress),
+            run_format=request.run_format, jobs=request.jobs, progress=progress,
         )  # fmt: skip
 
 
-def _leaders(found: Stability, scores: Scores) -> tuple[PairOverDepth, ...]:
+def _leaders(found: DepthStudy, scores: Scores) -> tuple[PairOverDepth, ...]:
     """The best two runs over depth; nothing where there is one."""
     if len(scores.runs) < 2 or len(scores.topics) < 2:
         return ()
@@ -255,6 +255,8 @@ def _audited(request: Request, qrels: Qrels, runs: Sequence[Any], bars: Bars) ->
             found.leave_out("run", progress)
     with bars(request.draws, "drawing judgments") as progress:
         found.pseudo(progress)
+    with bars(len(runs), "looking for ties"):
+        found.ties()
     return found
 
 

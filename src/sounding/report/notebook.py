@@ -11,7 +11,7 @@ from sounding.audit.result import Audit
 from sounding.calibrate.result import Calibration
 from sounding.compare.result import Comparison
 from sounding.core.errors import MissingPartError
-from sounding.depth.stability import Stability
+from sounding.depth.result import DepthStudy
 from sounding.evaluate.result import Scores
 from sounding.render.html import html_table, ungrouped
 from sounding.render.tables import Table
@@ -39,7 +39,7 @@ def _tables(result: Any) -> Iterator[Table]:
         yield score_tables.wide_table(result, score_tables.Layout())
     elif isinstance(result, Comparison):
         yield comparison_tables.people_pairs(result)
-    elif isinstance(result, Stability):
+    elif isinstance(result, DepthStudy):
         yield ungrouped(stability_tables.people_table(result, result.findings()))
     elif isinstance(result, Audit):
         yield audit_tables.verdict_table(result, result.verdict())
@@ -63,7 +63,7 @@ def _charts(result: Any) -> Iterator[Chart]:
             yield evaluate_charts.values_with_bounds(frame)
     elif isinstance(result, Comparison):
         yield chart_of(result)
-    elif isinstance(result, Stability):
+    elif isinstance(result, DepthStudy):
         named = ", ".join(dict.fromkeys(str(one.reference) for one in result.measures))
         yield depth_charts.stability_over_k(
             result.frame, reference=named, pool_depth=result.pool.depth or None

@@ -21,7 +21,7 @@ from sounding.core.errors import UnknownNameError
 from sounding.core.text import plural
 from sounding.depth import charts as depth_charts
 from sounding.depth import tables as stability_tables
-from sounding.depth.stability import Stability
+from sounding.depth.result import DepthStudy
 from sounding.evaluate import charts as evaluate_charts
 from sounding.evaluate import tables as score_tables
 from sounding.render.html import ungrouped
@@ -261,7 +261,7 @@ def _depth(found: Found) -> Section:
     return Section(name="depth", lead=lead, blocks=[shown, *_depth_charts(stable)])
 
 
-def _depth_charts(stable: Stability) -> Iterator[Drawn]:
+def _depth_charts(stable: DepthStudy) -> Iterator[Drawn]:
     import polars
 
     pool, reference, ks = stable.pool.depth or None, stable.reference_depth, stable.ks_to_draw()

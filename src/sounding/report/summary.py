@@ -14,7 +14,7 @@ from sounding.compare.cells import p_name
 from sounding.compare.holds import NEIGHBORS
 from sounding.compare.result import Comparison
 from sounding.core.text import p_is, plural
-from sounding.depth.stability import Stability
+from sounding.depth.result import DepthStudy
 from sounding.depth.volatility import THRESHOLD
 from sounding.evaluate.result import FEW_RUNS, Scores
 from sounding.render.tables import decimal
@@ -357,7 +357,7 @@ def _told(statement: Statement, *, why: bool) -> str:
     return f"{text} {statement.why}" if why else text
 
 
-def _stable(found: Stability) -> str:
+def _stable(found: DepthStudy) -> str:
     if len(found.runs) < FEW_RUNS:
         runs = plural(len(found.runs), "run")
         return f"Whether the order of the runs is stable over depth is not known: {runs} are too few to say."

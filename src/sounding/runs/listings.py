@@ -136,7 +136,7 @@ class Listings:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Part:
+class _ListedRun:
     """What one run gives: documents that the qrels list have their row there for a number, others none."""
 
     ranking: Ranking
@@ -145,7 +145,7 @@ class _Part:
     words: Words
 
 
-def _list_run(run: Run, judged: Judged, policies: Policies) -> _Part:
+def _list_run(run: Run, judged: Judged, policies: Policies) -> _ListedRun:
     found = matches(run, judged)
     number = np.full(len(run.docs), -1, np.int32)
     number[found[0]] = found[1]
@@ -160,12 +160,12 @@ def _list_run(run: Run, judged: Judged, policies: Policies) -> _Part:
         rows.astype(np.int32),
     )
     unknown = rows[listed.doc < 0]
-    return _Part(
+    return _ListedRun(
         align(run, judged, policies, found), listed, run.pair_keys()[unknown], run.docs[unknown].words()
     )
 
 
-def _numbered(parts: Sequence[_Part], judged: Judged) -> tuple[tuple[Listed, ...], Numbers]:
+def _numbered(parts: Sequence[_ListedRun], judged: Judged) -> tuple[tuple[Listed, ...], Numbers]:
     """The lists with a number for every document, and the topic of each number."""
     keys = np.concatenate([part.keys for part in parts])
     _, first, number = np.unique(keys, return_index=True, return_inverse=True)

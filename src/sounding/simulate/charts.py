@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sounding.core.text import plural
-from sounding.depth.charts import TAU, VERY_CLOSE
 from sounding.plan.charts import over_judgments
 from sounding.render.lines import series_signs
 from sounding.render.style import (
     COLOURS,
     INK,
+    TAU,
+    VERY_CLOSE,
     data,
     names,
     needs,

@@ -1,55 +1,39 @@
-"""stability(): whether the outcome of an evaluation depends on how deep it looks."""
+"""The result of `sounding.depth`: what becomes of an evaluation as it looks deeper."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sounding.compare.comparing import Reading
 from sounding.core.arrays import NDArray
 from sounding.core.display import Displayed
 from sounding.core.errors import DataError
-from sounding.core.policies import DEFAULT_POLICIES, Policies, check_policies
+from sounding.core.policies import Policies
+from sounding.core.workers import Progress
 from sounding.data.finding import RunIndex
-from sounding.data.formats import read_qrels
-from sounding.data.reading import readable_again
-from sounding.data.run_info import RunInfo
-from sounding.data.tables import Qrels
 from sounding.depth import findings as guidelines
-from sounding.depth.findings import (
-    EARLY,
-    Finding,
-    Unjudged,
-    notes_on,
-    order_of_runs,
-    pool_of,
-    tie_moves,
-    unpooled,
+from sounding.depth.fewer_judgments import (
+    MEASURES,
+    JudgmentSubsets,
+    PoolDepths,
+    judgment_subsets,
+    pool_depths,
 )
+from sounding.depth.findings import EARLY, Finding, UnjudgedDocuments
 from sounding.depth.intervals import Intervals, PairOverDepth, pair_over_depth
-from sounding.depth.over_depth import DepthStudy, OverDepth, depth_of, mean_residuals
-from sounding.depth.pools import EACH_PAIR_ALONE
-from sounding.depth.rankings import Rankings, other_tie_rule, read_rankings
-from sounding.depth.requests import (
-    DEFAULT_MEASURES,
-    chosen_depths,
-    chosen_measures,
-    depths_to_look_at,
-    needs_pool_ranks,
-    parsed_reference,
-    references,
-)
-from sounding.depth.volatility import Agreeing, Held, held
-from sounding.measures import Measure, named_measures
+from sounding.depth.over_depth import OverDepth, mean_residuals
+from sounding.depth.rankings import Rankings, other_tie_rule
+from sounding.depth.volatility import Agreeing, HeldOrdering, hold_ordering
+from sounding.measures import Measure, parse_measures
 from sounding.measures.assessed import assessment_measure
-from sounding.measures.cumulative import names_as_typed, rank_weights
+from sounding.measures.cumulative import rank_weights
+from sounding.measures.regrading import Regrading
 from sounding.measures.summaries import mean_over_topics
-from sounding.runs.pool import Pool, cut_to_depth, judgments_at_depth, pool_of_lists
-from sounding.runs.retrieved import Retrieved, read_retrieved
-from sounding.statistics.pairwise import Procedure, check_procedure
+from sounding.runs.pool import Pool
+from sounding.statistics.pairwise import Procedure
 from sounding.statistics.rankings import MostPlaces
 from sounding.terminal.plan_file import Plan
 
@@ -60,7 +44,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Stability(Displayed):
+class DepthStudy(Displayed):
     """What becomes of an evaluation as it looks deeper."""
 
     rankings: Rankings
@@ -71,13 +55,14 @@ class Stability(Displayed):
     assessment_intervals: Intervals
     order: tuple[int, ...]  # the runs by AP@10, best first
     tie_moves: Mapping[str, tuple[float, MostPlaces]]  # by measure cut at its reference depth
-    unpooled: tuple[Unjudged, ...]  # of runs that did not contribute, down to `reference_depth`
+    unpooled: tuple[UnjudgedDocuments, ...]  # of runs that did not contribute, down to `reference_depth`
     reference_depth: int
     agreeing: Agreeing  # how orderings at two depths were held against each other
     pool: Pool
     notes: tuple[str, ...]
     procedure: Procedure
     policies: Policies
+    regrading: Regrading | None = None  # from which fewer judgments can be tried; None: lists were not kept
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -177,7 +162,32 @@ class Stability(Displayed):
             for one in self.measures
         )  # fmt: skip
 
-    def orderings(self) -> list[Held]:
+    def pools(self, depths: Sequence[int], *, progress: Progress | None = None) -> PoolDepths:
+        """Every measure at its reference depth under shallower pools, against the whole one."""
+        regrading = self._kept_lists()
+        if not self.pool.known:
+            raise DataError("no run is known to have contributed to the pool; list the runs with --info")
+        if max(depths) > self.pool.depth:
+            raise DataError(
+                f"--pools {max(depths)}: the pool of these runs is {self.pool.depth} deep; cut it to at most"
+                " that"
+            )
+        return pool_depths(
+            regrading, self.reference_measures(), depths, procedure=self.procedure, progress=progress,
+            contributors=regrading.retrieved.pick(self.pool.contributing),
+        )  # fmt: skip
+
+    def subsets(self, *, jobs: int | None = 1, progress: Progress | None = None) -> JudgmentSubsets:
+        """The same under random parts of the judgments, with the measures of Buckley and Voorhees beside."""
+        measures = dict.fromkeys([*self.reference_measures(), *parse_measures(MEASURES)])
+        return judgment_subsets(self._kept_lists(), list(measures), jobs=jobs, progress=progress)
+
+    def _kept_lists(self) -> Regrading:
+        if self.regrading is None:
+            raise DataError("fewer judgments are tried on whole lists; ask depth() for keep_lists=True")
+        return self.regrading
+
+    def orderings(self) -> list[HeldOrdering]:
         """Measures at the chosen depths against their reference, the other tie rule, and other measures."""
         ks, p = np.array(self.depths), self.agreeing.p
         other_ties = self.rankings.seen(self.rankings.other_ties)
@@ -189,7 +199,7 @@ class Stability(Displayed):
                 means = one.means[self.place(k)]
                 others = [(one.reference_name, one.reference_means), (rule, tied[row])]
                 others += [(f"{two.name}@{k}", two.means[self.place(k)]) for two in self.measures[:number]]
-                found += [held(one.name, k, means, name, against, p) for name, against in others]
+                found += [hold_ordering(one.name, k, means, name, against, p) for name, against in others]
         return found
 
     def columns(self, *, every_k: bool = False) -> dict[str, list[Any]]:
@@ -346,113 +356,3 @@ def _ravelled(table: Floats | None) -> Any:
     import polars
 
     return polars.lit(None, polars.Float64) if table is None else polars.Series(table.ravel())
-
-
-def stability(
-    qrels: Any,
-    runs: Any,
-    measures: Any = DEFAULT_MEASURES,
-    *,
-    depths: Sequence[int] | None = None,
-    reference: str | int | None = None,
-    procedure: Procedure = EACH_PAIR_ALONE,
-    agreeing: Agreeing = Agreeing(),  # noqa: B008 - it cannot be changed
-    info: Mapping[str, RunInfo] | None = None,
-    pool_depth: int | None = None,
-    policies: Policies = DEFAULT_POLICIES,
-    reading: Reading | None = None,
-    retrieved: Retrieved | None = None,
-    pool: Pool | None = None,
-) -> Stability:
-    """Measures at every depth: which pairs of runs they tell apart, and how that fits a reference.
-
-    The reference is a depth, at which every measure is held against itself, or one measure with its depth,
-    as `AP@100`; without it the pool depth as far as it is known, and else the deepest of the depths.
-    `pool_depth` cuts the judgments to a shallower pool first. Paired t tests are made at every depth, other
-    tests at the chosen ones. Runs and qrels as for `evaluate`; `retrieved` is what the runs have for the
-    judged topics, where that was read already; `pool` the one behind judgments that were cut already.
-    """
-    check_policies(policies)
-    check_procedure(procedure)
-    named = named_measures(measures)
-    wanted, asked = chosen_measures(named, policies), parsed_reference(reference)
-    files = Reading() if reading is None else reading
-    sources = readable_again(runs, policies, files.run_format)
-    judgments = read_qrels(
-        qrels, format=files.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
-    )
-    notes = []
-    if pool_depth is not None:
-        if retrieved is None or judgments.pool_ranks is not None:
-            judgments, told, pool = judgments_at_depth(
-                judgments, sources, pool_depth, info=info, policies=policies, run_format=files.run_format,
-                jobs=files.jobs,
-            )  # fmt: skip
-        else:
-            whole = pool_of_lists(retrieved, retrieved.grades(judgments, policies), info)
-            judgments, told, pool = cut_to_depth(
-                judgments, pool_depth, retrieved, whole, info=info, policies=policies
-            )
-        notes.append(f"{told[0].upper()}{told[1:]}.")
-    elif judgments.pool_ranks is None and needs_pool_ranks(wanted, asked):
-        lists = retrieved or read_lists(judgments, sources, policies, replace(files, progress=None))
-        judgments = _with_pool_ranks(judgments, lists, info, policies)
-    rankings = read_rankings(judgments, sources, policies, files)
-    found = study(
-        rankings, wanted, depths=depths, reference=asked, procedure=procedure, agreeing=agreeing, info=info,
-        names=names_as_typed(named), pool=pool,
-    )  # fmt: skip
-    return replace(found, notes=(*notes, *found.notes))
-
-
-def read_lists(qrels: Qrels, runs: Any, policies: Policies, reading: Reading) -> Retrieved:
-    """What the runs have for the judged topics, from which pools of any depth can be made."""
-    return read_retrieved(
-        runs, topics=qrels.topics, judged=True, policies=policies, run_format=reading.run_format,
-        jobs=reading.jobs, progress=reading.progress,
-    )  # fmt: skip
-
-
-def _with_pool_ranks(
-    qrels: Qrels, retrieved: Retrieved, info: Mapping[str, RunInfo] | None, policies: Policies
-) -> Qrels:
-    """The qrels with the rank at which each document was pooled, from the runs that contributed."""
-    pool = pool_of_lists(retrieved, retrieved.grades(qrels, policies), info)
-    if not pool.contributing.any():
-        raise DataError(
-            "norm 'c' and its like look at pools of every depth, and no run is known to have contributed;"
-            " list the runs with --info, or give qrels with pool ranks"
-        )
-    return replace(qrels, pool_ranks=retrieved.pick(pool.contributing).pool_ranks(qrels))
-
-
-def study(
-    rankings: Rankings,
-    measures: Sequence[Measure],
-    *,
-    depths: Sequence[int] | None = None,
-    reference: Measure | int | None = None,
-    procedure: Procedure = EACH_PAIR_ALONE,
-    agreeing: Agreeing = Agreeing(),  # noqa: B008 - it cannot be changed
-    info: Mapping[str, RunInfo] | None = None,
-    names: Mapping[Measure, str] | None = None,
-    pool: Pool | None = None,
-) -> Stability:
-    """The same of runs that were read and put in order; measures are cut at 1, and called by `names`."""
-    pool = pool_of(rankings, info) if pool is None else pool
-    chosen = chosen_depths(depths, rankings.deepest)
-    targets = references(measures, reference, pool, chosen, rankings.deepest)
-    ks = depths_to_look_at(max(*chosen, *map(depth_of, targets)), chosen)
-    work = DepthStudy(
-        rankings=rankings, ks=ks, depths=chosen, procedure=procedure, agreeing=agreeing, names=names or {}
-    )
-    over = tuple(work.over_depth(one, target) for one, target in zip(measures, targets, strict=True))
-    assessed = work.assessment(assessment_measure(1))
-    deep = over[0].reference_depth
-    return Stability(
-        rankings=rankings, ks=ks, depths=chosen, measures=over, assessment=assessed[0],
-        assessment_intervals=assessed[1], order=order_of_runs(rankings), tie_moves=tie_moves(rankings, over),
-        unpooled=tuple(unpooled(rankings, pool, deep)), reference_depth=deep, agreeing=agreeing, pool=pool,
-        notes=(*notes_on(rankings, procedure, chosen, over), *pool.notes()), procedure=procedure,
-        policies=rankings.policies,
-    )  # fmt: skip

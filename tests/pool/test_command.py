@@ -535,6 +535,20 @@ def test_the_summary_tells_what_is_judged_and_what_more_would_cost(call: Call) -
     assert cells["20"]["hours"] == f"{more / 120:.1f}"
 
 
+@pytest.mark.parametrize("options", [("--summary",), (), ("--budget", "7")])
+def test_the_hours_of_a_pool_are_those_of_the_documents_left_to_judge(
+    call: Call, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    some = tmp_path / "so-far.txt"
+    some.write_text("".join(Path("qrels.txt").read_text().splitlines(keepends=True)[:20]))
+    size, left = len(judged()), len(judged()) - 20
+    _, _, err = call(*HEAD, *options, "--qrels", str(some))
+    (line,) = [line for line in err.splitlines() if line.startswith("pool: ")]
+    assert line.startswith(f"pool: {size:,} documents, ")
+    assert line.endswith(f"; {left / 120:,.1f} hours at 30 s a document, {left:,} left to judge")
+    assert f"{left / 120:,.1f}" != f"{size / 120:,.1f}"
+
+
 def test_a_shallow_pool_is_told_what_the_first_ten_of_all_would_add(call: Call) -> None:
     shallow, deep = (len(call("runs", "--depth", depth)[1].splitlines()) for depth in ("1", "10"))
     _, out, _ = call("runs", "--depth", "1", "--summary")

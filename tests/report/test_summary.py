@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.report.conftest import Gather
 
+from sounding.compare.holds import NEIGHBORS
 from sounding.compare.result import Comparison
 from sounding.core.text import plural
 from sounding.depth.intervals import pair_over_depth
@@ -141,6 +142,7 @@ def test_chances_that_conclusions_hold_are_counted(found: Found) -> None:
     comparison = found.comparison
     assert isinstance(comparison, Comparison)
     assert comparison.holds is not None
+    assert told(found, "trusted").count(NEIGHBORS) == 1
     for number, measure in enumerate(comparison.measures):
         start = f"Of paired t tests by {measure},"
         (sentence,) = [text for text in told(found, "trusted") if text.startswith(start)]
@@ -170,6 +172,7 @@ def test_too_few_runs_and_judgments_are_said_once_and_no_chance_is_told(gather_f
     (said,) = [text for text in told(found, "trusted") if "5 runs and 100 judgments" in text]
     assert f"2 runs and {2 * len(TOPICS)} judgments" in said
     assert not [text for text in told(found, "trusted") if "paired t tests" in text]
+    assert NEIGHBORS not in told(found, "trusted")
 
 
 def test_the_summary_begins_with_three_sentences(found: Found) -> None:

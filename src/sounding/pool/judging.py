@@ -41,9 +41,9 @@ def choose(pool: Retrieved, kind: Kind, options: Options) -> None:
     options["facts"] |= {
         "strategy": kind.name, "parameters": {**kind.parameters, **given}, "seed": options["seed"],
     }  # fmt: skip
-    say_pool(pool, options)
     grades = grades_of(pool, options)
     known = {document: float(grades[document]) for document in (~np.isnan(grades)).nonzero()[0].tolist()}
+    say_pool(pool, options, len(known))
     if options["batches"]:
         strategy = in_batches(
             kind.name, pool, options["batches"], seed=options["seed"], before=known, **given

@@ -27,10 +27,12 @@ with atheris.instrument_imports(include=["sounding.data", "sounding.measures.gra
     from sounding.data.topics import read_topics
     from sounding.measures.grammar import parse_measures
 
+import polars  # noqa: F401 - read here, so that the first Parquet file does not look like a hang
+
 from sounding.core.errors import SoundingError
 
 MEMORY = 1024  # megabytes that one input may take, the interpreter included
-PATIENCE = 20  # seconds after which an input counts as a hang; inputs have 8 kB at most
+PATIENCE = 60  # seconds after which an input counts as a hang; inputs have 8 kB at most
 SCRATCH = tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)  # in memory
 LONGEST_INPUT = 8192  # bytes
 LONGEST_MESSAGE = 900  # characters; the names of all measures take 650

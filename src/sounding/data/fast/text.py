@@ -4,7 +4,8 @@ Two ways give the same columns. `_plain_fields` finds every field of every line 
 follow; it also drops blank and comment lines and names what is wrong. `_quick_fields` serves the
 common file, in which every line is a record whose wanted fields start within its first 63 bytes: a
 line is then one 64-bit number with a bit for each byte that is white space, and a field is found by
-clearing the lowest set bits. `split_fields` tries the quick way and falls back on the plain one.
+clearing the lowest set bits. Longer lines are two such numbers, the second from their document on.
+`split_fields` tries the quick way and falls back on the plain one.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ BLANK, NEWLINE, RETURN, COMMENT = 32, 10, 13, 35
 LONE_RETURN = "carriage return within a line; expected lines that end in LF or CR LF"
 BLOCK = 1 << 18  # bytes looked at in one go: what fits the cache is twice as fast
 STRETCH = 1 << 20  # bytes of which all fields are held at once
+REACH = 62  # the last of 64 bits that can be told from none
+TURN = 2  # behind this field, the document of runs and qrels, the second 64 bits of a long line begin
+NOWHERE = np.uint8(200)  # the place of a field that both lack
 
 Starts = dict[int, NDArray[np.uint8]]  # field -> its place in every line
 
@@ -84,7 +88,10 @@ def _quick_fields(
     begin = np.empty_like(newlines)
     begin[:1] = 0
     np.add(newlines[:-1], 1, out=begin[1:])
-    places = _places(white, begin, (newlines - begin), wanted, least, most)
+    length = newlines - begin
+    places = _places(white, begin, length, wanted, least, most)
+    if places is None and length.max(initial=0) > REACH:
+        places = _places(white, begin, length, wanted, least, most, long=True)
     if places is None:
         return None
     start, end = places
@@ -118,24 +125,27 @@ def _places(
     wanted: Sequence[int],
     least: int,
     most: int | None,
+    *,
+    long: bool = False,
 ) -> tuple[Starts, Starts] | None:
     """Where the wanted fields of every line start and end; None: some line does not fit this way."""
+    set_bits, reach = (_set_bits_of_long_lines, 2 * REACH + 2) if long else (_set_bits, REACH)
     after_white = _after_white(white)
     if (white & after_white).any():
         keep = {*range(least)} if most is None else {*range(least), most}
-        start = _set_bits(~white & after_white, begin, keep)
-        end = _set_bits(white & ~after_white, begin, set(wanted))
+        start = set_bits(~white & after_white, begin, keep)
+        end = set_bits(white & ~after_white, begin, set(wanted))
         behind = None if most is None else start[most]
     else:  # gaps of one byte only: a field starts where the one before it ends
-        end = _set_bits(white, begin, {*range(max(wanted[-1] + 1, least - 1, most or 0))})
+        end = set_bits(white, begin, {*range(max(wanted[-1] + 1, least - 1, most or 0))})
         start = {0: np.zeros(len(begin), np.uint8)}
         start |= {field: end[field - 1] + np.uint8(1) for field in range(1, least)}
         behind = None if most is None else end[most - 1]
-    # A line that lacks fields finds those of the next line, or none (63).
+    # A line that lacks fields finds those of the next line, or none (out of reach).
     last = start[least - 1]
-    if not len(begin) or last.max() > 62 or (last >= length).any() or end[wanted[-1]].max() > 62:
+    if not len(begin) or last.max() > reach or (last >= length).any() or end[wanted[-1]].max() > reach:
         return None
-    if behind is not None and (behind < length).any():
+    if behind is not None and ((behind < length) | (behind == NOWHERE)).any():
         return None
     return start, end
 
@@ -193,11 +203,22 @@ def _set_bits(bitmap: NDArray[np.uint64], begin: Places, keep: set[int]) -> Star
     """The places of the set bits number `keep` in the 64 bits from each line's start; 63: there, or none."""
     rest = bits_at(bitmap, begin)
     places: dict[int, NDArray[np.uint8]] = {}
-    for number in range(max(keep) + 1):
+    for number in range(max(keep, default=-1) + 1):
         below = rest - _ONE  # clears the lowest set bit and sets all bits below it
         if number in keep:
             places[number] = np.bitwise_count(rest ^ below) - _BIT
         rest &= below
+    return places
+
+
+def _set_bits_of_long_lines(bitmap: NDArray[np.uint64], begin: Places, keep: set[int]) -> Starts:
+    """As `_set_bits`, with 64 bits more behind bit number TURN; NOWHERE: none."""
+    places = _set_bits(bitmap, begin, {TURN, *(number for number in keep if number < TURN)})
+    before = places[TURN] + _BIT
+    later = _set_bits(bitmap, begin + before, {number - TURN - 1 for number in keep if number > TURN})
+    for number, place in later.items():
+        none = (place > REACH) | (places[TURN] > REACH)
+        places[number + TURN + 1] = np.where(none, NOWHERE, place + before)
     return places
 
 

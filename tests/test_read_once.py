@@ -26,6 +26,7 @@ COMMANDS = {
     "evaluate expected": "qrels.txt runs --unjudged expected --jobs 1",
     "evaluate pool": "qrels.txt runs --pool-depth 5 --info info.tsv --jobs 1",
     "compare": "qrels.txt runs --info info.tsv --jobs 1",
+    "compare all": "qrels.txt runs --holds --pool-depth 5 --info info.tsv --jobs 1",
     "compare pair": "qrels.txt runs --pair albatross-1 auk-1 --info info.tsv --jobs 1",
     "depth": "qrels.txt runs --jobs 1",
     "audit": "qrels.txt runs --info info.tsv --jobs 1",
@@ -45,8 +46,6 @@ COMMANDS = {
 MORE = {
     "evaluate expected": (2, 1, 2),
     "evaluate pool": (2, 2, 2),
-    "compare": (2, 2, 3),
-    "compare pair": (2, 2, 3),
     "plan": (2, 2, 2),
     "simulate": (1, 3, 1),
     "calibrate": (1, 2, 1),

@@ -15,7 +15,7 @@ _NAMES = {
     "audit.result": ("Audit",),
     "calibrate.result": ("Calibration",),
     "check.checking": ("FileCheck",),
-    "compare.comparing": ("compare_runs",),
+    "compare.comparison": ("compare_scores",),
     "compare.holds": ("holds",),
     "compare.result": ("Comparison",),
     "convert.converting": ("Conversion",),
@@ -32,10 +32,11 @@ _NAMES = {
     "measures.assessed": ("with_assessment",),
     "sample.result": ("Collection",),
     "statistics.pairwise": ("Procedure",),
-    "statistics.rankings": (
-        "agreement_matrix", "kendall_tau", "most_places", "pearson", "rank_agreement", "rbo", "rbo_of_values",
-        "rmse", "spearman", "swaps", "tau_ap",
+    "statistics.rank_correlation": (
+        "agreement_matrix", "kendall_tau", "most_places", "pearson", "rank_agreement", "rmse", "spearman",
+        "swaps", "tau_ap",
     ),
+    "statistics.rank_overlap": ("rbo", "rbo_of_values"),
 }  # fmt: skip
 _VERBS = ("agree", "audit", "calibrate", "check", "compare", "convert", "depth", "evaluate", "sample")
 _HOME = {name: home for home, names in _NAMES.items() for name in names} | {verb: verb for verb in _VERBS}
@@ -50,8 +51,8 @@ if TYPE_CHECKING:  # the same for whoever checks types; a test compares the two
     from sounding.calibrate.result import Calibration as Calibration
     from sounding.check.checking import FileCheck as FileCheck
     from sounding.check.checking import check as check
-    from sounding.compare.comparing import compare as compare
-    from sounding.compare.comparing import compare_runs as compare_runs
+    from sounding.compare.comparison import compare as compare
+    from sounding.compare.comparison import compare_scores as compare_scores
     from sounding.compare.holds import holds as holds
     from sounding.compare.result import Comparison as Comparison
     from sounding.convert.converting import Conversion as Conversion
@@ -81,17 +82,17 @@ if TYPE_CHECKING:  # the same for whoever checks types; a test compares the two
     from sounding.sample.result import Collection as Collection
     from sounding.sample.simulation import sample as sample
     from sounding.statistics.pairwise import Procedure as Procedure
-    from sounding.statistics.rankings import agreement_matrix as agreement_matrix
-    from sounding.statistics.rankings import kendall_tau as kendall_tau
-    from sounding.statistics.rankings import most_places as most_places
-    from sounding.statistics.rankings import pearson as pearson
-    from sounding.statistics.rankings import rank_agreement as rank_agreement
-    from sounding.statistics.rankings import rbo as rbo
-    from sounding.statistics.rankings import rbo_of_values as rbo_of_values
-    from sounding.statistics.rankings import rmse as rmse
-    from sounding.statistics.rankings import spearman as spearman
-    from sounding.statistics.rankings import swaps as swaps
-    from sounding.statistics.rankings import tau_ap as tau_ap
+    from sounding.statistics.rank_correlation import agreement_matrix as agreement_matrix
+    from sounding.statistics.rank_correlation import kendall_tau as kendall_tau
+    from sounding.statistics.rank_correlation import most_places as most_places
+    from sounding.statistics.rank_correlation import pearson as pearson
+    from sounding.statistics.rank_correlation import rank_agreement as rank_agreement
+    from sounding.statistics.rank_correlation import rmse as rmse
+    from sounding.statistics.rank_correlation import spearman as spearman
+    from sounding.statistics.rank_correlation import swaps as swaps
+    from sounding.statistics.rank_correlation import tau_ap as tau_ap
+    from sounding.statistics.rank_overlap import rbo as rbo
+    from sounding.statistics.rank_overlap import rbo_of_values as rbo_of_values
 
 __version__ = "0.1.0"
 __all__ = sorted(_HOME)

@@ -159,7 +159,7 @@ def test_a_seed_gives_the_same_samples_and_another_others() -> None:
 
 @pytest.mark.parametrize("coefficient", ["tau_a", "tau_ap", "spearman", "pearson", "rmse", "rbo"])
 def test_any_coefficient_can_compare_the_rankings(coefficient: str) -> None:
-    from sounding.statistics.rankings import rank_agreement
+    from sounding.statistics.rank_correlation import rank_agreement
 
     values = random_values(5, 4, assessors=2)
     values[:, :, 1] = values[:, :, 0]  # a tie throughout

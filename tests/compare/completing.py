@@ -11,11 +11,17 @@ import numpy as np
 
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.data.tables import Qrels, Run
+from sounding.measures.listings import Listings
+from sounding.measures.regrading import read_regrading
 from sounding.runs.align import Judged, align, prepare
 from sounding.runs.ranking import Ranking
 
 Grades = dict[str, dict[str, float]]
 HIGHEST = 2.0
+
+
+def listings_of(runs: Sequence[Run], qrels: Qrels, policies: Policies = DEFAULT_POLICIES) -> Listings:
+    return Listings.of(read_regrading(qrels, runs, policies=policies))
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +46,9 @@ class Collection:
 
     def judged(self, grades: Grades | None = None, policies: Policies = DEFAULT_POLICIES) -> Judged:
         return prepare(Qrels.from_dict(self.grades if grades is None else grades), policies)
+
+    def listings(self, policies: Policies = DEFAULT_POLICIES, grades: Grades | None = None) -> Listings:
+        return listings_of(self.runs, Qrels.from_dict(self.grades if grades is None else grades), policies)
 
     def open_docs(self, topic: str) -> list[str]:
         """Unjudged documents of a topic that some run has."""

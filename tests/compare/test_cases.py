@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.compare.tables import around, scores_of
 
-from sounding.compare.cases import assessed_depths, assessment_values, compared_measures, values_of
+from sounding.compare.comparison import assessed_depths, assessment_values, compared_measures, values_of
 from sounding.core.errors import DataError
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse

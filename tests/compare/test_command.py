@@ -12,8 +12,8 @@ import polars
 import pytest
 from tests.e2e.calling import Call, Said, caller, sampled
 
-from sounding.compare.cells import shown_interval
 from sounding.compare.result import COLUMNS
+from sounding.compare.tables import shown_interval
 from sounding.core.text import p_is, shown_p
 from sounding.evaluate.evaluation import evaluate
 from sounding.statistics.testing import TESTS
@@ -951,7 +951,7 @@ def test_a_design_compares_nothing(call: Call, monkeypatch: pytest.MonkeyPatch) 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("sounding.compare.comparing.compare_runs", refuse)
+    monkeypatch.setattr("sounding.compare.flow.compare", refuse)
     monkeypatch.setattr("sounding.evaluate.unjudged.value_bounds", refuse)
     status, _, err = call("qrels.txt", "runs", "-m", "P@5", "--design", "--format", "csv")
     assert status == 0
@@ -1006,7 +1006,7 @@ def test_a_run_that_is_not_there_is_told_before_runs_are_evaluated(
     def evaluated(*_: object, **__: object) -> None:
         raise AssertionError("runs were evaluated")
 
-    for module in ("runs", "designs"):
+    for module in ("comparison", "designs"):
         monkeypatch.setattr(f"sounding.compare.{module}.evaluate", evaluated)
     status, _, err = call("qrels.txt", "runs", "-m", "P@5", *names)
     assert (status, "unknown run 'nobody'; known: " in err) == (2, True)

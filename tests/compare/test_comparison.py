@@ -1,4 +1,4 @@
-"""compare(): rows, pairs and their order, warnings, and bad requests that get a sentence."""
+"""compare_scores(): rows, pairs and their order, warnings, and bad requests that get a sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tests.compare.tables import around, scores_of
 
 import sounding
-from sounding.compare.comparing import Reading, compare, compare_runs, evaluations
+from sounding.compare.comparison import compare, compare_scores, evaluations
 from sounding.compare.notes import short_lists, topic_notes
 from sounding.compare.requests import find_run
 from sounding.compare.result import COLUMNS, Comparison
@@ -42,7 +42,7 @@ def collection() -> Collection:
 
 @cache
 def compared(*measures: str) -> Comparison:
-    return compare_runs(collection().qrels, collection().runs, measures, procedure=T)
+    return compare(collection().qrels, collection().runs, measures, procedure=T)
 
 
 def rows(found: Comparison) -> list[tuple[int, int]]:
@@ -97,17 +97,17 @@ def test_all_pairs_come_once_with_the_better_run_first() -> None:
 
 def test_a_baseline_stands_second_and_a_pair_as_it_is_named() -> None:
     runs = [run.name for run in collection().runs]
-    against = compare_runs(collection().qrels, collection().runs, ["P@5"], baselines=[runs[2]], procedure=T)
+    against = compare(collection().qrels, collection().runs, ["P@5"], baselines=[runs[2]], procedure=T)
     assert {against.names(pair)[1] for pair in range(len(against.pairs))} == {runs[2]}
     assert len(against.pairs) == 7
-    one = compare_runs(collection().qrels, collection().runs, ["P@5"], pair=(runs[4], runs[1]), procedure=T)
+    one = compare(collection().qrels, collection().runs, ["P@5"], pair=(runs[4], runs[1]), procedure=T)
     assert one.names(0) == (runs[4], runs[1])
     assert len(one.pairs) == 1
 
 
 def test_one_measures_assessment_is_tested_like_its_performance() -> None:
     for procedure in (T, Procedure(test="wilcoxon", correction="bonferroni", alpha=0.01)):
-        found = compare_runs(collection().qrels, collection().runs, ["P@5"], procedure=procedure)
+        found = compare(collection().qrels, collection().runs, ["P@5"], procedure=procedure)
         performance, assessment = found.performance_tests[0], found.assessment_tests[0]
         assert performance.test == assessment.test == procedure.test
         assert performance.correction == assessment.correction
@@ -133,7 +133,7 @@ def test_settled_pairs_have_the_order_of_the_truth() -> None:
     settled = 0
     for found in (
         compared("P@5", "AP"),
-        compare_runs(
+        compare(
             collection().qrels, collection().runs, ["P@5", "AP"],
             baselines=[run.name for run in collection().runs[::2]], procedure=T,
         ),
@@ -152,8 +152,8 @@ def test_where_documents_are_too_many_what_the_runs_own_bounds_leave_open_is_not
 ) -> None:
     measures = ("P@5", "AP@5", "nDCG@5")
     near = compared(*measures)
-    monkeypatch.setattr("sounding.compare.comparing.MOST_MEETINGS", 10)
-    far = compare_runs(collection().qrels, collection().runs, measures, procedure=T)
+    monkeypatch.setattr("sounding.compare.comparison.MOST_MEETINGS", 10)
+    far = compare(collection().qrels, collection().runs, measures, procedure=T)
     assert near.bounds[0] is not None
     assert far.bounds[0] is not None
     assert (near.bounds[0].kind, far.bounds[0].kind) == ("difference", "separate")
@@ -167,7 +167,7 @@ def test_where_documents_are_too_many_what_the_runs_own_bounds_leave_open_is_not
         assert asks == (far.settled(0, pair) is None)
         # No closer bounds are known of nDCG: open is open.
         assert far.settled(2, pair) is near.settled(2, pair) is not None
-    against = compare_runs(
+    against = compare(
         collection().qrels, collection().runs, ["P@5"], baselines=[collection().runs[0].name], procedure=T
     )
     assert against.bounds[0] is not None
@@ -187,12 +187,12 @@ VIEWS = [
 @pytest.mark.parametrize("procedure", VIEWS, ids=lambda one: f"{one.test}-{one.correction}")
 def test_advice_and_what_is_settled_are_the_same_in_every_view(procedure: Procedure) -> None:
     asked = (collection().qrels, collection().runs, ["P@5", "AP", "RBP(p=0.5)"])
-    everything = compare_runs(*asked, procedure=procedure)
+    everything = compare(*asked, procedure=procedure)
     seen = set()
     for pair in (0, 5, 11, 17, 26, 27):
         a, b = everything.names(pair)
-        alone = compare_runs(*asked, procedure=procedure, pair=(a, b))
-        against = compare_runs(*asked, procedure=procedure, baselines=[b])
+        alone = compare(*asked, procedure=procedure, pair=(a, b))
+        against = compare(*asked, procedure=procedure, baselines=[b])
         place = next(place for place in range(len(against.pairs)) if against.names(place) == (a, b))
         for number in range(3):
             told = everything.advice(number, pair)
@@ -204,7 +204,7 @@ def test_advice_and_what_is_settled_are_the_same_in_every_view(procedure: Proced
 
 
 def test_without_bounds_wanted_nothing_is_said_of_what_is_settled() -> None:
-    found = compare_runs(collection().qrels, collection().runs, ["P@5"], procedure=T, settled=False)
+    found = compare(collection().qrels, collection().runs, ["P@5"], procedure=T, settled=False)
     assert found.bounds == (None,)
     assert np.array_equal(found.cases, compared("P@5").cases)
 
@@ -218,11 +218,9 @@ def test_progress_is_told_of_every_run_and_of_every_pair_by_every_measure(ties: 
         told[label] = [items]
         yield told[label].append
 
-    reading = Reading(bars=bars)
-    policies = Policies(ties=ties)
-    compare_runs(
-        collection().qrels, collection().runs, ["AP", "P@5", "nDCG"], procedure=T, reading=reading,
-        policies=policies,
+    compare(
+        collection().qrels, collection().runs, ["AP", "P@5", "nDCG"], procedure=T, bars=bars,
+        policies=Policies(ties=ties),
     )  # fmt: skip
     evaluations_made = 2 if ties == "average" else 1  # the first unjudged rank has no average over ties
     steps = {label: (items, sum(done)) for label, (items, *done) in told.items()}
@@ -234,7 +232,7 @@ def test_progress_is_told_of_every_run_and_of_every_pair_by_every_measure(ties: 
 
 def test_scores_without_bounds_do_not_say_what_is_settled() -> None:
     scores = evaluate(collection().qrels, collection().runs, with_assessment(["P@5"]))
-    found = compare(scores, procedure=T)
+    found = compare_scores(scores, procedure=T)
     assert found.bounds == (None,)
     assert set(found.frame["settled"]) == {None}
 
@@ -244,7 +242,7 @@ def test_scores_with_bounds_give_the_same_as_runs() -> None:
         collection().qrels, collection().runs, with_assessment(["P@5", "AP"]),
         policies=Policies(unjudged="bounds"),
     )  # fmt: skip
-    by_scores, by_runs = compare(scores, measures=["P@5", "AP"], procedure=T), compared("P@5", "AP")
+    by_scores, by_runs = compare_scores(scores, measures=["P@5", "AP"], procedure=T), compared("P@5", "AP")
     # Scores have no documents, and know less of these.
     other = ["settled", "advice", "difference_least", "difference_most"]
     order = ["measure", "run_a", "run_b"]
@@ -256,9 +254,8 @@ def test_scores_with_bounds_give_the_same_as_runs() -> None:
 
 
 def test_the_package_is_the_function_whichever_was_imported_first() -> None:
-    scores = scores_of({"P@10": around(0.4, 0.5), "A_p@10": around(0.9, 0.9, seed=1)})
-    assert isinstance(sounding.compare(scores, procedure=T), Comparison)
-    assert sounding.compare.compare is compare  # type: ignore[attr-defined]
+    assert isinstance(sounding.compare(collection().qrels, collection().runs, procedure=T), Comparison)
+    assert sounding.compare.__wrapped__ is compare  # type: ignore[attr-defined]
 
 
 # -- advice ----------------------------------------------------------------------------------------
@@ -280,7 +277,7 @@ def test_a_situation_tells_assessment_from_the_measures_depth_up() -> None:
 def test_a_situation_is_even_where_the_test_at_that_depth_finds_nothing() -> None:
     found = compared("P@20", "AP")
     scores = evaluate(collection().qrels, collection().runs, with_assessment(["P@5"]))
-    at_five = compare(scores, procedure=T, baselines=[])
+    at_five = compare_scores(scores, procedure=T, baselines=[])
     pairs = {frozenset(at_five.names(pair)): pair for pair in range(len(at_five.pairs))}
     for pair in range(len(found.pairs)):
         there = pairs[frozenset(found.names(pair))]
@@ -290,14 +287,14 @@ def test_a_situation_is_even_where_the_test_at_that_depth_finds_nothing() -> Non
 
 def test_a_situation_knows_short_lists_by_run() -> None:
     scores = scores_of({"P@100": around(0.4, 0.3), "A_p@100": around(0.5, 0.8, seed=1)}, lengths=(49, 50))
-    situation = compare(scores, procedure=T).situation(0, 0)
+    situation = compare_scores(scores, procedure=T).situation(0, 0)
     assert (situation.run_a, situation.frozen_a, situation.frozen_b) == ("r1", True, False)
 
 
 def test_a_pool_that_was_guessed_does_not_say_who_contributed() -> None:
     assert compared("P@20").situation(0, 0).pooled_a is None
     info = {row.run: row for row in collection().info}
-    told = compare_runs(collection().qrels, collection().runs, ["P@20"], procedure=T, info=info)
+    told = compare(collection().qrels, collection().runs, ["P@20"], procedure=T, info=info)
     for pair in range(len(told.pairs)):
         situation = told.situation(0, pair)
         assert situation.pooled_a is info[situation.run_a].pooled
@@ -306,7 +303,7 @@ def test_a_pool_that_was_guessed_does_not_say_who_contributed() -> None:
 
 @pytest.mark.parametrize("correction", ["none", "holm"])
 def test_topics_needed_are_those_of_the_power_of_a_t_test(correction: str) -> None:
-    found = compare_runs(
+    found = compare(
         collection().qrels, collection().runs, ["P@5"],
         procedure=Procedure(test="t", correction=correction),
     )  # fmt: skip
@@ -323,7 +320,7 @@ def test_no_fewer_topics_are_asked_for_than_there_are() -> None:
     # The sign test does not find what a t test would with fewer topics.
     gaps = np.r_[np.full(14, -0.01), np.full(16, 0.06)]
     values = np.stack([0.3 + gaps, np.full(30, 0.3)])
-    found = compare(assessed(values), procedure=Procedure(test="sign"))
+    found = compare_scores(assessed(values), procedure=Procedure(test="sign"))
     needed = topics_needed(found.performance_tests[0].effect, alpha=0.05)
     assert needed[0] < 30
     assert found.topics_needed([(0, 0)]) == [None]
@@ -332,15 +329,13 @@ def test_no_fewer_topics_are_asked_for_than_there_are() -> None:
 
 def test_pairs_that_an_omnibus_test_kept_from_being_tested_get_advice() -> None:
     scores = assessed(around(0.2, 0.2))
-    assert compare(scores, procedure=Procedure(test="anova")).advice(0, 0).startswith("Add topics:")
+    assert compare_scores(scores, procedure=Procedure(test="anova")).advice(0, 0).startswith("Add topics:")
 
 
 @pytest.mark.parametrize(("a", "b"), [(0, 5), (5, 0)])
 def test_one_pair_comes_with_the_documents_that_put_one_run_ahead(a: int, b: int) -> None:
     runs, columns = collection().runs, ("topic", "doc", "grade")
-    found = compare_runs(
-        collection().qrels, runs, ["P@5", "AP"], pair=(runs[a].name, runs[b].name), procedure=T
-    )
+    found = compare(collection().qrels, runs, ["P@5", "AP"], pair=(runs[a].name, runs[b].name), procedure=T)
     grades = {(topic, doc): grade for topic, doc, grade in collection().qrels.frame.select(columns).rows()}
     for number, account in enumerate(found.accounts):
         gaps = dict(zip(found.topics, found.values[a, number] - found.values[b, number], strict=True))
@@ -357,7 +352,7 @@ def test_one_pair_comes_with_the_documents_that_put_one_run_ahead(a: int, b: int
 
 
 def test_assessment_counts_what_condensed_rankings_leave_out() -> None:
-    condensed = compare_runs(
+    condensed = compare(
         collection().qrels, collection().runs, ["P@5"], policies=Policies(unjudged="condensed"), procedure=T
     )
     plain = compared("P@5")
@@ -374,11 +369,11 @@ def test_condensed_scores_alone_are_refused() -> None:
         policies=Policies(unjudged="condensed"),
     )
     with pytest.raises(DataError, match="A_p counts unjudged documents"):
-        compare(scores)
+        compare_scores(scores)
 
 
 def test_averaged_ties_compare_without_bounds() -> None:
-    found = compare_runs(
+    found = compare(
         collection().qrels, collection().runs, ["P@5"], policies=Policies(ties="average"),
         baselines=[collection().runs[0].name], procedure=T,
     )  # fmt: skip
@@ -397,17 +392,17 @@ def test_one_evaluation_is_enough_unless_policies_forbid_it() -> None:
 def test_averages_of_what_is_expected_are_not_compared() -> None:
     expected = Policies(unjudged="expected")
     with pytest.raises(DataError, match="unjudged expected: runs are compared by their values"):
-        compare_runs(collection().qrels, collection().runs, ["P@5"], policies=expected)
+        compare(collection().qrels, collection().runs, ["P@5"], policies=expected)
     scores = replace(assessed(around(0.2, 0.3)), policies=expected)
     with pytest.raises(DataError, match="unjudged expected"):
-        compare(scores)
+        compare_scores(scores)
 
 
 def test_estimates_from_a_sample_are_compared_without_saying_what_is_settled() -> None:
     qrels = replace(collection().qrels, strata=np.ones(len(collection().qrels.docs), np.int64))
     runs = [run.name for run in collection().runs]
     for asked in ({}, {"baselines": [runs[0]]}, {"pair": (runs[0], runs[5])}):
-        found = compare_runs(qrels, collection().runs, ["xinfAP", "P@5"], procedure=T, **asked)
+        found = compare(qrels, collection().runs, ["xinfAP", "P@5"], procedure=T, **asked)
         assert found.settled(0, 0) is None
         assert found.settled(1, 0) is not None
         if found.accounts:
@@ -418,7 +413,7 @@ def test_estimates_from_a_sample_are_compared_without_saying_what_is_settled() -
 def test_judged_documents_alone_settle_nothing_in_any_mode() -> None:
     runs = [run.name for run in collection().runs]
     for asked in ({}, {"baselines": [runs[0]]}, {"pair": (runs[0], runs[5])}):
-        found = compare_runs(
+        found = compare(
             collection().qrels, collection().runs, ["P(judged_only=True)@5"], procedure=T, **asked
         )  # fmt: skip
         assert found.settled(0, 0) is None
@@ -444,9 +439,9 @@ def test_as_many_flips_are_drawn_as_the_correction_needs_for_a_pair_to_be_signif
 
 def test_with_too_few_flips_a_reader_is_told() -> None:
     scores = scores_of({"P@10": around(0.2, 0.5, 0.8), "A_p@10": around(0.9, 0.9, 0.9, seed=1)})
-    found = compare(scores, procedure=Procedure(correction="holm", permutations=40))
+    found = compare_scores(scores, procedure=Procedure(correction="holm", permutations=40))
     assert any("No pair can be significant" in limit for limit in found.limits)
-    assert compare(scores, procedure=Procedure(permutations=40)).limits == ()
+    assert compare_scores(scores, procedure=Procedure(permutations=40)).limits == ()
 
 
 @pytest.mark.parametrize(
@@ -472,7 +467,8 @@ def test_a_procedure_that_makes_no_sense_is_refused_at_once(choices: dict[str, A
 def test_the_seed_of_the_policies_is_that_of_the_test() -> None:
     scores = scores_of({"P@10": around(0.4, 0.45), "A_p@10": around(0.9, 0.9, seed=1)})
     methods = [
-        compare(replace(scores, policies=Policies(seed=seed))).performance_tests[0].method for seed in (3, 4)
+        compare_scores(replace(scores, policies=Policies(seed=seed))).performance_tests[0].method
+        for seed in (3, 4)
     ]
     assert "seed 3" in methods[0]
     assert "seed 4" in methods[1]
@@ -486,14 +482,14 @@ def assessed(values: np.ndarray) -> Scores:
 
 
 def test_fewer_than_25_topics_are_warned_of() -> None:
-    assert "fewer than 25" in compare(assessed(around(0.2, 0.3, topics=24)), procedure=T).notes[0]
-    assert not compare(assessed(around(0.2, 0.3, topics=25)), procedure=T).notes
+    assert "fewer than 25" in compare_scores(assessed(around(0.2, 0.3, topics=24)), procedure=T).notes[0]
+    assert not compare_scores(assessed(around(0.2, 0.3, topics=25)), procedure=T).notes
 
 
 def test_values_over_different_topics_are_warned_of() -> None:
     values = around(0.2, 0.3, 0.4)
     values[0, :3] = np.nan
-    found = compare(assessed(values), procedure=T)
+    found = compare_scores(assessed(values), procedure=T)
     assert "different topic sets" in found.notes[0]
     topics = {found.names(pair): int(found.performance_tests[0].topics[pair]) for pair in range(3)}
     assert topics == {("r3", "r2"): 30, ("r3", "r1"): 27, ("r2", "r1"): 27}
@@ -502,7 +498,7 @@ def test_values_over_different_topics_are_warned_of() -> None:
 def test_equal_runs_among_others_are_no_difference_and_are_counted() -> None:
     values = around(0.2, 0.3, 0.4)
     values[1] = values[0]
-    found = compare(assessed(values), procedure=T)
+    found = compare_scores(assessed(values), procedure=T)
     assert found.notes == ("1 of 3 pairs without a test: the runs are equal on all 30 topics.",)
     place = [frozenset(found.names(pair)) for pair in range(3)].index(frozenset({"r1", "r2"}))
     row = found.columns([(0, place)])
@@ -514,7 +510,7 @@ def test_a_pair_without_common_topics_among_others_has_no_case() -> None:
     values = around(0.2, 0.3, 0.4)
     values[0, :15] = np.nan
     values[1, 15:] = np.nan
-    found = compare(assessed(values), procedure=T)
+    found = compare_scores(assessed(values), procedure=T)
     place = [frozenset(found.names(pair)) for pair in range(3)].index(frozenset({"r1", "r2"}))
     row = found.columns([(0, place)])
     assert (row["case"], row["strength"], row["topics"]) == ([None], [None], [0])
@@ -527,7 +523,7 @@ def test_a_pair_without_common_topics_among_others_has_no_case() -> None:
 def test_a_measure_without_differences_is_compared_like_the_others() -> None:
     beside = {"A_p@10": around(0.9, 0.9, seed=1), "A_p@5": around(0.9, 0.9, seed=2)}
     flat = np.full((2, 30), 0.2)
-    found = compare(scores_of({"P@5": flat, "P@10": around(0.2, 0.3)} | beside), procedure=T)
+    found = compare_scores(scores_of({"P@5": flat, "P@10": around(0.2, 0.3)} | beside), procedure=T)
     assert [str(measure) for measure in found.measures] == ["P@5", "P@10"]
     assert found.left_out == ()
     (note,) = found.notes
@@ -538,7 +534,7 @@ def test_a_measure_without_differences_is_compared_like_the_others() -> None:
 
 
 def test_alpha_is_that_of_the_procedure_and_topics_are_the_same_where_none_lack() -> None:
-    found = compare(assessed(around(0.2, 0.3)), procedure=Procedure(test="t", alpha=0.01))
+    found = compare_scores(assessed(around(0.2, 0.3)), procedure=Procedure(test="t", alpha=0.01))
     assert (found.alpha, found.same_topics) == (0.01, True)
 
 
@@ -547,19 +543,19 @@ def test_alpha_is_that_of_the_procedure_and_topics_are_the_same_where_none_lack(
 
 def test_one_topic_is_refused() -> None:
     with pytest.raises(DataError, match=r"1 judged topic, '401': a comparison needs at least 2 topics"):
-        compare(assessed(around(0.2, 0.3, topics=1)))
+        compare_scores(assessed(around(0.2, 0.3, topics=1)))
 
 
 def test_one_run_is_refused() -> None:
     with pytest.raises(DataError, match="one run, 'r1', and nothing to compare it with"):
-        compare(assessed(around(0.2)))
+        compare_scores(assessed(around(0.2)))
 
 
 @pytest.mark.parametrize("test", ["t", "randomisation", "wilcoxon", "anova", "tukey"])
 def test_equal_runs_are_no_difference_by_every_test(test: str) -> None:
     values = around(0.2, 0.2)
     values[1] = values[0]
-    found = compare(assessed(values), procedure=Procedure(test=test))
+    found = compare_scores(assessed(values), procedure=Procedure(test=test))
     (tests,) = found.performance_tests
     assert (tests.difference.tolist(), tests.p_adjusted.tolist()) == ([0.0], [1.0])
     assert tests.reasons == ("the runs are equal on all 30 topics",)
@@ -568,14 +564,14 @@ def test_equal_runs_are_no_difference_by_every_test(test: str) -> None:
 @pytest.mark.parametrize("test", ["t", "bootstrap", "anova", "anova2", "tukey"])
 def test_constant_values_are_compared_where_the_test_has_no_error_to_test_against(test: str) -> None:
     values = np.repeat([[0.2], [0.3]], 30, axis=1)
-    found = compare(assessed(values), procedure=Procedure(test=test))
+    found = compare_scores(assessed(values), procedure=Procedure(test=test))
     assert found.significant.all()
     assert found.performance_tests[0].p[0] == 2.0**-29
 
 
 def test_an_omnibus_test_that_does_not_reject_is_an_answer() -> None:
     values = around(0.2, 0.2)
-    found = compare(assessed(values), procedure=Procedure(test="anova"))
+    found = compare_scores(assessed(values), procedure=Procedure(test="anova"))
     omnibus = found.performance_tests[0].omnibus
     assert omnibus is not None
     assert omnibus.p > 0.05
@@ -587,17 +583,17 @@ def test_no_common_topics_are_refused() -> None:
     values[0, :15] = np.nan
     values[1, 15:] = np.nan
     with pytest.raises(DataError, match=r"P@10: no pair of the 1 has 2 topics"):
-        compare(assessed(values))
+        compare_scores(assessed(values))
 
 
 def test_a_pair_must_be_two_known_runs() -> None:
     scores = assessed(around(0.2, 0.3))
     with pytest.raises(DataError, match="'r1' against itself"):
-        compare(scores, pair=("r1", "r1"))
+        compare_scores(scores, pair=("r1", "r1"))
     with pytest.raises(UnknownNameError, match="unknown run 'r9'; known: r1, r2"):
-        compare(scores, pair=("r1", "r9"))
+        compare_scores(scores, pair=("r1", "r9"))
     with pytest.raises(DataError, match="one pair, and baselines as well"):
-        compare(scores, pair=("r1", "r2"), baselines=["r1"])
+        compare_scores(scores, pair=("r1", "r2"), baselines=["r1"])
 
 
 def test_a_run_is_found_by_a_tag_that_only_it_has() -> None:
@@ -617,26 +613,26 @@ def test_a_run_is_found_by_a_tag_that_only_it_has() -> None:
 )
 def test_measures_that_are_no_means_are_refused(measure: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        compare_runs(collection().qrels, collection().runs, ["P@5", measure], procedure=T)
+        compare(collection().qrels, collection().runs, ["P@5", measure], procedure=T)
     scores = evaluate(collection().qrels, collection().runs, with_assessment(["P@5", measure]))
     with pytest.raises(DataError, match=message):
-        compare(scores, measures=[measure], procedure=T)
+        compare_scores(scores, measures=[measure], procedure=T)
 
 
 def test_measures_that_are_no_numbers_are_refused() -> None:
     scores = evaluate(collection().qrels, collection().runs, with_assessment(["RunID", "NumRel"]))
     with pytest.raises(DataError, match="nothing to compare by"):
-        compare(scores)
+        compare_scores(scores)
     with pytest.raises(DataError, match="RunID gives text"):
-        compare(scores, measures=["RunID"])
+        compare_scores(scores, measures=["RunID"])
 
 
 def test_an_unknown_test_and_a_bad_alpha_are_refused() -> None:
     scores = assessed(around(0.2, 0.3))
     with pytest.raises(UnknownNameError, match="unknown test 'wilcox'; did you mean wilcoxon"):
-        compare(scores, procedure=Procedure(test="wilcox"))
+        compare_scores(scores, procedure=Procedure(test="wilcox"))
     with pytest.raises(DataError, match="alpha 5: expected a number between 0 and 1"):
-        compare(scores, procedure=Procedure(alpha=5))
+        compare_scores(scores, procedure=Procedure(alpha=5))
 
 
 # -- notes -----------------------------------------------------------------------------------------
@@ -667,7 +663,7 @@ def test_depths_beyond_the_lists_are_counted_by_run_and_those_alike_said_togethe
         "Depth 100: 2 of 3 runs have no list that long; what is missing counts as neither relevant"
         " nor judged.",
     ]
-    found = compare_runs(collection().qrels, collection().runs, ["P@5", "P@200"], procedure=T)
+    found = compare(collection().qrels, collection().runs, ["P@5", "P@200"], procedure=T)
     assert any(note.startswith("Depth 200: 8 of 8 runs have no list") for note in found.notes)
     assert not any("Depth" in note for note in compared("P@5", "AP").notes)
 
@@ -676,7 +672,7 @@ def test_a_measure_that_is_left_out_is_kept_in_mind() -> None:
     gappy = around(0.2, 0.4)
     gappy[0, :15], gappy[1, 15:] = np.nan, np.nan
     scores = scores_of({"P@5": around(0.2, 0.4), "AP": gappy, "A_p@5": around(0.5, 0.5)})
-    found = compare(scores, measures=["P@5", "AP"], procedure=T)
+    found = compare_scores(scores, measures=["P@5", "AP"], procedure=T)
     (problem,) = found.left_out
     assert problem.startswith("AP: no pair of the 1 has 2 topics where both runs have values")
     assert f"Left out: {problem}." in found.notes
@@ -706,7 +702,7 @@ def test_a_comparison_says_what_it_is_in_one_line() -> None:
 def test_the_judged_share_of_short_lists_is_of_what_they_have() -> None:
     runs = {"short": {"t": {"a": 2.0, "b": 1.0}, "u": {"a": 1.0}}, "long": {"t": {"x": 1.0}, "u": {"y": 1.0}}}
     qrels = {"t": {"a": 1, "b": 0}, "u": {"c": 1}}
-    found = compare_runs(
+    found = compare(
         sounding.Qrels.from_dict(qrels),
         [sounding.Run.from_dict(topics, name=name) for name, topics in runs.items()],
         ["P@10"],

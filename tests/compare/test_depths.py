@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.compare.tables import around, scores_of
 
-from sounding.compare.comparing import compare
+from sounding.compare.comparison import compare_scores
 from sounding.compare.depths import (
     at_depths,
     count_scenarios,
@@ -35,7 +35,9 @@ def two_runs(
     values = {f"P@{k}": around(*means, spread=0.02, seed=k) for k, means in performance.items()}
     values |= {f"A_p@{k}": around(*means, spread=0.02, seed=k + 1) for k, means in assessment.items()}
     first = None if pool is None else pool + 1
-    return compare(scores_of(values, lengths=lengths, first_unjudged=first), pair=("r1", "r2"), procedure=T)
+    return compare_scores(
+        scores_of(values, lengths=lengths, first_unjudged=first), pair=("r1", "r2"), procedure=T
+    )
 
 
 # -- depths of measures ----------------------------------------------------------------------------
@@ -82,7 +84,7 @@ def test_a_family_is_one_measure_from_its_shallowest_to_its_deepest_cut() -> Non
         {name: around(0.2, 0.3, seed=place) for place, name in enumerate(("AP@100", "P@10", "AP@10"))}
         | {f"A_p@{k}": around(0.9, 0.9) for k in (10, 100)}
     )
-    found = compare(scores, procedure=T)
+    found = compare_scores(scores, procedure=T)
     assert families(found) == [("AP", [2, 0]), ("P", [1])]
 
 
@@ -96,7 +98,7 @@ def test_moves_are_counted_from_row_to_column() -> None:
         {f"P@{k}": around(*means[0], spread=0.05, seed=k) for k in (10, 30, 100)}
         | {f"A_p@{k}": around(*means[1], spread=0.1, seed=k + 1) for k in (10, 30, 100)}
     )
-    found = compare(scores, procedure=T)
+    found = compare_scores(scores, procedure=T)
     steps = moves(found)
     assert [(step.shallow, step.deep) for step in steps] == [(0, 1), (1, 2)]
     for step in steps:
@@ -187,7 +189,7 @@ def test_the_example_of_a_case_is_its_clearest_pair() -> None:
             "A_p@10": around(0.9, 0.9, 0.5, 0.9, spread=0.05, seed=1),
         }
     )
-    found = compare(scores, procedure=T)
+    found = compare_scores(scores, procedure=T)
     chosen = examples(found, 0)
     performance, assessed = found.performance_tests[0], found.assessment_tests[0]
 
@@ -207,7 +209,7 @@ def test_the_example_of_a_case_is_its_clearest_pair() -> None:
 def test_equal_runs_are_no_example() -> None:
     values, assessed = around(0.5, 0.5, 0.5, spread=0.2), around(0.9, 0.9, 0.9, seed=1)
     values[1], assessed[1] = values[0], assessed[0]
-    found = compare(scores_of({"P@10": values, "A_p@10": assessed}), procedure=T)
+    found = compare_scores(scores_of({"P@10": values, "A_p@10": assessed}), procedure=T)
     assert set(found.names(examples(found, 0)[1])) != {"r1", "r2"}
 
 

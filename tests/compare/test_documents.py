@@ -11,11 +11,11 @@ from tests.compare.completing import HIGHEST, Collection, draw_collection
 
 from sounding.compare import documents
 from sounding.compare.documents import what_would_settle
-from sounding.compare.settled import bounds_of_pairs
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
 from sounding.measures import parse
-from sounding.runs.listings import Listings
+from sounding.measures.bounds.pairs import pair_bounds
+from sounding.measures.listings import Listings
 from sounding.runs.ranking import Ranking
 
 PAIR = np.array([[0, 1]])
@@ -23,7 +23,7 @@ TIED = {"t": {"r": 1.0}, "u": {"r": 1.0}}
 
 
 def listings_of(collection: Collection, policies: Policies | None = None) -> Listings:
-    return Listings.of(collection.runs[:2], collection.judged(), policies or Policies())
+    return replace(collection, lists=collection.lists[:2]).listings(policies or Policies())
 
 
 def mean_difference(measure: str, rankings: list[Ranking]) -> float:
@@ -86,7 +86,7 @@ def _fewest(text: str, listings: Listings, docs: list[int], side: int) -> int | 
         for chosen in itertools.combinations(docs, number):
             for grades in itertools.product((0.0, HIGHEST), repeat=number):
                 judged = listings.judge(np.array(chosen, np.int32), np.array(grades))
-                bounds = bounds_of_pairs(parse(text), judged, PAIR)
+                bounds = pair_bounds(parse(text), judged, PAIR)
                 if bounds.settled[0] and bounds.lower[0] * side > 0:
                     return number
     return None
@@ -108,8 +108,8 @@ def test_so_many_judgments_suffice_for_other_measures_and_one_fewer_in_that_orde
         grades = {topic: dict(known) for topic, known in collection.grades.items()}
         for one, grade in outcome[:number]:
             grades[one.topic][one.doc] = grade
-        judged = Listings.of(collection.runs[:2], collection.judged(grades))
-        bounds = bounds_of_pairs(measure, judged, PAIR)
+        judged = replace(collection, lists=collection.lists[:2]).listings(grades=grades)
+        bounds = pair_bounds(measure, judged, PAIR)
         return bool(bounds.settled[0]) and bounds.lower[0] * side > 0
 
     for side, needed in ((1, found.needed_a), (-1, found.needed_b)):
@@ -149,7 +149,7 @@ def test_an_open_pair_says_how_few_judgments_and_whether_fewer_might_do() -> Non
     )
     assert len(what_would_settle(parse("P@2"), listings_of(collection), (0, 1), limit=None).documents) == 2
     capped = what_would_settle(
-        parse("P@2"), listings_of(collection, Policies(unjudged="bounds", at_most="1")), (0, 1), limit=None
+        parse("P@2"), listings_of(collection, Policies(at_most="1")), (0, 1), limit=None
     )
     assert (len(capped.documents), capped.needed) == (capped.open, None)
 
@@ -214,7 +214,7 @@ def test_documents_are_weighed_in_batches_of_any_size(monkeypatch: pytest.Monkey
 
 def test_other_runs_documents_count_among_what_may_be_relevant() -> None:
     collection = draw_collection(6)
-    listings = Listings.of(collection.runs, collection.judged())
+    listings = collection.listings()
     two = what_would_settle(parse("AP"), listings, (0, 1), limit=99)
     extra = replace(listings.pick([0, 1]), elsewhere=listings.elsewhere + 50)
     more = what_would_settle(parse("AP"), extra, (0, 1), limit=99)

@@ -9,9 +9,10 @@ import pytest
 from scipy.stats import ttest_rel
 from tests.measures.regrading_data import draw_qrels, draw_runs
 
-from sounding.compare.holds import holding, holds, shown_chance
+from sounding.compare.holds import holding, holds
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
+from sounding.core.text import shown_chance
 from sounding.data.tables import Qrels, Run
 from sounding.measures import parse_measures
 from sounding.measures.regrading import read_regrading

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from tests.compare.tables import around, scores_of
 
-from sounding.compare.asking import gate_verdict
-from sounding.compare.comparing import compare as compare_scores
+from sounding.compare.comparison import compare_scores
+from sounding.compare.gate import gate_comparison
 from sounding.compare.pair_account import explain
 from sounding.compare.result import Comparison
 from sounding.compare.tables import facts, people_pairs
@@ -143,16 +143,15 @@ def test_equal_runs_are_a_result_and_pass_every_gate() -> None:
     assert found.left_out == ()
     assert found.cases.tolist() == [[1]]
     assert found.columns([(0, 0)])["strength"] == ["strong"]
-    verdict = gate_verdict(found, {"fail_on": ["worse", "weak"], "alpha": 0.05, "margin": None})
+    verdict = gate_comparison(found, ["worse", "weak"])
     assert verdict.passed
 
 
 def test_a_worse_run_does_not_pass_where_no_test_could_tell() -> None:
-    options = {"fail_on": ["worse"], "alpha": 0.05, "margin": None}
     scores = scores_of({"P@10": around(0.1, 0.9, topics=3), "A_p@10": np.ones((2, 3))})
     against = compare_scores(scores, baselines=["r2"])
-    assert gate_verdict(against, options).exit_code == 3
-    assert gate_verdict(compare_scores(scores, baselines=["r1"]), options).passed
+    assert gate_comparison(against, ["worse"]).exit_code == 3
+    assert gate_comparison(compare_scores(scores, baselines=["r1"]), ["worse"]).passed
 
 
 def test_baselines_are_not_tested_against_each_other() -> None:

@@ -11,18 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.compare.completing import Collection, draw_collection
+from tests.compare.completing import Collection, draw_collection, listings_of
 
-from sounding.compare.settled import PairBounds, has_closer_bounds, margins, pair_bounds
 from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.data.formats import read_qrels, read_run
 from sounding.data.tables import Qrels, Run
-from sounding.evaluate.result import ValueBounds
-from sounding.evaluate.unjudged import value_bounds
 from sounding.measures import Measure, definitions, parse
-from sounding.runs.align import Judged, align, matches, order_documents, prepare
-from sounding.runs.listings import Listings
+from sounding.measures.bounds.pairs import PairBounds, has_closer_bounds, margins, own_bounds, pair_bounds
+from sounding.measures.listings import Listings
+from sounding.runs.align import align, matches, order_documents, prepare
 from sounding.runs.pairs import Pairs, all_pairs
 from sounding.runs.ranking import Ranking, Values
 
@@ -45,8 +43,7 @@ SEPARATE = [
 def bounds_of(
     collection: Collection, measure: str, policies: Policies = DEFAULT_POLICIES, pairs: Pairs = THREE
 ) -> PairBounds:
-    judged = collection.judged(policies=policies)
-    return pair_bounds(parse(measure), collection.runs, judged, pairs, policies=policies)
+    return pair_bounds(parse(measure), collection.listings(policies), pairs)
 
 
 def completed(
@@ -162,7 +159,7 @@ def margin_by_pairs_of_documents(
 @pytest.mark.parametrize("seed", range(40))
 def test_margins_are_carterettes_sums_over_pairs_of_documents(seed: int) -> None:
     collection = draw_collection(seed, open_docs=7, length=11)
-    listings = Listings.of(collection.runs, collection.judged())
+    listings = collection.listings()
     for k, level in ((None, 1.0), (2, 1.0), (4, 2.0)):
         ahead, behind = margins(listings, THREE, k=k, level=level)
         for number, (a, b) in enumerate(THREE.tolist()):
@@ -183,7 +180,7 @@ def test_the_plain_sum_of_margins_over_topics_is_not_valid_and_the_rule_does_not
         [{"t": ["n", "r"], "u": ten}, {"t": ["r", "n"], "u": [*ten[:9], "n"]}],
         {"t": {"r": 1.0, "n": 0.0}, "u": dict.fromkeys(ten, 1.0) | {"n": 0.0}},
     )
-    listings = Listings.of(collection.runs, collection.judged())
+    listings = collection.listings()
     ahead, _ = margins(listings, all_pairs(2), k=None, level=1)
     assert ahead.sum() > 0
     found = bounds_of(collection, "AP", pairs=all_pairs(2))
@@ -226,9 +223,9 @@ def test_the_rule_settles_what_the_runs_own_bounds_leave_open() -> None:
     tail = list("uvwxyz")
     grades = {"t": {"r": 1.0, "n": 0.0}}
     collection = Collection([{"t": ["r", "n", *tail]}, {"t": ["n", "r", *tail]}], grades)
-    listings = Listings.of(collection.runs, collection.judged())
-    own = value_bounds(listings.rankings, listings.outside(), [parse("AP")], DEFAULT_POLICIES)
-    assert own.lower[0, 0, 0] < own.upper[1, 0, 0]
+    listings = collection.listings()
+    low, high = own_bounds(parse("AP"), listings)
+    assert low[0, 0] < high[1, 0]
     assert bounds_of(collection, "AP", pairs=all_pairs(2)).settled.tolist() == [True]
 
 
@@ -298,35 +295,18 @@ def test_either_order_of_a_pair_gives_the_same_bounds_with_the_sign_changed() ->
         assert there.settled.tolist() == back.settled.tolist()
 
 
-def test_documents_with_the_same_key_and_other_ids_are_not_shared() -> None:
-    runs = [
-        replace(Run.from_dict({"t": {doc: 1.0}}, name=doc), keys=np.array([7], np.uint64))
-        for doc in ("x", "y")
-    ]
-    judged = prepare(Qrels.from_dict({"t": {"r": 1.0}}))
-    found = pair_bounds(parse("P@1"), runs, judged, all_pairs(2))
-    assert (found.lower[0], found.upper[0]) == (-1.0, 1.0)
-
-
 def test_bounds_that_are_given_are_used() -> None:
     collection = draw_collection(3)
-    shape = (3, 1, 2)
-    given = ValueBounds(
-        lower=np.full(shape, 0.25), upper=np.full(shape, 0.5), residual_unjudged=np.zeros(shape),
-        residual_tail=np.zeros(shape), kinds=("exact",),
-    )  # fmt: skip
-    found = pair_bounds(parse("nDCG"), collection.runs, collection.judged(), THREE, value_bounds=given)
+    given = np.full((3, 2), 0.25), np.full((3, 2), 0.5)
+    found = pair_bounds(parse("nDCG"), collection.listings(), THREE, given)
     assert found.upper.tolist() == [0.25] * 3
-    two = given.pick(np.s_[:, [0, 0]])
-    with pytest.raises(DataError, match=r"bounds of shape \(3, 2, 2\).* expected \(3, 1, 2\)"):
-        pair_bounds(parse("nDCG"), collection.runs, collection.judged(), THREE, value_bounds=two)
 
 
 def test_requests_that_make_no_sense_are_refused() -> None:
     collection = draw_collection(0)
     with pytest.raises(DataError, match="RunID gives a text"):
         bounds_of(collection, "RunID")
-    with pytest.raises(DataError, match="ties are averaged; use ties trec"):
+    with pytest.raises(DataError, match="averaged ties give no order of documents; use ties trec"):
         bounds_of(collection, "P@3", Policies(ties="average"))
 
 
@@ -337,20 +317,17 @@ def test_requests_that_make_no_sense_are_refused() -> None:
 def test_judging_listings_is_aligning_with_more_judgments(seed: int) -> None:
     collection = draw_collection(seed)
     policies = Policies(depth=4)
-    listings = Listings.of(collection.runs, collection.judged(), policies)
+    listings = collection.listings(policies)
     rng = np.random.default_rng(seed)
     chosen = {topic: collection.open_docs(topic)[:2] for topic in collection.grades}
     grades = {topic: {doc: float(rng.integers(0, 4)) for doc in docs} for topic, docs in chosen.items()}
     numbers, values = [], []
-    for run, listed in zip(collection.runs, listings.lists, strict=True):
-        texts = run.docs.texts()
-        for doc, topic, row in zip(
-            listed.doc.tolist(), listed.topic.tolist(), listed.row.tolist(), strict=True
-        ):
-            new = grades[listings.judgments.topics[topic]].get(texts[row])
-            if new is not None and doc not in numbers:
-                numbers.append(doc)
-                values.append(new)
+    retrieved = listings.regrading.retrieved
+    for doc, (text, topic) in enumerate(zip(retrieved.docs.texts(), retrieved.topic.tolist(), strict=True)):
+        new = grades[listings.judgments.topics[topic]].get(text)
+        if new is not None:
+            numbers.append(doc)
+            values.append(new)
     judged = listings.judge(np.array(numbers, np.int32), np.array(values))
     completed = collection.judged({t: collection.grades[t] | grades[t] for t in collection.grades})
     for run, ranking in zip(collection.runs, judged.rankings, strict=True):
@@ -363,7 +340,7 @@ def test_judging_listings_is_aligning_with_more_judgments(seed: int) -> None:
 
 def test_what_only_other_runs_have_is_elsewhere_for_those_that_are_picked() -> None:
     collection = Collection([{"t": ["x"]}, {"t": ["y"]}, {"t": ["z", "x", "r"]}], {"t": {"r": 1.0}})
-    listings = Listings.of(collection.runs, collection.judged(), Policies(universe="+5"))
+    listings = collection.listings(Policies(universe="+5"))
     assert listings.may_be_relevant().tolist() == [3 + 5]
     picked = listings.pick([0, 1])
     assert picked.elsewhere.tolist() == [1 + 5]
@@ -378,7 +355,7 @@ def test_what_only_other_runs_have_is_elsewhere_for_those_that_are_picked() -> N
 class Trec8:
     runs: list[Run]
     qrels: Qrels
-    shallow: Judged  # the pool of depth 10
+    shallow: Qrels  # the pool of depth 10
     pairs: Pairs
 
 
@@ -398,7 +375,7 @@ def trec8(collections: Path) -> Trec8:
             positions, _ = order_documents(run, here, DEFAULT_POLICIES)
             topic = np.searchsorted(run.starts, here, side="right") - 1
             kept[there[positions - run.starts[topic] < 10]] = True
-    return Trec8(runs, qrels, prepare(qrels.keep(kept)), all_pairs(len(runs)))
+    return Trec8(runs, qrels, qrels.keep(kept), all_pairs(len(runs)))
 
 
 def means(measure: Measure, listings: Listings) -> Values:
@@ -413,7 +390,7 @@ def reversed_pairs(found: PairBounds, pairs: Pairs, values: Values) -> int:
 
 
 def test_most_pairs_of_trec8_are_settled_with_a_pool_of_depth_ten_and_none_is_reversed(trec8: Trec8) -> None:
-    listings = Listings.of(trec8.runs, trec8.shallow)
+    listings = listings_of(trec8.runs, trec8.shallow)
     whole = prepare(trec8.qrels)
     rng = np.random.default_rng(8)
     near = np.unique(np.concatenate([_top(listings, run, 30) for run in range(len(trec8.runs))]))
@@ -423,7 +400,7 @@ def test_most_pairs_of_trec8_are_settled_with_a_pool_of_depth_ten_and_none_is_re
     completions.append(listings.judge(own, np.ones(len(own))))
     for text, share in (("P@10", 0.70), ("RBP(p=0.8)", 0.65)):
         measure = parse(text)
-        found = pair_bounds(measure, trec8.runs, trec8.shallow, trec8.pairs, listings=listings)
+        found = pair_bounds(measure, listings, trec8.pairs)
         assert found.kind == "difference"
         assert len(found.settled) == 8256
         assert found.settled.mean() >= share, text
@@ -440,10 +417,9 @@ def _top(listings: Listings, run: int, depth: int) -> NDArray[np.int32]:
 
 @pytest.mark.long
 def test_nearly_all_pairs_of_trec8_are_settled_with_the_full_pool_and_by_ap_none(trec8: Trec8) -> None:
-    whole = prepare(trec8.qrels)
-    listings = Listings.of(trec8.runs, whole)
+    listings = listings_of(trec8.runs, trec8.qrels)
     shares = {
-        text: pair_bounds(parse(text), trec8.runs, whole, trec8.pairs, listings=listings).settled.mean()
+        text: pair_bounds(parse(text), listings, trec8.pairs).settled.mean()
         for text in ("P@10", "RBP(p=0.8)", "AP")
     }
     assert shares["P@10"] == pytest.approx(0.93, abs=0.005)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from tests.compare.completing import listings_of
+
 from sounding.compare.documents import TellingDocument, telling_documents
 from sounding.data.tables import Qrels, Run
 from sounding.measures import parse
-from sounding.runs.align import prepare
-from sounding.runs.listings import Listings
 
 QRELS = Qrels.from_dict({"1": {"a": 1, "b": 1, "c": 1, "n": 0, "d": 1}, "2": {"a": 1}})
 
@@ -19,7 +19,7 @@ def ranked(name: str, **topics: str) -> Run:
     )
 
 
-LISTINGS = Listings.of([ranked("one", t1="anub", t2="x"), ranked("two", t1="nuabc", t2="a")], prepare(QRELS))
+LISTINGS = listings_of([ranked("one", t1="anub", t2="x"), ranked("two", t1="nuabc", t2="a")], QRELS)
 
 
 def test_documents_ranked_higher_come_by_how_much_higher() -> None:
@@ -41,7 +41,7 @@ def test_topics_are_told_apart_and_pairs_may_stand_the_other_way_round() -> None
 
 
 def test_no_more_than_the_limit_are_given() -> None:
-    listings = Listings.of([ranked("one", t1="abcd"), ranked("two", t1="xyz")], prepare(QRELS))
+    listings = listings_of([ranked("one", t1="abcd"), ranked("two", t1="xyz")], QRELS)
     assert [one.doc for one in telling_documents(parse("AP"), listings, (0, 1), 0, ahead=0, limit=2)] == [
         "a", "b",
     ]  # fmt: skip

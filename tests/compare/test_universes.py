@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.compare.completing import Collection, Grades, draw_collection
 
-from sounding.compare.comparing import compare, compare_runs
+from sounding.compare.comparison import compare, compare_scores
 from sounding.compare.result import Comparison
 from sounding.core.policies import Policies
 from sounding.data.tables import Qrels, Run
@@ -57,7 +57,7 @@ def mean_differences(
 
 def compared(collection: Collection, policies: Policies, **asked: object) -> Comparison:
     qrels = Qrels.from_dict(collection.grades)
-    return compare_runs(qrels, collection.runs, MEASURES, policies=policies, procedure=T, **asked)  # type: ignore[arg-type]
+    return compare(qrels, collection.runs, MEASURES, policies=policies, procedure=T, **asked)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -104,7 +104,7 @@ def test_runs_that_are_equal_on_their_common_topics_stay_equal_whatever_a_topic_
         "part": {"1": best, "2": worst},
         "other": {"1": worst, "2": worst, "3": worst},
     }
-    found = compare_runs(
+    found = compare(
         qrels, [_run(name, ranking) for name, ranking in runs.items()], ["P@1", "AP"],
         policies=Policies(missing="skip"), procedure=T,
     )  # fmt: skip
@@ -128,7 +128,7 @@ def test_a_pair_without_common_topics_is_neither_settled_nor_open() -> None:
         _run("first", {"1": best, "2": worst}), _run("last", {"3": best, "4": worst}),
         _run("whole", {"1": worst, "2": worst, "3": worst, "4": worst}),
     ]  # fmt: skip
-    found = compare_runs(qrels, runs, ["P@1"], policies=Policies(missing="skip"), procedure=T)
+    found = compare(qrels, runs, ["P@1"], policies=Policies(missing="skip"), procedure=T)
     settled = {frozenset(found.names(pair)): found.settled(0, pair) for pair in range(3)}
     assert settled[frozenset({"first", "last"})] is None
 
@@ -144,5 +144,5 @@ def test_scores_over_a_universe_of_each_run_settle_only_what_does_not_depend_on_
         Qrels.from_dict(collection.grades), collection.runs, with_assessment(["AP", "P@3"]),
         policies=Policies(unjudged="bounds", universe=universe),
     )  # fmt: skip
-    found = compare(scores, measures=["AP", "P@3"], procedure=T)
+    found = compare_scores(scores, measures=["AP", "P@3"], procedure=T)
     assert [bounds is None for bounds in found.bounds] == [True, False]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sounding.compare.comparing import compare_runs
+from sounding.compare.comparison import compare
 from sounding.core.text import percent, whole_percent
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate.evaluation import evaluate
@@ -44,7 +44,7 @@ def test_percentages_are_written_in_one_place() -> None:
     found = [
         f"{path.relative_to(SOURCES)}:{number}"
         for path in sorted(SOURCES.rglob("*.py"))
-        if path.name != "wording.py"
+        if path.name != "text.py"
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if BY_HAND.search(line)
     ]
@@ -75,5 +75,5 @@ def test_a_run_with_one_unjudged_document_is_not_all_judged() -> None:
     table = scores._repr_html_()
     assert "99.7%" in table
     assert "0.3%" in table
-    for text in (table, compare_runs(qrels, [nearly, hardly], ["P@100"])._repr_html_()):
+    for text in (table, compare(qrels, [nearly, hardly], ["P@100"])._repr_html_()):
         assert not re.search(r"(?<![\d.])(100|0)%(?= (of|and|judged)|</td>)", text)

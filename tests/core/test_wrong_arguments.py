@@ -20,10 +20,10 @@ JUNK: list[Any] = [
     None, 3, 3.5, "", "nope", [], {}, [None], [[]], {"a": None}, {"a": 3}, {"a": {"b": None}}, object(), b"x", [1, 2],
     ["a", "b"], float("nan"), set(), [("a", "b")], range(3),
 ]  # fmt: skip
-VERBS = ("evaluate", "compare_runs", "audit", "depth", "holds")
+VERBS = ("evaluate", "compare", "audit", "depth", "holds")
 READERS = (
     "read_run", "read_runs", "read_qrels", "read_panel", "read_topics", "parse", "parse_measures",
-    "with_assessment", "agree", "compare",
+    "with_assessment", "agree", "compare_scores",
 )  # fmt: skip
 ORDERINGS = (
     "kendall_tau", "most_places", "pearson", "rank_agreement", "rbo", "rbo_of_values", "rmse", "spearman",
@@ -55,10 +55,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     **{f"{name} {place}": _verb(name, place) for name in VERBS for place in range(3)},
     **{f"{name} policies": _option(name, "policies") for name in VERBS},
     **{f"{name} info": _option(name, "info") for name in VERBS if name != "evaluate"},
-    **{
-        f"compare_runs {option}": _option("compare_runs", option)
-        for option in ("pair", "baselines", "procedure")
-    },
+    **{f"compare {option}": _option("compare", option) for option in ("pair", "baselines", "procedure")},
     **{f"depth {option}": _option("depth", option) for option in ("depths", "reference", "procedure")},
     **{f"{name}()": _alone(name) for name in READERS},
     **{f"{name} first": _first(name) for name in ORDERINGS},
@@ -106,7 +103,7 @@ def test_words_have_no_rank_correlation() -> None:
 
 def test_one_baseline_may_stand_without_a_list() -> None:
     name = RUNS[0].name
-    one, listed = (sounding.compare_runs(*GIVEN, baselines=given, settled=False) for given in (name, [name]))
+    one, listed = (sounding.compare(*GIVEN, baselines=given, settled=False) for given in (name, [name]))
     assert one.pairs.tolist() == listed.pairs.tolist()
 
 
@@ -121,7 +118,7 @@ def test_every_result_survives_pickling() -> None:
     bounded = sounding.evaluate(*GIVEN, policies=Policies(unjudged="bounds"))
     results: list[Any] = [
         sounding.evaluate(*GIVEN), bounded, sounding.evaluate(*GIVEN, policies=Policies(unjudged="expected")),
-        sounding.compare_runs(*GIVEN), sounding.compare_runs(*GIVEN, pair=(RUNS[0].name, RUNS[1].name)),
+        sounding.compare(*GIVEN), sounding.compare(*GIVEN, pair=(RUNS[0].name, RUNS[1].name)),
         sounding.depth(*GIVEN), sounding.agree(panel, RUNS), panel, COLLECTION, RUNS[0],
         sounding.calibrate(
             *GIVEN, scenarios=["sample:0.5"], claims=["holds"], until="runs:10", repeats=1, draws=5, resamples=2

@@ -23,7 +23,7 @@ from sounding import (
     agree,
     audit,
     calibrate,
-    compare_runs,
+    compare,
     depth,
     evaluate,
     holds,
@@ -157,7 +157,7 @@ MEASURES: dict[str, Callable[[], Any]] = {
 
 
 def _compared(qrels: Any, runs: Any, measures: Any) -> Any:
-    found = compare_runs(qrels, runs, measures)
+    found = compare(qrels, runs, measures)
     order = [found.runs.index(name) for name in NAMES]
     return found.values[order]
 
@@ -194,7 +194,7 @@ def _calibrated(qrels: Any, runs: Any, measures: Any) -> Any:
 
 
 FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "evaluate": _evaluated, "compare_runs": _compared, "audit": _audited, "holds": _held,
+    "evaluate": _evaluated, "compare": _compared, "audit": _audited, "holds": _held,
     "depth": _over_depth, "calibrate": _calibrated,
 }  # fmt: skip
 _EXPECTED: dict[str, Any] = {}
@@ -219,7 +219,7 @@ def test_no_public_function_that_takes_runs_or_judgments_is_forgotten() -> None:
     takes = {"runs", "qrels", "measures", "sources", "source", "run"}
     tried = {
         *FUNCTIONS, "read_run", "read_runs", "read_qrels", "write_run", "write_qrels", "agree",
-        "with_assessment", "read_panel", "read_topics", "check", "convert", "compare",
+        "with_assessment", "read_panel", "read_topics", "check", "convert", "compare_scores",
     }  # fmt: skip
     found = {
         name
@@ -288,7 +288,7 @@ def test_a_mapping_of_runs_never_opens_files_called_like_its_keys(
     for name in NAMES[:2]:
         Path(name).write_text("1 Q0 nothing 1 1 nobody\n")
     runs = {name: DICTS[name] for name in NAMES[:2]}
-    found = compare_runs(COLLECTION.qrels, runs, ["AP"])
+    found = compare(COLLECTION.qrels, runs, ["AP"])
     same(found.values, evaluate(COLLECTION.qrels, runs, ["AP"]).values)
     assert found.runs == tuple(NAMES[:2])
 

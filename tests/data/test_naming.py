@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sounding import audit, compare_runs, depth, evaluate, read_run
+from sounding import audit, compare, depth, evaluate, read_run
 from sounding.core.errors import UnknownNameError
 from sounding.data.finding import RunIndex, run_name, run_names
 from sounding.data.run_info import RunInfo, listed_rows
@@ -85,11 +85,11 @@ def test_a_run_is_found_by_name_tag_or_file_with_or_without_suffix() -> None:
 def test_pairs_and_baselines_may_be_named_by_tag_file_or_name(tmp_path: Path) -> None:
     files = [written(tmp_path, "one.out", "first"), written(tmp_path, "two.exp", "second", OTHER)]
     for pair in (("one", "two"), ("first", "second"), ("one.out", "two.exp"), ("one.txt", files[1])):
-        found = compare_runs(QRELS, files, ["AP"], pair=pair, settled=False)
+        found = compare(QRELS, files, ["AP"], pair=pair, settled=False)
         assert [found.runs[place] for place in found.pairs[0]] == ["one", "two"]
-    assert len(compare_runs(QRELS, files, ["AP"], baselines=["second"], settled=False).pairs) == 1
+    assert len(compare(QRELS, files, ["AP"], baselines=["second"], settled=False).pairs) == 1
     with pytest.raises(UnknownNameError, match="three"):
-        compare_runs(QRELS, files, ["AP"], baselines=["three"])
+        compare(QRELS, files, ["AP"], baselines=["three"])
 
 
 def test_info_rows_match_by_tag_and_file_as_runs_are_named_elsewhere() -> None:
@@ -107,7 +107,7 @@ def test_a_suffix_in_the_info_file_does_not_unpool_runs(tmp_path: Path, suffix: 
     files = [written(tmp_path, "one.txt", "STANDARD"), written(tmp_path, "two.txt", "STANDARD", OTHER)]
     rows = info(f"one{suffix}", f"two{suffix}")
     assert audit(QRELS, files, ["AP"], info=rows).runs.contributing.all()
-    comparison = compare_runs(QRELS, files, ["AP"], info=rows)
+    comparison = compare(QRELS, files, ["AP"], info=rows)
     assert comparison.pool is not None
     assert comparison.pool.contributing.all()
     assert not comparison.pool.remarks
@@ -116,7 +116,7 @@ def test_a_suffix_in_the_info_file_does_not_unpool_runs(tmp_path: Path, suffix: 
 
 def test_what_does_not_match_the_info_file_is_said(tmp_path: Path) -> None:
     files = [written(tmp_path, "one.txt", "STANDARD"), written(tmp_path, "two.txt", "STANDARD", OTHER)]
-    pool = compare_runs(QRELS, files, ["AP"], info=info("one", "absent")).pool
+    pool = compare(QRELS, files, ["AP"], info=info("one", "absent")).pool
     assert pool is not None
     assert pool.contributing.tolist() == [True, False]
     said = " ".join(pool.remarks)

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from tests.conftest import require
 
 from sounding.cli import cli
-from sounding.compare.comparing import compare_runs
+from sounding.compare.comparison import compare
 from sounding.compare.result import Comparison
 from sounding.core.errors import DataError, MissingPartError
 from sounding.data.run_info import RunInfo
@@ -264,7 +264,7 @@ def compared(judged: dict[str, int], rankings: Rankings) -> Comparison:
         Run.from_dict({topic: {doc: -float(rank) for rank, doc in enumerate(docs)} for topic in topics}, name=name)
         for name, docs in rankings.items()
     ]  # fmt: skip
-    return compare_runs(Qrels.from_dict(dict.fromkeys(topics, judged)), runs, ["P@2"], settled=False)
+    return compare(Qrels.from_dict(dict.fromkeys(topics, judged)), runs, ["P@2"], settled=False)
 
 
 def test_a_weak_conclusion_that_the_truth_turns_round_is_counted_and_named() -> None:

@@ -32,7 +32,8 @@ from sounding.runs.ranking import Ranking
 from sounding.sample.simulation import sample
 from sounding.statistics.cases import MEANING
 from sounding.statistics.pairwise import Procedure
-from sounding.statistics.rankings import coefficients, rbo_of_values, tau_ap
+from sounding.statistics.rank_correlation import coefficients, tau_ap
+from sounding.statistics.rank_overlap import rbo_of_values
 
 HEAD = ["measure", "k", "means", "apart", "p", "cover", "turned", "tau", "tau_ap_b", "RBO", "r"]
 

@@ -9,7 +9,7 @@ from sounding.depth import findings as guidelines
 from sounding.depth.findings import Finding, UnjudgedDocuments, heeded
 from sounding.measures.cumulative import measures_over_depth
 from sounding.runs.pool import Pool
-from sounding.statistics.rankings import most_places
+from sounding.statistics.rank_correlation import most_places
 
 
 def pool(*contributing: bool, depth: int = 100, guessed: bool = False) -> Pool:

@@ -22,7 +22,7 @@ from sounding.runs.pairs import all_pairs
 from sounding.runs.pool import cut_pool, judgments_at_depth
 from sounding.runs.retrieved import read_retrieved
 from sounding.statistics.pairwise import Procedure
-from sounding.statistics.rankings import rank_agreement
+from sounding.statistics.rank_correlation import rank_agreement
 
 MEASURES = ("AP", "bpref", "nDCG@5", "P@3", "infAP", "Compat", "AP(norm='c')@3", "ERR", "Q")
 DEPTHS = (2, 1, 5)

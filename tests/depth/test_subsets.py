@@ -17,7 +17,7 @@ from sounding.depth.fewer_judgments import judgment_subsets
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures.judgment_parts import PartSizes, random_places
 from sounding.measures.regrading import JUDGED, POOLED, Regrading, View, read_regrading
-from sounding.statistics.rankings import rank_agreement
+from sounding.statistics.rank_correlation import rank_agreement
 
 MEASURES = ("AP", "bpref", "P@3", "infAP", "nDCG", "Compat", "NumUnjudgedNotRet")
 

@@ -12,7 +12,7 @@ import pytest
 
 from sounding.audit.auditing import audit
 from sounding.audit.judged_runs import read_judged_runs
-from sounding.compare.comparing import compare, compare_runs
+from sounding.compare.comparison import compare, compare_scores
 from sounding.core.policies import Policies
 from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels, Run
@@ -48,18 +48,18 @@ def holed_collection(seed: int) -> tuple[Qrels, list[Run], dict[str, RunInfo]]:
 
 def of_evaluated_scores(qrels: Qrels, runs: list[Run], info: Info) -> Pool | None:
     wanted = with_assessment(parse_measures(MEASURES))
-    return compare(evaluate(qrels, runs, wanted), measures=MEASURES, info=info).pool
+    return compare_scores(evaluate(qrels, runs, wanted), measures=MEASURES, info=info).pool
 
 
 VERBS: dict[str, Callable[[Qrels, list[Run], Info], Pool | None]] = {
     "audit": lambda qrels, runs, info: audit(qrels, runs, info=info).runs.pool,
-    "compare": lambda qrels, runs, info: compare_runs(qrels, runs, MEASURES, info=info).pool,
+    "compare": lambda qrels, runs, info: compare(qrels, runs, MEASURES, info=info).pool,
     "compare, scores": of_evaluated_scores,
     "compare, condensed": lambda qrels, runs, info: (
-        compare_runs(qrels, runs, MEASURES, info=info, policies=Policies(unjudged="condensed")).pool
+        compare(qrels, runs, MEASURES, info=info, policies=Policies(unjudged="condensed")).pool
     ),
     "compare, ties average": lambda qrels, runs, info: (
-        compare_runs(qrels, runs, MEASURES, info=info, policies=Policies(ties="average")).pool
+        compare(qrels, runs, MEASURES, info=info, policies=Policies(ties="average")).pool
     ),
     "depth": lambda qrels, runs, info: depth(qrels, runs, ["AP"], info=info).pool,
     "holds, calibrate": lambda qrels, runs, info: pool_of_lists(

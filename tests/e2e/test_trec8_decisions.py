@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sounding.compare.cases import values_of
-from sounding.compare.comparing import compare
+from sounding.compare.comparison import compare_scores, values_of
 from sounding.compare.depths import at_depths, count_scenarios, moved_pairs, moves
 from sounding.compare.result import Comparison
 from sounding.data.run_info import read_run_info
@@ -53,7 +52,7 @@ def scores(collections: Path) -> Scores:
 
 @pytest.fixture(scope="module")
 def one_way(scores: Scores, collections: Path) -> Comparison:
-    return compare(scores, procedure=ANOVA, info=read_run_info(collections / "trec8" / "info.tsv"))
+    return compare_scores(scores, procedure=ANOVA, info=read_run_info(collections / "trec8" / "info.tsv"))
 
 
 def shares(comparison: Comparison) -> dict[str, str]:
@@ -68,7 +67,7 @@ def test_one_way_anova_with_bonferroni_gives_the_papers_tables_within_four_runs(
 
 
 def test_taking_topics_out_finds_more_differences(scores: Scores) -> None:
-    found = shares(compare(scores, procedure=Procedure(test="anova2", correction="bonferroni")))
+    found = shares(compare_scores(scores, procedure=Procedure(test="anova2", correction="bonferroni")))
     assert {name: found[name] for name in TWO_WAY} == TWO_WAY
 
 
@@ -92,7 +91,7 @@ def test_the_pool_of_71_runs_and_depth_100_is_found_and_guessed_nearly(
     places = {str(measure): number for number, measure in enumerate(one_way.measures)}
     assert count_scenarios(one_way, places["P@100"]) == {1: 2485, 2: 0, 3: 5771}
     assert count_scenarios(one_way, places["P@500"]) == {1: 0, 2: 2485, 3: 5771}
-    guessed = compare(scores, measures=["P@10"], procedure=ANOVA).pool
+    guessed = compare_scores(scores, measures=["P@10"], procedure=ANOVA).pool
     assert guessed is not None
     assert (int(np.count_nonzero(guessed.contributing)), guessed.depth) == (72, 100)
 
@@ -105,7 +104,7 @@ def test_contributors_are_guessed_among_few_runs_too(one_way: Comparison, scores
     for _ in range(5):
         chosen = np.sort(generator.choice(len(scores.runs), count, replace=False))
         some = scores.of_runs(chosen.tolist())
-        guessed = compare(some, measures=["P@10"], procedure=ANOVA).pool
+        guessed = compare_scores(some, measures=["P@10"], procedure=ANOVA).pool
         assert guessed is not None
         differ = guessed.contributing != one_way.pool.contributing[chosen]
         assert {some.runs[place] for place in differ.nonzero()[0]} <= {judged_by_luck}

@@ -21,7 +21,7 @@ from sounding.render.tables import Table
 from sounding.runs.align import prepare
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.selection.strategies import SampleStrategy, in_batches, make_strategy, replay
-from sounding.statistics.rankings import kendall_tau
+from sounding.statistics.rank_correlation import kendall_tau
 
 DOCS = Path(__file__).parents[2] / "docs"
 

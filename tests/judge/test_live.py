@@ -18,10 +18,11 @@ import pytest
 from tests.judge.small import found_by, found_by_replay
 from tests.judge.web import RUNS, add_person, awaited, signed_in
 
-from sounding.compare.comparing import compare_runs
-from sounding.compare.holds import holds, shown_chance
+from sounding.compare.comparison import compare
+from sounding.compare.holds import holds
 from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES
+from sounding.core.text import shown_chance
 from sounding.judge import api, live
 from sounding.judge import live as background
 from sounding.judge.app import create_app
@@ -543,7 +544,7 @@ def test_prospects_say_what_compare_and_plan_say(project: Project) -> None:
     for name in RUNS:
         runs.append(project.folder / f"{name}.txt")
         runs[-1].write_bytes(gzip.decompress(project.store.run(name)))
-    expected = compare_runs(qrels, [str(run) for run in runs], ["AP"], settled=False)
+    expected = compare(qrels, [str(run) for run in runs], ["AP"], settled=False)
     assert [pairs for _, pairs, _ in last["matrix"]["cases"]] == expected.counts()[0].tolist()
     assert last["matrix"]["topics"] == len(expected.topics)
     assert last["matrix"]["reason"] == ""

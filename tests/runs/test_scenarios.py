@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from sounding.compare.comparing import compare_runs
+from sounding.compare.comparison import compare
 from sounding.core.errors import DataError
 from sounding.data.run_info import RunInfo
 from sounding.runs.pool import JudgedDepths, Pool, find_pool, pool_end, scenarios
@@ -187,8 +187,8 @@ def test_the_three_scenarios() -> None:
 def test_the_pool_of_a_simulated_collection_is_found_with_and_without_its_list() -> None:
     collection = sample(topics=30, groups=5, systems=2, pool_depth=20, pooled_runs=1, seed=2)
     info = {row.run: row for row in collection.info}
-    told = compare_runs(collection.qrels, collection.runs, ["P@5"], info=info).pool
-    guessed = compare_runs(collection.qrels, collection.runs, ["P@5"]).pool
+    told = compare(collection.qrels, collection.runs, ["P@5"], info=info).pool
+    guessed = compare(collection.qrels, collection.runs, ["P@5"]).pool
     assert told is not None
     assert guessed is not None
     assert told.depth == guessed.depth == 20
@@ -200,7 +200,7 @@ def test_the_pool_of_a_simulated_collection_is_found_with_and_without_its_list()
 @pytest.mark.parametrize("depth", [10, 30])
 def test_contributors_of_simulated_pools_are_guessed_right(depth: int, seed: int) -> None:
     collection = sample(topics=12, groups=5, systems=2, documents=400, length=60, pool_depth=depth, seed=seed)
-    pool = compare_runs(collection.qrels, collection.runs, ["P@5"]).pool
+    pool = compare(collection.qrels, collection.runs, ["P@5"]).pool
     assert pool is not None
     assert pool.depth == depth
     assert pool.contributing.tolist() == [row.pooled for row in collection.info]

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from sounding.core.errors import DataError, UnknownNameError
-from sounding.statistics.rank_correlation import Floats
-from sounding.statistics.rankings import (
+from sounding.statistics.rank_correlation import (
+    Floats,
     agreement_matrix,
     coefficients,
     find_coefficient,
     kendall_tau,
     pearson,
     rank_agreement,
-    rbo_of_values,
     rmse,
     spearman,
     tau_ap,
 )
+from sounding.statistics.rank_overlap import rbo_of_values
 
 NAMES = [coefficient.name for coefficient in coefficients()]
 RNG = np.random.default_rng(7)

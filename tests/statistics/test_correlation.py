@@ -9,7 +9,7 @@ from scipy import stats
 from tests.statistics.breaking_ties import tied_vectors
 
 from sounding.statistics import rank_correlation as correlation
-from sounding.statistics.rankings import agreement_matrix, pearson, rmse, spearman
+from sounding.statistics.rank_correlation import agreement_matrix, pearson, rmse, spearman
 
 
 def test_values_worked_by_hand() -> None:

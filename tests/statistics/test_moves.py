@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from tests.statistics.breaking_ties import tied_vectors
 
-from sounding.statistics.rankings import most_places, swaps
+from sounding.statistics.rank_correlation import most_places, swaps
 
 
 def test_the_system_that_moves_most_is_named_with_its_places() -> None:

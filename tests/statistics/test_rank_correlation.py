@@ -16,7 +16,7 @@ from tests.statistics.breaking_ties import as_values, tie_breaks, tied_vectors
 
 from sounding.core.errors import UnknownNameError
 from sounding.statistics import rank_correlation as pairwise
-from sounding.statistics.rankings import agreement_matrix, kendall_tau, tau_ap
+from sounding.statistics.rank_correlation import agreement_matrix, kendall_tau, tau_ap
 
 # Values that the authors of the treatments of ties published with their R package ircor (its test data).
 SETS: list[dict[str, list[float]]] = [

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.statistics.breaking_ties import tie_breaks, tied_vectors
 
 from sounding.core.errors import DataError, UnknownNameError
-from sounding.statistics.rankings import rbo, rbo_of_values
+from sounding.statistics.rank_overlap import rbo, rbo_of_values
 
 # Rows that the authors of RBO^a and RBO^b published with their code (its test data): two lists with ties,
 # p, then extrapolated, minimum and maximum for w, a and b.

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from sounding.core.errors import DataError, FormatError
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.statistics.testing import CORRECTION_NAMES, TESTS
-from sounding.terminal.plan_file import KEYS, Choices, Plan, read_plan, write_plan
+from sounding.terminal.plan_file import KEYS, Plan, PlanChoices, read_plan, write_plan
 
 PAGE = Path(__file__).parents[2] / "docs" / "plan-file.md"
 
 names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 measures = st.sampled_from(["AP", "P", "map", "nDCG@10", "RBP(p=0.9)", "R", "A_p@10", "ndcg_cut.5", "recall"])
 choices = st.builds(
-    Choices,
+    PlanChoices,
     measures=st.none() | st.lists(measures, min_size=1, max_size=3).map(tuple),
     depths=st.none() | st.lists(st.integers(1, 10**9), min_size=1, max_size=4).map(tuple),
     test=st.none() | st.sampled_from(sorted(TESTS)),
@@ -50,14 +50,14 @@ def plan_of(text: str | bytes, folder: Path) -> Plan:
 
 
 def planned(**chosen: object) -> Plan:
-    return Plan(choices=Choices(**chosen), source="plan.toml", sha256="0" * 64)  # type: ignore[arg-type]
+    return Plan(choices=PlanChoices(**chosen), source="plan.toml", sha256="0" * 64)  # type: ignore[arg-type]
 
 
 # -- files ------------------------------------------------------------------------------------------
 
 
 @given(chosen=choices)
-def test_what_is_written_reads_back(chosen: Choices, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_what_is_written_reads_back(chosen: PlanChoices, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "written.toml"
     written = write_plan(chosen, path)
     assert read_plan(path) == written
@@ -71,15 +71,15 @@ def test_a_file_by_hand_is_read(tmp_path: Path) -> None:
         "\ufeff# our plan\r\nmeasures = [\r\n  'AP',\r\n  \"P@10\", # the usual\r\n]\r\n"
         'depths = [10, 1_000]\r\nmargin = 1\r\nbaseline = "bm25"\r\npolicies.ties = "file"\r\n'
     )
-    assert plan_of(text, tmp_path).choices == Choices(
+    assert plan_of(text, tmp_path).choices == PlanChoices(
         measures=("AP", "P@10"), depths=(10, 1000), margin=1, baseline=("bm25",), policies={"ties": "file"}
     )
-    assert plan_of("", tmp_path).choices == Choices()
+    assert plan_of("", tmp_path).choices == PlanChoices()
 
 
 def test_a_name_that_is_not_utf_8_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="of a name is not UTF-8; a plan is TOML, which is UTF-8"):
-        write_plan(Choices(baseline=("\udce4",)), tmp_path / "plan.toml")
+        write_plan(PlanChoices(baseline=("\udce4",)), tmp_path / "plan.toml")
     assert not (tmp_path / "plan.toml").exists()
 
 
@@ -159,7 +159,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 )
 def test_choices_that_cannot_be_made_are_refused(chosen: dict[str, object], message: str) -> None:
     with pytest.raises(DataError, match=message):
-        Choices(**chosen)  # type: ignore[arg-type]
+        PlanChoices(**chosen)  # type: ignore[arg-type]
 
 
 # -- deviations -------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def test_every_deviation_is_named() -> None:
         measures=("AP", "P"), depths=(10, 100), test="randomisation", correction="holm", alpha=0.05,
         margin=0.01, baseline=("bm25",), policies={"ties": "trec", "depth": 100},
     )  # fmt: skip
-    used = Choices(
+    used = PlanChoices(
         measures=("AP", "nDCG@10"), depths=(100, 1000), test="t", correction="bh", alpha=0.1,
         baseline=("bm25", "dense"), policies=asdict(Policies(ties="file")),
     )  # fmt: skip
@@ -190,7 +190,7 @@ def test_every_deviation_is_named() -> None:
 
 
 def test_what_a_plan_leaves_open_may_be_anything() -> None:
-    used = Choices(measures=("AP",), test="t", margin=0.1, policies=asdict(DEFAULT_POLICIES))
+    used = PlanChoices(measures=("AP",), test="t", margin=0.1, policies=asdict(DEFAULT_POLICIES))
     assert planned().check(used) == []
     assert planned(alpha=0.05).check(used) == ["alpha: the plan says 0.05, used is none"]
 
@@ -207,24 +207,26 @@ def test_what_a_plan_leaves_open_may_be_anything() -> None:
     ],
 )
 def test_spellings_of_one_measure_do_not_deviate(one: str, other: str) -> None:
-    assert planned(measures=(one,)).check(Choices(measures=(other,))) == []
-    assert planned(measures=(other,)).check(Choices(measures=(one,))) == []
+    assert planned(measures=(one,)).check(PlanChoices(measures=(other,))) == []
+    assert planned(measures=(other,)).check(PlanChoices(measures=(one,))) == []
 
 
 def test_measures_that_look_alike_do_deviate() -> None:
     for one, other in (("P", "P@10"), ("rbp", "RBP"), ("AP", "P(assessed=True)"), ("R", "P")):
-        assert len(planned(measures=(one,)).check(Choices(measures=(other,)))) == 2
+        assert len(planned(measures=(one,)).check(PlanChoices(measures=(other,)))) == 2
 
 
 def test_the_order_of_lists_does_not_matter() -> None:
-    assert planned(depths=(10, 100)).check(Choices(depths=(100, 10, 10))) == []
+    assert planned(depths=(10, 100)).check(PlanChoices(depths=(100, 10, 10))) == []
 
 
 @given(choices, choices)
-def test_a_plan_is_followed_exactly_where_its_own_choices_are_made(plan: Choices, used: Choices) -> None:
+def test_a_plan_is_followed_exactly_where_its_own_choices_are_made(
+    plan: PlanChoices, used: PlanChoices
+) -> None:
     found = Plan(choices=plan, source="plan.toml", sha256="0" * 64).check(used)
     fixed = plan.made()
-    both = Choices(
+    both = PlanChoices(
         **{name: fixed.get(name, getattr(used, name)) for name in KEYS},
         policies=dict(plan.policies),
     )

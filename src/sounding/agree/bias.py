@@ -10,7 +10,7 @@ from sounding.agree.panel import Panel
 from sounding.agree.resampling import Effect, named_agreement
 from sounding.core.arrays import NDArray
 from sounding.statistics.assessor_agreement import Bootstrap, Estimate, ratio
-from sounding.statistics.rankings import most_places
+from sounding.statistics.rank_correlation import most_places
 
 Floats = NDArray[np.float64]
 

@@ -32,7 +32,7 @@ from sounding.data.finding import find_runs
 from sounding.data.writing import write_qrels
 from sounding.render.save import require_suffix, save, together
 from sounding.render.style import require_charts
-from sounding.statistics.rankings import find_coefficient
+from sounding.statistics.rank_correlation import find_coefficient
 from sounding.terminal.options import NO_NOTES, policies_of, progress_bar, remark, write_tables
 
 OF_RUNS = (

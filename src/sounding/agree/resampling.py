@@ -19,8 +19,13 @@ from sounding.data.reading import check_topics, map_runs
 from sounding.data.tables import Places, Run
 from sounding.measures import Measure, parse_measures
 from sounding.runs.align import align, hold_order, prepare, treat_unjudged
-from sounding.statistics.rank_correlation import on_a_grid
-from sounding.statistics.rankings import Agreement, agreement_matrix, find_coefficient, rank_agreement
+from sounding.statistics.rank_correlation import (
+    Agreement,
+    agreement_matrix,
+    find_coefficient,
+    on_a_grid,
+    rank_agreement,
+)
 
 COMBINED = ("union", "intersection")
 
@@ -208,7 +213,7 @@ def resample(
     """Systems under `samples` qrels that pick an assessor for each topic, and each assessor's own.
 
     `number` is the measure's place. Where fewer qrels are possible than were asked for, all of them are taken
-    once. `coefficient` is any of `sounding.statistics.rankings`.
+    once. `coefficient` is any of `sounding.statistics.rank_correlation`.
     """
     find_coefficient(coefficient)
     check_count("samples", samples, 1)

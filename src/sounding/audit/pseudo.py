@@ -13,7 +13,7 @@ from sounding.measures import Measure
 from sounding.measures.summaries import mean_over_topics
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import NONE, Retrieved, holders_by_owner, shared_by_runs
-from sounding.statistics.rankings import kendall_tau
+from sounding.statistics.rank_correlation import kendall_tau
 
 if TYPE_CHECKING:
     import polars

@@ -14,7 +14,7 @@ from sounding.audit.pseudo import assessed_at, assessment, average_precision
 from sounding.core.text import natural_order, plural, whole_percent
 from sounding.evaluate.result import FEW_RUNS, FEW_TOPICS
 from sounding.runs.pool import UNPOOLED, depth_by_topic
-from sounding.statistics.rankings import kendall_tau
+from sounding.statistics.rank_correlation import kendall_tau
 
 Answer = Literal["yes", "with care", "no", "not known", "note"]
 

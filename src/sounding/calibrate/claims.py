@@ -14,19 +14,17 @@ from functools import cached_property
 import numpy as np
 
 from sounding.calibrate.hiding import Hidden
-from sounding.compare.settled import bounds_of_pairs
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, UnknownNameError
-from sounding.evaluate.unjudged import value_bounds
 from sounding.measures import Measure
 from sounding.measures.assessed import assessment_depth, assessment_measure
+from sounding.measures.bounds.pairs import has_bounds, own_bounds, pair_bounds
 from sounding.measures.completions import completed
 from sounding.measures.forms import form_of
+from sounding.measures.listings import Listings
 from sounding.measures.regrading import Regrading, View
-from sounding.runs.listings import Listed, Listings
 from sounding.runs.pairs import Pairs, all_pairs
 from sounding.runs.ranking import Counts, Values
-from sounding.runs.retrieved import NONE
 from sounding.runs.until import Until
 from sounding.selection.mtc.session import Session
 from sounding.statistics.cases import decide
@@ -226,7 +224,7 @@ def one_minus_p(seen: ClaimSituation) -> Iterator[Forecasts]:
 def settled_order(seen: ClaimSituation) -> Iterator[Forecasts]:
     """Pairs whose order no completion of the judgments turns, over whatever the runs retrieved."""
     try:
-        found = bounds_of_pairs(seen.measure, _listings(seen), seen.pairs)
+        found = pair_bounds(seen.measure, Listings.of(seen.regrading, seen.view), seen.pairs)
     except DataError:
         return  # no bounds are known of this measure
     score = np.where(np.isnan(found.lower), np.nan, found.settled.astype(np.float64))
@@ -236,11 +234,10 @@ def settled_order(seen: ClaimSituation) -> Iterator[Forecasts]:
 @claim("bounds")
 def bounds_of_means(seen: ClaimSituation) -> Iterator[Forecasts]:
     """The least and the most that a run's mean can be, over whatever the runs retrieved."""
-    listings = _listings(seen)
-    found = value_bounds(listings.rankings, listings.outside(), [seen.measure], seen.regrading.policies)
-    if found.kinds[0] == "none":
+    listings = Listings.of(seen.regrading, seen.view)
+    if not has_bounds(seen.measure, listings):
         return
-    low, high = np.nanmean(found.lower[:, 0], axis=1), np.nanmean(found.upper[:, 0], axis=1)
+    low, high = (np.nanmean(side, axis=1) for side in own_bounds(seen.measure, listings))
     mean = np.nanmean(seen.truth, axis=1)
     yield seen.of_runs("bounds", 1.0, (low <= mean + 1e-12) & (mean <= high + 1e-12))
 
@@ -295,24 +292,6 @@ def _mtc(seen: ClaimSituation, name: str, prior: str) -> Iterator[Forecasts]:
     yield seen.of_pairs(name, confidence.of_pairs()[first, second], right)
     reach = NORMAL_95 * confidence.deviations + 1e-6  # drawn values are in single precision
     yield seen.of_runs(f"{name}{INTERVAL}", SURE, np.abs(truth - confidence.values) <= reach)
-
-
-def _listings(seen: ClaimSituation) -> Listings:
-    """The runs and the judgments that are left, as bounds of differences want them."""
-    regrading = seen.regrading
-    retrieved, grades = regrading.retrieved, seen.view.grades
-    lists = []
-    for own in retrieved.lists:
-        topic, place = (own != NONE).nonzero()
-        number = own[topic, place]
-        rows = np.arange(len(number), dtype=np.int32)
-        lists.append(Listed(number, topic.astype(np.int32), (place + 1).astype(np.int32), rows))
-    return Listings(
-        runs=(), policies=regrading.policies, judgments=seen.view.judgments,
-        rankings=tuple(regrading.ranking(run, seen.view) for run in range(len(regrading.runs))),
-        lists=tuple(lists), grade=np.where(np.isnan(grades), -1.0, grades),
-        topic=retrieved.topic.astype(np.int32), elsewhere=np.zeros(len(regrading.topics), np.int64),
-    )  # fmt: skip
 
 
 def situations(

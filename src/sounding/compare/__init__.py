@@ -2,4 +2,4 @@
 
 from sounding.core.verbs import make_verb
 
-make_verb(__name__, "comparing")
+make_verb(__name__, "comparison")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sounding.core.errors import DataError
+from sounding.core.policies import Policies
 from sounding.core.text import p_is, plural, whole_percent
 
 LOW = 0.5  # a share of judged documents below which more is unknown than known
@@ -278,3 +279,16 @@ def _limited(s: Situation) -> str:
 
 def _p(p: float) -> str:
     return f"p {p_is(p)}"
+
+
+def which_completions(policies: Policies) -> str:
+    """Under which condition bounds hold, as a sentence goes on; empty: whatever unjudged documents are."""
+    limit = policies.at_most
+    if limit is None:
+        return ""
+    if limit == "growth":
+        return "if no topic has more further relevant documents than the growth of its pool foretells"
+    if limit.endswith("x"):
+        return f"if no topic has more than {limit[:-1]} times as many further relevant documents as are known"
+    found = "document a topic is" if limit == "1" else "documents a topic are"
+    return f"if at most {limit} more {found} relevant"

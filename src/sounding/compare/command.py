@@ -2,57 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from sounding.compare.asking import (
-    Echo,
-    Source,
-    check_gate,
-    check_view,
-    choices_used,
-    counts_only,
-    gate_verdict,
-    named_collections,
-    plan_blamed,
-    taken_depths,
-    taken_measures,
-    taken_plan,
-    taken_procedure,
-    with_plan,
-)
-from sounding.compare.output import beside, beside_design, say_beside, write_beside, write_comparison
 from sounding.terminal.options import (
-    PEOPLE,
-    Options,
+    PolicyOptions,
+    ReadingOptions,
     format_options,
-    names_refused,
-    options_refused,
     output_options,
     policy_options,
     pool_options,
-    progress_bar,
-    remark,
-    taken_info,
-    taken_judgments,
-    taken_policies,
+    taking,
     worker_options,
-    write_tables,
 )
 
-if TYPE_CHECKING:
-    from sounding.compare.comparing import Reading
-    from sounding.compare.result import Comparison
-    from sounding.core.policies import Policies
-    from sounding.data.run_info import RunInfo
-    from sounding.measures import Measure
-    from sounding.statistics.pairwise import Procedure
-    from sounding.terminal.plan_file import Plan
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(PolicyOptions, ReadingOptions):
+    """What the command line of `sounding compare` says."""
+
+    qrels: str | None
+    runs: tuple[str, ...]
+    measures: tuple[str, ...]
+    baselines: tuple[str, ...]
+    pair: tuple[str, str] | None
+    test: str
+    correction: str | None
+    alpha: float
+    margin: float | None
+    permutations: int | None
+    depths: tuple[str, ...]
+    collections: tuple[tuple[str, str, str], ...]
+    top: int | None
+    documents: Path | None
+    chart: Path | None
+    holds: bool
+    until: str | None
+    notes: bool
+    matrix: bool
+    each_pair: bool
+    design: bool
+    plan: str | None
+    fail_on: tuple[str, ...]
 
 
 @click.command("compare", short_help="Which differences between runs are more than chance.")
@@ -154,8 +148,8 @@ if TYPE_CHECKING:
 @worker_options
 @partial(policy_options, without=("prior", "moments", "draws"))  # of expected values, which are not compared
 @output_options()
-@click.pass_context
-def command(context: click.Context, /, qrels: str | None, runs: tuple[str, ...], **options: Any) -> int:
+@taking(CompareOptions)
+def command(options: CompareOptions) -> int:
     """Compare RUNs by their values on QRELS, pair by pair.
 
     For every pair: the difference, its interval and p; whether the two runs were assessed alike; the
@@ -171,149 +165,6 @@ def command(context: click.Context, /, qrels: str | None, runs: tuple[str, ...],
     Exit status: 0 done; 1 for what the input is, 2 for how the command was called;
     with --fail-on 3 worse, 4 weak, 5 unsettled.
     """  # noqa: D301 - click wants the control character
-    request, named = _request(context, qrels, runs, options)
-    if options["design"]:
-        return _design(named[0], request)
-    listed = taken_info(options)
-    # Runs of other collections may have the same names, and were pooled elsewhere.
-    found = [
-        (one.name, _compared(one, request, None if place else listed)) for place, one in enumerate(named)
-    ]
-    first = found[0][1]
-    echo = request.echo(first.performance_tests[0].correction)
-    tables = write_comparison(found, echo, options)
-    write_beside(first, options)
-    say_beside(beside(found, tables, options), echo, options)
-    if not options["fail_on"]:
-        return 0
-    verdict = gate_verdict(first, options)
-    click.echo(str(verdict), err=True)
-    return verdict.exit_code
+    from sounding.compare.flow import run  # NumPy and the tests, which --help does without
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What is asked of every collection."""
-
-    measures: tuple[Measure, ...]
-    dropped: tuple[Measure, ...]  # of those that were named, by which nothing can be compared
-    policies: Policies
-    procedure: Procedure
-    plan: Plan | None
-    options: Options
-
-    def echo(self, correction: str) -> Echo | None:
-        """What was planned and what was done; None: there was no plan."""
-        if self.plan is None:
-            return None
-        return self.plan, choices_used(correction, self.policies, self.options)
-
-    def left_out(self) -> str:
-        """The measures that were dropped, by name."""
-        return ", ".join(map(str, self.dropped))
-
-
-def _request(
-    context: click.Context, qrels: str | None, runs: tuple[str, ...], options: Options
-) -> tuple[Request, list[Source]]:
-    """What is asked for, and of which collections; all that can be refused before files are read is."""
-    plan = None if options["plan"] is None else taken_plan(context, options)
-    with options_refused():
-        policies = taken_policies(options, always_bounds=True)
-        procedure = taken_procedure(policies, options)
-    options["test"], options["correction"] = procedure.test, procedure.correction
-    options["depths"] = taken_depths(options["depths"])
-    named = named_collections(qrels, runs, options)
-    check_view(context, options)
-    check_gate(options)
-    with options_refused():
-        measures, dropped = taken_measures(policies, options)
-    request = Request(
-        measures=measures, dropped=dropped, policies=policies, procedure=procedure, plan=plan,
-        options=options,
-    )  # fmt: skip
-    return request, named
-
-
-def _compared(collection: Source, request: Request, info: Mapping[str, RunInfo] | None) -> Comparison:
-    """The runs of one collection compared; `info` lists those that were pooled."""
-    from sounding.compare.comparing import compare_runs
-    from sounding.data.finding import find_runs
-
-    files, options, procedure = find_runs(collection.runs), request.options, request.procedure
-    counts = counts_only(options) or options["matrix"]
-    with names_refused(collection.qrels), plan_blamed(request.plan):
-        judgments, cut, pool = taken_judgments(collection.qrels, files, options, request.policies, info)
-        found = compare_runs(
-            judgments, files, request.measures, baselines=options["baselines"], pair=options["pair"],
-            info=info, policies=request.policies, procedure=procedure, reading=_reading(options),
-            settled=not counts or bool(options["fail_on"]), pool=pool,
-        )  # fmt: skip
-    notes = found.notes if cut is None else (f"{cut[0].upper()}{cut[1:]}.", *found.notes)
-    if request.dropped:
-        notes = (*notes, f"Left out, for they have no mean over topics to compare: {request.left_out()}.")
-    if counts_only(options) and procedure.margin is not None and not options["fail_on"]:
-        notes = (*notes, f"The margin {procedure.margin:g} changes no case: --each-pair shows what it tells.")
-    # Bounds were computed beside the values; what is repeated is what was chosen.
-    told = replace(found, policies=request.policies, notes=notes)
-    return _with_holds(told, judgments, files, options, info) if options["holds"] else told
-
-
-def _with_holds(
-    found: Comparison,
-    judgments: Any,
-    files: Sequence[str],
-    options: Options,
-    info: Mapping[str, RunInfo] | None,
-) -> Comparison:
-    """The comparison with the chances that conclusions hold."""
-    from sounding.compare.holds import DEFAULT_UNTIL, holds
-    from sounding.data.sources import STDIN
-
-    if STDIN in files:
-        raise click.UsageError("--holds reads the runs once more, and standard input comes once; give files")
-    with progress_bar(len(files), quiet=options["quiet"], label="drawing judgments") as progress:
-        held = holds(
-            judgments, files, found.measures, until=options["until"] or DEFAULT_UNTIL, info=info,
-            pairs=found.pairs, alpha=found.alpha, policies=found.policies,
-            qrels_format=options["qrels_format"], run_format=options["run_format"], jobs=options["jobs"],
-            progress=progress,
-        )  # fmt: skip
-    return replace(found, holds=held)
-
-
-def _design(collection: Source, request: Request) -> int:
-    """Show what the topics at hand can tell; nothing is compared for it."""
-    from sounding.compare.design_tables import people_designs, tidy_designs
-    from sounding.compare.designs import design_runs
-    from sounding.data.finding import find_runs
-
-    files, options = find_runs(collection.runs), request.options
-    with names_refused(collection.qrels), plan_blamed(request.plan):
-        judgments, cut, _ = taken_judgments(
-            collection.qrels, files, options, request.policies, taken_info(options)
-        )
-        found = design_runs(
-            judgments, files, request.measures, baselines=options["baselines"], pair=options["pair"],
-            policies=request.policies, procedure=request.procedure, reading=_reading(options),
-        )  # fmt: skip
-    if cut is not None:
-        remark(cut, quiet=options["quiet"])
-    if request.dropped:
-        remark(f"left out: {request.left_out()}", quiet=options["quiet"])
-    echo = request.echo(found.correction)
-    people = options["format_name"] in PEOPLE
-    tables = with_plan(people_designs(found) if people else [tidy_designs(found)], echo, options)
-    write_tables(tables, options["format_name"], options["output"])
-    say_beside(beside_design(found, tables), echo, options)
-    return 0
-
-
-def _reading(options: Options) -> Reading:
-    """How files are read, with a bar for every step of the work."""
-    from sounding.compare.comparing import Reading
-
-    return Reading(
-        qrels_format=options["qrels_format"], run_format=options["run_format"], jobs=options["jobs"],
-        bars=lambda total, label: progress_bar(total, quiet=options["quiet"], label=label),
-    )  # fmt: skip
+    return run(options)

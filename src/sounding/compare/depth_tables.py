@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import asdict, replace
 from typing import Any
 
-from sounding.compare.cells import WIDEST_NAME, p_name, short_names, shown_case
 from sounding.compare.depths import (
     CAUSE_NAMES,
     CAUSES,
@@ -19,7 +18,7 @@ from sounding.compare.depths import (
     moves,
 )
 from sounding.compare.result import Comparison
-from sounding.compare.tables import SHOWN, Named, facts
+from sounding.compare.tables import SHOWN, WIDEST_NAME, Named, facts, p_name, short_names, shown_case
 from sounding.core.text import plural, shown_p, whole_percent
 from sounding.measures.summaries import mean_over_topics
 from sounding.render.tables import Cell, Column, Table, columns_of

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from sounding.compare.cases import values_of
-from sounding.compare.comparing import Reading
+from sounding.compare.comparison import values_of
 from sounding.compare.notes import short_lists, topic_notes
 from sounding.compare.requests import check_names, check_request, chosen_pairs
 from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES, Policies
+from sounding.core.workers import Bars
 from sounding.data.formats import run_sources
+from sounding.data.reading import Reading
 from sounding.evaluate.evaluation import evaluate
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
@@ -60,7 +61,10 @@ def design_runs(
     pair: tuple[str, str] | None = None,
     procedure: Procedure | None = None,
     policies: Policies = DEFAULT_POLICIES,
-    reading: Reading | None = None,
+    qrels_format: str | None = None,
+    run_format: str | None = None,
+    jobs: int | None = 1,
+    bars: Bars | None = None,
 ) -> Designs:
     """Evaluate runs, and ask of the pairs that would be compared how large the experiment must be.
 
@@ -69,7 +73,7 @@ def design_runs(
     chosen = parse_measures(measures)
     check_comparable(chosen, policies)
     how = Procedure(seed=policies.seed) if procedure is None else procedure
-    files = Reading() if reading is None else reading
+    files = Reading(qrels_format=qrels_format, run_format=run_format, jobs=jobs, bars=bars)
     values_only = replace(policies, unjudged="nonrelevant") if policies.unjudged == "bounds" else policies
     places = run_sources(runs)
     check_names(pair or baselines, places, files.run_format)
@@ -77,7 +81,7 @@ def design_runs(
     with files.step(len(places), "evaluating runs") as progress:
         scores = evaluate(
             judgments, places, chosen, policies=values_only,
-            run_format=files.run_format, jobs=files.jobs, progress=progress or files.progress,
+            run_format=files.run_format, jobs=files.jobs, progress=progress,
         )  # fmt: skip
     check_request(scores, chosen)
     pairs = chosen_pairs(scores, chosen, baselines, pair, [place.source for place in places])

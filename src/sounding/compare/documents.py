@@ -8,14 +8,20 @@ from operator import itemgetter
 
 import numpy as np
 
-from sounding.compare.settled import CLOSE, as_asked, bounds_of_pairs, is_additive, worth_of_ranks
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.core.text import plural
 from sounding.measures import Measure
-from sounding.measures.bounds import Unknowns, bounds
+from sounding.measures.bounds.pairs import (
+    CLOSE,
+    as_asked,
+    has_bounds,
+    is_additive,
+    pair_bounds,
+    worth_of_ranks,
+)
 from sounding.measures.expected.draws import COUNT_NONRELEVANT
-from sounding.runs.listings import Listings, Numbers
+from sounding.measures.listings import Listings, Numbers
 from sounding.runs.ranking import Counts, Ranking, Values
 
 SIDES = (1, -1)  # towards run_a, towards run_b
@@ -73,7 +79,12 @@ class Settling:
 
 
 def what_would_settle(
-    measure: Measure, listings: Listings, pair: tuple[int, int], *, limit: int | None = 10
+    measure: Measure,
+    listings: Listings,
+    pair: tuple[int, int],
+    *,
+    limit: int | None = 10,
+    values: Values | None = None,
 ) -> Settling:
     """The unjudged documents that matter most for a pair of runs, and how few judgments could settle it.
 
@@ -82,17 +93,16 @@ def what_would_settle(
     other measures the weight is that of a document which turns relevant alone, and fewer might do. Under
     a cap on new relevant documents the weights are the same, and the number is not known; for a measure
     without bounds neither is known. `limit` None: as many documents as are needed for either run, or all
-    where that is not known.
+    where that is not known. `values` are those of the two runs, (2, topic), where they are known already.
     """
     if limit is not None and limit < 0:
         raise DataError(f"{limit} documents cannot be shown; give a number from 0")
     measure = as_asked(measure, listings.policies)
     two = listings.pick(pair)
-    values = [measure(ranking) for ranking in two.rankings]
+    values = np.array([measure(ranking) for ranking in two.rankings]) if values is None else values
     counted = _counted(two)
     difference = float((values[0] - values[1])[counted].sum() / max(np.count_nonzero(counted), 1))
-    nothing = Unknowns(np.zeros(len(counted), np.int64))
-    if bounds(measure, two.rankings[0], nothing).kind == "none":
+    if not has_bounds(measure, two):
         return Settling(
             difference=difference, documents=(), open=0, needed_a=None, needed_b=None, least=False,
             unknown=f"{measure} has no bounds",
@@ -122,8 +132,6 @@ class _OpenDocuments:
     doc: Numbers
     rank_a: Numbers  # 0: not retrieved
     rank_b: Numbers
-    row_a: Numbers
-    row_b: Numbers
     weight: Values
     grade: float  # the best
     counted: NDArray[np.bool_]  # (topic,) over which the mean is taken
@@ -134,11 +142,10 @@ class _OpenDocuments:
         reach = min(x for x in (measure.k, two.policies.depth, two.deepest) if x is not None)
         lists = [two.unjudged(run) for run in (0, 1)]
         near = [listed.where(listed.rank <= reach) for listed in lists]
-        doc = np.union1d(near[0].doc, near[1].doc)
-        rank, row = np.zeros((2, 2, len(two.grade)), np.int32)
+        doc = two.in_order(np.union1d(near[0].doc, near[1].doc))
+        rank = np.zeros((2, len(two.grade)), np.int32)
         for run, listed in enumerate(lists):
             rank[run, listed.doc] = listed.rank
-            row[run, listed.doc] = listed.row
         grade = float(max(two.judgments.highest, measure.get("rel") or 0))
         counted = _counted(two)
         if is_additive(measure, two):
@@ -155,18 +162,14 @@ class _OpenDocuments:
         order = np.argsort(-np.round(np.abs(weight) / (size or 1.0), 12), kind="stable")
         order = order[np.abs(weight[order]) > CLOSE * size]
         doc = doc[order]
-        return _OpenDocuments(
-            doc, rank[0, doc], rank[1, doc], row[0, doc], row[1, doc], weight[order], grade, counted
-        )
+        return _OpenDocuments(doc, rank[0, doc], rank[1, doc], weight[order], grade, counted)
 
     def named(self, two: Listings, limit: int) -> Iterator[OpenDocument]:
         """The first documents, as people know them."""
         for place in range(min(limit, len(self.doc))):
-            in_a = self.rank_a[place] > 0
-            run, row = (two.runs[0], self.row_a[place]) if in_a else (two.runs[1], self.row_b[place])
             yield OpenDocument(
                 topic=two.judgments.topics[two.topic[self.doc[place]]],
-                doc=run.docs.text(int(row)),
+                doc=two.regrading.retrieved.docs.text(int(self.doc[place])),
                 rank_a=int(self.rank_a[place]) or None,
                 rank_b=int(self.rank_b[place]) or None,
                 weight=float(self.weight[place]),
@@ -200,7 +203,7 @@ def _greedy_number(measure: Measure, two: Listings, open_docs: _OpenDocuments, s
 
     def settles(number: int) -> bool:
         judged = two.judge(open_docs.doc[:number], outcome[:number])
-        found = bounds_of_pairs(measure, judged, pair)
+        found = pair_bounds(measure, judged, pair)
         return bool(found.settled[0]) and bool(found.lower[0] * side > 0)
 
     low, high = 0, len(open_docs.doc)
@@ -212,7 +215,7 @@ def _greedy_number(measure: Measure, two: Listings, open_docs: _OpenDocuments, s
     return low
 
 
-def _changes(measure: Measure, ranking: Ranking, topic: Numbers, rank: Numbers, grade: float) -> Values:
+def _changes(measure: Measure, ranking: Ranking, topic: Counts, rank: Numbers, grade: float) -> Values:
     """By how much the value of a topic changes when this document of it, alone, has this grade.
 
     Every document has a copy of its topic, so that one call of the measure serves many of them. A rank of
@@ -254,7 +257,7 @@ def _without_zeros(ranking: Ranking) -> Ranking:
     )  # fmt: skip
 
 
-def _copies(base: Ranking, topic: Numbers, rank: Numbers, grade: float) -> Ranking:
+def _copies(base: Ranking, topic: Counts, rank: Numbers, grade: float) -> Ranking:
     """A ranking with one copy of a topic for every document, which has this grade there."""
     old = base.judgments
     copies = np.arange(len(topic))
@@ -291,7 +294,7 @@ def _copies(base: Ranking, topic: Numbers, rank: Numbers, grade: float) -> Ranki
     )  # fmt: skip
 
 
-def _spread(starts: Counts, topic: Numbers) -> tuple[Counts, Counts]:
+def _spread(starts: Counts, topic: Counts) -> tuple[Counts, Counts]:
     """The rows of each of these topics, one topic after the other, and whose they are."""
     sizes = np.diff(starts)[topic]
     owner = np.repeat(np.arange(len(topic)), sizes)
@@ -326,8 +329,8 @@ def telling_documents(
     own, other = ranks[ahead], ranks[1 - ahead]
     gain = np.array([1 / rank - (1 / other[doc] if doc in other else 0.0) for doc, rank in own.items()])
     chosen = [place for place in np.argsort(-gain, kind="stable")[:limit].tolist() if gain[place] > 0]
-    names = listings.runs[pair[ahead]].docs[near[ahead].row[chosen]].texts()
     numbers = [list(own)[place] for place in chosen]
+    names = listings.regrading.retrieved.docs[np.array(numbers, np.int64)].texts()
     return tuple(
         TellingDocument(doc=name, rank_a=ranks[0].get(number), rank_b=ranks[1].get(number))
         for name, number in zip(names, numbers, strict=True)

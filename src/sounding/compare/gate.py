@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from sounding.compare.result import Comparison
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.text import p_is, plural
 from sounding.statistics.cases import MEANING
@@ -110,6 +111,27 @@ def gate(
         if (reason := reasons[condition](row)) is not None
     )
     return Verdict(conditions=conditions, compared=len(compared), failures=failures)
+
+
+def gate_comparison(comparison: Comparison, fail_on: Iterable[str]) -> Verdict:
+    """Hold a comparison against conditions, at its own alpha and margin."""
+    if comparison.left_out:
+        raise DataError(f"no verdict without every measure: {comparison.left_out[0]}")
+    order = comparison.interesting()
+    columns = comparison.columns(order)
+    fields = ("difference", "p_adjusted", "case", "strength", "settled", "measure")
+    rows = []
+    for place, (number, pair) in enumerate(order):
+        tests = comparison.performance_tests[number]
+        rows.append(
+            GateRow(
+                candidate=columns["run_a"][place], baseline=columns["run_b"][place],
+                **{name: columns[name][place] for name in fields},
+                noninferior_p_adjusted=columns["noninferiority_p"][place] if tests.equivalence else None,
+                untested=tests.limit or ("" if tests.omnibus is not None else tests.reasons[pair]),
+            )
+        )  # fmt: skip
+    return gate(rows, fail_on, alpha=comparison.alpha, margin=comparison.procedure.margin)
 
 
 def _worse(row: GateRow, alpha: float) -> str | None:

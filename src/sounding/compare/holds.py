@@ -12,7 +12,7 @@ import numpy as np
 from sounding.core.arrays import NDArray
 from sounding.core.limits import check_count
 from sounding.core.policies import DEFAULT_POLICIES, Policies
-from sounding.core.text import plural
+from sounding.core.text import plural, shown_chance
 from sounding.core.workers import Progress, processes_for
 from sounding.data.run_info import RunInfo
 from sounding.measures import Measure, parse_measures
@@ -23,7 +23,7 @@ from sounding.relevance.basis import Basis
 from sounding.runs.pairs import Pairs, all_pairs
 from sounding.runs.pool import pool_of_lists
 from sounding.runs.until import Flags, Until, parse_until
-from sounding.statistics.conclusions import ALPHA, Statistics, pair_chances
+from sounding.statistics.conclusions import Statistics, pair_chances
 
 CONCLUSIONS = {1: "better", -1: "worse", 0: "not distinguished"}  # run_a of the pair is ...
 FOUND = {1: "finds {run} better", -1: "finds {run} worse", 0: "finds no difference"}
@@ -32,13 +32,6 @@ NEIGHBORS = (
     " about sets of 5 to 10 neighbors were right."
 )
 STILL = {1: "does", -1: "does", 0: "finds none"}  # that it ... once more is judged
-
-
-def shown_chance(chance: float) -> str:
-    """A chance with two decimals as people read it: never 0 or 1, a dash where it is not known."""
-    if math.isnan(chance):
-        return "–"
-    return ">0.99" if chance > 0.99 else "<0.01" if chance < 0.01 else f"{chance:.2f}"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -109,6 +102,7 @@ class Holds:
         )
 
 
+ALPHA = 0.05
 DEFAULT_UNTIL = "runs:100"
 MOST_BEYOND = 0.05  # share of the judged documents that may lie outside those that would be judged
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sounding.compare.cells import WIDEST_NAME, p_name, short_names, shown_interval, signed
-from sounding.compare.comparing import TOPICS
+from sounding.compare.advice import which_completions
+from sounding.compare.comparison import TOPICS
 from sounding.compare.documents import OpenDocument, Settling, TellingDocument
+from sounding.compare.notes import EFFECT, floor_legend, notes
 from sounding.compare.result import Comparison
-from sounding.compare.settled import which_completions
-from sounding.compare.tables import EFFECT, floor_legend, notes
+from sounding.compare.tables import WIDEST_NAME, p_name, short_names, shown_interval, signed
 from sounding.core.text import SMALL, filled, natural_places, p_is, plural, whole_percent
 from sounding.render.tables import UNKNOWN, Column, Table, markdown_text, render
 from sounding.statistics.cases import MEANING, strength

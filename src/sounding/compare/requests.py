@@ -21,12 +21,6 @@ from sounding.measures.summaries import check_comparable
 from sounding.runs.pairs import Pairs, all_pairs, baseline_pairs
 
 
-def comparable(measures: Sequence[Measure]) -> tuple[tuple[Measure, ...], tuple[Measure, ...]]:
-    """The measures that runs can be compared by, those with a mean over topics, and the others."""
-    kept = tuple(measure for measure in measures if measure.definition.aggregate == "mean")
-    return kept, tuple(measure for measure in measures if measure not in kept)
-
-
 def check_request(scores: Scores, measures: Sequence[Measure]) -> None:
     """An error where there is too little to compare: runs, topics, numbers."""
     check_comparable(measures, scores.policies)

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sounding.compare.advice import Basis, Shares, Situation, advise
+from sounding.compare.advice import Basis, Shares, Situation, advise, which_completions
 from sounding.compare.documents import Settling, TellingDocument
 from sounding.compare.holds import Holds
-from sounding.compare.settled import (
-    PairBounds,
-    which_completions,
-)
 from sounding.core.arrays import NDArray
 from sounding.core.display import Displayed
 from sounding.core.policies import Policies
-from sounding.core.text import plural
+from sounding.core.text import plural, sentence
 from sounding.measures import Measure
+from sounding.measures.bounds.pairs import PairBounds
 from sounding.runs.pairs import Pairs
 from sounding.runs.pool import Pool
 from sounding.statistics.cases import UNTESTED, Cases, count_cases, strength
@@ -107,9 +104,7 @@ class Comparison(Displayed):
             if tests.limit:
                 measures.setdefault(tests.limit, []).append(str(measure))
         return tuple(
-            f"{limit[0].upper()}{limit[1:]}."
-            if len(named) == len(self.measures)
-            else f"By {', '.join(named)}, {limit}."
+            sentence(limit) if len(named) == len(self.measures) else f"By {', '.join(named)}, {limit}."
             for limit, named in measures.items()
         )
 
@@ -286,7 +281,7 @@ class Comparison(Displayed):
         tests = self.performance_tests[measure]
         reason = tests.reasons[pair]
         if reason and tests.omnibus is None:
-            return f"{reason[0].upper()}{reason[1:]}."
+            return sentence(reason)
         return str(advise(self._situation(measure, pair, needed)))
 
     def situation(self, measure: int, pair: int) -> Situation:

@@ -1,143 +1,88 @@
-"""Comparisons as tables: pairs of interest for people, all pairs for programs, all runs against all."""
+"""Comparisons as tables: pairs, all runs against all, and how large an experiment must be."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
-from sounding.compare.cells import p_name, short_names, shown_case, shown_interval, yes_or_no
-from sounding.compare.holds import shown_chance
-from sounding.compare.result import MARGIN_COLUMNS, Comparison
-from sounding.compare.settled import which_completions
-from sounding.core.text import FLOOR, p_is, plural, shown_p
+from sounding.compare.designs import Designs
+from sounding.compare.notes import (
+    EFFECT,
+    advice_notes,
+    cases_in_words,
+    floor_legend,
+    floor_notes,
+    notes,
+    settled_basis,
+)
+from sounding.compare.result import MARGIN_COLUMNS, Comparison, Rows
+from sounding.core.text import FLOOR, sentence, shown_chance, shown_p
+from sounding.measures import Measure
 from sounding.measures.summaries import mean_over_topics
-from sounding.render.tables import UNKNOWN, Column, Table, columns_of, first_said, with_notes
-from sounding.statistics.cases import CASES
-from sounding.statistics.pairwise import PairTests
+from sounding.render.tables import UNKNOWN, Cell, Column, Table, columns_of, decimal, first_said, with_notes
+from sounding.statistics.pairwise import OWN, PairTests
+from sounding.statistics.power import LEAST_SPLIT, Design, SwapRates
 
-EFFECT = "Effect size: Cohen's d_z, mean over standard deviation of the differences by topic."
+WIDEST_NAME = 20  # of a run in a table for a terminal
+SHOWN = 20  # pairs that people see without asking for more
 
-
-def notes(comparison: Comparison, *, intervals: bool = True, brief: bool = False) -> list[str]:
-    """What was tested and how, what to beware of, and the policies; `intervals` where some are shown.
-
-    `brief`: the test in a line, what to beware of, and the policies with what settled means in another.
-    """
-    first = comparison.performance_tests[0]
-    told = [f"{len(comparison.runs)} runs, {len(comparison.topics)} judged topics."]
-    told[0] += f" Test: {how_tested(comparison)}."
-    if brief:
-        beside = [*_omnibus_notes(comparison), *comparison.notes]
-        return [*told, *beside, " ".join(how_valued(comparison))]
-    if intervals:
-        told[0] += f" Intervals ({100 * (1 - first.alpha):g}%): {first.interval}."
-    if first.equivalence is not None and intervals:
-        told.append(f"Equivalence and non-inferiority: {first.equivalence.method}.")
-    told += _omnibus_notes(comparison)
-    told += comparison.notes
-    return [*told, *how_valued(comparison)]
+Named = Sequence[tuple[str, Comparison]]  # collections by name
+Cells = Mapping[str, list[Any]]  # the columns of a comparison, by name
 
 
-def _omnibus_notes(comparison: Comparison) -> list[str]:
-    """The F of all runs at once, where the test has one."""
-    first = comparison.performance_tests[0]
-    omnibus = [
-        f"{measure} {tests.omnibus.f:.4g} (p {p_is(tests.omnibus.p)})"
-        for measure, tests in zip(comparison.measures, comparison.performance_tests, strict=True)
-        if tests.omnibus is not None
-    ]
-    if omnibus and first.omnibus is not None:
-        f = first.omnibus
-        degrees = f"{f.df_runs} and {f.df_error} degrees of freedom"
-        return [f"F of all runs at once, on {degrees}: {', '.join(omnibus)}."]
-    return []
+def short_names(runs: Sequence[str], widest: int | None) -> dict[str, str]:
+    """The runs by name, those longer than `widest` with a gap in the middle, no two alike."""
+    shown = {name: name for name in runs}
+    if widest is None:
+        return shown
+    for name in runs:
+        if len(name) <= widest:
+            continue
+        taken = {other for run, other in shown.items() if run != name}
+        # The end tells more runs apart than the beginning: it gives way only where it must.
+        for front in (*range(widest // 2, widest), *range(widest // 2)):
+            text = f"{name[:front]}…{name[len(name) - (widest - 1 - front) :]}"
+            if text not in taken:
+                shown[name] = text
+                break
+    return shown
 
 
-def how_tested(comparison: Comparison) -> str:
-    """The test with its draws and seed, the correction, and alpha."""
-    first = comparison.performance_tests[0]
-    return f"{first.method}; alpha {first.alpha:g}"
+def p_name(tests: PairTests) -> str:
+    """What the adjusted p is called: plain p where there was nothing to adjust for."""
+    single = len(tests.pairs) == 1 and tests.correction != OWN
+    return "p" if tests.correction == "none" or single else "adjusted p"
 
 
-def how_valued(comparison: Comparison) -> list[str]:
-    """The policies behind the values, and what is behind the word settled."""
-    policies = comparison.policies
-    told = [f"Policies: {policies.describe()}."]
-    basis = settled_basis(comparison)
-    if basis is not None:
-        universe = basis["universe"] or ""
-        if policies.unjudged != "bounds" and (basis["at_most"] is not None or universe.startswith("+")):
-            capped = "" if basis["at_most"] is None else f", at most {basis['at_most']}"
-            told[0] = f"{told[0][:-1]}; for what is settled: universe {universe}{capped}."
-        more = f" and of {universe[1:]} others a topic" if universe.startswith("+") else ""
-        limited = which_completions(policies)
-        told.append(
-            f"Settled: no judgments of the unjudged documents that any of these runs retrieved{more}"
-            f" could turn the order{f', {limited}' if limited else ''}."
-        )
-    if comparison.holds is not None:
-        told.append(comparison.holds.describe())
-    return told
+def shown_interval(low: float, high: float) -> str:
+    """An interval in words; one without a limit says so, and one that is not known is a dash."""
+    if np.isnan(low) or np.isnan(high):
+        return UNKNOWN
+    if np.isinf(low) and np.isinf(high):
+        return "unlimited"
+    if np.isinf(low):
+        return f"up to {decimal(high)}"
+    return f"from {decimal(low)}" if np.isinf(high) else f"{decimal(low)} to {decimal(high)}"
 
 
-def settled_basis(comparison: Comparison) -> dict[str, str | None] | None:
-    """What settled rests on: which unjudged documents may be relevant; None where nothing is known."""
-    if all(bounds is None for bounds in comparison.bounds):
-        return None
-    policies = comparison.policies
-    return {
-        "by": "bounds", "universe": "runs" if policies.universe == "run" else policies.universe,
-        "at_most": policies.at_most,
-    }  # fmt: skip
+def signed(value: float) -> str:
+    """A difference with its sign; 0 to four decimals has none."""
+    text = decimal(value)
+    return f"+{text}" if float(text) > 0 else text
 
 
-def cases_in_words(comparison: Comparison) -> str:
-    """How many pairs are in which case, in a sentence for each measure."""
-    parts = []
-    for measure, counts, bounds in zip(
-        comparison.measures, comparison.counts().tolist(), comparison.bounds, strict=True
-    ):
-        told = ", ".join(
-            f"{count:,} in case {case}" for case, count in zip(CASES, counts, strict=True) if count
-        )
-        without = len(comparison.pairs) - sum(counts)
-        told += f"{', ' * bool(told)}{without:,} without a case" * bool(without)
-        rest = "" if bounds is None else f"; {np.count_nonzero(bounds.final):,} settled"
-        parts.append(f"{measure}: {plural(len(comparison.pairs), 'pair')}, {told}{rest}.")
-    return " ".join(parts)
+def shown_case(case: int | None, strength: str | None) -> str | None:
+    """A case with its strength."""
+    return None if not case else f"{case} {strength or '(nothing could be significant)'}"
 
 
-def advice_notes(comparison: Comparison) -> list[str]:
-    """Where the correction changes cases: that advice is on each pair by itself."""
-    other = int(np.count_nonzero(comparison.cases != comparison.own_cases))
-    if not other:
-        return []
-    return [
-        "Advice takes each pair alone, before correction; where that changes the case, it says so:"
-        f" {other:,} of {comparison.cases.size:,} rows."
-    ]
-
-
-def floor_notes(comparison: Comparison) -> list[str]:
-    """How many p are the smallest that the draws can show, for programs."""
-    tests = comparison.performance_tests
-    floors = sum(int(np.count_nonzero(one.floor_drawn)) for one in tests)
-    if not floors:
-        return []
-    rows = sum(len(one.pairs) for one in tests)
-    return [f"{floors:,} of {rows:,} p are the smallest that {_draws(comparison)} can show: p_at_floor."]
-
-
-def floor_legend(comparison: Comparison, shown: bool) -> list[str]:
-    """What the mark of such a p means, where people see one."""
-    return [f"{FLOOR} marks the smallest p that {_draws(comparison)} can show."] if shown else []
-
-
-def _draws(comparison: Comparison) -> str:
-    return plural(max(tests.drawn for tests in comparison.performance_tests), "draw")
+def yes_or_no(cell: bool | None) -> str | None:
+    """An answer in a word; None: not known."""
+    return None if cell is None else ("yes" if cell else "no")
 
 
 def facts(comparison: Comparison) -> dict[str, Any]:
@@ -166,13 +111,6 @@ def facts(comparison: Comparison) -> dict[str, Any]:
         },
         "notes": [*comparison.limits, *comparison.notes],
     }  # fmt: skip
-
-
-SHOWN = 20  # pairs that people see without asking for more
-
-Named = Sequence[tuple[str, Comparison]]  # collections by name
-Rows = Sequence[tuple[int, int]]  # (measure, pair)
-Cells = Mapping[str, list[Any]]  # the columns of a comparison, by name
 
 
 def tidy_pairs(comparison: Comparison, collection: str | None = None, top: int | None = None) -> Table:
@@ -426,3 +364,174 @@ def _matrix_rows(comparison: Comparison, number: int) -> list[tuple[int, str, fl
         (rank, comparison.runs[run], float(means[run]), "".join(row))
         for rank, (run, row) in enumerate(zip(order, grid.tolist(), strict=True), 1)
     ]
+
+
+# -- designs --------------------------------------------------------------------------------------
+
+REQUIRED = (0.0, 0.01, 0.02, 0.05, 0.1)  # differences required that people see
+DIGITS = 3
+
+
+def people_designs(found: Designs) -> list[Table]:
+    """For each measure: power and topics needed by pair, then error rates and ties by topics."""
+    tables = []
+    for measure, one in found.by_measure():
+        power = _power_table(measure, one, found)
+        if too_few(one.swaps):
+            tables.append(replace(power, notes=[*power.notes, _too_few(one.swaps)]))
+        else:
+            tables += [power, _error_table(measure, one), _tie_table(measure, one)]
+    told = [f"{len(found.runs)} runs, {len(found.topics)} judged topics.", *found.notes]
+    told.append(f"Policies: {found.policies.describe()}.")
+    tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *told])
+    return tables
+
+
+def too_few(swaps: SwapRates) -> bool:
+    """Whether halves of the topics are too small for their error rates to mean anything."""
+    return swaps.topics < LEAST_SPLIT
+
+
+def _too_few(swaps: SwapRates) -> str:
+    return (
+        f"{swaps.topics} topics on which all runs have a value are too few to split: error rates need"
+        f" at least {LEAST_SPLIT}."
+    )
+
+
+def _power_table(measure: Measure, one: Design, found: Designs) -> Table:
+    """The power at the difference seen, and the topics that it needs: pairs that need fewest first."""
+    power = one.power
+    order = np.lexsort((-np.abs(power.difference), -power.power, power.topics_needed)).tolist()
+    shown = order[:SHOWN]
+    names = [found.names(pair) for pair in shown]
+    columns = [
+        Column("run_a", [a for a, _ in names]),
+        Column("run_b", [b for _, b in names]),
+        Column("topics", power.topics[shown].tolist()),
+        Column("difference", power.difference[shown].tolist()),
+        Column("power", power.power[shown].tolist(), digits=DIGITS),
+        Column("topics needed", [_many(count) for count in power.topics_needed[shown].tolist()], right=True),
+    ]
+    rest = "" if len(shown) == len(order) else f"{len(shown)} of {len(order):,} pairs; json has all. "
+    rule = "Power: chance to find the difference seen, were it the true one; topics needed for it."
+    lines = power.describe()
+    notes = [f"{rest}{rule}", *map(sentence, lines)]
+    title = f"{measure}: power at the differences seen"
+    return Table(columns, title=title, notes=notes, keys=2)
+
+
+def _many(count: float) -> str:
+    """A number of topics, which may be without end."""
+    if math.isnan(count):
+        return UNKNOWN
+    return "no number" if math.isinf(count) else f"{count:,.0f}"
+
+
+def _error_table(measure: Measure, one: Design) -> Table:
+    swaps, beyond = one.swaps, one.extrapolation
+    columns = [
+        Column("topics", [*swaps.sizes.tolist(), *beyond.topics.tolist()]),
+        Column("seen", ["yes"] * len(swaps.sizes) + ["extrapolated"] * len(beyond.topics)),
+    ]
+    for place in _places(swaps):
+        rates = [*swaps.error_rate[:, place].tolist(), *beyond.error_rate[:, place].tolist()]
+        columns.append(Column(f"from {swaps.required[place]:g}", _rates(rates), right=True))
+    rule = (
+        f"Two disjoint sets of so many topics, {swaps.splits} splits: share of claims that the other set"
+        " reverses, by the difference that a claim requires."
+    )
+    title = f"{measure}: how often another set of topics names the other run"
+    return Table(columns, title=title, notes=[rule], keys=2)
+
+
+def _tie_table(measure: Measure, one: Design) -> Table:
+    swaps = one.swaps
+    columns = [Column("topics", swaps.sizes.tolist())]
+    for place in _places(swaps):
+        shares = swaps.fuzziness[:, place].tolist()
+        required = float(swaps.required[place])
+        columns.append(Column(f"below {required:g}" if required else "equal", shares, digits=DIGITS))
+    rule = "Share of comparisons without a claim: equal, or less apart than the difference required."
+    return Table(columns, title=f"{measure}: how often no run is named", notes=[rule])
+
+
+def _places(swaps: SwapRates) -> list[int]:
+    return [place for place, size in enumerate(swaps.required.tolist()) if size in REQUIRED]
+
+
+def _rates(rates: Sequence[float]) -> list[str]:
+    """Rates as people read them: what is not 0 is never shown as 0."""
+    least = 10**-DIGITS
+    return [
+        UNKNOWN if math.isnan(rate) else f"<{least:g}" if 0 < rate < least / 2 else f"{rate:.{DIGITS}f}"
+        for rate in rates
+    ]
+
+
+def tidy_designs(found: Designs) -> Table:
+    """One row a measure, number of topics and difference required, for programs; json has the pairs beside.
+
+    Measures with too few topics to split have no rows.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    for measure, one in found.by_measure():
+        swaps, beyond = one.swaps, one.extrapolation
+        if too_few(swaps):
+            continue
+        for size, required in np.ndindex(swaps.claims.shape):
+            rows.append(
+                (
+                    str(measure), int(swaps.sizes[size]), float(swaps.required[required]), False,
+                    int(swaps.claims[size, required]), int(swaps.errors[size, required]),
+                    float(swaps.error_rate[size, required]), float(swaps.fuzziness[size, required]),
+                )
+            )  # fmt: skip
+        for size, required in np.ndindex(beyond.error_rate.shape):
+            rows.append(
+                (
+                    str(measure), int(beyond.topics[size]), float(beyond.required[required]), True,
+                    None, None, float(beyond.error_rate[size, required]), None,
+                )
+            )  # fmt: skip
+    names = (
+        "measure", "topics", "required", "extrapolated", "claims", "errors", "error_rate", "fuzziness",
+    )  # fmt: skip
+    facts = {
+        "policies": asdict(found.policies),
+        "runs": list(found.runs),
+        "topics": len(found.topics),
+        "alpha": found.procedure.alpha,
+        "correction": found.correction,
+        "power": {str(measure): list(one.power.describe()) for measure, one in found.by_measure()},
+        "pairs": {str(measure): _pair_facts(one, found) for measure, one in found.by_measure()},
+        "notes": [*found.notes, *split_notes(found)],
+    }
+    return Table(
+        [Column(name, [row[place] for row in rows]) for place, name in enumerate(names)], facts=facts
+    )
+
+
+def split_notes(found: Designs) -> list[str]:
+    """A sentence for each measure whose topics are too few to split."""
+    return [f"{measure}: {_too_few(one.swaps)}" for measure, one in found.by_measure() if too_few(one.swaps)]
+
+
+def _pair_facts(one: Design, found: Designs) -> list[dict[str, Any]]:
+    """Every pair with its power and the topics it needs; None: not known, or without end."""
+    power = one.power
+    facts = []
+    for pair in range(len(power.pairs)):
+        a, b = found.names(pair)
+        needed = float(power.topics_needed[pair])
+        numbers = {
+            name: value if math.isfinite(value) else None
+            for name in ("difference", "deviation", "power", "detectable")
+            for value in [float(getattr(power, name)[pair])]
+        }
+        facts.append(
+            {"run_a": a, "run_b": b, "topics": int(power.topics[pair])}
+            | numbers
+            | {"topics_needed": int(needed) if math.isfinite(needed) else None}
+        )
+    return facts

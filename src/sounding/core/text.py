@@ -31,6 +31,11 @@ def whole_percent(share: float) -> str:
     return percent(share) if rounded in ("–", "0%", "-0%", "100%") else rounded
 
 
+def sentence(text: str) -> str:
+    """A text as a sentence: with a capital letter, and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def natural_order(name: str) -> list[tuple[int, int, str, str]]:
     """The key by which people sort names with numbers in them: topics 2, 10, 11 and not 10, 11, 2."""
     return [_natural_key(part) for part in re.split(r"(\d+)", name) if part]
@@ -113,3 +118,10 @@ def shown_p(p: float, floor: bool = False) -> str:
 def p_is(p: float, floor: bool = False) -> str:
     """A p-value as a sentence goes on after the letter: `= 0.0123`, `≤ 0.0123`, or `< 0.001`."""
     return f"{FLOOR if floor else '='} {p:.4f}" if p >= SMALL else f"< {SMALL}"
+
+
+def shown_chance(chance: float) -> str:
+    """A chance with two decimals as people read it: never 0 or 1, a dash where it is not known."""
+    if isnan(chance):
+        return "–"
+    return ">0.99" if chance > 0.99 else "<0.01" if chance < 0.01 else f"{chance:.2f}"

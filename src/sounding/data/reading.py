@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
 from sounding.core.text import quoted, shortened
-from sounding.core.workers import Progress, map_items, processes_for, settle_memory
+from sounding.core.workers import Bars, Progress, map_items, processes_for, settle_memory
 from sounding.data.finding import run_names
-from sounding.data.formats import Place, read_run, run_sources
+from sounding.data.formats import Place, read_qrels, read_run, run_sources
 from sounding.data.sources import STDIN, bytes_to_read, extension
-from sounding.data.tables import Run
+from sounding.data.tables import Qrels, Run
+
+MOST_BYTES = 1_000_000_000  # of files: more are not held in memory
 
 Result = TypeVar("Result")
 
@@ -33,6 +37,28 @@ def read_one(place: Place, policies: Policies, run_format: str | None = None) ->
         place[0], name=place[1], format=run_format, duplicates=policies.duplicates,
         with_ranks=policies.ties == "rank",
     )  # fmt: skip
+
+
+def hold_runs(
+    places: Sequence[Place],
+    policies: Policies,
+    run_format: str | None = None,
+    progress: Progress | None = None,
+) -> list[Place]:
+    """Return the runs in memory, so that no file is read again; very large files stay where they are."""
+    if is_too_large(places):
+        return readable_again(places, policies, run_format)
+
+    def hold(place: Place) -> Place:
+        # The words of the docs are as large as the file, and are quickly made again.
+        return Place(replace(read_one(place, policies, run_format), words=None), None)
+
+    return map_items(hold, places, progress=progress)
+
+
+def is_too_large(places: Sequence[Place]) -> bool:
+    """Whether these runs are not held in memory."""
+    return bytes_to_read(place.source for place in places) > MOST_BYTES
 
 
 def readable_again(runs: Any, policies: Policies, run_format: str | None = None) -> list[Place]:
@@ -107,3 +133,27 @@ def check_topics_had(source: str, had: Sequence[str], topics: Sequence[str], pol
             f"{source}: no documents for {len(lacking)} of {len(topics)} judged topics, first"
             f" {quoted(lacking[0])}; the policy `missing` may be zero or skip"
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How files are read: formats where they are not recognized, processes, and who hears of progress.
+
+    `progress` hears of the runs; `bars` give somebody to every step of the work.
+    """
+
+    qrels_format: str | None = None
+    run_format: str | None = None
+    jobs: int | None = 1
+    progress: Progress | None = None
+    bars: Bars | None = None
+
+    def judgments(self, qrels: Any, policies: Policies) -> Qrels:
+        """The judgments under the policies for what is repeated or no whole number."""
+        return read_qrels(
+            qrels, format=self.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
+        )
+
+    def step(self, items: int, label: str) -> AbstractContextManager[Progress | None]:
+        """Who hears of one step; None: nobody does."""
+        return nullcontext() if self.bars is None else self.bars(items, label)

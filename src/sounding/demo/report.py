@@ -19,7 +19,7 @@ def examined(folder: Path) -> tuple[Found, Comparison]:
     """All that a report says of the collection, and the same comparison by the truth."""
     from contextlib import nullcontext
 
-    from sounding.compare.comparing import compare_runs
+    from sounding.compare.comparison import compare
     from sounding.data.finding import find_runs
     from sounding.data.run_info import read_run_info
     from sounding.measures import parse_measures
@@ -35,7 +35,7 @@ def examined(folder: Path) -> tuple[Found, Comparison]:
         command=shlex.join(words),
     )  # fmt: skip
     found = gather_report(request, lambda total, label: nullcontext())
-    return found, compare_runs(folder / "truth.txt", files, measures, settled=False)
+    return found, compare(folder / "truth.txt", files, measures, settled=False)
 
 
 def write_report(found: Found, folder: Path) -> bool:

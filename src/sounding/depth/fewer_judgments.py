@@ -25,8 +25,7 @@ from sounding.measures.summaries import check_comparable, summaries
 from sounding.runs.pairs import Pairs, all_pairs
 from sounding.runs.retrieved import Retrieved
 from sounding.statistics.pairwise import Procedure
-from sounding.statistics.rank_correlation import on_a_grid
-from sounding.statistics.rankings import agreement_matrix, find_coefficient, most_places
+from sounding.statistics.rank_correlation import agreement_matrix, find_coefficient, most_places, on_a_grid
 
 if TYPE_CHECKING:
     import polars

@@ -21,7 +21,7 @@ from sounding.measures.cumulative import name_of
 from sounding.measures.summaries import mean_over_topics
 from sounding.runs.pool import Pool
 from sounding.statistics.pairwise import Procedure
-from sounding.statistics.rankings import MostPlaces, most_places, rank_agreement
+from sounding.statistics.rank_correlation import MostPlaces, most_places, rank_agreement
 
 Floats = NDArray[np.float64]
 Names = Mapping[Measure, str]  # what measures are called here; those that are not in it have their own names

@@ -39,7 +39,7 @@ from sounding.terminal.options import (
     typed_command,
     write_tables,
 )
-from sounding.terminal.plan_file import Choices, Plan, read_plan
+from sounding.terminal.plan_file import Plan, PlanChoices, read_plan
 
 SHOWN_RUNS = 8  # that the repeated command names
 
@@ -192,9 +192,9 @@ def _answer(options: DepthOptions, asked: _Asked, plan: Plan | None, typed: str)
     )
 
 
-def _choices(study: DepthStudy, options: DepthOptions) -> Choices:
+def _choices(study: DepthStudy, options: DepthOptions) -> PlanChoices:
     """The choices that were made in the end, to be held against a plan."""
-    return Choices(
+    return PlanChoices(
         measures=tuple(name_of(one.measure) for one in study.measures), depths=study.depths,
         test=options.test, correction=study.procedure.correction, alpha=options.alpha,
         policies=asdict(study.policies),

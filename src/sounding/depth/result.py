@@ -34,7 +34,7 @@ from sounding.measures.regrading import Regrading
 from sounding.measures.summaries import mean_over_topics
 from sounding.runs.pool import Pool
 from sounding.statistics.pairwise import Procedure
-from sounding.statistics.rankings import MostPlaces
+from sounding.statistics.rank_correlation import MostPlaces
 from sounding.terminal.plan_file import Plan
 
 if TYPE_CHECKING:

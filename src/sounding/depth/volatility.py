@@ -11,16 +11,17 @@ from numpy.typing import ArrayLike
 
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
-from sounding.statistics.rank_correlation import PERSISTENCE, check_persistence
-from sounding.statistics.rankings import (
+from sounding.statistics.rank_correlation import (
+    PERSISTENCE,
     MostPlaces,
     agreement_matrix,
+    check_persistence,
     coefficients,
     find_coefficient,
     most_places,
     rank_agreement,
-    rbo_of_values,
 )
+from sounding.statistics.rank_overlap import rbo_of_values
 
 if TYPE_CHECKING:
     import polars

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from sounding.compare.comparing import compare_runs
-from sounding.compare.holds import holds, shown_chance
+from sounding.compare.comparison import compare
+from sounding.compare.holds import holds
 from sounding.compare.result import Comparison
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES
-from sounding.core.text import percent, plural, whole_percent
+from sounding.core.text import percent, plural, shown_chance, whole_percent
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate.result import FEW_TOPICS
 from sounding.judge.agenda import run_of
@@ -54,7 +54,7 @@ def matrix(store: Store, replay: JudgingState) -> dict[str, Any]:
         return {"reason": "There are no pairs of runs with judgments yet."}
     measure = replay.settings.graded_measure
     try:
-        found = compare_runs(
+        found = compare(
             Qrels.from_dict(grades, source=SO_FAR), _runs(store, replay), [measure], settled=False,
             policies=replace(DEFAULT_POLICIES, fractional="accept"),
         )  # fmt: skip

@@ -49,6 +49,12 @@ def mean_over_topics(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(total, counted, out=np.full(total.shape, np.nan), where=counted > 0)
 
 
+def comparable(measures: Sequence[Measure]) -> tuple[tuple[Measure, ...], tuple[Measure, ...]]:
+    """The measures that runs can be compared by, those with a mean over topics, and the others."""
+    kept = tuple(measure for measure in measures if measure.definition.aggregate == "mean")
+    return kept, tuple(measure for measure in measures if measure not in kept)
+
+
 def check_comparable(measures: Sequence[Measure], policies: Policies) -> None:
     """An error where runs cannot be compared by these measures, or under these policies."""
     check_policies(policies)

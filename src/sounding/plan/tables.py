@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sounding.compare.holds import CONCLUSIONS, NEIGHBORS, Holds, shown_chance
+from sounding.compare.holds import CONCLUSIONS, NEIGHBORS, Holds
 from sounding.core.arrays import NDArray
-from sounding.core.text import plural
+from sounding.core.text import plural, shown_chance
 from sounding.measures.forms import form_of
 from sounding.plan.outlook import FIRST_CHECK
 from sounding.pool.tables import hours

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sounding.compare.comparing import Reading, compare_runs, scores_to_compare
+from sounding.compare.comparison import compare, scores_to_compare
 from sounding.compare.holds import DEFAULT_UNTIL, holds
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.policies import DEFAULT_POLICIES, Policies
@@ -16,7 +16,7 @@ from sounding.core.text import plural
 from sounding.core.workers import Bars, Progress, map_items
 from sounding.data.finding import run_names
 from sounding.data.formats import Place, read_qrels
-from sounding.data.reading import read_one
+from sounding.data.reading import Reading, read_one
 from sounding.data.run_info import RunInfo
 from sounding.data.sources import STDIN, bytes_to_read
 from sounding.depth.study import depth
@@ -191,10 +191,10 @@ def _compared(
         raise DataError("there is one run, and a comparison needs two")
     pairs = count * (count - 1) // 2
     with bars(0, f"comparing {'runs with the baseline' if request.baselines else f'{pairs:,} pairs'}"):
-        found = compare_runs(
+        found = compare(
             qrels, runs, request.measures, baselines=request.baselines, info=request.info,
             policies=request.policies, procedure=request.procedure, scores=scores, pool=pool,
-            reading=Reading(run_format=request.run_format, jobs=request.jobs),
+            run_format=request.run_format, jobs=request.jobs,
         )  # fmt: skip
     return _with_holds(found, request, qrels, runs, bars)
 

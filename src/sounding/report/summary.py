@@ -10,9 +10,9 @@ import numpy as np
 
 from sounding.audit.verdict import Statement
 from sounding.compare.advice import Advice, Situation, advise
-from sounding.compare.cells import p_name
 from sounding.compare.holds import NEIGHBORS
 from sounding.compare.result import Comparison
+from sounding.compare.tables import p_name
 from sounding.core.text import p_is, plural
 from sounding.depth.result import DepthStudy
 from sounding.depth.volatility import THRESHOLD

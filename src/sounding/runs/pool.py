@@ -15,6 +15,7 @@ from sounding.core.text import whole_percent
 from sounding.core.workers import Progress
 from sounding.data.run_info import RunInfo, info_remarks, listed_rows
 from sounding.data.tables import Qrels
+from sounding.runs.align import hold_judgments
 from sounding.runs.pairs import Pairs
 from sounding.runs.ranking import Counts, Ranking, Values, padded
 from sounding.runs.retrieved import Retrieved, read_retrieved
@@ -325,6 +326,7 @@ def cut_to_depth(
         kept = cut_pool(qrels, retrieved.pick(pool.contributing), depth)
         sentence = _cut_told(qrels, kept, depth, f"of {count} contributing runs, {pool.source}")
         told = "; ".join((sentence, *pool.remarks))
+    hold_judgments(kept)
     first = first_unjudged(retrieved.pick(pool.contributing), retrieved.grades(kept, policies))
     reach = first[np.isfinite(first)] - 1
     judged, holed = int(min(reach.min(initial=depth), depth)), int(np.count_nonzero(reach < depth))

@@ -119,11 +119,14 @@ class Retrieved:
         """(document,): how many of the runs have it."""
         return np.bincount(self.lists.ravel() + 1, minlength=len(self.docs) + 1)[1:]
 
+    def keys(self) -> Words:
+        """(document,): a number drawn from its topic and its id."""
+        return pair_keys(self.topics, self.sizes, self.docs.words())
+
     def find(self, judged: Judged) -> tuple[Counts, Counts]:
         """Documents that the qrels list, ascending, and the row of the qrels for each."""
         topic = np.repeat(judged.table.numbers(self.topics), self.sizes)
-        keys = pair_keys(self.topics, self.sizes, self.docs.words())
-        return judged.table.find(topic, keys, self.docs)
+        return judged.table.find(topic, self.keys(), self.docs)
 
     def grades(self, qrels: Qrels, policies: Policies = DEFAULT_POLICIES) -> Values:
         """(document,): its grade; NaN where it was not judged."""

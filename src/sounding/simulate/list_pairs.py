@@ -13,7 +13,7 @@ from sounding.runs.ranking import Values
 from sounding.runs.retrieved import NONE, Retrieved
 from sounding.selection.mtc.session import Parameters, Session
 from sounding.simulate.simulation import Truth
-from sounding.statistics.rankings import pearson
+from sounding.statistics.rank_correlation import pearson
 
 
 class ListPair(NamedTuple):

@@ -16,7 +16,7 @@ from sounding.runs.ranking import Values
 from sounding.runs.retrieved import Retrieved
 from sounding.selection.mtc.session import Parameters, Session
 from sounding.simulate.simulation import Truth
-from sounding.statistics.rankings import kendall_tau
+from sounding.statistics.rank_correlation import kendall_tau
 
 
 class Reuse(NamedTuple):

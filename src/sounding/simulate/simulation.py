@@ -21,7 +21,7 @@ from sounding.selection.mtc.confidence import Confidence
 from sounding.selection.mtc.session import Session, known_judgments
 from sounding.selection.strategies import Strategy
 from sounding.statistics.pairwise import pairwise_tests as tested_pairs
-from sounding.statistics.rankings import kendall_tau
+from sounding.statistics.rank_correlation import kendall_tau
 
 ALPHA = 0.05
 

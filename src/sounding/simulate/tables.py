@@ -14,14 +14,13 @@ from sounding.plan.tables import EQUAL, OPEN, SHOWN
 from sounding.relevance.basis import LEAST_JUDGMENTS, LEAST_RUNS
 from sounding.render.tables import UNKNOWN, Column, Table, decimal
 from sounding.simulate.reuse import Reuse
+from sounding.statistics.testing import NORMAL_95
 
 if TYPE_CHECKING:
     from sounding.runs.retrieved import Retrieved
     from sounding.selection.mtc import Confidence, Parameters
     from sounding.simulate.list_pairs import Correlations, ListPair, Normality
     from sounding.simulate.simulation import Row, Truth
-
-NORMAL_95 = 1.959964  # deviations on either side that hold 95% of a normal distribution
 
 
 def replayed_truth_note(parameters: Parameters, retrieved: Retrieved, truth: Truth) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from sounding.core.arrays import NDArray
 from sounding.runs.pairs import DIGITS, blocks
 from sounding.statistics import testing as student
-from sounding.statistics.testing import Floats, Omnibus, Outcome, Request, pair_test
+from sounding.statistics.testing import Floats, Omnibus, Outcome, PairedSample, pair_test
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +62,7 @@ def _variance(values: Floats, left: Floats, means: Floats, df_error: int) -> Var
 
 
 @pair_test("anova", correction="bonferroni", whole_topics=True)
-def anova(request: Request) -> Outcome:
+def anova(request: PairedSample) -> Outcome:
     """One-way analysis of variance, then t tests with the pooled error (Baillie et al.).
 
     The pairs count only if the omnibus F test rejects.
@@ -71,7 +71,7 @@ def anova(request: Request) -> Outcome:
 
 
 @pair_test("anova2", correction="bonferroni", whole_topics=True)
-def anova2(request: Request) -> Outcome:
+def anova2(request: PairedSample) -> Outcome:
     """Two-way analysis of variance with topics as blocks, then t tests with the pooled error.
 
     The pairs count only if the omnibus F test rejects.
@@ -79,7 +79,7 @@ def anova2(request: Request) -> Outcome:
     return _pooled(request, two_way(request.values), "two-way ANOVA (runs, topics)")
 
 
-def pooled_t(request: Request, variance: Variance, alpha: float) -> tuple[Floats, Floats, Floats]:
+def pooled_t(request: PairedSample, variance: Variance, alpha: float) -> tuple[Floats, Floats, Floats]:
     """(pair,) each: difference of means, p of its t with the pooled error, half-width of its interval."""
     means = request.values.mean(axis=1)
     gaps = np.round(means[request.pairs[:, 0]] - means[request.pairs[:, 1]], request.decimals)
@@ -91,7 +91,7 @@ def pooled_t(request: Request, variance: Variance, alpha: float) -> tuple[Floats
     return gaps, student.two_sided(gaps / error, df), np.full(len(gaps), reach)
 
 
-def _pooled(request: Request, variance: Variance, name: str) -> Outcome:
+def _pooled(request: PairedSample, variance: Variance, name: str) -> Outcome:
     count = len(request.pairs)
     joint = request.correction == "bonferroni"
     gaps, p, reach = pooled_t(request, variance, request.alpha / count if joint else request.alpha)
@@ -133,7 +133,7 @@ TAIL = 1e-8  # below it the integral's own error shows
 
 
 @pair_test("tukey", correction="own", whole_topics=True)
-def tukey(request: Request) -> Outcome:
+def tukey(request: PairedSample) -> Outcome:
     """Tukey's HSD with topics as blocks (two-way), simultaneous over all pairs of runs."""
     variance = two_way(request.values)
     df = variance.omnibus.df_error
@@ -197,7 +197,7 @@ def _range_tail(q: Floats, runs: int, df: int) -> Floats:
 
 
 @pair_test("randomised-tukey", correction="own", whole_topics=True, draws=True)
-def randomised_tukey(request: Request) -> Outcome:
+def randomised_tukey(request: PairedSample) -> Outcome:
     """Randomised Tukey HSD: runs shuffled within topics (Carterette 2012).
 
     A pair is compared with the largest difference between any two runs after a shuffle.

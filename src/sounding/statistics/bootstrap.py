@@ -9,7 +9,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.runs.pairs import blocks, differences
-from sounding.statistics.testing import Floats, Outcome, Request, pair_test
+from sounding.statistics.testing import Floats, Outcome, PairedSample, pair_test
 
 KEPT_WEIGHTS = 2**22  # as floats up to here; as bytes beyond
 
@@ -17,7 +17,7 @@ Weights = NDArray[np.float64] | NDArray[np.uint8]  # (resample, topic)
 
 
 @pair_test("bootstrap", needs_spread=True, draws=True)
-def bootstrap(request: Request) -> Outcome:
+def bootstrap(request: PairedSample) -> Outcome:
     """Bootstrap test on the studentised mean difference, with BCa intervals.
 
     p is the share of resamples whose |t|, about the observed mean, reaches the observed |t|: the null
@@ -27,7 +27,7 @@ def bootstrap(request: Request) -> Outcome:
 
 
 @pair_test("bootstrap-percentile", needs_spread=True, draws=True)
-def bootstrap_percentile(request: Request) -> Outcome:
+def bootstrap_percentile(request: PairedSample) -> Outcome:
     """Bootstrap test on the studentised mean difference, with percentile intervals."""
     return _bootstrap(request, percentile_interval, "percentile")
 
@@ -44,7 +44,7 @@ class Resampled:
 IntervalMethod = Callable[[Resampled, float], tuple[Floats, Floats]]
 
 
-def _bootstrap(request: Request, interval: IntervalMethod, name: str) -> Outcome:
+def _bootstrap(request: PairedSample, interval: IntervalMethod, name: str) -> Outcome:
     count = len(request.pairs)
     p, low, high = np.ones(count), np.full(count, -np.inf), np.full(count, np.inf)
     for rows, centred, mean, weights in _groups(request):
@@ -63,7 +63,7 @@ def _bootstrap(request: Request, interval: IntervalMethod, name: str) -> Outcome
     )  # fmt: skip
 
 
-def _groups(request: Request) -> Iterator[tuple[NDArray[np.intp], Floats, Floats, Weights]]:
+def _groups(request: PairedSample) -> Iterator[tuple[NDArray[np.intp], Floats, Floats, Weights]]:
     """Blocks of pairs with equally many topics, whose differences vary: rows, centred, mean, weights."""
     spread = np.zeros(len(request.pairs), np.bool_)
     topics = np.zeros(len(request.pairs), np.int64)

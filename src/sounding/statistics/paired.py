@@ -11,11 +11,11 @@ from sounding.core.arrays import NDArray
 from sounding.runs.pairs import Differences, blocks
 from sounding.statistics import testing as student
 from sounding.statistics.randomization import enumerate_flips, share_as_extreme
-from sounding.statistics.testing import Floats, Outcome, Request, pair_test
+from sounding.statistics.testing import Floats, Outcome, PairedSample, pair_test
 
 
 @pair_test("t", needs_spread=True)
-def paired_t(request: Request) -> Outcome:
+def paired_t(request: PairedSample) -> Outcome:
     """Paired t test on the mean difference.
 
     Differences that are all equal leave no error to compare with: p = 1 and no limits.
@@ -39,7 +39,7 @@ def _t(gaps: Differences, alpha: float) -> tuple[Floats, Floats, Floats]:
 
 
 @pair_test("sign", by_signs=True)
-def sign(request: Request) -> Outcome:
+def sign(request: PairedSample) -> Outcome:
     """Sign test on the median difference, ties left out.
 
     The interval is that of the median between two order statistics, ties included: at least 1 - alpha.
@@ -85,18 +85,18 @@ ZeroMethod = Literal["wilcox", "pratt"]
 
 
 @pair_test("wilcoxon", by_signs=True)
-def wilcoxon(request: Request) -> Outcome:
+def wilcoxon(request: PairedSample) -> Outcome:
     """Wilcoxon signed-rank test, differences of 0 dropped before ranking."""
     return _signed_rank(request, "wilcox")
 
 
 @pair_test("wilcoxon-pratt", by_signs=True)
-def wilcoxon_pratt(request: Request) -> Outcome:
+def wilcoxon_pratt(request: PairedSample) -> Outcome:
     """Wilcoxon signed-rank test, differences of 0 ranked first and then dropped (Pratt)."""
     return _signed_rank(request, "pratt")
 
 
-def _signed_rank(request: Request, zeros: ZeroMethod) -> Outcome:
+def _signed_rank(request: PairedSample, zeros: ZeroMethod) -> Outcome:
     p, low, high = np.empty((3, len(request.pairs)))
     for rows, gaps in request.differences():
         p[rows] = signed_rank_p(gaps, zeros)

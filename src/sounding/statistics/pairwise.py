@@ -25,8 +25,8 @@ from sounding.statistics.testing import (
     Floats,
     Omnibus,
     Outcome,
+    PairedSample,
     PairTest,
-    Request,
     cohens_dz,
     find_correction,
     find_test,
@@ -140,7 +140,7 @@ def pairwise_tests(
     chosen = find_test(test)
     used = check_choices(test, correction, alpha, margin, permutations)
     table, dropped = _check_values(np.asarray(values, np.float64), chosen)
-    whole = Request(
+    whole = PairedSample(
         values=table, pairs=_check_pairs(np.asarray(pairs, np.intp), table), correction=used,
         alpha=alpha, permutations=permutations, rng=rng, decimals=grid_decimals(table),
     )  # fmt: skip
@@ -266,7 +266,7 @@ def _check_pairs(pairs: Pairs, values: Floats) -> Pairs:
     return pairs
 
 
-def _describe(request: Request, apart: NDArray[np.bool_] | None) -> _Seen:
+def _describe(request: PairedSample, apart: NDArray[np.bool_] | None) -> _Seen:
     count = len(request.pairs)
     topics, wins, ties, losses = np.empty((4, count), np.int64)
     mean, effect = np.empty((2, count))
@@ -352,12 +352,12 @@ def _method(outcome: Outcome, correction: str, dropped: int) -> str:
     return "; ".join(parts)
 
 
-def _multiplied(request: Request) -> int:
+def _multiplied(request: PairedSample) -> int:
     """By how much the correction multiplies the least p."""
     return len(request.pairs) if request.correction in ("bonferroni", "holm") else 1
 
 
-def _limit(request: Request, outcome: Outcome, seen: _Seen, test: PairTest, tests: int) -> str:
+def _limit(request: PairedSample, outcome: Outcome, seen: _Seen, test: PairTest, tests: int) -> str:
     """Why no p times so many tests could have reached alpha, and what would help; empty: some could."""
     if outcome.least * tests <= request.alpha:
         return ""
@@ -380,14 +380,14 @@ def fewest_topics(alpha: float) -> int:
     return max(2, int(np.ceil(1 - np.log2(alpha) - 1e-9)))
 
 
-def _notes(request: Request, outcome: Outcome, test: PairTest, adjusted: Floats) -> Iterator[str]:
+def _notes(request: PairedSample, outcome: Outcome, test: PairTest, adjusted: Floats) -> Iterator[str]:
     """Says so where the draws decide which pairs are significant."""
     if outcome.least * _multiplied(request) <= request.alpha:
         other = f" or correction {MAX_T}" if test.name == FLIPS else ""
         yield from _chance_notes(request, outcome, adjusted, other)
 
 
-def _chance_notes(request: Request, outcome: Outcome, adjusted: Floats, other: str) -> Iterator[str]:
+def _chance_notes(request: PairedSample, outcome: Outcome, adjusted: Floats, other: str) -> Iterator[str]:
     """Says so where a pair is significant if hardly any draw reaches it, which another seed may change."""
     significant = int(np.count_nonzero(adjusted <= request.alpha))
     left = len(adjusted) - significant + 1 if request.correction == "holm" else len(adjusted)
@@ -405,7 +405,7 @@ def _chance_notes(request: Request, outcome: Outcome, adjusted: Floats, other: s
 
 
 def _equivalence(
-    request: Request, seen: _Seen, known: NDArray[np.bool_], outcome: Outcome, margin: float
+    request: PairedSample, seen: _Seen, known: NDArray[np.bool_], outcome: Outcome, margin: float
 ) -> Equivalence:
     """By t with the pooled error where the test has one, else with each pair's own."""
     topics = np.maximum(seen.topics, 1)

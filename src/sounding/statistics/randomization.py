@@ -14,7 +14,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.runs.pairs import Differences, blocks, differences
-from sounding.statistics.testing import Floats, Outcome, Request, pair_test
+from sounding.statistics.testing import Floats, Outcome, PairedSample, pair_test
 
 ENUMERATED_TOPICS = 12  # all flips up to here, however few permutations are asked for
 KEPT_BITS = 2**22  # unpacked once up to here, and again for every block of pairs beyond
@@ -92,7 +92,7 @@ def share_as_extreme(sizes: Floats, observed: Floats, slack: float, flips: Flips
 
 
 @pair_test("randomisation", correction="max-t", draws=True, by_signs=True)
-def randomisation(request: Request) -> Outcome:
+def randomisation(request: PairedSample) -> Outcome:
     """Randomisation test on the mean difference (sign flips).
 
     All arrangements where they are few, drawn ones otherwise; the observed arrangement counts.
@@ -127,11 +127,11 @@ def randomisation(request: Request) -> Outcome:
     )  # fmt: skip
 
 
-def _slack(request: Request) -> float:
+def _slack(request: PairedSample) -> float:
     return float(request.values.shape[1] * 10.0**-request.decimals)
 
 
-def _sums_in_blocks(request: Request, flips: Flips) -> Iterator[tuple[slice, Differences, Floats]]:
+def _sums_in_blocks(request: PairedSample, flips: Flips) -> Iterator[tuple[slice, Differences, Floats]]:
     """Blocks of pairs with their differences and flipped sums (pair, flip)."""
     # Without gaps the sums of a pair are the differences between those of its runs.
     few = len(request.pairs) < len(request.values)
@@ -174,7 +174,7 @@ def interval_flips(alpha: float) -> int:
     return int(np.ceil(2 * TAIL_FLIPS / alpha - 1e-9)) - 1
 
 
-def _enumerate_short_pairs(request: Request, p: Floats, low: Floats, high: Floats) -> None:
+def _enumerate_short_pairs(request: PairedSample, p: Floats, low: Floats, high: Floats) -> None:
     """Replace drawn by listed arrangements for pairs that have few topics in common."""
     present = ~np.isnan(request.values)
     if present.all():
@@ -206,7 +206,7 @@ class _StepDown:
     so that a pair with few of them neither stands out by chance nor widens the others' distribution.
     """
 
-    def __init__(self, request: Request, flips: Flips) -> None:
+    def __init__(self, request: PairedSample, flips: Flips) -> None:
         count = len(request.pairs)
         self.observed, self.scale = np.empty((2, count))
         for rows, gaps in request.differences():

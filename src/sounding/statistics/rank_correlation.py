@@ -20,7 +20,7 @@ Counts = NDArray[np.int64]
 DIGITS = 13  # of an ordering's largest value: what lies beyond them is rounding, and such values tie
 
 
-class Places(NamedTuple):
+class RankPlaces(NamedTuple):
     """Where every system stands, best first from 1; systems that tie share a stretch of places."""
 
     first: Counts  # (ordering, system)
@@ -85,7 +85,7 @@ def on_a_grid(values: Floats) -> Floats:
     return np.rint(values * np.power(10.0, half) * np.power(10.0, shift - half))
 
 
-def places(steps: Floats) -> Places:
+def places(steps: Floats) -> RankPlaces:
     """The places of every system, highest value first."""
     count = steps.shape[1]
     order = np.argsort(-steps, axis=1, kind="stable")
@@ -99,7 +99,7 @@ def places(steps: Floats) -> Places:
     np.put_along_axis(first, order, np.maximum.accumulate(np.where(starts, place, 0), axis=1), axis=1)
     backwards = np.where(ends, place, count)[:, ::-1]
     np.put_along_axis(last, order, np.minimum.accumulate(backwards, axis=1)[:, ::-1], axis=1)
-    return Places(first, last)
+    return RankPlaces(first, last)
 
 
 Kernel = Callable[..., Floats]
@@ -335,7 +335,7 @@ def _tied_pairs(steps: Floats) -> Counts:
     return (places(steps).size - 1).sum(axis=1) // 2
 
 
-def _mean_weights(place: Places) -> Floats:
+def _mean_weights(place: RankPlaces) -> Floats:
     """(ordering, system): 1 / (rank - 1), as the mean over the ranks of its group; 0 in the topmost."""
     inverse = 1 / np.arange(1, place.first.shape[1] + 1)
     sums = np.concatenate([[0.0], np.cumsum(inverse)])  # sums[i]: of 1/1 to 1/i

@@ -17,7 +17,7 @@ from sounding.statistics.rank_correlation import (
     PERSISTENCE,
     Counts,
     Floats,
-    Places,
+    RankPlaces,
     check_persistence,
     coefficient,
     known_orderings,
@@ -108,8 +108,8 @@ def _item_places(items: Sequence[Any], which: str) -> _Stretches:
 class _Sides(NamedTuple):
     """Both lists over all items: the shorter, and the longer in its own order before the rest."""
 
-    short: Places  # (item,) each
-    long: Places
+    short: RankPlaces  # (item,) each
+    long: RankPlaces
     short_length: int
     long_length: int
     only_long: Counts  # items that only the longer list has, in its order
@@ -122,11 +122,11 @@ def _sides(first: _Stretches, second: _Stretches) -> _Sides:
         np.array([side.get(item, (NEVER, NEVER)) for item in items], np.int64) for side in (short, long)
     ]
     only = np.array([n for n, item in enumerate(items) if item not in short], np.int64)
-    tables = [Places(table[:, 0], table[:, 1]) for table in stretches]
+    tables = [RankPlaces(table[:, 0], table[:, 1]) for table in stretches]
     return _Sides(tables[0], tables[1], len(short), len(long), only)
 
 
-def _present(place: Places, depth: int, ties: str) -> Floats:
+def _present(place: RankPlaces, depth: int, ties: str) -> Floats:
     """How much of every item is among the first `depth`: a share of those that tie across the border."""
     if ties == "w":
         return (place.first <= depth).astype(np.float64)

@@ -18,7 +18,7 @@ NORMAL_95 = 1.959963984540054  # 95% of a normal distribution lie within so many
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Request:
+class PairedSample:
     """Values to test, and how; checked before it is made."""
 
     values: Floats  # (run, topic); NaN: no value
@@ -81,7 +81,7 @@ class PairTest:
 
     name: str
     title: str
-    function: Callable[[Request], Outcome] = field(repr=False)
+    function: Callable[[PairedSample], Outcome] = field(repr=False)
     correction: Correction
     whole_topics: bool  # uses only topics on which every run has a value
     needs_spread: bool  # has no p for a difference that is the same on all topics
@@ -100,10 +100,10 @@ def pair_test(
     needs_spread: bool = False,
     draws: bool = False,
     by_signs: bool = False,
-) -> Callable[[Callable[[Request], Outcome]], Callable[[Request], Outcome]]:
+) -> Callable[[Callable[[PairedSample], Outcome]], Callable[[PairedSample], Outcome]]:
     """Make a function known as a test; the first line of its docstring is its title."""
 
-    def register(function: Callable[[Request], Outcome]) -> Callable[[Request], Outcome]:
+    def register(function: Callable[[PairedSample], Outcome]) -> Callable[[PairedSample], Outcome]:
         title = (function.__doc__ or name).splitlines()[0].rstrip(".")
         TESTS[name] = PairTest(
             name=name, title=title, function=function, correction=correction,

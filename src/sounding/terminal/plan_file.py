@@ -28,7 +28,7 @@ Problem = tuple[str, str]  # the key, and what is wrong with it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
+class PlanChoices:
     """What can be chosen in a comparison. None: left open by a plan, not used by a command."""
 
     measures: tuple[str, ...] | None = None  # as they were asked for, before `depths` are put to them
@@ -59,19 +59,19 @@ class Choices:
         return self._own() | dict(self.policies)
 
 
-KEYS = tuple(item.name for item in fields(Choices) if item.name != POLICIES)
+KEYS = tuple(item.name for item in fields(PlanChoices) if item.name != POLICIES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What was decided beforehand, and which file says so."""
 
-    choices: Choices
+    choices: PlanChoices
     source: str
     sha256: str  # of the file's bytes
     lines: Mapping[str, int | None] = field(default_factory=dict)  # key -> the line on which it is given
 
-    def check(self, choices: Choices) -> list[str]:
+    def check(self, choices: PlanChoices) -> list[str]:
         """Every deviation from the plan, one sentence each; empty where the plan is followed."""
         used = choices.made()
         return [
@@ -80,7 +80,7 @@ class Plan:
             for deviation in _deviations(name, planned, used.get(name))
         ]
 
-    def facts(self, choices: Choices) -> dict[str, Any]:
+    def facts(self, choices: PlanChoices) -> dict[str, Any]:
         """The plan and every deviation from it, as JSON repeats them."""
         return {
             "source": self.source, "sha256": self.sha256, "choices": self.choices.made(),
@@ -121,7 +121,7 @@ def read_plan(path: str | Path) -> Plan:
     return _plan(choices, source, content, text)
 
 
-def write_plan(choices: Choices, path: str | Path) -> Plan:
+def write_plan(choices: PlanChoices, path: str | Path) -> Plan:
     """Write choices to a plan file; gives the plan that was written."""
     lines = [
         f"{name} = {_toml(getattr(choices, name))}" for name in KEYS if getattr(choices, name) is not None
@@ -141,14 +141,14 @@ def write_plan(choices: Choices, path: str | Path) -> Plan:
     return _plan(choices, str(path), content, content.decode())
 
 
-def _plan(choices: Choices, source: str, content: bytes, text: str) -> Plan:
+def _plan(choices: PlanChoices, source: str, content: bytes, text: str) -> Plan:
     return Plan(
         choices=choices, source=source, sha256=hashlib.sha256(content).hexdigest(),
         lines={key: _line_of(text, key, key in choices.policies) for key in choices.made()},
     )  # fmt: skip
 
 
-def _choices(source: str, text: str, tables: Mapping[str, Any]) -> Choices:
+def _choices(source: str, text: str, tables: Mapping[str, Any]) -> PlanChoices:
     """The choices of a parsed file; an error for its first problem that counts the others."""
     policies = tables.get(POLICIES, {})
     own = {name: _as_tuple(name, value) for name, value in tables.items() if name != POLICIES}
@@ -167,7 +167,7 @@ def _choices(source: str, text: str, tables: Mapping[str, Any]) -> Choices:
         first = min(range(len(found)), key=lambda place: lines[place] or 0)
         key, problem = found[first]
         raise FormatError(source, lines[first], f"{key}: {problem}", more=len(found) - 1)
-    return Choices(**own, policies=policies)
+    return PlanChoices(**own, policies=policies)
 
 
 def _as_tuple(name: str, value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,23 +10,20 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
-from sounding.core.policies import DEFAULT_POLICIES, Policies
+from sounding.core.policies import Policies
 from sounding.core.workers import Progress
-from sounding.data.tables import Run
-from sounding.evaluate.result import ValueBounds
-from sounding.evaluate.unjudged import value_bounds as bounds_of_values
 from sounding.measures import Measure
 from sounding.measures.bounds import Unknowns, bounds
 from sounding.measures.bounds.registry import scale
+from sounding.measures.listings import Listed, Listings, Numbers
 from sounding.measures.summaries import GEOMETRIC_FLOOR
 from sounding.measures.universe import cap
-from sounding.runs.align import Judged
-from sounding.runs.listings import Listed, Listings, Numbers
 from sounding.runs.pairs import Pairs
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values
 
 Kind = Literal["difference", "rule", "separate"]
 Table = NDArray[np.float64]  # (pair, topic), or (run, topic)
+OwnBounds = tuple[Table, Table]  # the least and the most of each run by itself, (run, topic)
 
 CLOSE = 1e-12  # of the largest value: a bound this near to 0 may be 0
 NEGLIGIBLE = 1e-12  # of all weight: a rank with less is not looked up in the other run
@@ -53,46 +50,28 @@ class PairBounds:
 
 def pair_bounds(
     measure: Measure,
-    runs: Sequence[Run],
-    judged: Judged,
-    pairs: Pairs,
-    *,
-    policies: Policies = DEFAULT_POLICIES,
-    value_bounds: ValueBounds | None = None,
-    listings: Listings | None = None,
-) -> PairBounds:
-    """Bounds of the differences of some pairs of runs, and which pairs they settle.
-
-    `value_bounds` are those of this measure alone, (run, 1, topic); where they are missing they are
-    computed, with whatever any of the runs retrieved as the universe, and the N further documents of
-    `+N`. `listings` of the runs serve several measures.
-    """
-    if listings is None:
-        listings = Listings.of(runs, judged, policies)
-    return bounds_of_pairs(measure, listings, pairs, value_bounds)
-
-
-def bounds_of_pairs(
-    measure: Measure,
     listings: Listings,
     pairs: Pairs,
-    value_bounds: ValueBounds | None = None,
+    own: OwnBounds | None = None,
     *,
     progress: Progress | None = None,
 ) -> PairBounds:
-    """What `pair_bounds` gives, for listings that are there already; `progress` is told of pairs."""
+    """Return the bounds of the differences of some pairs of runs, and which pairs they settle.
+
+    `own` are the runs' own bounds, over the universe that the listings have; None: they are computed.
+    `progress` is told of pairs.
+    """
     if measure.definition.aggregate == "text":
         raise DataError(f"{measure} gives a text, and texts have no difference")
     measure = as_asked(measure, listings.policies)
     if _has_rule(measure):
-        return _by_rule(measure, listings, pairs, _own_bounds(measure, listings, value_bounds), progress)
+        return _by_rule(measure, listings, pairs, own or own_bounds(measure, listings), progress)
     if is_additive(measure, listings):
         found = _by_difference(measure, listings, pairs)
     else:
-        own = _own_bounds(measure, listings, value_bounds)
-        found = _with_same_lists(
-            separate_bounds(measure, own.lower, own.upper, pairs, _known(listings, pairs)), listings, pairs
-        )
+        low, high = own or own_bounds(measure, listings)
+        known = _known(listings, pairs)
+        found = _with_same_lists(separate_bounds(measure, low, high, pairs, known), listings, pairs)
     if progress:
         progress(len(pairs))
     return found
@@ -100,10 +79,9 @@ def bounds_of_pairs(
 
 def _with_same_lists(found: PairBounds, listings: Listings, pairs: Pairs) -> PairBounds:
     """Set the bounds to 0 for two runs with the same lists, whose own bounds do not show that."""
-    numbers: dict[tuple[bytes, bytes], int] = {}
-    content = np.array(
-        [numbers.setdefault((one.doc.tobytes(), one.rank.tobytes()), len(numbers)) for one in listings.lists]
-    )
+    numbers: dict[bytes, int] = {}
+    lists = (listings.ranks(run).tobytes() for run in range(len(listings.rankings)))
+    content = np.array([numbers.setdefault(one, len(numbers)) for one in lists])
     same = (content[pairs[:, 0]] == content[pairs[:, 1]]) & ~np.isnan(found.lower)
     lower, upper = (np.where(same, 0.0, side) for side in (found.lower, found.upper))
     return replace(found, lower=lower, upper=upper, equal=found.equal | same)
@@ -120,19 +98,6 @@ def has_closer_bounds(measure: Measure) -> bool:
     return _has_rule(measure) or (plain and measure.additive and measure.definition.basis == "utility")
 
 
-def which_completions(policies: Policies) -> str:
-    """Under which condition bounds hold, as a sentence goes on; empty: whatever unjudged documents are."""
-    limit = policies.at_most
-    if limit is None:
-        return ""
-    if limit == "growth":
-        return "if no topic has more further relevant documents than the growth of its pool foretells"
-    if limit.endswith("x"):
-        return f"if no topic has more than {limit[:-1]} times as many further relevant documents as are known"
-    found = "document a topic is" if limit == "1" else "documents a topic are"
-    return f"if at most {limit} more {found} relevant"
-
-
 # -- sums over documents ---------------------------------------------------------------------------
 
 
@@ -142,9 +107,18 @@ def is_additive(measure: Measure, listings: Listings) -> bool:
         return False
     if measure.get("assessed") or measure.get("judged_only"):
         return False
-    ranking = listings.rankings[0]
     # Gains below 0, or that depend on which grades occur, have no exact bounds of their own either.
-    return bounds(measure, ranking, Unknowns(np.zeros(len(ranking.topics), np.int64))).kind == "exact"
+    return _own_kind(measure, listings) == "exact"
+
+
+def has_bounds(measure: Measure, listings: Listings) -> bool:
+    """Whether anything is known of how far a value can move."""
+    return _own_kind(measure, listings) != "none"
+
+
+def _own_kind(measure: Measure, listings: Listings) -> str:
+    ranking = listings.rankings[0]
+    return bounds(measure, ranking, Unknowns(np.zeros(len(ranking.topics), np.int64))).kind
 
 
 def worth_of_ranks(measure: Measure, listings: Listings) -> Values:
@@ -154,7 +128,7 @@ def worth_of_ranks(measure: Measure, listings: Listings) -> Values:
     best = options[at_the_top.argmax()]
     ranks = np.arange(1, listings.deepest + 1)
     worth = measure(_lone_documents(listings.judgments, ranks, np.full(len(ranks), best)))
-    whole = np.zeros(1 + max([len(ranks), *(int(one.rank.max(initial=0)) for one in listings.lists)]))
+    whole = np.zeros(1 + max(len(ranks), listings.longest))
     whole[1 : len(worth) + 1] = worth  # what a depth limit cuts off is worth nothing
     return whole
 
@@ -241,7 +215,7 @@ def _has_rule(measure: Measure) -> bool:
 
 
 def _by_rule(
-    measure: Measure, listings: Listings, pairs: Pairs, own: _OwnBounds, progress: Progress | None
+    measure: Measure, listings: Listings, pairs: Pairs, own: OwnBounds, progress: Progress | None
 ) -> PairBounds:
     """The rule of Carterette, Allan & Sitaraman (2006), Equation 3, made valid for means over topics.
 
@@ -261,8 +235,9 @@ def _by_rule(
     lower = _divided(margin_a, least, most)
     upper = -_divided(margin_b, least, most)
     first, second = pairs[:, 0], pairs[:, 1]
-    lower = np.maximum(lower, own.lower[first] - own.upper[second])
-    upper = np.minimum(upper, own.upper[first] - own.lower[second])
+    low, high = own
+    lower = np.maximum(lower, low[first] - high[second])
+    upper = np.minimum(upper, high[first] - low[second])
     known = _known(listings, pairs)
     return _pair_bounds(_mean(lower, known), _mean(upper, known), "rule", 1.0)
 
@@ -275,24 +250,19 @@ def _divided(margin: Table, least: Counts, most: Counts) -> Table:
 # -- the runs' own bounds --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _OwnBounds:
-    """What each run's value can be by itself."""
+def own_bounds(measure: Measure, listings: Listings) -> OwnBounds:
+    """Return the least and the most of each run's values by itself, (run, topic); NaN: the topic is skipped.
 
-    lower: Table  # (run, topic)
-    upper: Table
-
-
-def _own_bounds(measure: Measure, listings: Listings, given: ValueBounds | None) -> _OwnBounds:
-    if given is None:
-        given = bounds_of_values(listings.rankings, listings.outside(), [measure], listings.policies)
-    expected = (len(listings.rankings), 1, len(listings.judgments.topics))
-    if given.lower.shape != expected:
-        raise DataError(
-            f"{measure}: bounds of shape {given.lower.shape} (run, measure, topic); expected {expected},"
-            " those of this measure alone"
-        )
-    return _OwnBounds(given.lower[:, 0], given.upper[:, 0])
+    What may be relevant is the same for all runs: whatever one of them retrieved, and what is elsewhere.
+    """
+    low, high = np.empty((2, len(listings.rankings), len(listings.judgments.topics)))
+    for run, (ranking, others) in enumerate(zip(listings.rankings, listings.outside(), strict=True)):
+        most = cap(measure, ranking, listings.policies, listings.deepest)
+        found = bounds(measure, ranking, Unknowns(others, most))
+        low[run], high[run] = found.lower, found.upper
+        if listings.policies.missing == "skip":
+            low[run, ranking.missing] = high[run, ranking.missing] = np.nan
+    return low, high
 
 
 def separate_bounds(

@@ -1,16 +1,15 @@
-"""From files or scores to a comparison of all pairs, with the documents behind a single pair."""
+"""compare(): from judgments and runs to what can be said of every pair; each run is read once."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from sounding.compare.cases import assessed_depths, assessment_values, compared_measures, values_of
 from sounding.compare.documents import telling_documents, what_would_settle
+from sounding.compare.holds import Holds, holding, pooled_runs
 from sounding.compare.notes import short_lists, test_notes, topic_notes
 from sounding.compare.requests import (
     check_named,
@@ -20,37 +19,227 @@ from sounding.compare.requests import (
     without_common_topics,
 )
 from sounding.compare.result import Account, Comparison, Evenness
-from sounding.compare.settled import (
-    PairBounds,
-    bounds_of_pairs,
-    counted_topics,
-    has_closer_bounds,
-    separate_bounds,
-)
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, expect
 from sounding.core.policies import DEFAULT_POLICIES, Policies
-from sounding.core.workers import Bars, Progress
-from sounding.data.formats import read_qrels, run_sources
-from sounding.data.reading import read_one, readable_again
+from sounding.core.text import sentence
+from sounding.core.workers import Bars, processes_for
+from sounding.data.formats import Place, run_sources
+from sounding.data.reading import Reading, hold_runs, is_too_large, processes_to_read
 from sounding.data.run_info import RunInfo
-from sounding.data.tables import Qrels
+from sounding.data.sources import bytes_to_read
+from sounding.data.tables import Qrels, Run
 from sounding.evaluate.evaluation import evaluate
 from sounding.evaluate.result import Scores
-from sounding.evaluate.unjudged import value_bounds
 from sounding.measures import Measure, parse_measures
-from sounding.measures.assessed import FIRST_UNJUDGED, RETRIEVED, assessment_measure, assessment_measures
+from sounding.measures.assessed import (
+    FIRST_UNJUDGED,
+    JUDGED,
+    RETRIEVED,
+    assessment_depth,
+    assessment_measure,
+    assessment_measures,
+)
+from sounding.measures.bounds.pairs import (
+    PairBounds,
+    counted_topics,
+    has_bounds,
+    has_closer_bounds,
+    own_bounds,
+    pair_bounds,
+    separate_bounds,
+)
+from sounding.measures.completions import DRAWS
+from sounding.measures.listings import Listings
+from sounding.measures.regrading import Regrading, regraded
 from sounding.measures.summaries import check_comparable, mean_over_topics
-from sounding.runs.align import prepare
-from sounding.runs.listings import Listings
+from sounding.runs.align import hold_judgments, hold_order
 from sounding.runs.pairs import Pairs
-from sounding.runs.pool import JudgedDepths, Pool, find_pool
+from sounding.runs.pool import JudgedDepths, Pool, cut_to_depth, find_pool, judgments_at_depth, pool_of_lists
+from sounding.runs.retrieved import Retrieved, read_retrieved
+from sounding.runs.until import Until, parse_until
 from sounding.statistics.cases import decide
 from sounding.statistics.pairwise import PairTests, Procedure, check_procedure
 from sounding.statistics.testing import find_test
 
+DEFAULT_MEASURES = ("AP", "P@10")
+TOPICS = 5  # whose documents are looked at where one pair is explained
+MOST_DOCUMENTS = 100_000_000  # of all runs: more are not set against each other for all pairs
+MOST_MEETINGS = 1_000_000_000  # documents of one run looked up in another, over all pairs
+
 
 def compare(
+    qrels: Any,
+    runs: Any,
+    measures: Any = DEFAULT_MEASURES,
+    *,
+    baselines: str | Sequence[str] = (),
+    pair: tuple[str, str] | None = None,
+    procedure: Procedure | None = None,
+    settled: bool = True,
+    until: str | None = None,
+    pool_depth: int | None = None,
+    info: Mapping[str, RunInfo] | None = None,
+    policies: Policies = DEFAULT_POLICIES,
+    qrels_format: str | None = None,
+    run_format: str | None = None,
+    jobs: int | None = 1,
+    bars: Bars | None = None,
+    scores: Scores | None = None,
+    pool: Pool | None = None,
+) -> Comparison:
+    """Compare runs by their values: all pairs, all runs against baselines, or one pair.
+
+    Runs, qrels and measures are what `evaluate` takes; `baselines` and `pair` name runs by their names, tags
+    or files. The `procedure` says how differences are tested.
+
+    `settled` asks which orders no judgment can reverse. Bounds are those of the difference: the documents of
+    two runs are set against each other. Where all pairs are asked for and documents are very many, they are
+    the runs' own, and a pair that they leave open is not known to be. What may be relevant is the same for
+    all runs: whatever one of them retrieved, and the N further documents of the universe `+N`.
+
+    `until` asks for the chance that each conclusion is what full judging would give, and says what that
+    means: `runs:100` or `pool:100`, as for `holds`. With `pool_depth` only those judgments count that a pool
+    of this depth would have had; `info` lists the runs that were pooled. `bars` show the progress of each
+    step. `scores` are what `scores_to_compare` gave for the same runs, and `pool` is the one that the
+    judgments were cut to, where these are there already.
+    """
+    chosen = parse_measures(measures)
+    check_comparable(chosen, policies)
+    how = Procedure(seed=policies.seed) if procedure is None else procedure
+    check_procedure(how)
+    baselines = [baselines] if isinstance(baselines, str) else baselines
+    check_named(baselines, pair)
+    wanted = None if until is None else parse_until(until)
+    whole = replace(policies, universe="runs") if policies.universe == "run" else policies
+    bounded = settled and has_pair_bounds(policies)
+    reading = Reading(qrels_format=qrels_format, run_format=run_format, jobs=jobs, bars=bars)
+    places = run_sources(runs)
+    judgments = reading.judgments(qrels, policies)
+    hold_judgments(judgments)
+    if scores is None:
+        check_names(pair or baselines, places, run_format)
+    passes = len(evaluations(chosen, whole)) + (bounded or until is not None or pool_depth is not None)
+    sources = _Sources(places, whole, reading, again=passes > 1)
+    notes: list[str] = []
+    if pool_depth is not None:
+        judgments, cut, pool = sources.cut(judgments, pool_depth, info, policies)
+        notes.append(sentence(cut))
+    if scores is None:
+        scores = scores_to_compare(
+            judgments, sources.places, chosen, policies=whole, reading=sources.reading,
+            bounded=bounded and sources.large,
+        )  # fmt: skip
+    check_request(scores, chosen)
+    pairs = chosen_pairs(scores, chosen, baselines, pair, [place.source for place in places])
+    apart = not (baselines or pair) and _too_many(scores, pairs)
+    listings: Listings | None = None
+    bounds: tuple[PairBounds | None, ...] = (None,) * len(chosen)
+    if bounded and apart and scores.bounds is not None and whole.universe == "runs":
+        # The runs' own bounds, which are there already, suppose the same.
+        bounds = tuple(bounds_of_scores(scores, measure, pairs) for measure in chosen)
+    elif bounded:
+        listings = Listings.of(sources.regrading(judgments))
+        bounds = _bounds_of_pairs(chosen, pairs, listings, reading, apart=apart)
+    found = _compared(scores, chosen, pairs, bounds, how, info, pool)
+    found = replace(found, policies=policies, notes=(*notes, *found.notes))
+    if pair is not None and listings is not None:
+        found = replace(found, accounts=tuple(_accounts(found, listings)))
+    if wanted is None:
+        return found
+    return replace(found, holds=sources.holds(judgments, found, wanted, info))
+
+
+class _Sources:
+    """The runs of a comparison, and what they retrieved; no file that memory can hold is read twice."""
+
+    def __init__(self, places: Sequence[Place], policies: Policies, reading: Reading, *, again: bool) -> None:
+        """`again`: the runs are looked at more than once."""
+        self.policies = policies
+        self.large = is_too_large(places)
+        size = bytes_to_read(place.source for place in places)
+        self.reading = replace(reading, jobs=processes_to_read(places, size, reading.jobs))
+        self.places = list(places)
+        if again:
+            with reading.step(len(places), "reading runs") as progress:
+                self.places = hold_runs(places, policies, reading.run_format, progress)
+            for place in self.places:
+                if isinstance(place.source, Run):
+                    hold_order(place.source, policies)
+        self._retrieved: Retrieved | None = None
+        self._regrading: Regrading | None = None
+
+    def retrieved(self, judgments: Qrels) -> Retrieved:
+        """Return what the runs have for the judged topics."""
+        if self._retrieved is None:
+            with self.reading.step(len(self.places), "listing documents") as progress:
+                self._retrieved = read_retrieved(
+                    self.places, topics=judgments.topics, policies=self.policies,
+                    run_format=self.reading.run_format, jobs=self.reading.jobs, progress=progress,
+                )  # fmt: skip
+        return self._retrieved
+
+    def regrading(self, judgments: Qrels) -> Regrading:
+        """Return the runs under these judgments, by their values alone."""
+        if self._regrading is None:
+            values_only = self.policies
+            if values_only.unjudged == "bounds":  # what stands beside a value does not change it
+                values_only = replace(values_only, unjudged="nonrelevant")
+            self._regrading = regraded(judgments, self.retrieved(judgments), values_only)
+        return self._regrading
+
+    def cut(
+        self, judgments: Qrels, depth: int, info: Mapping[str, RunInfo] | None, policies: Policies
+    ) -> tuple[Qrels, str, Pool | None]:
+        """Return the judgments of a pool of this depth, a sentence that says so, and that pool."""
+        if judgments.pool_ranks is not None:  # then the runs are not asked
+            return judgments_at_depth(judgments, self.places, depth)
+        retrieved = self.retrieved(judgments)
+        pool = pool_of_lists(retrieved, retrieved.grades(judgments, policies), info)
+        return cut_to_depth(judgments, depth, retrieved, pool, info=info, policies=policies)
+
+    def holds(
+        self, judgments: Qrels, found: Comparison, until: Until, info: Mapping[str, RunInfo] | None
+    ) -> Holds:
+        """Return the chances that the conclusions of a comparison hold."""
+        regrading = self.regrading(judgments)
+        considered = until.considered(regrading.retrieved, pooled_runs(regrading, info))
+        runs = len(regrading.runs)
+        processes = processes_for(regrading.retrieved.lists.size * DRAWS, runs, self.reading.jobs)
+        with self.reading.step(runs, "drawing judgments") as progress:
+            return holding(
+                regrading, found.measures, considered, until, pairs=found.pairs, alpha=found.alpha,
+                seed=self.policies.seed, processes=processes, progress=progress,
+            )  # fmt: skip
+
+
+def has_pair_bounds(policies: Policies) -> bool:
+    """Whether it can be asked which orders no judgment reverses: values of one order, unjudged counted."""
+    return policies.unjudged != "condensed" and policies.ties != "average"
+
+
+def _bounds_of_pairs(
+    measures: Sequence[Measure], pairs: Pairs, listings: Listings, reading: Reading, *, apart: bool
+) -> tuple[PairBounds | None, ...]:
+    """By every measure that has bounds, those of the differences themselves, document by document.
+
+    `apart`: from the bounds of each run, where documents are too many for that.
+    """
+    bounded = [measure for measure in measures if has_bounds(measure, listings)]
+    missing = np.array([ranking.missing for ranking in listings.rankings])
+    counted = counted_topics(missing, pairs, listings.policies)
+    found = {}
+    with reading.step(len(bounded) * len(pairs), "bounding differences") as progress:
+        for measure in bounded:
+            if apart:
+                separate = separate_bounds(measure, *own_bounds(measure, listings), pairs, counted)
+                found[measure] = replace(separate, closest=not has_closer_bounds(measure))
+            else:
+                found[measure] = pair_bounds(measure, listings, pairs, progress=progress)
+    return tuple(found.get(measure) for measure in measures)
+
+
+def compare_scores(
     scores: Scores,
     *,
     measures: Any = None,
@@ -59,18 +248,16 @@ def compare(
     procedure: Procedure | None = None,
     info: Mapping[str, RunInfo] | None = None,
 ) -> Comparison:
-    """Test all pairs of runs, all against baselines, or one pair; by all measures, or by some.
+    """Compare runs by scores that are there already; by all of their measures, or by some.
 
     Scores need A_p beside every measure: evaluate `with_assessment(measures)`. They tell which pairs are
     settled if they were evaluated with bounds over the universe `runs`; over another, only for measures
     that do not ask how many relevant documents there are. They have no documents: where the runs' own
-    bounds do not settle a pair and closer ones might, it is not known whether it is (`compare_runs`).
+    bounds do not settle a pair and closer ones might, it is not known whether it is (see `compare`).
     """
-    expect(scores, Scores, "scores", "what evaluate() gives; compare_runs() takes files and runs")
+    expect(scores, Scores, "scores", "what evaluate() gives; compare() takes files and runs")
     if scores.policies.unjudged == "condensed":
-        raise DataError(
-            "A_p counts unjudged documents, and these scores removed them; compare_runs() keeps both"
-        )
+        raise DataError("A_p counts unjudged documents, and these scores removed them; compare() keeps both")
     chosen = compared_measures(scores) if measures is None else parse_measures(measures)
     how = Procedure(seed=scores.policies.seed) if procedure is None else procedure
     check_procedure(how)
@@ -81,10 +268,10 @@ def compare(
         bounds_of_scores(scores, measure, pairs) if _same_universe(scores, measure) else None
         for measure in chosen
     )
-    return compared(scores, chosen, pairs, bounds, how, info)
+    return _compared(scores, chosen, pairs, bounds, how, info)
 
 
-def compared(
+def _compared(
     scores: Scores,
     measures: tuple[Measure, ...],
     pairs: Pairs,
@@ -227,116 +414,6 @@ def _pool(scores: Scores, info: Mapping[str, RunInfo] | None) -> Pool | None:
     return find_pool(JudgedDepths(scores.runs, scores.tags, first, scores.judged_by_rank, lengths), info)
 
 
-TOPICS = 5  # whose documents are looked at where one pair is explained
-MOST_DOCUMENTS = 100_000_000  # of all runs: more are not held in memory for all pairs
-MOST_MEETINGS = 1_000_000_000  # documents of one run looked up in another, over all pairs
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """How files are read: formats where they are not recognised, processes, and who hears of progress.
-
-    `progress` hears of the runs; `bars` give somebody to every step of the work.
-    """
-
-    qrels_format: str | None = None
-    run_format: str | None = None
-    jobs: int | None = 1
-    progress: Progress | None = None
-    bars: Bars | None = None
-
-    def judgments(self, qrels: Any, policies: Policies) -> Qrels:
-        """The judgments under the policies for what is repeated or no whole number."""
-        return read_qrels(
-            qrels, format=self.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
-        )
-
-    def step(self, items: int, label: str) -> AbstractContextManager[Progress | None]:
-        """Who hears of one step; None: nobody does."""
-        return nullcontext() if self.bars is None else self.bars(items, label)
-
-
-def compare_runs(
-    qrels: Any,
-    runs: Any,
-    measures: Any,
-    *,
-    baselines: str | Sequence[str] = (),
-    pair: tuple[str, str] | None = None,
-    procedure: Procedure | None = None,
-    info: Mapping[str, RunInfo] | None = None,
-    policies: Policies = DEFAULT_POLICIES,
-    reading: Reading | None = None,
-    settled: bool = True,
-    scores: Scores | None = None,
-    pool: Pool | None = None,
-) -> Comparison:
-    """Evaluate runs with all that a comparison needs, and compare them.
-
-    Runs, qrels and measures are what `evaluate` takes; `baselines` and `pair` name runs by their names, tags
-    or files.
-    Bounds are those of the difference: the documents of two runs are set against each other. Where all
-    pairs are asked for and documents are very many, they are the runs' own, and a pair that they leave
-    open is not known to be. What may be relevant is the same for all runs: whatever one of them
-    retrieved, and the N further documents of the universe `+N`. `settled` False: no bounds at all.
-    `scores` are those that `scores_to_compare` gave for the same, where they are there already; `pool` is the
-    one that the judgments were cut to, where they were.
-    """
-    chosen = parse_measures(measures)
-    check_comparable(chosen, policies)
-    if policies.universe == "run":
-        policies = replace(policies, universe="runs")
-    how = Procedure(seed=policies.seed) if procedure is None else procedure
-    check_procedure(how)
-    baselines = [baselines] if isinstance(baselines, str) else baselines
-    check_named(baselines, pair)
-    files = Reading() if reading is None else reading
-    places = readable_again(runs, policies, files.run_format)
-    judgments = files.judgments(qrels, policies)
-    if scores is None:
-        check_names(pair or baselines, places, files.run_format)
-        scores = scores_to_compare(
-            judgments, places, chosen, policies=policies, reading=files, bounded=settled
-        )
-    check_request(scores, chosen)
-    pairs = chosen_pairs(scores, chosen, baselines, pair, [place.source for place in places])
-    if scores.bounds is None or not settled:
-        return compared(scores, chosen, pairs, (None,) * len(chosen), how, info, pool)
-    apart = not (baselines or pair) and _too_many(scores, pairs)
-    if (
-        apart and policies.universe == "runs"
-    ):  # the runs' own bounds, which are there already, suppose the same
-        return compared(scores, chosen, pairs, _bounds_apart(scores, chosen, pairs), how, info, pool)
-    listings = Listings.of(
-        [read_one(place, policies, files.run_format) for place in places],
-        prepare(judgments, scores.policies),
-        scores.policies,
-    )
-    if apart:
-        shared = value_bounds(listings.rankings, listings.outside(), scores.measures, scores.policies)
-        bounds = _bounds_apart(replace(scores, bounds=shared), chosen, pairs)
-        return compared(scores, chosen, pairs, bounds, how, info, pool)
-    bounds = _bounds_of_differences(scores, chosen, pairs, listings, files)
-    found = compared(scores, chosen, pairs, bounds, how, info, pool)
-    return found if pair is None else replace(found, accounts=tuple(_accounts(found, listings)))
-
-
-def _bounds_apart(scores: Scores, measures: Sequence[Measure], pairs: Pairs) -> tuple[PairBounds | None, ...]:
-    """By every measure, bounds of differences from the bounds of each run."""
-    return tuple(bounds_of_scores(scores, measure, pairs) for measure in measures)
-
-
-def _bounds_of_differences(
-    scores: Scores, measures: Sequence[Measure], pairs: Pairs, listings: Listings, reading: Reading
-) -> tuple[PairBounds | None, ...]:
-    """By every measure that has bounds, those of the differences themselves, document by document."""
-    kinds = {} if scores.bounds is None else dict(zip(scores.measures, scores.bounds.kinds, strict=True))
-    bounded = [measure for measure in measures if kinds[measure] != "none"]
-    with reading.step(len(bounded) * len(pairs), "bounding differences") as progress:
-        found = {measure: bounds_of_pairs(measure, listings, pairs, progress=progress) for measure in bounded}
-    return tuple(found.get(measure) for measure in measures)
-
-
 def scores_to_compare(
     qrels: Any,
     runs: Any,
@@ -423,5 +500,47 @@ def _accounts(comparison: Comparison, listings: Listings) -> Iterator[Account]:
             )
             for place in leading
         }
-        settling = what_would_settle(measure, listings, (a, b), limit=None)
+        values = np.nan_to_num(comparison.values[[a, b], number])
+        settling = what_would_settle(measure, listings, (a, b), limit=None, values=values)
         yield Account(settling=settling, telling=telling)
+
+
+def compared_measures(scores: Scores) -> tuple[Measure, ...]:
+    """The measures of scores that runs are compared by: no texts, no counts, none of assessment."""
+    return tuple(
+        measure
+        for measure in scores.measures
+        if measure.definition.aggregate != "text"
+        and measure.definition.basis != "count"
+        and not measure.get("assessed")
+        and measure != FIRST_UNJUDGED
+    )
+
+
+def values_of(scores: Scores, measure: Measure) -> NDArray[np.float64]:
+    """(run, topic): the values of one measure, which the scores must have."""
+    if measure not in scores.measures:
+        raise DataError(
+            f"the scores lack {measure}, which the comparison needs; evaluate with_assessment(measures)"
+        )
+    return scores.values[:, scores.measures.index(measure), :]
+
+
+def deepest(scores: Scores) -> int:
+    """The deepest rank that any run has for a judged topic, at least 1."""
+    return max(1, int(np.nanmax(values_of(scores, RETRIEVED), initial=1.0)))
+
+
+def assessment_values(scores: Scores, measure: Measure) -> tuple[int, NDArray[np.float64]]:
+    """The depth k of a measure and A_p@k, (run, topic); without a depth, the deepest rank of any run."""
+    k = assessment_depth(measure)
+    if k is not None and (k == measure.k or k <= deepest(scores)):
+        return k, values_of(scores, assessment_measure(k))
+    k = deepest(scores)
+    return k, values_of(scores, JUDGED) / k
+
+
+def assessed_depths(scores: Scores) -> list[int]:
+    """The depths at which the scores have A_p, from the shallowest."""
+    wanted = (measure.k for measure in scores.measures if measure.name == "P" and measure.get("assessed"))
+    return sorted({k for k in wanted if k is not None and assessment_measure(k) in scores.measures})

@@ -1,0 +1,507 @@
+"""What `sounding compare` does: check what was asked for, compare the runs, write what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+from click.core import ParameterSource
+
+from sounding.compare import tables
+from sounding.compare.charts import chart_of
+from sounding.compare.command import CompareOptions
+from sounding.compare.comparison import DEFAULT_MEASURES, compare
+from sounding.compare.depth_tables import case_tables, depth_tables, tidy_cases
+from sounding.compare.depths import at_depths
+from sounding.compare.designs import Designs, design_runs
+from sounding.compare.gate import gate_comparison, parse_conditions
+from sounding.compare.holds import DEFAULT_UNTIL
+from sounding.compare.notes import how_tested, how_valued, notes
+from sounding.compare.pair_account import explain, explain_in_markdown
+from sounding.compare.result import Comparison
+from sounding.core.errors import FormatError, UnknownNameError
+from sounding.core.policies import Policies
+from sounding.core.text import sentence
+from sounding.core.workers import Progress
+from sounding.data.run_info import RunInfo
+from sounding.data.sources import plain_name
+from sounding.measures import Measure, parse_measures
+from sounding.measures.summaries import check_comparable, comparable
+from sounding.render.save import require_suffix, save
+from sounding.render.style import require_charts
+from sounding.render.tables import Table, first_said, with_notes
+from sounding.statistics.pairwise import OWN, Procedure
+from sounding.statistics.testing import find_test
+from sounding.terminal.options import (
+    NO_NOTES,
+    PEOPLE,
+    by_suffix,
+    names_refused,
+    options_refused,
+    policies_of,
+    pooled_judgments,
+    progress_bar,
+    read_info,
+    remark,
+    table_width,
+    write_tables,
+    write_text,
+)
+from sounding.terminal.plan_file import Plan, PlanChoices, read_plan
+
+DEFAULT_FAMILIES = ("P", "AP")  # with --depths
+
+# Views, and the options that each has no use for.
+VIEWS = {
+    "matrix": ("pair", "design", "each_pair", "top", "baselines", "margin", "info", "chart", "holds"),
+    "design": ("each_pair", "top", "margin", "permutations", "fail_on", "info", "chart", "notes", "holds"),
+    "pair": ("each_pair", "baselines"),
+}
+SPELLINGS = {"baselines": "--baseline", "measures": "--measure", "collections": "--collection"}
+
+
+class Source(NamedTuple):
+    """Where the judgments and the runs of a collection are."""
+
+    name: str
+    qrels: str
+    runs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareRequest:
+    """What is asked of every collection."""
+
+    options: CompareOptions
+    collections: Sequence[Source]
+    depths: tuple[int, ...]
+    measures: tuple[Measure, ...]
+    dropped: tuple[Measure, ...]  # of those that were named, by which nothing can be compared
+    policies: Policies
+    procedure: Procedure
+    plan: Plan | None
+
+    @property
+    def people(self) -> bool:
+        """Whether people read the output."""
+        return self.options.format_name in PEOPLE
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether cases are counted by depth, and no pair is shown."""
+        options = self.options
+        return bool(self.depths) and not (options.each_pair or options.pair or options.matrix)
+
+    @property
+    def left_out(self) -> str:
+        """The measures that were dropped, by name."""
+        return ", ".join(map(str, self.dropped))
+
+    def choices(self, correction: str) -> PlanChoices:
+        """Return the choices that were made in the end, to be held against a plan."""
+        options = self.options
+        return PlanChoices(
+            measures=_named_measures(options), depths=self.depths or None, test=self.procedure.test,
+            correction=None if correction == OWN else correction, alpha=options.alpha, margin=options.margin,
+            baseline=options.baselines or None, policies=asdict(self.policies),
+        )  # fmt: skip
+
+    def bar(self, total: int, label: str) -> AbstractContextManager[Progress | None]:
+        """Show the progress of one step."""
+        return progress_bar(total, quiet=self.options.quiet, label=label)
+
+
+Results = Sequence[tuple[str, Comparison]]  # by the name of the collection
+
+
+def run(options: CompareOptions) -> int:
+    """Compare the runs and print what was found; the exit status says what --fail-on found."""
+    request = make_request(options)
+    if options.design:
+        _run_design(request)
+        return 0
+    info = read_info(options.info)
+    # Runs of other collections may have the same names, and were pooled elsewhere.
+    found = [
+        (one.name, _compare(one, request, None if place else info))
+        for place, one in enumerate(request.collections)
+    ]
+    first = found[0][1]
+    echo = Echo.of(request, first.performance_tests[0].correction)
+    shown = _write(found, request, echo)
+    _write_files(first, options)
+    _say_beside(_beside(found, shown, request), request, echo)
+    if not options.fail_on:
+        return 0
+    verdict = gate_comparison(first, options.fail_on)
+    click.echo(str(verdict), err=True)
+    return verdict.exit_code
+
+
+# -- what is asked for -----------------------------------------------------------------------------
+
+
+def make_request(options: CompareOptions) -> CompareRequest:
+    """Return what is asked for; all that can be refused before files are read is."""
+    context = click.get_current_context()
+    # What a plan fixes is no mistake of the call.
+    typed = {
+        name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+    plan = None if options.plan is None else read_plan(options.plan)
+    if plan is not None:
+        options = _with_choices(options, plan.choices, typed)
+    with options_refused():
+        policies = policies_of(options, always_bounds=True)
+        procedure = Procedure(
+            test=options.test, correction=options.correction, alpha=options.alpha, margin=options.margin,
+            permutations=options.permutations, seed=policies.seed,
+        )  # fmt: skip
+    depths = _parse_depths(options.depths)
+    collections = _collections(options, depths)
+    request = CompareRequest(
+        options=options, collections=collections, depths=depths, measures=(), dropped=(), policies=policies,
+        procedure=procedure, plan=plan,
+    )  # fmt: skip
+    _check_view(request, typed)
+    with options_refused():
+        parse_conditions(options.fail_on)
+    if options.fail_on and not (options.baselines or options.pair):
+        raise click.UsageError("--fail-on looks at runs against a baseline; give --baseline or --pair")
+    with options_refused():
+        measures, dropped = _measures(request)
+    return replace(request, measures=measures, dropped=dropped)
+
+
+def _with_choices(options: CompareOptions, choices: PlanChoices, typed: Collection[str]) -> CompareOptions:
+    """Return the options with what a plan fixes and the command line does not say."""
+    fixed = choices.made()
+    if "depths" in fixed:
+        fixed["depths"] = (",".join(map(str, fixed["depths"])),)
+    if "baseline" in fixed:
+        baselines = fixed.pop("baseline")
+        if not (options.pair or options.matrix):  # one pair, or all: a deviation, which is named
+            fixed["baselines"] = baselines
+    return replace(options, **{name: value for name, value in fixed.items() if name not in typed})
+
+
+def _collections(options: CompareOptions, depths: Sequence[int]) -> list[Source]:
+    """Every collection: the arguments first, by the name of their qrels."""
+    qrels, runs = options.qrels, options.runs
+    stray = [name for name in (qrels, *runs) if name and name.isdigit() and not Path(name).exists()]
+    if depths and stray:
+        given = ",".join(map(str, (*depths, *stray)))
+        raise click.UsageError(f"no file {stray[0]!r}; depths are one text with commas: --depths {given}")
+    others = [Source(name, source, (files,)) for name, source, files in options.collections]
+    if qrels is None and not others:
+        raise click.UsageError("missing QRELS and RUN...: give them, or collections with --collection")
+    if qrels is not None and not runs:
+        raise click.UsageError("missing RUN...: give the runs to compare")
+    if others and not depths:
+        raise click.UsageError("--collection counts decisions by depth; give --depths as well")
+    single = [name for name in ("pair", "matrix", "design", "fail_on") if getattr(options, name)]
+    if others and single:
+        raise click.UsageError(f"{_spelt(single[0])} is for one collection; leave --collection out")
+    first = [] if qrels is None else [Source(plain_name(qrels), qrels, runs)]
+    names = [one.name for one in (*first, *others)]
+    if len(set(names)) < len(names):
+        raise click.UsageError(f"two collections are called {max(names, key=names.count)!r}")
+    return [*first, *others]
+
+
+def _measures(request: CompareRequest) -> tuple[tuple[Measure, ...], tuple[Measure, ...]]:
+    """The measures that runs are compared by, with the depths put to them; and those that were dropped.
+
+    A name that stands for many measures, such as `official`, may hold some that nothing is compared by.
+    """
+    named = _named_measures(request.options)
+    kept = list(named)
+    dropped: list[Measure] = []
+    for name in () if request.depths else named:
+        part = parse_measures([name])
+        if len(part) > 1:
+            good, others = comparable(part)
+            place = kept.index(name)
+            kept[place : place + 1] = map(str, good)
+            dropped += others
+    measures = at_depths(kept, request.depths) if request.depths else parse_measures(kept)
+    check_comparable(measures, request.policies)
+    return measures, tuple(dropped)
+
+
+def _named_measures(options: CompareOptions) -> tuple[str, ...]:
+    """The measures, before depths are put to them."""
+    return options.measures or (DEFAULT_FAMILIES if options.depths else DEFAULT_MEASURES)
+
+
+def _parse_depths(texts: Sequence[str]) -> tuple[int, ...]:
+    """The depths that were given, each once."""
+    if not texts:
+        return ()
+    text = ",".join(texts)
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and int(word) for word in words):
+        raise click.UsageError(f"--depths {text!r}: expected whole numbers from 1, such as 10,30,100")
+    return tuple(dict.fromkeys(int(word) for word in words))
+
+
+def _check_view(request: CompareRequest, typed: Collection[str]) -> None:
+    """Refuse options that would change nothing, so that nobody believes that they did."""
+    options, test = request.options, request.procedure.test
+    for view, others in VIEWS.items():
+        for other in others:
+            if other == "info" and options.pool_depth:
+                continue  # it says which runs made the pool that is cut
+            if getattr(options, view) and getattr(options, other) and other in typed:
+                raise click.UsageError(f"{_spelt(view)} and {_spelt(other)} do not go together; give one")
+    if options.pair and options.pair[0] == options.pair[1]:
+        a, b = options.pair
+        raise click.UsageError(f"--pair {a} {b}: a run against itself; name two different runs")
+    if options.documents is not None and (not options.pair or options.design):
+        raise click.UsageError("--documents lists what would settle one pair; give --pair A B as well")
+    by_suffix(options.documents, "csv", option="--documents")
+    if options.chart is not None:
+        _check_chart(options, options.chart)
+    if options.each_pair and not request.depths:
+        raise click.UsageError("--each-pair changes nothing without --depths; every pair is shown anyway")
+    if "permutations" in typed and not find_test(test).draws:
+        raise click.UsageError(f"--permutations changes nothing with --test {test}, which makes no draws")
+    if options.until is not None and not options.holds:
+        raise click.UsageError("--until says what --holds is about; give --holds as well")
+    if request.counts_only:
+        _check_counts(options, typed)
+
+
+def _check_counts(options: CompareOptions, typed: Collection[str]) -> None:
+    """Refuse what is about pairs where they are only counted."""
+    if options.holds:
+        raise click.UsageError("--holds is about pairs, and --depths counts them; give --each-pair as well")
+    if options.top and options.format_name in NO_NOTES:
+        raise click.UsageError(
+            f"--top shortens the list of pairs that move, which {options.format_name} does not have;"
+            " use --format json, or --each-pair"
+        )
+    if "margin" in typed and not options.fail_on and not options.design:
+        raise click.UsageError("--margin changes no case; give --each-pair to see it beside every pair")
+
+
+def _check_chart(options: CompareOptions, chart: Path) -> None:
+    """Refuse before files are read what could not be drawn after."""
+    if options.depths and not (options.each_pair or options.pair):
+        raise click.UsageError("--chart draws pairs, not counts of cases; give --each-pair or --pair as well")
+    if options.collections:
+        raise click.UsageError("--chart is for one collection; leave --collection out")
+    require_suffix(chart)
+    require_charts("altair", "drawing a chart")
+
+
+def _spelt(name: str) -> str:
+    return SPELLINGS.get(name, f"--{name.replace('_', '-')}")
+
+
+# -- plans -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """A plan, and what was done."""
+
+    plan: Plan
+    choices: PlanChoices
+
+    @staticmethod
+    def of(request: CompareRequest, correction: str) -> Echo | None:
+        """Return what was planned and what was done; None where there was no plan."""
+        return None if request.plan is None else Echo(request.plan, request.choices(correction))
+
+    def notes(self) -> list[str]:
+        """Return the plan and every choice that deviates from it, as sentences for people."""
+        deviations = [f"Deviates from the plan: {deviation}." for deviation in self.plan.check(self.choices)]
+        return [sentence(self.plan.describe()), *(deviations or ["The plan is followed."])]
+
+
+def _with_plan(shown: list[Table], echo: Echo | None, *, people: bool) -> list[Table]:
+    """The tables with the plan and all deviations from it: below for people, beside for programs."""
+    if echo is None:
+        return shown
+    if people:
+        return [*shown[:-1], with_notes(shown[-1], echo.notes())]
+    first, *others = shown
+    return [replace(first, facts={"plan": echo.plan.facts(echo.choices), **first.facts}), *others]
+
+
+@contextmanager
+def _plan_blamed(plan: Plan | None) -> Iterator[None]:
+    """A baseline that the plan names wrongly is said with the line of the plan."""
+    try:
+        yield
+    except UnknownNameError as error:
+        planned = () if plan is None else plan.choices.baseline or ()
+        if plan is None or error.kind != "run" or error.name not in planned:
+            raise
+        raise FormatError(plan.source, plan.lines["baseline"], f"baseline: {error}") from error
+
+
+# -- computing -------------------------------------------------------------------------------------
+
+
+def _compare(collection: Source, request: CompareRequest, info: dict[str, RunInfo] | None) -> Comparison:
+    """Compare the runs of one collection; `info` lists those that were pooled."""
+    options, procedure = request.options, request.procedure
+    counts = request.counts_only or options.matrix
+    with names_refused(collection.qrels), _plan_blamed(request.plan):
+        found = compare(
+            collection.qrels, collection.runs, request.measures, baselines=options.baselines,
+            pair=options.pair, procedure=procedure, settled=not counts or bool(options.fail_on),
+            until=(options.until or DEFAULT_UNTIL) if options.holds else None,
+            pool_depth=options.pool_depth, info=info, policies=request.policies,
+            qrels_format=options.qrels_format, run_format=options.run_format, jobs=options.jobs,
+            bars=request.bar,
+        )  # fmt: skip
+    more = []
+    if request.dropped:
+        more.append(f"Left out, for they have no mean over topics to compare: {request.left_out}.")
+    if request.counts_only and procedure.margin is not None and not options.fail_on:
+        more.append(f"The margin {procedure.margin:g} changes no case: --each-pair shows what it tells.")
+    return replace(found, notes=(*found.notes, *more))
+
+
+def _run_design(request: CompareRequest) -> None:
+    """Show what the topics at hand can tell; nothing is compared for it."""
+    options, collection = request.options, request.collections[0]
+    with names_refused(collection.qrels), _plan_blamed(request.plan):
+        judgments, cut, _ = pooled_judgments(
+            collection.qrels, collection.runs, options, request.policies, read_info(options.info)
+        )
+        found = design_runs(
+            judgments, collection.runs, request.measures, baselines=options.baselines, pair=options.pair,
+            policies=request.policies, procedure=request.procedure, qrels_format=options.qrels_format,
+            run_format=options.run_format, jobs=options.jobs, bars=request.bar,
+        )  # fmt: skip
+    if cut is not None:
+        remark(cut, quiet=options.quiet)
+    if request.dropped:
+        remark(f"left out: {request.left_out}", quiet=options.quiet)
+    echo = Echo.of(request, found.correction)
+    made = tables.people_designs(found) if request.people else [tables.tidy_designs(found)]
+    shown = _with_plan(made, echo, people=request.people)
+    write_tables(shown, options.format_name, options.output)
+    _say_beside(_beside_design(found, shown), request, echo)
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def _write(found: Results, request: CompareRequest, echo: Echo | None) -> list[Table]:
+    """Print or write what was found; gives the tables, none for a pair in words."""
+    options = request.options
+    more = [] if options.notes else ["More on how to read this with --notes."]
+    if options.pair and options.format_name in ("table", "md"):
+        told, brief = [*([] if echo is None else echo.notes()), *more], not options.notes
+        if options.format_name == "md":
+            text = explain_in_markdown(found[0][1], more=told, top=options.top, brief=brief)
+        else:
+            width = table_width(options.output)
+            text = explain(found[0][1], width=width, more=told, top=options.top, brief=brief)
+        write_text(text, options.output)
+        return []
+    if options.matrix:
+        shown = _matrix(found[0][1], request)
+    elif request.counts_only:
+        shown = _cases_by_depth(found, request)
+    else:
+        shown = _pairs(found, request)
+    if request.people:
+        shown = [*shown[:-1], with_notes(shown[-1], more)]
+    shown = _with_plan(shown, echo, people=request.people)
+    write_tables(shown, options.format_name, options.output)
+    return shown
+
+
+def _matrix(comparison: Comparison, request: CompareRequest) -> list[Table]:
+    if not request.people:
+        return [tables.tidy_matrix(comparison)]
+    terminal = request.options.format_name == "table"
+    widest, line = (tables.WIDEST_NAME, tables.SIGNS_IN_LINE) if terminal else (None, None)
+    return tables.matrix_tables(comparison, brief=not request.options.notes, widest=widest, line=line)
+
+
+def _pairs(found: Results, request: CompareRequest) -> list[Table]:
+    options = request.options
+    if not request.people:
+        return tables.tidy_pairs_of(found, options.top)
+    terminal = options.format_name == "table"
+    return [
+        tables.people_pairs(
+            comparison, options.top, title=name if len(found) > 1 else None, full=not terminal,
+            brief=not options.notes, widest=tables.WIDEST_NAME if terminal else None,
+        )
+        for name, comparison in found
+    ]  # fmt: skip
+
+
+def _cases_by_depth(found: Results, request: CompareRequest) -> list[Table]:
+    top = request.options.top
+    if not request.people:
+        return [tidy_cases(found, top)]
+    several = len(found) > 1
+    shown = case_tables(found)
+    for name, comparison in found:
+        shown += depth_tables(comparison, name if several else None, top)
+    brief = not request.options.notes
+    told = [note for _, one in found for note in notes(one, intervals=False, brief=brief)]
+    limits = [f"{name}: {limit}" if several else limit for name, one in found for limit in one.limits]
+    shown[0] = first_said(shown[0], limits)
+    return [*shown[:-1], with_notes(shown[-1], told)]
+
+
+def _write_files(comparison: Comparison, options: CompareOptions) -> None:
+    """Write the list of documents and the chart, where they are asked for."""
+    if options.documents is not None:
+        table = tables.document_table(comparison)
+        write_tables([table], by_suffix(options.documents, "csv"), options.documents)
+        remark(f"{options.documents}: {table.height:,} documents", quiet=options.quiet)
+    if options.chart is not None:
+        save(chart_of(comparison, options.top), options.chart)
+        remark(f"chart: {options.chart}", quiet=options.quiet)
+
+
+def _beside(found: Results, shown: Sequence[Table], request: CompareRequest) -> list[str]:
+    """What formats without notes leave out: what to beware of, the test, the policies."""
+    first = found[0][1]
+    warnings = [f"{name}: {note}" for name, one in found for note in (*one.limits, *one.notes)]
+    if len(found) == 1:
+        warnings = list(shown[0].facts.get("notes", first.notes)) if shown else []
+    told = [f"Test: {how_tested(first)}; seed {first.procedure.seed}."]
+    if not request.options.matrix and not request.counts_only:
+        told.append(f"Intervals, ci_low to ci_high: {first.performance_tests[0].interval}.")
+    if request.options.pair:
+        told.append("The explanation of the pair is in the formats table, md and json.")
+    return [*warnings, *(text[0].lower() + text[1:-1] for text in [*told, *how_valued(first)])]
+
+
+def _beside_design(found: Designs, shown: Sequence[Table]) -> list[str]:
+    """The same of a design."""
+    how = f"correction {found.correction}; alpha {found.procedure.alpha:g}; seed {found.procedure.seed}"
+    told = [f"power: that of a paired t test; {how}", f"policies: {found.policies.describe()}"]
+    return [*shown[0].facts.get("notes", ()), *told]
+
+
+def _say_beside(texts: Sequence[str], request: CompareRequest, echo: Echo | None) -> None:
+    """On stderr, what an output has no room for, or deviations from a plan that nobody might look up there.
+
+    A deviation is said once to everybody who looks: with a table for people it stands below.
+    """
+    options = request.options
+    if options.pair and options.format_name == "latex" and not options.design:
+        remark("the explanation of the pair is in the formats table, md and json", quiet=options.quiet)
+    if options.format_name in NO_NOTES:
+        for text in [*texts, *([] if echo is None else [echo.plan.describe()])]:
+            remark(text, quiet=options.quiet)
+    seen = request.people and options.output is None
+    for deviation in [] if echo is None or seen else echo.plan.check(echo.choices):
+        click.echo(f"deviates from the plan: {deviation}", err=True)

@@ -1,0 +1,180 @@
+"""The documents of several runs as bounds of their differences want them: a view on `Regrading`.
+
+Whatever is said of two runs at once needs to know which documents they share, judged or not. Judging
+more documents, to ask what that would change, happens here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.policies import Policies
+from sounding.measures.regrading import JUDGED, Regrading, View
+from sounding.runs.pairs import Pairs
+from sounding.runs.ranking import Counts, Judgments, Ranking, Values
+from sounding.runs.retrieved import NONE
+
+Numbers = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listed:
+    """Documents that one run retrieved for judged topics."""
+
+    doc: Numbers  # (entry,) the number that the document of this topic has in every run
+    topic: Numbers
+    rank: Numbers  # from 1
+
+    def where(self, chosen: NDArray[np.bool_]) -> Listed:
+        """Some of the entries."""
+        return Listed(self.doc[chosen], self.topic[chosen], self.rank[chosen])
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Listings:
+    """The documents of some runs over the same judgments."""
+
+    regrading: Regrading
+    view: View  # the judgments
+    chosen: tuple[int, ...]  # (run,) its number among all runs
+    rankings: tuple[Ranking, ...]  # (run,)
+    elsewhere: Counts  # (topic,) unjudged documents that may be relevant and that no run here retrieved
+
+    @staticmethod
+    def of(regrading: Regrading, view: View | None = None) -> Listings:
+        """Return the listings of all runs; the universe `+N` puts N documents elsewhere, others put none."""
+        seen = regrading.view() if view is None else view
+        universe = regrading.policies.universe
+        extra = int(universe[1:]) if universe.startswith("+") else 0
+        runs = tuple(range(len(regrading.runs)))
+        return Listings(
+            regrading=regrading, view=seen, chosen=runs,
+            rankings=tuple(regrading.ranking(run, seen) for run in runs),
+            elsewhere=np.full(len(seen.judgments.topics), extra),
+        )  # fmt: skip
+
+    @property
+    def policies(self) -> Policies:
+        """How the runs are read and graded."""
+        return self.regrading.policies
+
+    @property
+    def judgments(self) -> Judgments:
+        """What was judged."""
+        return self.view.judgments
+
+    @property
+    def grade(self) -> Values:
+        """(document,): its grade, at least 0; NaN: not judged."""
+        return self.view.grades
+
+    @property
+    def topic(self) -> Counts:
+        """(document,): its topic."""
+        return self.regrading.retrieved.topic
+
+    @property
+    def longest(self) -> int:
+        """The deepest rank of any run, whether it counts or not."""
+        return self.regrading.retrieved.depth
+
+    @property
+    def deepest(self) -> int:
+        """The deepest rank that counts, at least 1."""
+        return max([1, *(int(ranking.retrieved.max(initial=0)) for ranking in self.rankings)])
+
+    def ranks(self, run: int) -> Numbers:
+        """(topic, rank): the documents of a run; NONE below the last."""
+        return self.regrading.retrieved.lists[self.chosen[run]]
+
+    def listed(self, run: int, flags: NDArray[np.bool_]) -> Listed:
+        """Return the documents of a run that are flagged, (document,)."""
+        lists = self.ranks(run)
+        topic, place = np.append(flags, False)[lists].nonzero()  # the last place is what NONE points to
+        return Listed(lists[topic, place], topic.astype(np.int32), (place + 1).astype(np.int32))
+
+    def unjudged(self, run: int) -> Listed:
+        """The unjudged documents of a run."""
+        return self.listed(run, np.isnan(self.grade))
+
+    def relevant(self, run: int, level: float) -> Listed:
+        """The documents of a run that were judged `level` or better."""
+        return self.listed(run, self.grade >= level)
+
+    def in_order(self, docs: Numbers) -> Numbers:
+        """Sort documents: those of the pool as the qrels list them, then others, as if drawn at random."""
+        document = self.regrading.row_document
+        row = np.full(len(self.grade) + 1, len(document))  # the last place is what NONE points to
+        row[document] = np.arange(len(document))
+        return docs[np.lexsort((self.regrading.retrieved.keys()[docs], row[docs]))]
+
+    def may_be_relevant(self) -> Counts:
+        """How many unjudged documents each topic has, in any of the runs and elsewhere."""
+        seen = np.zeros(len(self.grade) + 1, np.bool_)  # the last place is what NONE points to
+        for run in self.chosen:
+            seen[self.regrading.retrieved.lists[run]] = True
+        open_docs = self.topic[seen[:NONE] & np.isnan(self.grade)]
+        return np.bincount(open_docs, minlength=len(self.judgments.topics)) + self.elsewhere
+
+    def outside(self) -> list[Counts]:
+        """For each run: unjudged documents that may be relevant and that it does not rank, by topic."""
+        whole = self.may_be_relevant()
+        ranked = [np.bincount(one.topic, minlength=len(whole)) for one in self.rankings]
+        return [whole - (r.retrieved - judged) for r, judged in zip(self.rankings, ranked, strict=True)]
+
+    def pick(self, runs: Sequence[int]) -> Listings:
+        """Some of the runs; what only the others retrieved is elsewhere now."""
+        fewer = replace(
+            self,
+            chosen=tuple(self.chosen[run] for run in runs),
+            rankings=tuple(self.rankings[run] for run in runs),
+            elsewhere=np.zeros_like(self.elsewhere),
+        )
+        return replace(fewer, elsewhere=self.may_be_relevant() - fewer.may_be_relevant())
+
+    def judge(self, docs: Numbers, grades: Values) -> Listings:
+        """The same runs when these unjudged documents have these grades."""
+        grade, states = self.view.grades.copy(), self.view.states.copy()
+        grade[docs], states[docs] = grades, JUDGED
+        judgments = _with_judgments(self.judgments, self.topic[docs], grades)
+        view = replace(self.view, judgments=judgments, states=states, grades=grade)
+        rankings = tuple(self.regrading.ranking(run, view) for run in self.chosen)
+        return replace(self, view=view, rankings=rankings)
+
+    def meetings(self, pairs: Pairs, lists: Mapping[int, Listed]) -> Iterator[tuple[int, Listed, Numbers]]:
+        """For every pair: its number, the first run's list, and the rank of each entry in the second's.
+
+        Rank 0: the second run does not list the document. `lists` has those of all runs in the pairs.
+        """
+        rank = np.zeros(len(self.grade), np.int32)
+        for second in np.unique(pairs[:, 1]).tolist():
+            other = lists[second]
+            rank[other.doc] = other.rank
+            for number in (pairs[:, 1] == second).nonzero()[0].tolist():
+                first = lists[int(pairs[number, 0])]
+                yield number, first, rank[first.doc]
+            rank[other.doc] = 0
+
+
+def _with_judgments(old: Judgments, topic: Counts, grades: Values) -> Judgments:
+    """Judgments and some more."""
+    topics = np.concatenate([old.topic, topic])
+    every = np.concatenate([old.grades, grades])
+    order = np.lexsort((-every, topics))
+    pool_ranks = old.pool_ranks
+    if pool_ranks is not None:
+        pool_ranks = np.concatenate([pool_ranks, np.zeros(len(grades), np.int64)])[order]
+    counts = np.bincount(topics, minlength=len(old.topics))
+    return replace(
+        old,
+        starts=np.concatenate([[0], np.cumsum(counts)]),
+        grades=every[order],
+        pool_ranks=pool_ranks,
+        highest=float(max(old.highest, grades.max(initial=0.0))),
+        sampling=None,
+        _known={},
+    )

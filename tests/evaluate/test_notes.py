@@ -13,7 +13,7 @@ from sounding.evaluate.notes import OpenPairs, count_open_pairs
 def test_one_outlier_does_not_hide_that_the_others_are_open() -> None:
     value = np.array([0.976, 0.125, 0.086, 0.080])
     found = count_open_pairs(value, value, value + np.array([0.0, 0.66, 0.68, 0.70]))
-    assert found == OpenPairs(pairs=3, of_pairs=6, neighbours=2, of_neighbours=3)
+    assert found == OpenPairs(pairs=3, of_pairs=6, neighbors=2, of_neighbors=3)
 
 
 @pytest.mark.parametrize("runs", range(7))
@@ -34,6 +34,6 @@ def test_open_pairs_are_those_whose_order_some_values_within_the_bounds_change(r
 
         known = [run for run in np.argsort(-value, kind="stable").tolist() if value[run] == value[run]]
         assert found.pairs == sum(is_open(*pair) for pair in combinations(known, 2))
-        assert found.neighbours == sum(map(is_open, known, known[1:]))
+        assert found.neighbors == sum(map(is_open, known, known[1:]))
         assert found.of_pairs == len(list(combinations(known, 2)))
-        assert found.of_neighbours == max(len(known) - 1, 0)
+        assert found.of_neighbors == max(len(known) - 1, 0)

@@ -14,7 +14,7 @@ from sounding.data.tables import Qrels, Run
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import completions as module
 from sounding.measures import parse_measures
-from sounding.measures.completions import BY_RELEVANT_ALONE, Completions, completed
+from sounding.measures.completions import BY_RELEVANT_ALONE, Completions, draw_completions
 from sounding.measures.regrading import GONE, JUDGED, Regrading, read_regrading
 from sounding.relevance.model import Evidence, Features, RunWeights, logistic
 from sounding.runs.topic_lists import topic_lists
@@ -35,7 +35,7 @@ def drawn(regrading: Regrading, *, draws: int = 4, seed: int = 0, share: float =
     rng = np.random.default_rng([seed, 5])
     states = np.where(rng.random(len(regrading.full)) < 0.5, regrading.full, GONE).astype(np.int8)
     considered = rng.random(len(regrading.retrieved.docs)) < share
-    return completed(regrading, regrading.under(states), considered, draws=draws, seed=seed)
+    return draw_completions(regrading, regrading.under(states), considered, draws=draws, seed=seed)
 
 
 def written_out(found: Completions, draw: int, kept: Qrels) -> Qrels:
@@ -82,7 +82,7 @@ def test_judgments_stay_and_documents_that_are_not_considered_stay_unjudged() ->
     view = regrading.view()
     considered = np.zeros(len(regrading.retrieved.docs), np.bool_)
     considered[::3] = True
-    found = completed(regrading, view, considered, draws=50)
+    found = draw_completions(regrading, view, considered, draws=50)
     judged = np.isfinite(view.grades)
     assert found.documents.tolist() == (judged | considered).nonzero()[0].tolist()
     assert found.open_documents == np.count_nonzero(considered & ~judged)
@@ -95,7 +95,7 @@ def test_judgments_stay_and_documents_that_are_not_considered_stay_unjudged() ->
 def test_where_all_is_judged_every_draw_is_what_is_known() -> None:
     regrading = collection(1)
     nothing = np.zeros(len(regrading.retrieved.docs), np.bool_)
-    found = completed(regrading, regrading.view(), nothing, draws=3)
+    found = draw_completions(regrading, regrading.view(), nothing, draws=3)
     measures = parse_measures(("AP", "nDCG@5"))
     present = regrading.values(measures, regrading.view())
     assert found.open_documents == 0
@@ -119,7 +119,7 @@ def test_documents_are_relevant_as_often_as_the_model_says() -> None:
     made = sample(topics=4, groups=3, systems=2, documents=200, length=40, pool_depth=5, seed=3)
     regrading = read_regrading(made.qrels, made.runs)
     considered = np.ones(len(regrading.retrieved.docs), np.bool_)
-    found = completed(regrading, regrading.view(), considered, draws=3000)
+    found = draw_completions(regrading, regrading.view(), considered, draws=3000)
     lists = topic_lists(regrading.retrieved, chosen=considered)
     known = regrading.view().grades[found.documents]
     seen = np.isfinite(known)
@@ -134,7 +134,7 @@ def test_documents_are_relevant_as_often_as_the_model_says() -> None:
 
 def test_drawn_relevant_documents_have_grades_as_often_as_judged_ones() -> None:
     regrading = collection(2)
-    found = completed(
+    found = draw_completions(
         regrading, regrading.view(), np.ones(len(regrading.retrieved.docs), np.bool_), draws=2000
     )
     judged = regrading.judgments.grades[regrading.judgments.grades > 0]
@@ -147,7 +147,7 @@ def test_drawn_relevant_documents_have_grades_as_often_as_judged_ones() -> None:
 def test_without_a_relevant_document_drawn_ones_have_the_highest_grade() -> None:
     run = Run.from_dict({"1": {"a": 3.0, "b": 2.0, "c": 1.0}}, name="run")
     regrading = read_regrading(Qrels.from_dict({"1": {"a": 0.0}}), [run])
-    found = completed(regrading, regrading.view(), np.ones(3, np.bool_), draws=200)
+    found = draw_completions(regrading, regrading.view(), np.ones(3, np.bool_), draws=200)
     assert found.scale.tolist() == [0.0, 1.0]
     assert 0 < found.grades[:, 1:].mean() < 0.9
 

@@ -17,7 +17,7 @@ from sounding.data.formats import Place, read_qrels, run_sources
 from sounding.data.run_info import Rows, RunInfo, groups_of, info_remarks, listed_rows, named
 from sounding.data.tables import Qrels, Run, single_precision
 from sounding.measures import Measure
-from sounding.measures.regrading import Regrading, refuse_intervals, regraded
+from sounding.measures.regrading import Regrading, refuse_intervals, regrade
 from sounding.runs.pool import GUESSED_FROM, Pool, cut_to_depth, first_unjudged, pool_of_lists
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import Retrieved, retrieve
@@ -130,7 +130,7 @@ def judged_runs(
 ) -> JudgedRuns:
     """The same from runs that were read already, all of them, for the topics of the qrels; `new` by run."""
     is_new = np.zeros(len(retrieved.runs), np.bool_) if new is None else new
-    base = regraded(qrels, retrieved, policies)
+    base = regrade(qrels, retrieved, policies)
     grades = base.grades()
     pool = pool_of_lists(retrieved, grades, info, is_new)
     rows = listed_rows(retrieved.runs, retrieved.tags, info or {})
@@ -140,7 +140,7 @@ def judged_runs(
         remarks += _like_pooled(retrieved.pick(unlisted), grades, pool.depth)
     if pool_depth is not None:
         cut = cut_to_depth(qrels, pool_depth, retrieved, pool, info=info, policies=policies)
-        base, pool = regraded(cut.qrels, retrieved, policies), cut.pool or pool
+        base, pool = regrade(cut.qrels, retrieved, policies), cut.pool or pool
         remarks = [cut.told, *remarks]
     groups = groups_of(retrieved.runs, rows)
     kinds = tuple(row.kind if row and row.kind else UNKNOWN_KIND for row in rows)

@@ -19,7 +19,7 @@ from sounding.core.errors import DataError, UnknownNameError
 from sounding.measures import Measure
 from sounding.measures.assessed import assessment_depth, assessment_measure
 from sounding.measures.bounds.pairs import has_bounds, own_bounds, pair_bounds
-from sounding.measures.completions import completed
+from sounding.measures.completions import draw_completions
 from sounding.measures.forms import form_of
 from sounding.measures.listings import Listings
 from sounding.measures.regrading import Regrading, View
@@ -312,7 +312,7 @@ def situations(
     drawn = None
     if with_draws:
         considered = until.considered(regrading.retrieved, hidden.pooled)
-        drawn = completed(regrading, view, considered, draws=draws, seed=seed).values(
+        drawn = draw_completions(regrading, view, considered, draws=draws, seed=seed).values(
             measures, processes=processes
         )
     for number, measure in enumerate(measures):

@@ -16,7 +16,7 @@ from sounding.core.text import plural, shown_chance
 from sounding.core.workers import Progress, processes_for
 from sounding.data.run_info import RunInfo
 from sounding.measures import Measure, parse_measures
-from sounding.measures.completions import DRAWS, completed, refuse_samples
+from sounding.measures.completions import DRAWS, draw_completions, refuse_samples
 from sounding.measures.regrading import Regrading, View, read_regrading
 from sounding.measures.summaries import check_comparable
 from sounding.relevance.basis import Basis
@@ -135,7 +135,7 @@ def holding(
         concluded = np.array([Statistics(own, among).concluded(alpha) for own in present.swapaxes(0, 1)])
         conclusion = sign = np.full(concluded.shape, np.nan)
     else:
-        completions = completed(regrading, seen, considered, draws=draws, seed=seed)
+        completions = draw_completions(regrading, seen, considered, draws=draws, seed=seed)
         drawn = completions.values(measures, processes=processes, progress=progress)
         found = [
             pair_chances(present[:, number], drawn[:, number], among, alpha)

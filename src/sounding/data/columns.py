@@ -83,7 +83,7 @@ def promises_judgments(source: str, names: Sequence[str] = ()) -> bool:
     return "qrel" in path.name.lower() or path.parent.name.lower() == "qrels" or spelled == _BEIR
 
 
-def recognise(names: Sequence[str], kind: Kind, line: int, problems: Problems) -> dict[str, int]:
+def recognize(names: Sequence[str], kind: Kind, line: int, problems: Problems) -> dict[str, int]:
     """The place of every column that is understood: {"topic": 0, "doc": 2, "score": 1}.
 
     What is missing or named twice becomes a problem of `line`, and the result is then empty. BEIR
@@ -365,7 +365,7 @@ def records_of_frame(frame: Any, kind: Kind, problems: Problems) -> Records | No
     Ids may be text or whole numbers. Floating-point ids are refused: 301.0 and 301 would be two topics.
     """
     frame = held(frame)
-    places = recognise(_names(frame), kind, 1, problems)
+    places = recognize(_names(frame), kind, 1, problems)
     if not places:
         return None
     if not _count(frame):
@@ -377,7 +377,7 @@ def records_of_frame(frame: Any, kind: Kind, problems: Problems) -> Records | No
 
 def frames_by_run(frame: Any) -> list[Any]:
     """Return the frame of each run, where a column names several; otherwise the frame itself."""
-    place = recognise(_names(frame), "run", 1, Problems("run")).get("tag")
+    place = recognize(_names(frame), "run", 1, Problems("run")).get("tag")
     if place is None:
         return [frame]
     rows: dict[Any, list[int]] = {}

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sounding.core.text import listed, quoted
-from sounding.data.columns import Kind, Records, is_header, recognise
+from sounding.data.columns import Kind, Records, is_header, recognize
 from sounding.data.fast.numbers import is_too_large, parse_numbers
 from sounding.data.fast.text import LONE_RETURN, line_at, note_lone_returns
 from sounding.data.fast.tokens import Bytes, Places, Tokens
@@ -64,7 +64,7 @@ def read_delimited(content: Content, kind: Kind, problems: Problems) -> Records 
     names = grid.texts(0)
     width = len(names)
     if is_header(names):
-        places = recognise(names, kind, int(grid.lines[0]), problems)
+        places = recognize(names, kind, int(grid.lines[0]), problems)
         grid = grid.keep(np.arange(1, len(grid.first)))
         if places and not len(grid.first) and not problems.found:
             problems.note(1, "a header and no line below it; expected at least one")
@@ -209,7 +209,7 @@ def _places_without_header(grid: Grid, kind: Kind, problems: Problems) -> dict[s
         seen = f"{_counted(width)}, and {listed(grid.texts(0))} is no header with known names"
         problems.note(line, f"{seen}; expected {shapes}, or a header")
         return {}
-    places = recognise(known[width], kind, line, problems)
+    places = recognize(known[width], kind, line, problems)
     value = grid.texts(0)[places["score" if kind == "run" else "grade"]]
     if parse_numbers(Tokens.from_strings([value]))[1][0] and not is_too_large(value):
         problems.note(

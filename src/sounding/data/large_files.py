@@ -19,7 +19,7 @@ from sounding.core.errors import DataError, FormatError
 from sounding.core.files import located
 from sounding.core.policies import Duplicates
 from sounding.core.workers import Progress, apart
-from sounding.data.columns import recognise, run_of
+from sounding.data.columns import recognize, run_of
 from sounding.data.fast.text import split_fields
 from sounding.data.fast.tokens import MARGIN, Places, Tokens
 from sounding.data.formats import detect
@@ -232,7 +232,7 @@ def _cut_table(large: Large) -> list[Part]:
 def _topic_column(large: Large, table: Any) -> str:
     problems = Problems(large.source)
     names = table.collect_schema().names()
-    place = recognise(names, "run", 1, problems).get("topic")
+    place = recognize(names, "run", 1, problems).get("topic")
     problems.refuse()
     return names[place or 0]
 
@@ -319,7 +319,7 @@ def _rows_of(part: Part, *more: str) -> polars.DataFrame:
         table = polars.scan_parquet(located(part.file))
         names = table.collect_schema().names()
         problems = Problems(part.source)
-        places = recognise(names, "run", 1, problems)
+        places = recognize(names, "run", 1, problems)
         problems.refuse()
         if "score" in places and "rank" not in more:
             places.pop("rank", None)

@@ -13,7 +13,7 @@ import numpy as np
 from sounding.core.errors import FormatError, SoundingError
 from sounding.core.text import LONGEST_LIST, shortened
 from sounding.core.workers import apart, may_use_polars
-from sounding.data.columns import NUMBERS, Kind, Records, recognise, records_of_frame
+from sounding.data.columns import NUMBERS, Kind, Records, recognize, records_of_frame
 from sounding.data.fast.tokens import MARGIN, Tokens, refuse_stray_bytes
 from sounding.data.problems import Problem, Problems
 from sounding.data.sources import Content
@@ -43,7 +43,7 @@ def records_of_table(frame: polars.DataFrame, kind: Kind, problems: Problems) ->
 
     Frames that hold anything odd go that way, for it says what is wrong and where.
     """
-    places = recognise(frame.columns, kind, 1, Problems(problems.source))
+    places = recognize(frame.columns, kind, 1, Problems(problems.source))
     columns: dict[str, Tokens] = {}
     numbers: dict[str, Numbers] = {}
     for role, place in places.items():

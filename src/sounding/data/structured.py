@@ -22,7 +22,7 @@ from sounding.data.columns import (
     NumberText,
     Records,
     folded,
-    recognise,
+    recognize,
     records_of_items,
     shown,
 )  # fmt: skip
@@ -209,7 +209,7 @@ def _row(
 ) -> list[dict[str, Any]]:
     """The one row that members make by their names; none where they do not fit."""
     names = tuple(name for name, _ in members)
-    places = known.get(names) or recognise(names, kind, line, problems)
+    places = known.get(names) or recognize(names, kind, line, problems)
     if not places:
         return []
     known[names] = places

@@ -25,7 +25,7 @@ from sounding.depth.volatility import THRESHOLD, Agreeing
 from sounding.measures import Measure, named_measures, parse
 from sounding.measures.assessed import assessment_measure
 from sounding.measures.cumulative import measures_over_depth, names_as_typed
-from sounding.measures.regrading import Regrading, regraded
+from sounding.measures.regrading import Regrading, regrade
 from sounding.measures.summaries import check_comparable
 from sounding.runs.pool import JudgedDepths, Pool, cut_to_depth, find_pool, pool_of_lists
 from sounding.runs.retrieved import read_retrieved
@@ -84,13 +84,13 @@ def depth(
             runs, topics=judgments.topics, judged=True, policies=policies, run_format=run_format, jobs=jobs,
             progress=progress, rules=[other_tie_rule(policies.ties)],
         )  # fmt: skip
-        regrading = regraded(judgments, lists, policies)
+        regrading = regrade(judgments, lists, policies)
         graded = regrading
         if pool_depth is not None:
             whole = pool_of_lists(lists, regrading.grades(), info)
             cut = cut_to_depth(judgments, pool_depth, lists, whole, info=info, policies=policies)
             told, pool = cut.told, pool if judgments.pool_ranks is not None else cut.pool
-            graded = regraded(cut.qrels, lists, policies)
+            graded = regrade(cut.qrels, lists, policies)
         elif ranked:
             graded = _with_pool_ranks(regrading, pool_of_lists(lists, regrading.grades(), info))
         rankings = rankings_of_lists(graded)

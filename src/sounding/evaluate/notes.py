@@ -109,7 +109,7 @@ def _unknown_notes(scores: Scores) -> list[str]:
         )
     open_pairs = [
         f"{scores.measures[number]} {found.pairs:,} of {found.of_pairs:,}"
-        f" ({found.neighbours:,} of {found.of_neighbours:,})"
+        f" ({found.neighbors:,} of {found.of_neighbors:,})"
         for number, found in _open_pairs(scores)
     ]
     if open_pairs:
@@ -125,8 +125,8 @@ class OpenPairs(NamedTuple):
 
     pairs: int
     of_pairs: int
-    neighbours: int  # those that stand one below the other
-    of_neighbours: int
+    neighbors: int  # those that stand one below the other
+    of_neighbors: int
 
 
 def _open_pairs(scores: Scores) -> list[tuple[int, OpenPairs]]:
@@ -153,15 +153,15 @@ def count_open_pairs(
     order = np.argsort(-value, kind="stable")
     order = order[~np.isnan(value[order])]
     value, lower, upper = value[order], lower[order], upper[order]
-    pairs = neighbours = 0
+    pairs = neighbors = 0
     for better in range(len(order) - 1):
         below = slice(better + 1, None)
         passes = upper[below] - lower[better] > NOISE
         passes |= (value[below] == value[better]) & (upper[better] - lower[below] > NOISE)
         pairs += int(np.count_nonzero(passes))
-        neighbours += int(passes[0])
+        neighbors += int(passes[0])
     runs = len(order)
-    return OpenPairs(pairs, runs * (runs - 1) // 2, neighbours, max(runs - 1, 0))
+    return OpenPairs(pairs, runs * (runs - 1) // 2, neighbors, max(runs - 1, 0))
 
 
 def _missing_effect(scores: Scores) -> str:

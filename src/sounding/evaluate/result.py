@@ -18,7 +18,8 @@ from sounding.measures.summaries import GEOMETRIC_FLOOR, mean_over_topics, summa
 if TYPE_CHECKING:
     import polars
 
-
+BOUNDS = ("lower", "upper", "residual_unjudged", "residual_tail")  # arrays of ValueBounds
+RUN, MEASURE, TOPIC = 0, 1, 2  # axes of the arrays
 FEW_TOPICS = 25  # Voorhees (2002): fewer topics do not carry a comparison
 FEW_RUNS = 5  # with fewer, tau between two orders of the runs says nothing: of two it is 1 or -1
 
@@ -41,9 +42,7 @@ class Scores(Displayed):
     level: float  # the highest level of relevance among the measures
     policies: Policies
     remarks: tuple[str, ...]  # what else was done to the values: residual collection, groups, z-scores
-    sampling_errors: NDArray[
-        np.float64
-    ]  # (run, measure, topic) of estimates from a sample; NaN: no such error
+    sampling_errors: NDArray[np.float64]  # (run, measure, topic) of estimates from a sample; NaN: none
     judged_by_rank: NDArray[np.int64] | None = None  # (run, rank) over all topics, beside FirstUnjudged
     bounds: ValueBounds | None = None  # where the policy for unjudged documents asks for bounds
     expected: ExpectedValues | None = None  # where it asks for expected values
@@ -59,14 +58,10 @@ class Scores(Displayed):
     def beside(self) -> dict[str, NDArray[np.float64]]:
         """What stands beside every value, by column: (run, measure, topic) each; NaN: not known."""
         if self.bounds is not None:
-            names = ("lower", "upper", "residual_unjudged", "residual_tail")
-            return {name: getattr(self.bounds, name) for name in names}
+            return {name: getattr(self.bounds, name) for name in BOUNDS}
         if self.expected is not None:
-            return {
-                "expected": self.expected.mean,
-                "deviation": self.expected.deviation,
-                "error": self.expected.error,
-            }
+            known = self.expected
+            return {"expected": known.mean, "deviation": known.deviation, "error": known.error}
         return {}
 
     def beside_mean(self) -> dict[str, NDArray[np.float64]]:
@@ -85,8 +80,8 @@ class Scores(Displayed):
     def deviation(self) -> NDArray[np.float64]:
         """(run, measure): standard deviation over topics (n - 1); NaN for fewer than two."""
         counted = self.counted()
-        centred = self.values - mean_over_topics(self.values)[..., np.newaxis]
-        squares = np.nansum(centred**2, axis=2)
+        centered = self.values - mean_over_topics(self.values)[..., np.newaxis]
+        squares = np.nansum(centered**2, axis=2)
         return np.sqrt(np.divide(squares, counted - 1, out=np.full(squares.shape, np.nan), where=counted > 1))
 
     def standard_error(self) -> NDArray[np.float64]:
@@ -130,61 +125,45 @@ class Scores(Displayed):
         """The scores of some runs, in the given order."""
         rows = list(chosen)
         return replace(
-            self,
+            self._pick(RUN, rows),
             runs=tuple(self.runs[row] for row in rows),
             tags=tuple(self.tags[row] for row in rows),
-            values=self.values[rows],
-            texts={measure: texts[rows] for measure, texts in self.texts.items()},
-            judged=self.judged[rows],
-            lengths=self.lengths[rows],
-            missing=self.missing[rows],
             ignored=tuple(self.ignored[row] for row in rows),
-            sampling_errors=self.sampling_errors[rows],
             judged_by_rank=None if self.judged_by_rank is None else self.judged_by_rank[rows],
-            bounds=None if self.bounds is None else self.bounds.pick(rows),
-            expected=None if self.expected is None else self.expected.pick(rows),
         )
 
     def of_measures(self, chosen: Sequence[Measure]) -> Scores:
         """The scores by some of the measures, in the given order."""
-        places = [self.measures.index(measure) for measure in chosen]
-
-        def kinds(names: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(names[place] for place in places)
-
-        bounds, expected = self.bounds, self.expected
-        if bounds is not None:
-            bounds = replace(bounds.pick(np.s_[:, places]), kinds=kinds(bounds.kinds))
-        if expected is not None:
-            expected = replace(expected.pick(np.s_[:, places]), methods=kinds(expected.methods))
-        return replace(
-            self,
-            measures=tuple(chosen),
-            values=self.values[:, places],
-            texts={measure: texts for measure, texts in self.texts.items() if measure in chosen},
-            judged=self.judged[:, places],
-            sampling_errors=self.sampling_errors[:, places],
-            bounds=bounds,
-            expected=expected,
-        )
+        picked = self._pick(MEASURE, [self.measures.index(measure) for measure in chosen])
+        texts = {measure: texts for measure, texts in self.texts.items() if measure in chosen}
+        return replace(picked, measures=tuple(chosen), texts=texts)
 
     def of_topics(self, chosen: Sequence[str]) -> Scores:
         """The scores over some topics."""
         wanted = set(chosen)
-        rows = [place for place, topic in enumerate(self.topics) if topic in wanted]
+        return replace(
+            self._pick(TOPIC, [place for place, topic in enumerate(self.topics) if topic in wanted]),
+            topics=tuple(topic for topic in self.topics if topic in wanted),
+            without_relevant=tuple(topic for topic in self.without_relevant if topic in wanted),
+            judged_by_rank=None,  # counted over all topics
+        )
+
+    def _pick(self, axis: int, places: list[int]) -> Scores:
+        """Take some runs, measures or topics from all arrays that have these."""
+
+        def without_measures(table: NDArray[Any]) -> NDArray[Any]:  # (run, topic)
+            return table if axis == MEASURE else table.take(places, 0 if axis == RUN else 1)
+
         return replace(
             self,
-            topics=tuple(self.topics[row] for row in rows),
-            values=self.values[:, :, rows],
-            texts={measure: texts[:, rows] for measure, texts in self.texts.items()},
-            judged=self.judged[:, :, rows],
-            lengths=self.lengths[:, rows],
-            missing=self.missing[:, rows],
-            without_relevant=tuple(topic for topic in self.without_relevant if topic in wanted),
-            sampling_errors=self.sampling_errors[:, :, rows],
-            judged_by_rank=None,  # counted over all topics
-            bounds=None if self.bounds is None else self.bounds.pick(np.s_[:, :, rows]),
-            expected=None if self.expected is None else self.expected.pick(np.s_[:, :, rows]),
+            values=self.values.take(places, axis),
+            judged=self.judged.take(places, axis),
+            sampling_errors=self.sampling_errors.take(places, axis),
+            lengths=without_measures(self.lengths),
+            missing=without_measures(self.missing),
+            texts={measure: without_measures(texts) for measure, texts in self.texts.items()},
+            bounds=None if self.bounds is None else self.bounds.pick(axis, places),
+            expected=None if self.expected is None else self.expected.pick(axis, places),
         )
 
     @property
@@ -219,18 +198,13 @@ class ValueBounds:
 
     def over_topics(self, measures: Sequence[Measure]) -> ValueBounds:
         """The bounds of each measure's own summary over topics: (run, measure)."""
-        return replace(
-            self,
-            lower=summaries(self.lower, measures),
-            upper=summaries(self.upper, measures),
-            residual_unjudged=summaries(self.residual_unjudged, measures),
-            residual_tail=summaries(self.residual_tail, measures),
-        )
+        tables: dict[str, Any] = {name: summaries(getattr(self, name), measures) for name in BOUNDS}
+        return replace(self, **tables)
 
-    def pick(self, rows: Any) -> ValueBounds:
-        """Some runs, or some topics."""
-        names = ("lower", "upper", "residual_unjudged", "residual_tail")
-        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+    def pick(self, axis: int, places: list[int]) -> ValueBounds:
+        """Some runs, measures or topics."""
+        kinds = tuple(self.kinds[place] for place in places) if axis == MEASURE else self.kinds
+        return replace(self, kinds=kinds, **{name: getattr(self, name).take(places, axis) for name in BOUNDS})
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -258,6 +232,10 @@ class ExpectedValues:
             error=np.sqrt(np.nansum(self.error**2, axis=-1)) / share + blank,
         )
 
-    def pick(self, rows: Any) -> ExpectedValues:
-        """Some runs, or some topics."""
-        return replace(self, mean=self.mean[rows], deviation=self.deviation[rows], error=self.error[rows])
+    def pick(self, axis: int, places: list[int]) -> ExpectedValues:
+        """Some runs, measures or topics."""
+        names = ("mean", "deviation", "error")
+        methods = tuple(self.methods[place] for place in places) if axis == MEASURE else self.methods
+        return replace(
+            self, methods=methods, **{name: getattr(self, name).take(places, axis) for name in names}
+        )

@@ -12,7 +12,7 @@ from sounding.core.errors import DataError
 from sounding.core.policies import Moments, Policies
 from sounding.core.workers import map_items
 from sounding.data.tables import Run
-from sounding.evaluate.result import ExpectedValues, ValueBounds
+from sounding.evaluate.result import BOUNDS, ExpectedValues, ValueBounds
 from sounding.measures import Measure
 from sounding.measures.bounds import Bounds, Unknowns, bounds
 from sounding.measures.expected import Expected, as_judged, expected, is_drawn, is_known, level_of
@@ -42,9 +42,8 @@ def value_bounds(
         return [bounds(m, ranking, Unknowns(others, most)) for m, most in zip(measures, caps, strict=True)]
 
     found = map_items(work, range(len(rankings)), processes=processes)
-    names = ("lower", "upper", "residual_unjudged", "residual_tail")
     return ValueBounds(
-        **{name: _table(found, name, rankings, policies) for name in names},
+        **{name: _table(found, name, rankings, policies) for name in BOUNDS},
         kinds=tuple(one.kind for one in found[0]),
     )
 

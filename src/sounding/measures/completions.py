@@ -67,7 +67,9 @@ class Completions:
         """(run, measure, draw, topic): the values of all runs in every draw; NaN where a topic is skipped."""
         _refuse_pools(measures)
         runs = range(len(self.regrading.runs))
-        parts = [_Part(self, slice(begin, begin + self._step)) for begin in range(0, self.draws, self._step)]
+        parts = [
+            _DrawPart(self, slice(begin, begin + self._step)) for begin in range(0, self.draws, self._step)
+        ]
 
         def work(run: int) -> NDArray[np.float64]:
             return np.concatenate([part.values(run, measures) for part in parts], axis=1)
@@ -90,7 +92,7 @@ def _refuse_pools(measures: Sequence[Measure]) -> None:
             )
 
 
-class _Part:
+class _DrawPart:
     """Some of the draws, as if each were a set of topics of its own."""
 
     def __init__(self, whole: Completions, draws: slice) -> None:
@@ -152,7 +154,7 @@ class _Part:
         return ranking if depth is None else ranking.cut(depth)
 
 
-def completed(
+def draw_completions(
     regrading: Regrading, view: View, considered: Flags, *, draws: int = DRAWS, seed: int = 0
 ) -> Completions:
     """Draws of what full judging would say: judgments of a view stay, considered documents are drawn.

@@ -195,10 +195,10 @@ def read_regrading(
         runs, topics=judgments.topics, judged=True, policies=policies, run_format=run_format, jobs=jobs,
         progress=progress,
     )  # fmt: skip
-    return regraded(judgments, retrieved, policies)
+    return regrade(judgments, retrieved, policies)
 
 
-def regraded(qrels: Qrels, retrieved: Retrieved, policies: Policies = DEFAULT_POLICIES) -> Regrading:
+def regrade(qrels: Qrels, retrieved: Retrieved, policies: Policies = DEFAULT_POLICIES) -> Regrading:
     """Judgments with what runs retrieved for their topics, each of which was read already."""
     refuse_intervals(policies)
     judged = prepare(qrels, policies)

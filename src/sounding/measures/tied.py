@@ -24,7 +24,7 @@ from sounding.runs.ranking import Counts, Ranking, TieBlocks, Values
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Places:
+class BlockRanks:
     """The ranks that blocks take up above the cut-off; every block has at least one."""
 
     block: Counts
@@ -33,12 +33,12 @@ class Places:
     head: Counts  # (block,) where its ranks begin
 
     @staticmethod
-    def of(first: Counts, inside: Counts) -> Places:
+    def of(first: Counts, inside: Counts) -> BlockRanks:
         """The ranks of blocks that begin at a rank and have so many."""
         block = np.repeat(np.arange(len(inside)), inside)
         head = np.cumsum(inside) - inside
         nth = np.arange(1, len(block) + 1) - head[block]
-        return Places(block=block, rank=first[block] + nth - 1, nth=nth, head=head)
+        return BlockRanks(block=block, rank=first[block] + nth - 1, nth=nth, head=head)
 
     def gathered(self, weight: Values) -> Values:
         """The sum of `weight` over the ranks of each block."""
@@ -76,14 +76,14 @@ class Blocks:
         """The sum over the chosen documents of each block; `weight` has all of the ranking's documents."""
         return np.add.reduceat(weight[self.rows], self.head) if len(self.head) else np.zeros(0)
 
-    def places(self) -> Places:
+    def places(self) -> BlockRanks:
         """The ranks of every block down to the cut-off."""
-        return Places.of(self.first, self.inside)
+        return BlockRanks.of(self.first, self.inside)
 
     def mean_weight(self, weight: Callable[[Counts], Values]) -> Values:
         """What a rank of each block weighs on average; ranks below the cut-off weigh nothing."""
         sample, kind = _kinds(self.first, self.inside)
-        places = Places.of(self.first[sample], self.inside[sample])
+        places = BlockRanks.of(self.first[sample], self.inside[sample])
         return places.gathered(weight(places.rank))[kind] / self.size
 
 
@@ -196,10 +196,10 @@ def average_precision(run: Ranking, *, k: int | None, rel: float, norm: Norm) ->
     and (a - b first) / rank remains.
     """
     blocks = tie_blocks(run, run.grade >= rel, k)
-    neighbours = (blocks.held - 1) / np.maximum(blocks.size - 1, 1)
-    others = blocks.above(blocks.held) + 1 - neighbours * blocks.first
+    neighbors = (blocks.held - 1) / np.maximum(blocks.size - 1, 1)
+    others = blocks.above(blocks.held) + 1 - neighbors * blocks.first
     reciprocal = blocks.mean_weight(lambda rank: 1 / rank)
-    precision = neighbours * (blocks.inside / blocks.size) + others * reciprocal
+    precision = neighbors * (blocks.inside / blocks.size) + others * reciprocal
     gained = run.total(blocks.topic, blocks.held * precision)
     return share(gained, relevant_by_norm(run, k, rel, norm, "AP"))
 
@@ -372,7 +372,7 @@ def _at_first_hit(run: Ranking, weight: Callable[[Counts], Values], k: int | Non
     shape = [column[leading] for column in (blocks.first, blocks.inside, blocks.size, blocks.held)]
     sample, kind = _kinds(*shape)
     first, inside, size, held = (column[sample] for column in shape)
-    places = Places.of(first, inside)
+    places = BlockRanks.of(first, inside)
     hits, left = held[places.block], size[places.block] - places.nth + 1
     none_yet = running(np.multiply, np.maximum(left - hits, 0) / left, places.nth)
     chance = places.one_rank_up(none_yet) * hits / left

@@ -190,13 +190,13 @@ def _cascade(run: Ranking, weight: Values, min_rel: float, max_rel: float | None
     reading = _still_reading(hit, gain)
     gained = run.total(hit.topic, gain * reading * weight[hit.rank - 1])
     to_rank = np.concatenate([[0.0], np.cumsum(weight)])
-    previous, last = _neighbours(hit)
+    previous, last = _neighbors(hit)
     total = run.total(hit.topic, reading * (to_rank[hit.rank] - to_rank[previous]))
     after_last = (reading * (1 - gain))[last] * (to_rank[-1] - to_rank[hit.rank[last]])
     return share(gained, total + run.total(hit.topic[last], after_last))
 
 
-def _neighbours(hit: Hits) -> tuple[Counts, Counts]:
+def _neighbors(hit: Hits) -> tuple[Counts, Counts]:
     """The rank of the document before each of a topic's (0: none), and where each topic's last one is."""
     previous = np.zeros(len(hit.rank), np.int64)
     previous[1:] = hit.rank[:-1]
@@ -261,7 +261,7 @@ def inst(
     from scipy.special import zeta
 
     hit, gain = gains_above_zero(run, k, min_rel, max_rel)
-    previous, last = _neighbours(hit)
+    previous, last = _neighbors(hit)
     a = hit.rank + 2 * T - running(np.add, gain, hit.nth)
     # Over ranks without gain a grows by 1 from one to the next, and in a product of (a - 1) / a all but
     # the ends cancel. So the square root of a weight is a head, which changes at gains only, divided

@@ -51,7 +51,7 @@ from sounding.measures.bounds.pairs import (
 )
 from sounding.measures.completions import DRAWS
 from sounding.measures.listings import Listings
-from sounding.measures.regrading import Regrading, regraded
+from sounding.measures.regrading import Regrading, regrade
 from sounding.measures.summaries import check_comparable, mean_over_topics
 from sounding.runs.align import hold_judgments, hold_order
 from sounding.runs.pairs import Pairs
@@ -185,7 +185,7 @@ class _Sources:
             values_only = self.policies
             if values_only.unjudged == "bounds":  # what stands beside a value does not change it
                 values_only = replace(values_only, unjudged="nonrelevant")
-            self._regrading = regraded(judgments, self.retrieved(judgments), values_only)
+            self._regrading = regrade(judgments, self.retrieved(judgments), values_only)
         return self._regrading
 
     def cut(

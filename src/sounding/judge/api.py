@@ -12,47 +12,15 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from sounding.core.errors import DataError
+from sounding.judge import messages, web
 from sounding.judge.auth import RefusedError, too_soon
 from sounding.judge.documents import Presented, presented, titled
 from sounding.judge.export_kinds import EXPORT_KINDS, JSON_LINES, TEXT
 from sounding.judge.exports import EXPORTS
-from sounding.judge.messages import (
-    Coming,
-    Credentials,
-    DocId,
-    DocumentsAtHand,
-    Found,
-    Grading,
-    Id,
-    Identity,
-    Judgment,
-    Leases,
-    LiveState,
-    Recorded,
-    Refusal,
-    SearchResults,
-    ShownDocument,
-    Skipping,
-    TopicProgress,
-    Withdrawal,
-)
 from sounding.judge.organizing import guide_of
 from sounding.judge.project import digest_of
 from sounding.judge.records import Lease, Receipt, Seen, StandingJudgment, Topic, User
 from sounding.judge.store import Store
-from sounding.judge.web import (
-    Asking,
-    Context,
-    Here,
-    assessor,
-    end_session,
-    enter,
-    from_our_page,
-    keep_guest,
-    keep_session,
-    organizer,
-    user,
-)
 
 GONE = "there is no such topic among yours; an organiser may have dropped it, or given it to others"
 
@@ -108,7 +76,7 @@ STREAM_SECONDS = 1.0  # between two looks at the log
 BEAT_SECONDS = 15.0  # between two signs of life, when it is checked that the sign-in still holds
 MOST_FOUND = 50  # hits at a time
 MOST_PLACES = 1_000_000  # of a hit
-NO_MORE = Coming(left=0, batch_left=0, batch_size=0, words="no longer among your topics")
+NO_MORE = messages.Coming(left=0, batch_left=0, batch_size=0, words="no longer among your topics")
 
 
 def _content(*kinds: str) -> dict[int | str, dict[str, Any]]:
@@ -117,7 +85,7 @@ def _content(*kinds: str) -> dict[int | str, dict[str, Any]]:
 
 def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
     """What routes may answer besides success, for their description."""
-    return {code: {"model": Refusal} for code in codes}
+    return {code: {"model": messages.Refusal} for code in codes}
 
 
 signing = APIRouter(
@@ -126,29 +94,29 @@ signing = APIRouter(
 judging = APIRouter(
     prefix="/api",
     tags=["assessors"],
-    dependencies=[Depends(assessor), Depends(from_our_page)],
+    dependencies=[Depends(web.assessor), Depends(web.from_our_page)],
     responses=problems(400, 401, 403, 404, 409, 412, 413, 422, 429, 500, 503),
 )
 watching = APIRouter(
     prefix="/api",
     tags=["organisers"],
-    dependencies=[Depends(organizer), Depends(from_our_page)],
+    dependencies=[Depends(web.organizer), Depends(web.from_our_page)],
     responses=problems(400, 401, 403, 404, 422, 500, 503),
 )
 
-Assessor = Annotated[User, Depends(assessor)]
-TopicId = Annotated[Id, Query(description="one of your topics")]
+Assessor = Annotated[User, Depends(web.assessor)]
+TopicId = Annotated[messages.Id, Query(description="one of your topics")]
 
 
 # ---- signing in
 
 
 @signing.get("/token")
-def token(request: Request, response: Response, here: Here, asking: Asking) -> Identity:
+def token(request: Request, response: Response, here: web.Here, asking: web.Asking) -> messages.Identity:
     """Who is asking, and the token that requests which change something must carry."""
-    keep_guest(request, response)
+    web.keep_guest(request, response)
     known = asking.user
-    return Identity(
+    return messages.Identity(
         token=asking.token,
         name=None if known is None else known.name,
         account=None if known is None else known.pseudonym,
@@ -157,25 +125,25 @@ def token(request: Request, response: Response, here: Here, asking: Asking) -> I
     )
 
 
-@signing.post("/sign-in", dependencies=[Depends(from_our_page)], status_code=204)
-async def sign_in(given: Credentials, request: Request, here: Here) -> Response:
+@signing.post("/sign-in", dependencies=[Depends(web.from_our_page)], status_code=204)
+async def sign_in(given: messages.Credentials, request: Request, here: web.Here) -> Response:
     """Sign in; the answer sets the cookie. Ask for the token anew afterwards."""
-    user, secret = await enter(request, here, given.name, given.password)
+    who, secret = await web.enter(request, here, given.name, given.password)
     answer = Response(status_code=204)
-    keep_session(request, answer, secret, user)
+    web.keep_session(request, answer, secret, who)
     return answer
 
 
-@signing.post("/sign-out", dependencies=[Depends(user), Depends(from_our_page)], status_code=204)
-def sign_out(request: Request, here: Here, asking: Asking) -> Response:
+@signing.post("/sign-out", dependencies=[Depends(web.user), Depends(web.from_our_page)], status_code=204)
+def sign_out(request: Request, here: web.Here, asking: web.Asking) -> Response:
     """End this sign-in and give back the documents at hand."""
     answer = Response(status_code=204)
     leave(here, asking.signed_in(), asking.secret)
-    end_session(request, answer)
+    web.end_session(request, answer)
     return answer
 
 
-def leave(here: Context, who: User, secret: str) -> None:
+def leave(here: web.Context, who: User, secret: str) -> None:
     """End a sign-in and give back what its user has at hand."""
     here.project.store.end_sign_in(digest_of(secret))
     here.project.store.release(who.pseudonym)
@@ -185,17 +153,17 @@ def leave(here: Context, who: User, secret: str) -> None:
 
 
 @judging.get("/topics")
-def topics(here: Here, who: Assessor) -> list[TopicProgress]:
+def topics(here: web.Here, who: Assessor) -> list[messages.TopicProgress]:
     """Your topics, and how far you are with each."""
     return progress_of(here, who)
 
 
-def progress_of(here: Context, who: User) -> list[TopicProgress]:
+def progress_of(here: web.Context, who: User) -> list[messages.TopicProgress]:
     """The topics of an assessor, and how far each is."""
     project = here.project
     done = {one.topic: one for one in project.store.progress(who.pseudonym, project.settings.level)}
     return [
-        TopicProgress(
+        messages.TopicProgress(
             topic=topic.id, title=topic.title,
             judged=done[topic.id].judged if topic.id in done else 0,
             cannot=done[topic.id].cannot if topic.id in done else 0,
@@ -207,7 +175,7 @@ def progress_of(here: Context, who: User) -> list[TopicProgress]:
     ]  # fmt: skip
 
 
-def coming(here: Context, who: User, topic: Topic) -> Coming:
+def coming(here: web.Context, who: User, topic: Topic) -> messages.Coming:
     """What is still to come for an assessor in a topic."""
     ahead = here.project.engine.ahead(who.pseudonym, topic.id)
     if topic.candidate:
@@ -218,23 +186,25 @@ def coming(here: Context, who: User, topic: Topic) -> Coming:
         batch = f"{ahead.batch_left} of {ahead.batch_size} left in this batch" if ahead.batch_size else ""
         after = "more follow while they help" if ahead.left is None else f"{ahead.left:,} left"
         words = f"{batch}, {after}{' in all' * (ahead.left is not None)}" if batch else after
-    return Coming(left=ahead.left, batch_left=ahead.batch_left, batch_size=ahead.batch_size, words=words)
+    return messages.Coming(
+        left=ahead.left, batch_left=ahead.batch_left, batch_size=ahead.batch_size, words=words
+    )
 
 
 @judging.get("/next")
 def next_documents(
-    here: Here,
+    here: web.Here,
     who: Assessor,
     topic: TopicId,
     count: Annotated[int, Query(ge=1, le=5)] = 2,
-    have: Annotated[list[DocId], Query(max_length=10)] = [],  # noqa: B006 - FastAPI copies it
-) -> DocumentsAtHand:
+    have: Annotated[list[messages.DocId], Query(max_length=10)] = [],  # noqa: B006 - FastAPI copies it
+) -> messages.DocumentsAtHand:
     """The documents of a topic that you are to judge, the first one first."""
     asked = own_topic(here.project.store, who, topic)
     with here.project.engine.together(topic):
         leases = here.project.engine.next(who.pseudonym, topic, count)
         still = coming(here, who, asked)
-    return DocumentsAtHand(
+    return messages.DocumentsAtHand(
         topic=topic,
         documents=_texts(here, asked, leases, have),
         coming=still,
@@ -245,12 +215,12 @@ def next_documents(
 
 @judging.get("/document")
 def document(
-    here: Here,
+    here: web.Here,
     who: Assessor,
     topic: TopicId,
-    doc: DocId,
+    doc: messages.DocId,
     query: Annotated[str, Query(max_length=1000)] = "",
-) -> ShownDocument:
+) -> messages.ShownDocument:
     """One document, as you judged it; with a query, noted as opened from its results."""
     asked = own_topic(here.project.store, who, topic)
     existing(here, who, topic, doc)
@@ -260,7 +230,7 @@ def document(
 
 
 @judging.post("/judge")
-def judge(given: Grading, here: Here, who: Assessor) -> Recorded:
+def judge(given: messages.Grading, here: web.Here, who: Assessor) -> messages.Recorded:
     """Record a grade, or the change of one; when this answers, it is on the disk.
 
     One that comes in after its topic was dropped or given to others is recorded as well.
@@ -268,7 +238,7 @@ def judge(given: Grading, here: Here, who: Assessor) -> Recorded:
     return _recorded(here, who, given, given.doc, lambda: _graded(here, who, given), late=True)
 
 
-def _graded(here: Context, who: User, given: Grading) -> Receipt:
+def _graded(here: web.Context, who: User, given: messages.Grading) -> Receipt:
     if given.grade is not None and here.project.corpus.document(given.doc) is None:
         raise RefusedError(400, "the text is missing, so there is no grade; say that it cannot be judged")
     try:
@@ -281,13 +251,13 @@ def _graded(here: Context, who: User, given: Grading) -> Receipt:
     )  # fmt: skip
 
 
-def seen_of(given: Grading) -> Seen | None:
+def seen_of(given: messages.Grading) -> Seen | None:
     """The judgment that was in view when a grade was given; None: that was not said."""
     return None if given.seen is None else Seen(given.seen.judged, given.seen.grade)
 
 
 @judging.post("/skip")
-def skip(given: Skipping, here: Here, who: Assessor) -> Recorded:
+def skip(given: messages.Skipping, here: web.Here, who: Assessor) -> messages.Recorded:
     """Put a document off: it comes again when nothing else is left."""
     return _recorded(
         here, who, given, given.doc,
@@ -298,7 +268,7 @@ def skip(given: Skipping, here: Here, who: Assessor) -> Recorded:
 
 
 @judging.post("/undo")
-def undo(given: Withdrawal, here: Here, who: Assessor) -> Recorded:
+def undo(given: messages.Withdrawal, here: web.Here, who: Assessor) -> messages.Recorded:
     """Take back what you did last: a judgment or a skip, whose document is at hand again, or a change.
 
     A change goes back to the judgment before it.
@@ -316,36 +286,36 @@ def undo(given: Withdrawal, here: Here, who: Assessor) -> Recorded:
 
 
 @judging.post("/at-work")
-def at_work(here: Here, who: Assessor) -> Leases:
+def at_work(here: web.Here, who: Assessor) -> messages.Leases:
     """Keep what you have at hand for longer."""
     seconds = here.project.settings.lease_seconds
-    return Leases(held=here.project.store.renew(who.pseudonym, seconds))
+    return messages.Leases(held=here.project.store.renew(who.pseudonym, seconds))
 
 
 @judging.get("/judgments")
-def judgments(here: Here, who: Assessor, topic: TopicId) -> list[Judgment]:
+def judgments(here: web.Here, who: Assessor, topic: TopicId) -> list[messages.Judgment]:
     """Your judgments of a topic that stand, the newest first."""
     own_topic(here.project.store, who, topic)
     return [
-        Judgment(topic=one.topic, doc=one.doc, grade=one.grade, comment=one.comment, time=one.time)
+        messages.Judgment(topic=one.topic, doc=one.doc, grade=one.grade, comment=one.comment, time=one.time)
         for one in reversed(here.project.store.standing(topic=topic, assessor=who.pseudonym))
     ]
 
 
 @judging.get("/search")
 def search(
-    here: Here,
+    here: web.Here,
     who: Assessor,
     topic: TopicId,
     query: Annotated[str, Query(min_length=1, max_length=1000)],
     first: Annotated[int, Query(ge=1, le=MOST_PLACES, description="from which place on")] = 1,
-) -> SearchResults:
+) -> messages.SearchResults:
     """The documents that fit a query best, 50 at a time; the query is noted."""
     own_topic(here.project.store, who, topic)
     return searched(here, who, topic, query, first)
 
 
-def searched(here: Context, who: User, topic: str, query: str, first: int = 1) -> SearchResults:
+def searched(here: web.Context, who: User, topic: str, query: str, first: int = 1) -> messages.SearchResults:
     """What a query finds from a place on, noted in the search log with what was shown."""
     wait = here.searches.wait(who.id)
     if wait:
@@ -354,8 +324,8 @@ def searched(here: Context, who: User, topic: str, query: str, first: int = 1) -
     here.project.store.log_search(
         who.pseudonym, topic, query, len(results.hits), first=first, total=results.total
     )
-    return SearchResults(
-        found=[Found(doc=hit.doc, title=hit.title, snippet=hit.snippet) for hit in results.hits],
+    return messages.SearchResults(
+        found=results.hits,
         first=first, total=results.total, complete=results.complete,
     )  # fmt: skip
 
@@ -365,7 +335,7 @@ def words_of(topic: Topic) -> str:
     return f"{topic.title} {topic.description}"
 
 
-def existing(here: Context, who: User, topic: str, doc: str) -> None:
+def existing(here: web.Context, who: User, topic: str, doc: str) -> None:
     """Refuse a document that is neither in the corpus nor at hand, and that no run has."""
     if here.project.corpus.document(doc) is None:
         leases = here.project.store.leases(assessor=who.pseudonym, topic=topic)
@@ -374,39 +344,41 @@ def existing(here: Context, who: User, topic: str, doc: str) -> None:
             raise RefusedError(404, "the collection has no such document; go back and choose another")
 
 
-def _texts(here: Context, topic: Topic, leases: list[Lease], have: list[str]) -> list[ShownDocument]:
+def _texts(
+    here: web.Context, topic: Topic, leases: list[Lease], have: list[str]
+) -> list[messages.ShownDocument]:
     return [
         shown_document(here, lease.doc, words_of(topic), None, text=lease.doc not in have) for lease in leases
     ]
 
 
 def shown_document(
-    here: Context, doc: str, query: str, standing: StandingJudgment | None, *, text: bool = True
-) -> ShownDocument:
+    here: web.Context, doc: str, query: str, standing: StandingJudgment | None, *, text: bool = True
+) -> messages.ShownDocument:
     """A document as a page shows it, with the words of a query marked; without `text`, its id alone."""
     found = here.project.corpus.document(doc) if text else None
     heading, body = Presented("", "") if found is None else presented(found, query)
-    return ShownDocument(
+    return messages.ShownDocument(
         doc=doc, heading=heading, html=None if found is None else body, missing=text and found is None,
         judged=standing is not None, grade=None if standing is None else standing.grade,
         comment="" if standing is None else standing.comment,
     )  # fmt: skip
 
 
-def _standing(here: Context, who: User, topic: str, doc: str) -> StandingJudgment | None:
+def _standing(here: web.Context, who: User, topic: str, doc: str) -> StandingJudgment | None:
     found = here.project.store.standing(topic=topic, assessor=who.pseudonym, doc=doc)
     return found[0] if found else None
 
 
 def _recorded(
-    here: Context,
+    here: web.Context,
     who: User,
-    given: Grading | Skipping | Withdrawal,
+    given: messages.Grading | messages.Skipping | messages.Withdrawal,
     doc: str | None,
     act: Callable[[], Receipt | None],
     *,
     late: bool = False,
-) -> Recorded:
+) -> messages.Recorded:
     """Do something about a topic of one's own, and a document that exists where one is named.
 
     `late`: it may also be a topic that was dropped or given to others since; no more of it is at hand then.
@@ -426,7 +398,7 @@ def _recorded(
     with engine.together(topic.id):  # or what is to come would wait behind the judgments of others once more
         receipt, leases = engine.and_next(doing, who.pseudonym, topic.id, count)
         still = NO_MORE if own is None else coming(here, who, topic)
-    return Recorded(
+    return messages.Recorded(
         topic=topic.id,
         documents=_texts(here, topic, leases, given.have),
         coming=still,
@@ -441,7 +413,7 @@ def _recorded(
     )
 
 
-def title_taken_back(here: Context, receipt: Receipt | None) -> str:
+def title_taken_back(here: web.Context, receipt: Receipt | None) -> str:
     """The title of the document of which something was taken back; empty: it has none, or nothing was."""
     event = None if receipt is None else receipt.event
     found = here.project.corpus.document(event.doc) if event and event.undid and event.doc else None
@@ -452,18 +424,18 @@ def title_taken_back(here: Context, receipt: Receipt | None) -> str:
 
 
 @watching.get("/live")
-def live(here: Here) -> LiveState:
+def live(here: web.Here) -> messages.LiveState:
     """How sure the ranking is now, and who judges how much."""
-    return LiveState.model_validate(here.live.current())
+    return messages.LiveState.model_validate(here.live.current())
 
 
 @watching.get("/live/stream", response_class=StreamingResponse, responses=_content("text/event-stream"))
-async def live_stream(here: Here, asking: Asking) -> StreamingResponse:
+async def live_stream(here: web.Here, asking: web.Asking) -> StreamingResponse:
     """The same again whenever it has changed, as server-sent events."""
     return StreamingResponse(_stream(here, digest_of(asking.secret)), media_type="text/event-stream")
 
 
-async def _stream(here: Context, digest: str) -> AsyncIterator[str]:
+async def _stream(here: web.Context, digest: str) -> AsyncIterator[str]:
     last: Any = None
     checked = time.monotonic()
     yield "retry: 3000\n\n"
@@ -471,7 +443,8 @@ async def _stream(here: Context, digest: str) -> AsyncIterator[str]:
         state = await run_in_threadpool(here.live.current)
         if state != last:
             last = state
-            yield f"id: {state['sequence']}\ndata: {LiveState.model_validate(state).model_dump_json()}\n\n"
+            data = messages.LiveState.model_validate(state).model_dump_json()
+            yield f"id: {state['sequence']}\ndata: {data}\n\n"
         if time.monotonic() - checked >= BEAT_SECONDS:
             checked = time.monotonic()
             signed_in = await run_in_threadpool(here.project.store.sign_in, digest)
@@ -484,7 +457,7 @@ async def _stream(here: Context, digest: str) -> AsyncIterator[str]:
 @watching.get("/export/{name}", response_class=StreamingResponse, responses=_content(TEXT, JSON_LINES))
 def export(
     name: str,
-    here: Here,
+    here: web.Here,
     all_topics: Annotated[bool, Query(description="candidate and dropped topics as well")] = False,
 ) -> StreamingResponse:
     """Judgments of topics in use, sampling design, log, searches or topics, as they are at this moment.

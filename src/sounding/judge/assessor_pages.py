@@ -11,6 +11,7 @@ from fastapi.responses import Response
 from markupsafe import Markup
 
 from sounding.core.text import plural
+from sounding.judge import web
 from sounding.judge.api import (
     MOST_FOUND,
     MOST_PLACES,
@@ -29,14 +30,13 @@ from sounding.judge.ids import MOST_DOC, MOST_TOPIC
 from sounding.judge.messages import SearchResults
 from sounding.judge.organizing import guide_of, instructions_of
 from sounding.judge.records import ConflictError, Topic, User, is_relevant
-from sounding.judge.web import Asking, Context, Given, Here, assessor, from_our_page, page, user, went_to
 
 FEW = 3  # fewer relevant documents than that tell systems apart badly
 MANY = 200  # with more than that, nearly any system finds some
 NOTHING_ASKED = SearchResults(found=[], first=1, total=0, complete=0)
 
-router = APIRouter(include_in_schema=False, dependencies=[Depends(assessor), Depends(from_our_page)])
-entrance = APIRouter(include_in_schema=False, dependencies=[Depends(user)])
+router = APIRouter(include_in_schema=False, dependencies=[Depends(web.assessor), Depends(web.from_our_page)])
+entrance = APIRouter(include_in_schema=False, dependencies=[Depends(web.user)])
 
 TopicId = Annotated[str, Query(max_length=MOST_TOPIC)]
 AnyDoc = Annotated[str, Query(max_length=MOST_DOC)]  # or none
@@ -45,12 +45,12 @@ Place = Annotated[int, Query(ge=1, le=MOST_PLACES)]
 
 
 @entrance.get("/")
-def home(request: Request, here: Here, asking: Asking) -> Response:
+def home(request: Request, here: web.Here, asking: web.Asking) -> Response:
     """My topics; organisers are led to their own first page."""
     who = asking.signed_in()
     if who.role == "organiser":
-        return went_to("/organise")
-    return page(
+        return web.went_to("/organise")
+    return web.page(
         request, "topics.html", topics=progress_of(here, who), instructions=instructions_of(here.project)
     )
 
@@ -58,7 +58,7 @@ def home(request: Request, here: Here, asking: Asking) -> Response:
 @router.get("/judge")
 def judge_page(
     request: Request,
-    here: Here,
+    here: web.Here,
     who: Assessor,
     topic: TopicId,
     doc: AnyDoc = "",
@@ -73,7 +73,7 @@ def judge_page(
     results = f"/develop/topic?id={name}&query={quote(query, safe='')}&first={first}"
     back = results if query else f"/history?topic={name}"
     back_words = "back" if doc else "my judgments"
-    return page(
+    return web.page(
         request, "judge.html", topic=asked, doc=doc, query=query, scale=here.project.settings.scale,
         judged=store.judged_by(who.pseudonym, topic), instructions=instructions_of(here.project),
         back=back, back_words=back_words, coming=coming(here, who, asked), after="/", audit=None,
@@ -82,36 +82,36 @@ def judge_page(
 
 
 @router.get("/history")
-def history(request: Request, here: Here, who: Assessor, topic: TopicId) -> Response:
+def history(request: Request, here: web.Here, who: Assessor, topic: TopicId) -> Response:
     """What I judged, the newest first."""
     asked = own_topic(here.project.store, who, topic)
     judgments = here.project.store.standing(topic=topic, assessor=who.pseudonym)[::-1]
     labels = {grade.value: grade.label for grade in here.project.settings.scale}
     corpus = here.project.corpus
     titles = {one.doc: titled(found)[0] for one in judgments if (found := corpus.document(one.doc))}
-    return page(request, "history.html", topic=asked, judgments=judgments, labels=labels, titles=titles)
+    return web.page(request, "history.html", topic=asked, judgments=judgments, labels=labels, titles=titles)
 
 
 @router.get("/develop")
-def develop(request: Request, here: Here, who: Assessor) -> Response:
+def develop(request: Request, here: web.Here, who: Assessor) -> Response:
     """The topics that I write."""
-    return page(request, "develop.html", topics=here.project.store.topics_by(who.pseudonym))
+    return web.page(request, "develop.html", topics=here.project.store.topics_by(who.pseudonym))
 
 
 @router.post("/develop")
-def begin_topic(here: Here, who: Assessor, given: Given) -> Response:
+def begin_topic(here: web.Here, who: Assessor, given: web.Given) -> Response:
     """A new topic under an id of its own."""
     title = given.text("title", most=500).strip()
     if not title:
         raise RefusedError(400, "a topic without a title; give it one")
     topic = here.project.store.begin_topic(title=title, author=who.pseudonym)
-    return went_to(f"/develop/topic?id={topic.id}&said=begun")
+    return web.went_to(f"/develop/topic?id={topic.id}&said=begun")
 
 
 @router.get("/develop/topic")
 def topic_page(
     request: Request,
-    here: Here,
+    here: web.Here,
     who: Assessor,
     id: TopicId,  # noqa: A002
     query: Words = "",
@@ -122,7 +122,7 @@ def topic_page(
 
 
 @router.post("/develop/topic")
-def save_topic(request: Request, here: Here, who: Assessor, given: Given) -> Response:
+def save_topic(request: Request, here: web.Here, who: Assessor, given: web.Given) -> Response:
     """A new version of a topic; one that was made meanwhile is not written over unseen."""
     store = here.project.store
     topic = written_topic(store, who, given.text("id", most=MOST_TOPIC))
@@ -145,12 +145,14 @@ def save_topic(request: Request, here: Here, who: Assessor, given: Given) -> Res
     except ConflictError:
         newest = store.topic_versions(topic.id)[-1].version
         return _topic_page(request, here, who, written, "", changed=newest, status=409)
-    return went_to(f"/develop/topic?id={quote(topic.id, safe='')}&query={quote(query, safe='')}&said=saved")
+    return web.went_to(
+        f"/develop/topic?id={quote(topic.id, safe='')}&query={quote(query, safe='')}&said=saved"
+    )
 
 
 def _topic_page(
     request: Request,
-    here: Context,
+    here: web.Context,
     who: User,
     topic: Topic,
     query: str,
@@ -165,7 +167,7 @@ def _topic_page(
     relevant = sum(is_relevant(one.grade, level) for one in judged)
     may_search = find_own(store, who, topic.id) is not None
     results = searched(here, who, topic.id, query, first) if query and may_search else NOTHING_ASKED
-    return page(
+    return web.page(
         request, "develop_topic.html", status=status, topic=topic, query=query, changed=changed,
         versions=store.topic_versions(topic.id), looked=len(judged), may_search=may_search,
         relevant=relevant,

@@ -87,6 +87,18 @@ class Database(Protocol):
         """Give the connection back."""
 
 
+class Tables:
+    """A part of a store: its methods read and write the tables of one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def _rows(self, statement: str, **given: Any) -> list[Row]:
+        """The rows of a statement that changes nothing."""
+        with self._database.read() as run:
+            return run(statement, **given)
+
+
 def storable(text: str, what: str) -> str:
     """An id as it is; one that a database cannot hold is refused."""
     if not text:

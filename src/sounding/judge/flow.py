@@ -16,27 +16,7 @@ from sounding.core.errors import DataError
 from sounding.core.files import written_whole
 from sounding.core.text import plural
 from sounding.data.topics import read_topics
-from sounding.judge import organizing, tables
-from sounding.judge.command import (
-    LOOPBACK,
-    OF_JUDGMENTS,
-    PORT,
-    SAMPLED,
-    BackupOptions,
-    DifferencesOptions,
-    ExpertAuditOptions,
-    ExportOptions,
-    ImportOptions,
-    InitOptions,
-    OrderOptions,
-    ProjectOptions,
-    ServeOptions,
-    SettingsOptions,
-    StatusOptions,
-    TopicsOptions,
-    UserOptions,
-    VerifyOptions,
-)
+from sounding.judge import command, organizing, tables
 from sounding.judge.export_kinds import EXPORT_KINDS
 from sounding.judge.exports import EXPORTS, Omitted, left_out, omission_note, why_empty, without_status
 from sounding.judge.project import (
@@ -75,7 +55,7 @@ STILL_HELD = (
 
 
 @singledispatch
-def run(options: ProjectOptions) -> None:
+def run(options: command.ProjectOptions) -> None:
     """Do what a command is asked for."""
     raise TypeError(f"no command takes {type(options).__name__}")
 
@@ -89,8 +69,8 @@ def _write(table: Table, options: OutputOptions) -> None:
 # ---- the project
 
 
-@run.register(InitOptions)
-def init(options: InitOptions) -> None:
+@run.register(command.InitOptions)
+def init(options: command.InitOptions) -> None:
     """Make a project, and say what it has and what comes next."""
     _refuse_format_of_nothing("runs", options.runs, "--run-format", options.run_format)
     settings = Settings(
@@ -144,8 +124,8 @@ def _refuse_format_of_nothing(kind: str, files: tuple[str, ...], option: str, gi
         raise click.UsageError(f"{option} is for --{kind}; give some")
 
 
-@run.register(ServeOptions)
-def serve(options: ServeOptions) -> None:
+@run.register(command.ServeOptions)
+def serve(options: command.ServeOptions) -> None:
     """Serve a project until the server is stopped."""
     from sounding.judge.app import serve as serve_project  # FastAPI and uvicorn, for this command alone
 
@@ -155,8 +135,8 @@ def serve(options: ServeOptions) -> None:
         serve_project(project, options.host, options.port, access_log=options.access_log)
 
 
-@run.register(ImportOptions)
-def import_files(options: ImportOptions) -> None:
+@run.register(command.ImportOptions)
+def import_files(options: command.ImportOptions) -> None:
     """Add topics, runs and judgments, in this order."""
     if not (options.qrels or options.runs or options.topics):
         raise click.UsageError("nothing to add; give --qrels, --runs or --topics")
@@ -182,14 +162,16 @@ def import_files(options: ImportOptions) -> None:
             project.engine.refit_if_due(quiet=True)
 
 
-@run.register(ExportOptions)
-def export(options: ExportOptions) -> None:
+@run.register(command.ExportOptions)
+def export(options: command.ExportOptions) -> None:
     """Write the lines of an export, and say what is not in them."""
     what, until, kind = options.what, options.until, EXPORT_KINDS[options.what]
     if until is not None and not kind.of_log:
         raise click.UsageError(f"{what} are no events of the log; --until is for the others")
     if options.all_topics and not kind.of_judgments:
-        raise click.UsageError(f"{what} has all topics; --all-topics is for {', '.join(OF_JUDGMENTS)}")
+        raise click.UsageError(
+            f"{what} has all topics; --all-topics is for {', '.join(command.OF_JUDGMENTS)}"
+        )
     with open_project(options.folder) as project:
         store, last = project.store, project.store.last_sequence()
         if until is not None and until > last:
@@ -242,8 +224,8 @@ def _write_lines(lines: Iterable[str], output: Path | None) -> int:
     return count
 
 
-@run.register(StatusOptions)
-def status(options: StatusOptions) -> None:
+@run.register(command.StatusOptions)
+def status(options: command.StatusOptions) -> None:
     """Write how far judging is, and how sure the order of the runs."""
     view, layout = options.view, options.format_name
     if view is None and layout in ("csv", "jsonl", "parquet"):
@@ -261,8 +243,8 @@ def status(options: StatusOptions) -> None:
     write_tables(shown, layout, options.output)
 
 
-@run.register(BackupOptions)
-def backup(options: BackupOptions) -> None:
+@run.register(command.BackupOptions)
+def backup(options: command.BackupOptions) -> None:
     """Copy the database."""
     with open_project(options.folder) as project:
         before = project.store.last_sequence()
@@ -272,8 +254,8 @@ def backup(options: BackupOptions) -> None:
     remark(f"{options.target}: everything up to event {before:,}{meanwhile}", quiet=options.quiet)
 
 
-@run.register(VerifyOptions)
-def verify_project(options: VerifyOptions) -> None:
+@run.register(command.VerifyOptions)
+def verify_project(options: command.VerifyOptions) -> None:
     """Write every difference between the project and its log, and exit with 1 where there is any."""
     with open_project(options.folder) as project:
         total = project.store.last_sequence()
@@ -291,8 +273,8 @@ def verify_project(options: VerifyOptions) -> None:
 # ---- people
 
 
-@run.register(UserOptions)
-def user(options: UserOptions) -> None:
+@run.register(command.UserOptions)
+def user(options: command.UserOptions) -> None:
     """Add a user, or change one; then write what the user is now. Without a name: list all."""
     _refuse_contradictions(options)
     _refuse_no_address(options.url)
@@ -327,7 +309,7 @@ def user(options: UserOptions) -> None:
         _write_user(store, present.id, address, options)
 
 
-def _write_user(store: Store, number: int, link: str | None, options: UserOptions) -> None:
+def _write_user(store: Store, number: int, link: str | None, options: command.UserOptions) -> None:
     """Write a user as a table where a format is asked for; otherwise the link alone, if there is one."""
     unasked = options.format_name == "table" and not _format_is_given()
     if unasked and link is not None:
@@ -341,13 +323,13 @@ def _format_is_given() -> bool:
     return source is ParameterSource.COMMANDLINE
 
 
-def _refuse_unknown_suffix(options: UserOptions) -> None:
+def _refuse_unknown_suffix(options: command.UserOptions) -> None:
     """Refuse a file whose name promises no table; a link goes into whatever file is named."""
     if not _format_is_given():
         by_suffix(options.output, "table")
 
 
-def _given(options: UserOptions) -> Iterator[tuple[str, str]]:
+def _given(options: command.UserOptions) -> Iterator[tuple[str, str]]:
     """The options that change a user and were given: their names, and as they are written."""
     for name in ("role", "topics", "link", "erase", "enable", "yes"):
         value = getattr(options, name)
@@ -355,14 +337,14 @@ def _given(options: UserOptions) -> Iterator[tuple[str, str]]:
             yield name, "--disable" if name == "enable" and not value else f"--{name}"
 
 
-def _refuse_changes(options: UserOptions) -> None:
+def _refuse_changes(options: command.UserOptions) -> None:
     url = [("url", "--url")] if options.url is not None else []
     for name, shown in [*_given(options), *url]:
         if name != "yes":
             raise click.UsageError(f"{shown} is for one user; give a NAME")
 
 
-def _refuse_contradictions(options: UserOptions) -> None:
+def _refuse_contradictions(options: command.UserOptions) -> None:
     given = dict(_given(options))
     others = [shown for name, shown in given.items() if name not in ("erase", "yes")]
     if "erase" in given and others:
@@ -384,7 +366,7 @@ def _refuse_no_address(url: str | None) -> None:
         )
 
 
-def _erase_user(store: Store, person: User, options: UserOptions) -> None:
+def _erase_user(store: Store, person: User, options: command.UserOptions) -> None:
     if not options.yes:
         if not sys.stdin.isatty():
             raise click.UsageError(f"{person.name} would be forgotten for good; say that you mean it: --yes")
@@ -397,7 +379,7 @@ def _erase_user(store: Store, person: User, options: UserOptions) -> None:
         remark(STILL_HELD, quiet=options.quiet)
 
 
-def _change_user(store: Store, person: User, options: UserOptions) -> None:
+def _change_user(store: Store, person: User, options: command.UserOptions) -> None:
     if options.role is not None:
         store.set_role(person.id, options.role)
     if options.enable is not None:
@@ -421,11 +403,11 @@ def _new_link(project: Project, person: User, url: str | None) -> str:
     if person.password_hash is not None:
         project.store.set_password(person.id, None)
     secret = invite(project.store, person, "invitation" if person.password_hash is None else "reset")
-    place = url or last_address(project.folder) or f"http://{LOOPBACK}:{PORT}"
+    place = url or last_address(project.folder) or f"http://{command.LOOPBACK}:{command.PORT}"
     return f"{place.rstrip('/')}/welcome/{secret}"
 
 
-def _say_user(project: Project, number: int, link: str | None, options: UserOptions) -> None:
+def _say_user(project: Project, number: int, link: str | None, options: command.UserOptions) -> None:
     """Say what a user is now, and what the link is good for, if one was made."""
     store, quiet = project.store, options.quiet
     [person] = [one for one in store.users() if one.id == number]
@@ -448,8 +430,8 @@ def _say_user(project: Project, number: int, link: str | None, options: UserOpti
 # ---- topics, orders, settings
 
 
-@run.register(TopicsOptions)
-def topics(options: TopicsOptions) -> None:
+@run.register(command.TopicsOptions)
+def topics(options: command.TopicsOptions) -> None:
     """Change which topics are judged and by whom, all of it or nothing; then list them."""
     if options.each is not None and not options.share_out:
         raise click.UsageError("--each is for --share-out")
@@ -504,8 +486,8 @@ def _people(store: Store, given: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-@run.register(OrderOptions)
-def order(options: OrderOptions) -> None:
+@run.register(command.OrderOptions)
+def order(options: command.OrderOptions) -> None:
     """Change the order of judging where one is named; then list the orders."""
     if options.policy is None:
         for name in ("parameter", "batch", "warm_up"):
@@ -526,8 +508,8 @@ def order(options: OrderOptions) -> None:
         _write(tables.order_table(project, named), options)
 
 
-@run.register(SettingsOptions)
-def settings(options: SettingsOptions) -> None:
+@run.register(command.SettingsOptions)
+def settings(options: command.SettingsOptions) -> None:
     """Change settings where some are given; then list them."""
     text = None if options.instructions is None else _read(options.instructions)
     given = {name: getattr(options, name) for name in ("title", "overlap", "feed", "level", "measure")}
@@ -557,8 +539,8 @@ def _read(file: TextIO) -> str:
 # ---- what people judged
 
 
-@run.register(DifferencesOptions)
-def differences(options: DifferencesOptions) -> None:
+@run.register(command.DifferencesOptions)
+def differences(options: command.DifferencesOptions) -> None:
     """Settle what a file settles; then list the documents on which assessors differ."""
     if (options.settle is None) != (options.by is None):
         raise click.UsageError("--settle and --by go together: give what is settled, and who settled it")
@@ -575,8 +557,8 @@ def differences(options: DifferencesOptions) -> None:
         _write(tables.difference_table(project, found, options.only_open, brief=brief), options)
 
 
-@run.register(ExpertAuditOptions)
-def audit(options: ExpertAuditOptions) -> None:
+@run.register(command.ExpertAuditOptions)
+def audit(options: command.ExpertAuditOptions) -> None:
     """Draw a sample of an assessor's judgments, or list those that were drawn."""
     if options.assessor is not None and options.expert is None:
         raise click.UsageError("who grades the sample? give --expert NAME")
@@ -592,13 +574,13 @@ def audit(options: ExpertAuditOptions) -> None:
         _write(table, options)
 
 
-def _draw(project: Project, assessor: str, expert: User, options: ExpertAuditOptions) -> Table:
+def _draw(project: Project, assessor: str, expert: User, options: command.ExpertAuditOptions) -> Table:
     """Draw a sample, and say where it is graded."""
     store, name = project.store, project.store.names().get(assessor, assessor)
     if assessor == expert.pseudonym:
         raise DataError(f"{name} cannot audit {name}; draw from another one's judgments")
     before = store.last_sequence()
-    size = options.size or SAMPLED
+    size = options.size or command.SAMPLED
     number = draw_audit(store, expert.pseudonym, assessor, size, project.settings.seed)
     found = None if number is None else audit_of(store, expert.pseudonym, number)
     if found is None:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from sounding.data.judgment_log import standing_acts
 from sounding.judge import sql
-from sounding.judge.database import Database, Statements, readable, storable
+from sounding.judge.database import Statements, Tables, readable, storable
 from sounding.judge.records import (
     FREE,
     MOST_EVENTS,
@@ -30,17 +30,14 @@ from sounding.judge.records import (
 PAGE = 1000  # rows that are read at once, so that long exports hold neither memory nor locks
 
 
-class EventLog:
+class EventLog(Tables):
     """The part of a store that only ever grows."""
-
-    _database: Database
 
     def events(self, after: int = 0, until: int | None = None) -> Iterator[Event]:
         """The events after a sequence number, up to one (None: the last that there is now), in order."""
         last = self.last_sequence() if until is None else until
         while after < last:
-            with self._database.read() as run:
-                rows = run(sql.EVENTS, after=after, until=last, count=PAGE)
+            rows = self._rows(sql.EVENTS, after=after, until=last, count=PAGE)
             if not rows:
                 return
             yield from map(event_of, rows)
@@ -48,16 +45,14 @@ class EventLog:
 
     def plan_events(self, until: int) -> list[Event]:
         """The events that say what is judged and in which order, up to a sequence number."""
-        with self._database.read() as run:
-            return [event_of(row) for row in run(sql.PLAN_EVENTS, until=until)]
+        return [event_of(row) for row in self._rows(sql.PLAN_EVENTS, until=until)]
 
     def gradings(self, until: int | None = None) -> Iterator[Event]:
         """Judgments, withdrawals and adjudications by topic, document, assessor and sequence number."""
         last = self.last_sequence() if until is None else until
         place: dict[str, Any] = {"topic": "", "doc": "", "assessor": "", "sequence": 0}
         while True:
-            with self._database.read() as run:
-                rows = run(sql.GRADINGS, **place, until=last, count=PAGE)
+            rows = self._rows(sql.GRADINGS, **place, until=last, count=PAGE)
             yield from map(event_of, rows)
             if len(rows) < PAGE:
                 return
@@ -65,13 +60,11 @@ class EventLog:
 
     def audits(self, expert: str) -> list[Event]:
         """The samples of judgments that an expert has drawn, the newest last."""
-        with self._database.read() as run:
-            return [event_of(row) for row in run(sql.AUDITS, assessor=expert)]
+        return [event_of(row) for row in self._rows(sql.AUDITS, assessor=expert)]
 
     def has_key(self, assessor: str, key: str) -> bool:
         """Whether somebody has used a key for some act."""
-        with self._database.read() as run:
-            return bool(run(sql.EVENT_OF_KEY, assessor=assessor, key=key))
+        return bool(self._rows(sql.EVENT_OF_KEY, assessor=assessor, key=key))
 
     def last_sequence(self) -> int:
         """The sequence number of the last event; 0: there is none."""

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sounding.judge.counts import FEWEST
 from sounding.judge.ids import MOST_DOC, MOST_TOPIC
 from sounding.judge.records import MOST_EVENTS, TopicStatus, Undone
+from sounding.judge.search import Hit
 from sounding.judge.settings import MOST_ASSESSORS, MOST_LEASE, MOST_TITLE, Feed
 
 NO_ZERO = r"^[^\x00]*$"  # PostgreSQL cannot even look for a text with a zero byte
@@ -208,18 +209,10 @@ class Judgment(Message):
     time: float
 
 
-class Found(Message):
-    """A document that a search found."""
-
-    doc: str
-    title: str = Field(description="empty: it has none")
-    snippet: str
-
-
 class SearchResults(Message):
     """What a search found: those with all of its words first, then those with some."""
 
-    found: list[Found]
+    found: list[Hit]
     first: int = Field(description="place of the first of them among all, from 1 on")
     total: int = Field(description="documents with any of the words")
     complete: int = Field(description="among them: documents with all of the words")
@@ -457,24 +450,6 @@ class SettingsChange(Message):
     level: float | None = Field(None, allow_inf_nan=False)
     measure: str | None = Field(None, min_length=1, max_length=100)
     lease: float | None = Field(None, gt=0, le=MOST_LEASE)
-
-
-class GivenGrade(Message):
-    """What one assessor says of a document."""
-
-    name: str
-    grade: float | None = Field(description="null: could not judge it")
-    comment: str
-
-
-class ShownDifference(Message):
-    """A document on which assessors differ."""
-
-    topic: str
-    doc: str
-    grades: list[GivenGrade] = Field(description="in the order in which they were given")
-    settled: float | None = Field(description="null: not yet, or as one that cannot be judged")
-    open: bool = Field(description="nobody has settled it")
 
 
 class Settlement(Message):

@@ -8,37 +8,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 
 from sounding.core.errors import DataError
-from sounding.judge import organizing
+from sounding.judge import messages, organizing
 from sounding.judge.api import problems, seen_of, shown_document, title_taken_back, words_of
 from sounding.judge.auth import RefusedError
-from sounding.judge.messages import (
-    Assignment,
-    AuditDraw,
-    AuditDrawn,
-    AuditGrading,
-    AuditWithdrawal,
-    Changed,
-    Coming,
-    DocId,
-    DocumentsAtHand,
-    GivenGrade,
-    Id,
-    Instructions,
-    OrderChange,
-    OrganizedTopic,
-    ProjectSettings,
-    Recorded,
-    SettingsChange,
-    Settlement,
-    Sharing,
-    ShownDifference,
-    ShownDocument,
-    ShownOrder,
-    StatusChange,
-)
 from sounding.judge.organizing import guide_of, judge_of
 from sounding.judge.records import MOST_EVENTS, Receipt, Topic, User
 from sounding.judge.review import (
+    DifferingDocument,
     JudgmentAudit,
     audit_of,
     differing_documents,
@@ -58,55 +34,55 @@ router = APIRouter(
 
 
 @router.get("/topics")
-def topics(here: Here) -> list[OrganizedTopic]:
+def topics(here: Here) -> list[messages.OrganizedTopic]:
     """All topics: which are judged, by whom, in which order, and how far each is."""
     return [
-        OrganizedTopic(
+        messages.OrganizedTopic(
             topic=one.topic.id, title=one.topic.title, version=one.topic.version, status=one.topic.status,
             estimate=one.topic.estimate, assessors=[person.name for person in one.assessors],
-            order=ShownOrder(**asdict(one.order)), judged=one.judged, unsettled=one.unsettled, left=one.left,
-            again=one.again,
+            order=messages.ShownOrder(**asdict(one.order)), judged=one.judged, unsettled=one.unsettled,
+            left=one.left, again=one.again,
         )
         for one in organizing.topic_states(here.project)
     ]  # fmt: skip
 
 
 @router.post("/status")
-def set_status(given: StatusChange, here: Here, asking: Asking) -> Changed:
+def set_status(given: messages.StatusChange, here: Here, asking: Asking) -> messages.Changed:
     """Choose topics, drop them, or make them candidates again; all of them or none."""
     by = asking.signed_in().pseudonym
-    return Changed(changed=organizing.set_statuses(here.project, given.topics, given.status, by=by))
+    return messages.Changed(changed=organizing.set_statuses(here.project, given.topics, given.status, by=by))
 
 
 @router.post("/assign")
-def assign(given: Assignment, here: Here) -> Changed:
+def assign(given: messages.Assignment, here: Here) -> messages.Changed:
     """Give a topic to exactly these assessors."""
-    return Changed(changed=organizing.assign(here.project, given.topic, given.assessors))
+    return messages.Changed(changed=organizing.assign(here.project, given.topic, given.assessors))
 
 
 @router.post("/share-out")
-def share_out(given: Sharing, here: Here) -> Changed:
+def share_out(given: messages.Sharing, here: Here) -> messages.Changed:
     """Give every chosen topic to so many assessors, those with the fewest topics first."""
-    return Changed(changed=organizing.share_out(here.project, given.count))
+    return messages.Changed(changed=organizing.share_out(here.project, given.count))
 
 
 @router.post("/order")
-def set_order(given: OrderChange, here: Here, asking: Asking) -> Changed:
+def set_order(given: messages.OrderChange, here: Here, asking: Asking) -> messages.Changed:
     """Change the order of judging of topics, or of all."""
     order = Order(policy=given.policy, parameters=given.parameters, batch=given.batch, warm_up=given.warm_up)
     by = asking.signed_in().pseudonym
-    return Changed(changed=organizing.set_order(here.project, given.topics, order, by=by))
+    return messages.Changed(changed=organizing.set_order(here.project, given.topics, order, by=by))
 
 
 @router.get("/settings")
-def settings(here: Here) -> ProjectSettings:
+def settings(here: Here) -> messages.ProjectSettings:
     """What may change while people judge."""
     here.project.engine.catch_up()
     return _shown(here.project.settings)
 
 
 @router.post("/settings")
-def change_settings(given: SettingsChange, here: Here, asking: Asking) -> ProjectSettings:
+def change_settings(given: messages.SettingsChange, here: Here, asking: Asking) -> messages.ProjectSettings:
     """Change some of the settings; judgments stay, and what follows is worked out anew."""
     changes = given.model_dump(exclude_none=True)
     if "lease" in changes:
@@ -114,44 +90,38 @@ def change_settings(given: SettingsChange, here: Here, asking: Asking) -> Projec
     return _shown(organizing.change_settings(here.project, by=asking.signed_in().pseudonym, **changes))
 
 
-def _shown(settings: Settings) -> ProjectSettings:
-    return ProjectSettings(
+def _shown(settings: Settings) -> messages.ProjectSettings:
+    return messages.ProjectSettings(
         title=settings.title, overlap=settings.overlap, feed=settings.feed, level=settings.level,
         measure=settings.measure, lease=settings.lease_seconds / 60,
     )  # fmt: skip
 
 
 @router.get("/instructions")
-def instructions(here: Here) -> Instructions:
+def instructions(here: Here) -> messages.Instructions:
     """What assessors read beside every topic."""
-    return Instructions(text=organizing.instructions_of(here.project))
+    return messages.Instructions(text=organizing.instructions_of(here.project))
 
 
 @router.post("/instructions")
-def set_instructions(given: Instructions, here: Here, asking: Asking) -> Instructions:
+def set_instructions(given: messages.Instructions, here: Here, asking: Asking) -> messages.Instructions:
     """Change what assessors read beside every topic."""
     organizing.set_instructions(here.project, given.text, by=asking.signed_in().pseudonym)
     return instructions(here)
 
 
 @router.get("/differences")
-def differences(here: Here) -> list[ShownDifference]:
+def differences(here: Here) -> list[DifferingDocument]:
     """Documents of topics in use on which assessors differ, those that nobody has settled first."""
-    return [
-        ShownDifference(
-            topic=one.topic, doc=one.doc, grades=[GivenGrade(**given._asdict()) for given in one.grades],
-            settled=one.settled, open=one.open,
-        )
-        for one in differing_documents(here.project, here.project.store.standing())
-    ]  # fmt: skip
+    return differing_documents(here.project, here.project.store.standing())
 
 
 @router.post("/differences", responses=problems(409))
-def settle(given: Settlement, here: Here, asking: Asking) -> Changed:
+def settle(given: messages.Settlement, here: Here, asking: Asking) -> messages.Changed:
     """Settle a document on which assessors differ; one that is settled so already stays as it is."""
     by = asking.signed_in().pseudonym
     is_new = settle_document(here.project, given.topic, given.doc, given.grade, by=by, key=given.key)
-    return Changed(changed=int(is_new))
+    return messages.Changed(changed=int(is_new))
 
 
 NOT_DRAWN = "this document is not in the sample; load the page again"
@@ -164,17 +134,17 @@ audits = APIRouter(
 )
 
 Expert = Annotated[User, Depends(organizer)]
-Documents = Annotated[list[DocId], Query(max_length=100)]
+Documents = Annotated[list[messages.DocId], Query(max_length=100)]
 
 
 @audits.post("/draw")
-def draw(given: AuditDraw, here: Here, expert: Expert) -> AuditDrawn:
+def draw(given: messages.AuditDraw, here: Here, expert: Expert) -> messages.AuditDrawn:
     """Draw a random sample of somebody's judgments; it stays, and the same one again is the same audit."""
     number = drawn(here, expert, given.assessor, given.size)
     if number is None:
         raise RefusedError(400, "this person has no judgment for a topic in use, so nothing was drawn")
     audit = audited(here, expert, number)
-    return AuditDrawn(audit=number, topics=audit.topics, size=len(audit.drawn), of=audit.of)
+    return messages.AuditDrawn(audit=number, topics=audit.topics, size=len(audit.drawn), of=audit.of)
 
 
 @audits.get("/next")
@@ -182,15 +152,15 @@ def next_documents(
     here: Here,
     expert: Expert,
     audit: Annotated[int, Query(ge=1, le=MOST_EVENTS, description="number of the audit")],
-    topic: Annotated[Id, Query(description="a topic of the sample")],
+    topic: Annotated[messages.Id, Query(description="a topic of the sample")],
     count: Annotated[int, Query(ge=1, le=5)] = 2,
     have: Documents = [],  # noqa: B006 - FastAPI copies it
     later: Documents = [],  # noqa: B006
-) -> DocumentsAtHand:
+) -> messages.DocumentsAtHand:
     """The documents of a topic of the sample that you have not graded yet; nobody's grades are told."""
     sample = audited(here, expert, audit)
     asked = _topic(here, sample, topic)
-    return DocumentsAtHand(
+    return messages.DocumentsAtHand(
         topic=topic,
         documents=_documents(here, sample, asked, count, have, later),
         coming=coming(sample, topic),
@@ -200,7 +170,7 @@ def next_documents(
 
 
 @audits.post("/judge")
-def judge(given: AuditGrading, here: Here, expert: Expert) -> Recorded:
+def judge(given: messages.AuditGrading, here: Here, expert: Expert) -> messages.Recorded:
     """Record your grade for a judgment of the sample; when this answers, it is on the disk."""
     audit, pair = audited(here, expert, given.audit), (given.topic, given.doc)
     if pair not in audit.drawn:
@@ -220,7 +190,7 @@ def judge(given: AuditGrading, here: Here, expert: Expert) -> Recorded:
 
 
 @audits.post("/undo")
-def undo(given: AuditWithdrawal, here: Here, expert: Expert) -> Recorded:
+def undo(given: messages.AuditWithdrawal, here: Here, expert: Expert) -> messages.Recorded:
     """Take back your last grade for a document of the sample; a change goes back to the grade before it."""
     store = here.project.store
     before = store.standing(topic=given.topic, assessor=expert.pseudonym, doc=given.doc)
@@ -253,12 +223,12 @@ def audited(here: Context, expert: User, number: int) -> JudgmentAudit:
     return found
 
 
-def coming(audit: JudgmentAudit, topic: str) -> Coming:
+def coming(audit: JudgmentAudit, topic: str) -> messages.Coming:
     """What an expert has still to grade."""
     left, total = len(audit.open(topic)), len(audit.open())
     here, all_of_it = len(audit.about(topic)), len(audit.sample)
     words = f"{left:,} of {here:,} left in this topic, {total:,} of {all_of_it:,} in all"
-    return Coming(left=left, batch_left=0, batch_size=0, elsewhere=total - left, words=words)
+    return messages.Coming(left=left, batch_left=0, batch_size=0, elsewhere=total - left, words=words)
 
 
 def _topic(here: Context, audit: JudgmentAudit, topic: str) -> Topic:
@@ -276,7 +246,7 @@ def _documents(
     have: list[str],
     later: list[str],
     first: str = "",
-) -> list[ShownDocument]:
+) -> list[messages.ShownDocument]:
     """What is graded next: a document that is named, then the others, those that were put off at the end."""
     wanted = sorted(audit.open(topic.id), key=lambda one: (one.doc != first, one.doc in later))
     return [
@@ -286,13 +256,16 @@ def _documents(
 
 
 def _recorded(
-    here: Context, expert: User, given: AuditGrading | AuditWithdrawal, receipt: Receipt | None
-) -> Recorded:
+    here: Context,
+    expert: User,
+    given: messages.AuditGrading | messages.AuditWithdrawal,
+    receipt: Receipt | None,
+) -> messages.Recorded:
     audit = audited(here, expert, given.audit)
     topic = _topic(here, audit, given.topic)
     event = None if receipt is None else receipt.event
     back = event.doc or "" if event is not None and event.undid is not None else ""
-    return Recorded(
+    return messages.Recorded(
         topic=topic.id,
         documents=_documents(here, audit, topic, given.count, given.have, given.later, back),
         coming=coming(audit, topic.id),

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
 from sounding.core.errors import SoundingError
-from sounding.judge import organizing
+from sounding.judge import organizing, web
 from sounding.judge.auth import RefusedError
 from sounding.judge.counts import FEWEST, agreements, opinion_of
 from sounding.judge.documents import plain, titled
@@ -36,20 +36,6 @@ from sounding.judge.settings import (
     Order,
     parse_parameters,
 )
-from sounding.judge.web import (
-    MOST_UPLOAD,
-    NOTHING_HERE,
-    Asking,
-    Context,
-    FormFields,
-    Given,
-    Here,
-    from_our_page,
-    organizer,
-    page,
-    too_large,
-    went_to,
-)
 from sounding.selection.strategies import STRATEGIES
 
 MOST_SHOWN = 100  # differences on one page
@@ -67,24 +53,26 @@ Number = Annotated[int, Query(ge=1, le=MOST_EVENTS)]
 SAMPLED = 20  # judgments of an audit, unless others are asked for
 
 router = APIRouter(
-    prefix="/organise", include_in_schema=False, dependencies=[Depends(organizer), Depends(from_our_page)]
+    prefix="/organise",
+    include_in_schema=False,
+    dependencies=[Depends(web.organizer), Depends(web.from_our_page)],
 )
 
 
 @router.get("")
-def live_page(request: Request, here: Here) -> Response:
+def live_page(request: Request, here: web.Here) -> Response:
     """How sure the ranking is, kept up to date by server-sent events."""
-    return page(request, "live.html", depth=here.project.settings.depth, fewest=FEWEST)
+    return web.page(request, "live.html", depth=here.project.settings.depth, fewest=FEWEST)
 
 
 # ---- topics
 
 
 @router.get("/topics")
-def topics_page(request: Request, here: Here) -> Response:
+def topics_page(request: Request, here: web.Here) -> Response:
     """All topics: which are judged, by whom, in which order."""
     project = here.project
-    return page(
+    return web.page(
         request, "organise_topics.html", topics=organizing.topic_states(project),
         assessors=project.store.assessors(), names=project.store.names(),
         overlap=project.settings.overlap, general=project.engine.general_order(),
@@ -95,32 +83,32 @@ def topics_page(request: Request, here: Here) -> Response:
 
 
 @router.post("/assign")
-def assign(here: Here, given: Given) -> Response:
+def assign(here: web.Here, given: web.Given) -> Response:
     """Give a topic to exactly these assessors."""
     organizing.assign(here.project, given.text("topic", most=MOST_TOPIC), given.texts("assessor"))
-    return went_to("/organise/topics?said=saved")
+    return web.went_to("/organise/topics?said=saved")
 
 
 @router.post("/share-out")
-def share_out(here: Here, given: Given) -> Response:
+def share_out(here: web.Here, given: web.Given) -> Response:
     """Give every chosen topic to so many assessors, those with the fewest topics first."""
     organizing.share_out(here.project, given.whole("count", least=1, most=MOST_ASSESSORS))
-    return went_to("/organise/topics?said=saved")
+    return web.went_to("/organise/topics?said=saved")
 
 
 @router.post("/status")
-def set_status(here: Here, given: Given, asking: Asking) -> Response:
+def set_status(here: web.Here, given: web.Given, asking: web.Asking) -> Response:
     """Choose a topic, drop it, or make it a candidate again."""
     organizing.set_statuses(
         here.project, [given.text("topic", most=MOST_TOPIC)],
         given.text("status", most=20),  # type: ignore[arg-type]  # it is checked there
         by=asking.signed_in().pseudonym,
     )  # fmt: skip
-    return went_to("/organise/topics?said=saved")
+    return web.went_to("/organise/topics?said=saved")
 
 
 @router.post("/order")
-def set_order(here: Here, given: Given, asking: Asking) -> Response:
+def set_order(here: web.Here, given: web.Given, asking: web.Asking) -> Response:
     """Change the order of judging of a topic, or of all."""
     topic = given.text("topic", most=MOST_TOPIC)
     order = Order(
@@ -130,30 +118,30 @@ def set_order(here: Here, given: Given, asking: Asking) -> Response:
         warm_up=given.whole("warm_up", least=0, most=MOST_BATCH) or 0,
     )
     organizing.set_order(here.project, [topic] if topic else None, order, by=asking.signed_in().pseudonym)
-    return went_to("/organise/topics?said=saved")
+    return web.went_to("/organise/topics?said=saved")
 
 
 # ---- people
 
 
 @router.get("/people")
-def people_page(request: Request, here: Here) -> Response:
+def people_page(request: Request, here: web.Here) -> Response:
     """Who can sign in."""
     return _people(request, here)
 
 
-def _people(request: Request, here: Context, link: str = "", link_for: str = "") -> Response:
+def _people(request: Request, here: web.Context, link: str = "", link_for: str = "") -> Response:
     store = here.project.store
     people = store.users()
     signed = {person.id: len(store.sign_ins(person.id)) for person in people}
-    return page(
+    return web.page(
         request, "people.html", people=people, signed=signed, link=link, link_for=link_for,
         topics=store.topics_given(), judged=store.judgments_given(), most_name=MOST_NAME,
     )  # fmt: skip
 
 
 @router.post("/people/add")
-def add_person(request: Request, here: Here, given: Given) -> Response:
+def add_person(request: Request, here: web.Here, given: web.Given) -> Response:
     """A new user, and the link to set a password with."""
     role = given.text("role", most=20)
     if role not in get_args(Role):
@@ -163,7 +151,9 @@ def add_person(request: Request, here: Here, given: Given) -> Response:
 
 
 @router.post("/people/{act}")
-def change_person(request: Request, here: Here, given: Given, asking: Asking, act: str) -> Response:
+def change_person(
+    request: Request, here: web.Here, given: web.Given, asking: web.Asking, act: str
+) -> Response:
     """A new link, another role, closing, opening, signing out, erasing; never of oneself."""
     store = here.project.store
     person = store.user(given.whole("id", least=1, most=10**9) or 0)
@@ -181,11 +171,13 @@ def change_person(request: Request, here: Here, given: Given, asking: Asking, ac
     elif act == "erase":
         store.erase_user(person.id)
     else:
-        raise RefusedError(404, NOTHING_HERE)
-    return went_to(f"/organise/people?said={'held' if act == 'erase' and store.holds_erased() else 'saved'}")
+        raise RefusedError(404, web.NOTHING_HERE)
+    return web.went_to(
+        f"/organise/people?said={'held' if act == 'erase' and store.holds_erased() else 'saved'}"
+    )
 
 
-def _link(request: Request, here: Context, person: User) -> str:
+def _link(request: Request, here: web.Context, person: User) -> str:
     secret = invite(here.project.store, person, "invitation" if person.password_hash is None else "reset")
     return f"{str(request.base_url).rstrip('/')}/welcome/{secret}"
 
@@ -194,13 +186,13 @@ def _link(request: Request, here: Context, person: User) -> str:
 
 
 @router.get("/differences")
-def differences_page(request: Request, here: Here) -> Response:
+def differences_page(request: Request, here: web.Here) -> Response:
     """Agreement of assessors, and the documents on which they differ."""
     project = here.project
     names, topics = project.store.names(), {one.id: one for one in project.store.topics()}
     standing = [one for one in project.store.standing() if project.engine.in_use(one.topic)]
     differing = differing_documents(project, standing)
-    return page(
+    return web.page(
         request, "differences.html", scale=project.settings.scale, feed=project.settings.feed,
         words=_words(here), cannot=CANNOT,
         more=max(0, len(differing) - MOST_SHOWN), differing=len(differing),
@@ -224,16 +216,16 @@ def _wanted(topic: Topic | None) -> dict[str, Any]:
     return {"topic_title": topic.title, "wanted": list(filter(None, (topic.description, topic.narrative)))}
 
 
-def _words(here: Context) -> dict[float, str]:
+def _words(here: web.Context) -> dict[float, str]:
     """Every grade with what it means."""
     return {grade.value: grade.words for grade in here.project.settings.scale}
 
 
-def _grades(here: Context) -> list[float]:
+def _grades(here: web.Context) -> list[float]:
     return [grade.value for grade in here.project.settings.scale]
 
 
-def _text(here: Context, doc: str) -> dict[str, str]:
+def _text(here: web.Context, doc: str) -> dict[str, str]:
     """Title and the beginning of the text of a document."""
     found = here.project.corpus.document(doc)
     title, text = ("", "The corpus does not have this document.") if found is None else titled(found)
@@ -241,44 +233,44 @@ def _text(here: Context, doc: str) -> dict[str, str]:
 
 
 @router.post("/adjudicate")
-def adjudicate(here: Here, given: Given, asking: Asking) -> Response:
+def adjudicate(here: web.Here, given: web.Given, asking: web.Asking) -> Response:
     """Settle a document on which assessors differ."""
     here.project.engine.adjudicate(
         asking.signed_in().pseudonym, given.text("topic", most=MOST_TOPIC),
         given.text("doc", most=MOST_DOC),
         _grade(here, given), key=given.text("key", most=100) or uuid4().hex,
     )  # fmt: skip
-    return went_to("/organise/differences?said=saved")
+    return web.went_to("/organise/differences?said=saved")
 
 
 # ---- audits
 
 
 @router.get("/audit")
-def audit_page(request: Request, here: Here, asking: Asking, audit: Number | None = None) -> Response:
+def audit_page(request: Request, here: web.Here, asking: web.Asking, audit: Number | None = None) -> Response:
     """A random sample of somebody's judgments: how much of it is graded anew, and the agreement."""
     expert = asking.signed_in()
     return _audits(request, here, expert, None if audit is None else audited(here, expert, audit))
 
 
 @router.post("/audit/draw")
-def draw_audit(request: Request, here: Here, asking: Asking, given: Given) -> Response:
+def draw_audit(request: Request, here: web.Here, asking: web.Asking, given: web.Given) -> Response:
     """Draw a sample of somebody's judgments, for good."""
     expert, assessor = asking.signed_in(), given.text("assessor", most=100)
     number = drawn(here, expert, assessor, given.whole("size", least=1, most=MOST_SAMPLED) or SAMPLED)
     if number is None:
         name = here.project.store.names().get(assessor, assessor)
         return _audits(request, here, expert, said=f"{name} has judged nothing yet for a topic in use.")
-    return went_to(f"/organise/audit?audit={number}")
+    return web.went_to(f"/organise/audit?audit={number}")
 
 
 def _audits(
-    request: Request, here: Context, expert: User, audit: JudgmentAudit | None = None, said: str = ""
+    request: Request, here: web.Context, expert: User, audit: JudgmentAudit | None = None, said: str = ""
 ) -> Response:
     store = here.project.store
     titles = {one.id: one.title for one in store.topics()}
     shown = [] if audit is None else [audit]
-    return page(
+    return web.page(
         request, "audit.html", people=_audited_people(here, expert),
         audit=audit, size=SAMPLED, names=store.names(), said=said, feed=here.project.settings.feed,
         fewest=FEWEST,
@@ -301,7 +293,7 @@ def _audits(
     )  # fmt: skip
 
 
-def _audited_people(here: Context, expert: User) -> dict[str, str]:
+def _audited_people(here: web.Context, expert: User) -> dict[str, str]:
     """Pseudonym -> name of all others, also of those who judged and have no account: imported or erased."""
     names = here.project.store.names()
     every = {**names, **{who: names.get(who, who) for who in here.project.store.judgments_given()}}
@@ -310,7 +302,7 @@ def _audited_people(here: Context, expert: User) -> dict[str, str]:
 
 @router.get("/audit/judge")
 def audit_judge_page(
-    request: Request, here: Here, asking: Asking, audit: Number, topic: Text = ""
+    request: Request, here: web.Here, asking: web.Asking, audit: Number, topic: Text = ""
 ) -> Response:
     """The judging page over what is left of a sample, topic by topic; where nothing is left, back."""
     sample = audited(here, asking.signed_in(), audit)
@@ -318,13 +310,13 @@ def audit_judge_page(
     found = here.project.store.topic(asked) if asked in sample.topics else None
     back = f"/organise/audit?audit={audit}"
     if found is None:
-        return went_to(back)
+        return web.went_to(back)
     if not topic:  # an address that stays what it shows
-        return went_to(f"/organise/audit/judge?audit={audit}&topic={quote(asked, safe='')}")
+        return web.went_to(f"/organise/audit/judge?audit={audit}&topic={quote(asked, safe='')}")
     graded = sample.graded(asked)
     here_given = [one for one in graded if one.selection.policy == AUDIT]  # others stand for themselves
     last = max(here_given, key=lambda one: one.sequence).doc if here_given else ""
-    return page(
+    return web.page(
         request, "judge.html", topic=found, doc="", query="", scale=here.project.settings.scale,
         judged=len(graded), instructions=organizing.instructions_of(here.project),
         coming=coming(sample, asked), back=back, back_words="the audit",
@@ -337,7 +329,7 @@ def audit_judge_page(
     )  # fmt: skip
 
 
-def _grade(here: Context, given: FormFields) -> float | None:
+def _grade(here: web.Context, given: web.FormFields) -> float | None:
     grade = given.text("grade", most=30)
     if grade == CANNOT:
         return None
@@ -350,34 +342,34 @@ def _grade(here: Context, given: FormFields) -> float | None:
 
 
 @router.get("/project")
-def project_page(request: Request, here: Here) -> Response:
+def project_page(request: Request, here: web.Here) -> Response:
     """Instructions, exports, runs, and what the project was set up with."""
     return _project(request, here)
 
 
-def _project(request: Request, here: Context, said: str = "") -> Response:
+def _project(request: Request, here: web.Context, said: str = "") -> Response:
     project = here.project
     omitted = {"qrels": omitted_from_qrels(project.engine), **omitted_from_samples(project.store)}
-    return page(
+    return web.page(
         request, "project.html", said=said, instructions=organizing.instructions_of(project),
         exports=EXPORT_KINDS.values(), runs=project.engine.run_names(), settings=project.settings,
         documents=project.corpus.count, feeds=FEEDS, unused=left_out(project.store),
         omissions=[told for what, one in omitted.items() if (told := omission_note(what, one))],
         staffing=staffing_note(project.engine),
-        most_upload=MOST_UPLOAD, too_large=too_large(MOST_UPLOAD),
+        most_upload=web.MOST_UPLOAD, too_large=web.too_large(web.MOST_UPLOAD),
     )  # fmt: skip
 
 
 @router.post("/instructions")
-def set_instructions(here: Here, given: Given, asking: Asking) -> Response:
+def set_instructions(here: web.Here, given: web.Given, asking: web.Asking) -> Response:
     """Change what assessors read beside every topic."""
     text = given.text("instructions", most=MOST_INSTRUCTIONS)
     organizing.set_instructions(here.project, text, by=asking.signed_in().pseudonym)
-    return went_to("/organise/project?said=saved")
+    return web.went_to("/organise/project?said=saved")
 
 
 @router.post("/settings")
-def set_settings(here: Here, given: Given, asking: Asking) -> Response:
+def set_settings(here: web.Here, given: web.Given, asking: web.Asking) -> Response:
     """Change what was changed in the form: another organiser may have changed the rest meanwhile."""
     wanted: dict[str, str | float | None] = {
         "title": given.text("title", most=MOST_TITLE),
@@ -391,10 +383,10 @@ def set_settings(here: Here, given: Given, asking: Asking) -> Response:
     if minutes := changed.pop("lease", None):
         changed["lease_seconds"] = 60 * minutes
     organizing.change_settings(here.project, by=asking.signed_in().pseudonym, **changed)
-    return went_to("/organise/project?said=saved")
+    return web.went_to("/organise/project?said=saved")
 
 
-def _level(given: FormFields) -> float:
+def _level(given: web.FormFields) -> float:
     try:
         return float(given.text("level", most=30))
     except ValueError:
@@ -402,7 +394,7 @@ def _level(given: FormFields) -> float:
 
 
 @router.post("/runs")
-def add_run(request: Request, here: Here, given: Given) -> Response:
+def add_run(request: Request, here: web.Here, given: web.Given) -> Response:
     """Add a run; its file is read whole and checked before anything is recorded."""
     upload = given.file("run")
     name = re.sub(r"[^\w.+-]+", "-", Path(upload.filename or "").name)[:100].strip("-.") or "run"

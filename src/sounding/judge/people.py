@@ -13,7 +13,7 @@ from typing import Any
 from sounding.core.errors import DataError
 from sounding.core.text import quoted
 from sounding.judge import sql
-from sounding.judge.database import Database, Statements, readable, storable
+from sounding.judge.database import Statements, Tables, readable, storable
 from sounding.judge.ids import CONTROLS
 from sounding.judge.records import ConflictError, Role, SignIn, TokenKind, User, user_of
 
@@ -22,11 +22,8 @@ MOST_NAME = 100  # characters
 _PSEUDONYM = re.compile(r"assessor-\d+|import-.*", re.DOTALL)
 
 
-class PeopleTables:
+class PeopleTables(Tables):
     """The part of a store that knows people by name."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add_user(self, name: str, role: Role, password_hash: str | None = None) -> User:
         """A new user, with a pseudonym; a name that is taken, in whatever case, is a ConflictError."""
@@ -54,8 +51,7 @@ class PeopleTables:
 
     def users(self) -> list[User]:
         """All users, in the order in which they came."""
-        with self._database.read() as run:
-            return [user_of(row) for row in run(sql.USERS)]
+        return [user_of(row) for row in self._rows(sql.USERS)]
 
     def names(self) -> dict[str, str]:
         """Pseudonym -> name of everybody who has an account."""
@@ -115,8 +111,7 @@ class PeopleTables:
 
     def token(self, digest: str) -> tuple[TokenKind, User] | None:
         """What a one-time link is for and whose it is, without using it up; None: void."""
-        with self._database.read() as run:
-            rows = run(sql.TOKEN, digest=digest, now=time.time())
+        rows = self._rows(sql.TOKEN, digest=digest, now=time.time())
         return (rows[0]["kind"], user_of(rows[0])) if rows else None
 
     def take_token(self, digest: str, password_hash: str) -> User | None:
@@ -140,14 +135,12 @@ class PeopleTables:
 
     def sign_in(self, digest: str) -> SignIn | None:
         """The sign-in of a cookie; None: unknown, expired or ended, or its user may not sign in."""
-        with self._database.read() as run:
-            rows = run(sql.SIGN_IN, digest=digest, now=time.time())
+        rows = self._rows(sql.SIGN_IN, digest=digest, now=time.time())
         return _sign_in_of(rows[0]) if rows else None
 
     def sign_ins(self, id: int) -> list[SignIn]:  # noqa: A002
         """Where a user is signed in."""
-        with self._database.read() as run:
-            return [_sign_in_of(row) for row in run(sql.SIGN_INS, id=id, now=time.time())]
+        return [_sign_in_of(row) for row in self._rows(sql.SIGN_INS, id=id, now=time.time())]
 
     def end_sign_in(self, digest: str) -> None:
         """End one sign-in; `release` gives the leases of its user back."""
@@ -162,8 +155,7 @@ class PeopleTables:
             run(sql.RELEASE[""], assessor=user.pseudonym)
 
     def _first_user(self, statement: str, **given: Any) -> User | None:
-        with self._database.read() as run:
-            rows = run(statement, **given)
+        rows = self._rows(statement, **given)
         return user_of(rows[0]) if rows else None
 
 

@@ -19,7 +19,8 @@ from sounding.judge.records import AUDIT, Event, Pair, Receipt, Seen, Selection,
 from sounding.judge.store import Store
 
 
-class GivenGrade(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class GivenGrade:
     """What one assessor says of a document."""
 
     name: str

@@ -128,7 +128,7 @@ class Hit:
     """A document that a search found."""
 
     doc: str
-    title: str  # or the beginning of its first line, where it has none
+    title: str  # empty: it has none
     snippet: str  # what stands around the first word that was found
 
 

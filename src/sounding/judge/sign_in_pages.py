@@ -9,31 +9,10 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
+from sounding.judge import auth, web
 from sounding.judge.api import leave
-from sounding.judge.auth import (
-    LEAST_PASSWORD,
-    RefusedError,
-    begin_session,
-    possible_password,
-    too_soon,
-)
 from sounding.judge.project import digest_of
 from sounding.judge.records import User
-from sounding.judge.web import (
-    Asking,
-    FormFields,
-    Given,
-    Here,
-    address_of,
-    end_session,
-    enter,
-    from_our_page,
-    keep_session,
-    local_path,
-    page,
-    user,
-    went_to,
-)
 
 VOID = "this link has been used already or is too old; ask an organiser for a new one"
 # The first that fits: browsers name those that they descend from, and systems likewise.
@@ -46,106 +25,109 @@ _SYSTEMS = {
     "CrOS": "ChromeOS", "Linux": "Linux",
 }  # fmt: skip
 
-router = APIRouter(include_in_schema=False, dependencies=[Depends(from_our_page)])
-own = APIRouter(include_in_schema=False, dependencies=[Depends(user), Depends(from_our_page)])
-Self = Annotated[User, Depends(user)]
+router = APIRouter(include_in_schema=False, dependencies=[Depends(web.from_our_page)])
+own = APIRouter(include_in_schema=False, dependencies=[Depends(web.user), Depends(web.from_our_page)])
+Self = Annotated[User, Depends(web.user)]
 
 
 @router.get("/sign-in")
 def sign_in_page(
-    request: Request, here: Here, asking: Asking, then: Annotated[str, Query(max_length=2000)] = "/"
+    request: Request, here: web.Here, asking: web.Asking, then: Annotated[str, Query(max_length=2000)] = "/"
 ) -> Response:
     """The form to sign in with."""
     if asking.user is not None:
-        return went_to(local_path(then))
+        return web.went_to(web.local_path(then))
     nobody = not here.project.store.users()
-    return page(request, "sign_in.html", then=local_path(then), name="", wrong="", nobody=nobody)
+    return web.page(request, "sign_in.html", then=web.local_path(then), name="", wrong="", nobody=nobody)
 
 
 @router.post("/sign-in")
-async def sign_in(request: Request, here: Here, given: Given) -> Response:
+async def sign_in(request: Request, here: web.Here, given: web.Given) -> Response:
     """Sign in and go on to where one wanted to be."""
-    name, then = given.text("name", most=200), local_path(given.text("then", most=2000))
+    name, then = given.text("name", most=200), web.local_path(given.text("then", most=2000))
     try:
-        who, secret = await enter(request, here, name, given.text("password", most=1000))
-    except RefusedError as refused:
+        who, secret = await web.enter(request, here, name, given.text("password", most=1000))
+    except auth.RefusedError as refused:
         return await _wrong(request, "sign_in.html", refused, then=then, name=name, nobody=False)
-    response = went_to(then)
-    keep_session(request, response, secret, who)
+    response = web.went_to(then)
+    web.keep_session(request, response, secret, who)
     return response
 
 
-async def _wrong(request: Request, template: str, refused: RefusedError, **values: Any) -> Response:
+async def _wrong(request: Request, template: str, refused: auth.RefusedError, **values: Any) -> Response:
     """A form again, with why it was refused."""
     answer = await run_in_threadpool(
-        page, request, template, status=refused.status, wrong=str(refused), **values
+        web.page, request, template, status=refused.status, wrong=str(refused), **values
     )
     answer.headers.update(refused.headers)
     return answer
 
 
 @router.get("/welcome/{secret}")
-def welcome_page(request: Request, here: Here, secret: str) -> Response:
+def welcome_page(request: Request, here: web.Here, secret: str) -> Response:
     """The form to set a password with, for whoever has a one-time link."""
     kind, who = _welcomed(request, here, secret)
-    return page(request, "welcome.html", kind=kind, who=who, wrong="", least=LEAST_PASSWORD)
+    return web.page(request, "welcome.html", kind=kind, who=who, wrong="", least=auth.LEAST_PASSWORD)
 
 
 @router.post("/welcome/{secret}")
-async def welcome(request: Request, here: Here, given: Given, secret: str) -> Response:
+async def welcome(request: Request, here: web.Here, given: web.Given, secret: str) -> Response:
     """Set the password, use the link up and sign in."""
     kind, who = await run_in_threadpool(_welcomed, request, here, secret)
     try:
         password_hash = await here.door.hash(who, _new_password(given))
-    except RefusedError as refused:
-        return await _wrong(request, "welcome.html", refused, kind=kind, who=who, least=LEAST_PASSWORD)
+    except auth.RefusedError as refused:
+        return await _wrong(request, "welcome.html", refused, kind=kind, who=who, least=auth.LEAST_PASSWORD)
     taken = await run_in_threadpool(here.project.store.take_token, digest_of(secret), password_hash)
     if taken is None:
-        raise RefusedError(404, VOID)
+        raise auth.RefusedError(404, VOID)
     return await _signed_in(request, here, taken, "/")
 
 
-async def _signed_in(request: Request, here: Here, who: User, path: str) -> Response:
+async def _signed_in(request: Request, here: web.Here, who: User, path: str) -> Response:
     """Sign in a user whose password was set just now, and go on to a page."""
     browser = request.headers.get("user-agent", "")
-    secret = await run_in_threadpool(begin_session, here.project.store, who, address_of(request), browser)
-    response = went_to(path)
-    keep_session(request, response, secret, who)
+    secret = await run_in_threadpool(
+        auth.begin_session, here.project.store, who, web.address_of(request), browser
+    )
+    response = web.went_to(path)
+    web.keep_session(request, response, secret, who)
     return response
 
 
-def _welcomed(request: Request, here: Here, secret: str) -> tuple[str, User]:
+def _welcomed(request: Request, here: web.Here, secret: str) -> tuple[str, User]:
     """What a one-time link is for, and whose it is; void links cannot be tried at will."""
-    address = address_of(request)
+    address = web.address_of(request)
     wait = here.links.wait(address)
     if wait:
-        raise too_soon("too many links were tried", wait)
+        raise auth.too_soon("too many links were tried", wait)
     found = here.project.store.token(digest_of(secret))
     if found is None or not found[1].active:
-        raise RefusedError(404, VOID)
+        raise auth.RefusedError(404, VOID)
     here.links.give_back(address)  # many people may come from one address
     return found
 
 
-def _new_password(given: FormFields) -> str:
+def _new_password(given: web.FormFields) -> str:
     password = given.text("password", most=1000)
     if password != given.text("again", most=1000):
-        raise RefusedError(400, "the two passwords are not the same")
-    return possible_password(password)
+        raise auth.RefusedError(400, "the two passwords are not the same")
+    return auth.possible_password(password)
 
 
 @own.get("/account")
-def account_page(request: Request, here: Here, who: Self, asking: Asking) -> Response:
+def account_page(request: Request, here: web.Here, who: Self, asking: web.Asking) -> Response:
     """The own account."""
     return _account(request, here, who, asking)
 
 
 def _account(
-    request: Request, here: Here, who: User, asking: Asking, refused: RefusedError | None = None
+    request: Request, here: web.Here, who: User, asking: web.Asking, refused: auth.RefusedError | None = None
 ) -> Response:
-    answer = page(
+    answer = web.page(
         request, "account.html", status=200 if refused is None else refused.status,
-        digest=digest_of(asking.secret), wrong="" if refused is None else str(refused), least=LEAST_PASSWORD,
+        digest=digest_of(asking.secret), wrong="" if refused is None else str(refused),
+        least=auth.LEAST_PASSWORD,
         sign_ins=[(one, browser_of(one.note)) for one in here.project.store.sign_ins(who.id)],
     )  # fmt: skip
     answer.headers.update({} if refused is None else refused.headers)
@@ -161,13 +143,15 @@ def browser_of(note: str) -> str:
 
 
 @own.post("/account/password")
-async def change_password(request: Request, here: Here, who: Self, asking: Asking, given: Given) -> Response:
+async def change_password(
+    request: Request, here: web.Here, who: Self, asking: web.Asking, given: web.Given
+) -> Response:
     """Change the own password; every other browser is signed out."""
     present = given.text("present", most=1000)
     try:
-        await here.door.confirm(who, present, digest_of(asking.secret), address_of(request))
+        await here.door.confirm(who, present, digest_of(asking.secret), web.address_of(request))
         password_hash = await here.door.hash(who, _new_password(given))
-    except RefusedError as refused:
+    except auth.RefusedError as refused:
         return await run_in_threadpool(_account, request, here, who, asking, refused)
     await run_in_threadpool(here.project.store.set_password, who.id, password_hash)
     return await _signed_in(
@@ -176,28 +160,28 @@ async def change_password(request: Request, here: Here, who: Self, asking: Askin
 
 
 @own.post("/account/end")
-def end_one(here: Here, who: Self, given: Given) -> Response:
+def end_one(here: web.Here, who: Self, given: web.Given) -> Response:
     """Sign out one of the own browsers."""
     digest = given.text("which", most=200)
     if digest not in [one.digest for one in here.project.store.sign_ins(who.id)]:
-        raise RefusedError(404, "this sign-in has ended already, or is not yours")
+        raise auth.RefusedError(404, "this sign-in has ended already, or is not yours")
     here.project.store.end_sign_in(digest)
-    return went_to("/account?said=ended")
+    return web.went_to("/account?said=ended")
 
 
 @own.post("/account/end-all")
-def end_all(request: Request, here: Here, who: Self) -> Response:
+def end_all(request: Request, here: web.Here, who: Self) -> Response:
     """Sign out everywhere."""
     here.project.store.end_sign_ins(who.id)
-    response = went_to("/sign-in")
-    end_session(request, response)
+    response = web.went_to("/sign-in")
+    web.end_session(request, response)
     return response
 
 
 @own.post("/sign-out")
-def sign_out(request: Request, here: Here, who: Self, asking: Asking) -> Response:
+def sign_out(request: Request, here: web.Here, who: Self, asking: web.Asking) -> Response:
     """End this sign-in."""
     leave(here, who, asking.secret)
-    response = went_to("/sign-in")
-    end_session(request, response)
+    response = web.went_to("/sign-in")
+    web.end_session(request, response)
     return response

@@ -18,43 +18,10 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from sounding.core.errors import DataError
-from sounding.judge import sql
+from sounding.judge import log, records, sql
 from sounding.judge.database import POSTGRESQL, Database, Row, Statements, StoreError, readable, storable
-from sounding.judge.log import (
-    PAGE,
-    EventLog,
-    acts,
-    append,
-    checked,
-    is_void,
-    judge_page,
-    judged,
-    repeated,
-    selection_of_pair,
-    take_back,
-)
 from sounding.judge.people import PeopleTables
 from sounding.judge.postgresql import PostgresDatabase
-from sounding.judge.records import (
-    AUDIT,
-    FREE,
-    AssessorProgress,
-    ConflictError,
-    DamagedError,
-    Event,
-    Kind,
-    Lease,
-    Offer,
-    Receipt,
-    SearchEntry,
-    StandingJudgment,
-    Submission,
-    User,
-    is_relevant,
-    lease_of,
-    plain,
-    standing_of,
-)
 from sounding.judge.sqlite import SqliteDatabase
 from sounding.judge.topics import TopicTables
 
@@ -78,7 +45,7 @@ def open_store(place: str | Path, *, made: bool = False) -> Store:
         with database.read() as run:
             found = _has_log(database, run)
             if made and not found:
-                raise DamagedError(f"{database.place}: {STRANGE}")
+                raise records.DamagedError(f"{database.place}: {STRANGE}")
             if found:
                 _refuse_other_version(database, run)
         if not found:
@@ -134,7 +101,7 @@ def _refuse_other_version(database: Database, run: Statements) -> None:
         )
 
 
-class Store(PeopleTables, TopicTables, EventLog):
+class Store(PeopleTables, TopicTables, log.EventLog):
     """The database of a project. One a process; its methods may be called from any thread."""
 
     def __enter__(self) -> Self:
@@ -200,12 +167,12 @@ class Store(PeopleTables, TopicTables, EventLog):
         self,
         assessor: str,
         topic: str,
-        offers: Callable[[int], Sequence[Offer]],
+        offers: Callable[[int], Sequence[records.Offer]],
         *,
         overlap: int,
         seconds: float,
         count: int = 1,
-    ) -> list[Lease]:
+    ) -> list[records.Lease]:
         """Up to `count` documents for an assessor: those at hand first, then the first offers that are free.
 
         `offers` gives so many documents, the best first, or all that there are. One is free while fewer than
@@ -218,12 +185,12 @@ class Store(PeopleTables, TopicTables, EventLog):
             run(sql.RENEW_TOPIC, assessor=assessor, topic=topic, expires=now + seconds)
             held = run(sql.LEASES["topic"], topic=topic, now=now)
             own = [row for row in held if row["assessor"] == assessor]
-            leases = [lease_of(row) for row in own]
+            leases = [records.lease_of(row) for row in own]
             position = max((row["position"] for row in own), default=0)
             if len(leases) < count:
                 for offer in _free_offers(run, offers, assessor, topic, held, overlap, count, now):
                     position += 1
-                    lease = Lease(
+                    lease = records.Lease(
                         topic=topic, doc=offer.doc, assessor=assessor, expires=now + seconds,
                         selection=offer.selection,
                     )  # fmt: skip
@@ -233,11 +200,11 @@ class Store(PeopleTables, TopicTables, EventLog):
                         break
         return leases[:count]
 
-    def leases(self, assessor: str | None = None, topic: str | None = None) -> list[Lease]:
+    def leases(self, assessor: str | None = None, topic: str | None = None) -> list[records.Lease]:
         """The leases in force, of an assessor or a topic where one is named."""
         statement, given = sql.narrowed(sql.LEASES, topic=topic, assessor=assessor)
         with self._database.read() as run:
-            return [lease_of(row) for row in run(statement, now=run.now(), **given)]
+            return [records.lease_of(row) for row in run(statement, now=run.now(), **given)]
 
     def renew(self, assessor: str, seconds: float) -> int:
         """Lengthen the leases of an assessor who is still at work; returns how many are held."""
@@ -254,7 +221,7 @@ class Store(PeopleTables, TopicTables, EventLog):
 
     # ---- the log
 
-    def judge(self, submission: Submission) -> Receipt:
+    def judge(self, submission: records.Submission) -> records.Receipt:
         """Record a judgment, or a change of one, and give its lease back; the same key twice is one act.
 
         A judgment whose lease has expired is recorded all the same: work that was done is not thrown away.
@@ -262,9 +229,9 @@ class Store(PeopleTables, TopicTables, EventLog):
         One that would change another than was `seen` is an UnseenError.
         """
         with self._database.write() as run:
-            return judged(run, checked(submission))
+            return log.judged(run, log.checked(submission))
 
-    def judge_all(self, submissions: Iterable[Submission]) -> int:
+    def judge_all(self, submissions: Iterable[records.Submission]) -> int:
         """Record many judgments, all or none and without their keys; returns how many changed something.
 
         One that says what stands already is passed over, so that reading a file twice changes nothing.
@@ -273,13 +240,13 @@ class Store(PeopleTables, TopicTables, EventLog):
         every = iter(submissions)
         changed = 0
         with self._database.write() as run:
-            while page := [checked(submission) for submission in islice(every, PAGE)]:
-                changed += judge_page(run, page, known)
+            while page := [log.checked(submission) for submission in islice(every, log.PAGE)]:
+                changed += log.judge_page(run, page, known)
         return changed
 
     def withdraw(
         self, assessor: str, topic: str, doc: str | None, *, key: str, overlap: int, seconds: float
-    ) -> Receipt | None:
+    ) -> records.Receipt | None:
         """Take back the last act of an assessor on a document (None: in the topic); None: there is none.
 
         An act is a judgment, the change of one, or a skip. A change goes back to the judgment before it.
@@ -287,25 +254,25 @@ class Store(PeopleTables, TopicTables, EventLog):
         """
         with self._database.write() as run:
             now = run.now()
-            found = repeated(run, "undo", assessor, topic, doc, key)
+            found = log.repeated(run, "undo", assessor, topic, doc, key)
             if found is not None:
                 return found
-            if is_void(run, assessor, topic, doc, key):
+            if log.is_void(run, assessor, topic, doc, key):
                 return None
-            last = next(acts(run, assessor, topic, doc), None)
+            last = next(log.acts(run, assessor, topic, doc), None)
             if last is None:  # and whatever comes meanwhile, there is none when this is sent again
                 run(sql.ADD_VOID_KEY, assessor=assessor, key=key, topic=topic, doc=doc, stood=None)
                 return None
-            event = take_back(run, last, assessor, topic, key)
+            event = log.take_back(run, last, assessor, topic, key)
             run(sql.DROP_EXPIRED, now=now)  # a clock that goes back must not bring one back to life
             if _is_free(run(sql.HOLDERS, topic=topic, doc=last.doc, now=now), assessor, overlap):
                 held = run(sql.OWN_LEASES, assessor=assessor, topic=topic)
-                lease = Lease(
+                lease = records.Lease(
                     topic=topic, doc=last.doc or "", assessor=assessor, expires=now + seconds,
-                    selection=last.selection or FREE,
+                    selection=last.selection or records.FREE,
                 )  # fmt: skip
                 _add_lease(run, lease, min((row["position"] for row in held), default=1) - 1)
-            return Receipt(event=event, repeated=False)
+            return records.Receipt(event=event, repeated=False)
 
     def skip(
         self,
@@ -316,23 +283,23 @@ class Store(PeopleTables, TopicTables, EventLog):
         key: str,
         active: float | None = None,
         away: float | None = None,
-    ) -> Receipt:
+    ) -> records.Receipt:
         """Put a document off: its lease is given back, and the assessor sees it again at the end."""
         with self._database.write() as run:
-            found = repeated(run, "skip", assessor, topic, doc, key)
+            found = log.repeated(run, "skip", assessor, topic, doc, key)
             if found is not None:
                 return found
-            selection = selection_of_pair(run, assessor, topic, doc)
+            selection = log.selection_of_pair(run, assessor, topic, doc)
             run(sql.RELEASE["topic doc"], assessor=assessor, topic=topic, doc=doc)
-            event = append(
+            event = log.append(
                 run, "skip", topic=topic, doc=doc, assessor=assessor, key=key, selection=selection,
                 active=active, away=away,
             )  # fmt: skip
-            return Receipt(event=event, repeated=False)
+            return records.Receipt(event=event, repeated=False)
 
     def append(
         self,
-        kind: Kind,
+        kind: records.Kind,
         *,
         assessor: str | None = None,
         topic: str | None = None,
@@ -341,46 +308,43 @@ class Store(PeopleTables, TopicTables, EventLog):
         comment: str = "",
         key: str | None = None,
         detail: dict[str, Any] | None = None,
-    ) -> Receipt:
+    ) -> records.Receipt:
         """Record an event that is no judgment of an assessor: adjudications, orders, fits."""
         with self._database.write() as run:
             if key is not None and assessor is not None:
-                found = repeated(run, kind, assessor, topic, doc, key, grade)
+                found = log.repeated(run, kind, assessor, topic, doc, key, grade)
                 if found is not None:
                     return found
-            event = append(
+            event = log.append(
                 run, kind, topic=topic, doc=doc, assessor=assessor, grade=grade, comment=readable(comment),
                 key=key, detail=detail or {},
             )  # fmt: skip
-            return Receipt(event=event, repeated=False)
+            return records.Receipt(event=event, repeated=False)
 
     def standing(
         self, *, topic: str | None = None, assessor: str | None = None, doc: str | None = None
-    ) -> list[StandingJudgment]:
+    ) -> list[records.StandingJudgment]:
         """The judgments that stand now, the newest last; a doc is named together with its topic."""
         statement, given = sql.narrowed(sql.STANDING, topic=topic, assessor=assessor, doc=doc)
-        with self._database.read() as run:
-            return [standing_of(row) for row in run(statement, **given)]
+        return [records.standing_of(row) for row in self._rows(statement, **given)]
 
-    def progress(self, assessor: str, level: float) -> list[AssessorProgress]:
+    def progress(self, assessor: str, level: float) -> list[records.AssessorProgress]:
         """How far an assessor is with every topic begun; relevant is what has at least this grade."""
-        with self._database.read() as run:
-            rows = run(sql.PROGRESS, assessor=assessor)
+        rows = self._rows(sql.PROGRESS, assessor=assessor)
         grades: dict[str, dict[float | None, int]] = {}
         for row in rows:
             grades.setdefault(row["topic"], {})[row["grade"]] = int(row["judged"])
         return [
-            AssessorProgress(
+            records.AssessorProgress(
                 topic=topic, judged=sum(given.values()), cannot=given.get(None, 0),
-                relevant=sum(count for grade, count in given.items() if is_relevant(grade, level)),
+                relevant=sum(count for grade, count in given.items() if records.is_relevant(grade, level)),
             )
             for topic, given in grades.items()
         ]  # fmt: skip
 
     def judged_by(self, assessor: str, topic: str) -> int:
         """How many judgments of an assessor stand for a topic."""
-        with self._database.read() as run:
-            return int(run(sql.JUDGED_BY, assessor=assessor, topic=topic)[0]["judged"])
+        return int(self._rows(sql.JUDGED_BY, assessor=assessor, topic=topic)[0]["judged"])
 
     def judgments_given(self) -> Counter[str]:
         """How many judgments of each assessor stand."""
@@ -392,11 +356,11 @@ class Store(PeopleTables, TopicTables, EventLog):
     # A topic stays assigned to whoever becomes an organizer or may not sign in, and is theirs again with the
     # role or the sign-in. Until then it counts nowhere, since they judge nothing.
 
-    def assessors(self) -> list[User]:
+    def assessors(self) -> list[records.User]:
         """Those who can judge: assessors who may sign in."""
         return [one for one in self.users() if one.role == "assessor" and one.active]
 
-    def assigned(self) -> list[tuple[str, User]]:
+    def assigned(self) -> list[tuple[str, records.User]]:
         """(topic, assessor) for all topics and those who are to judge them, and can."""
         ready = {one.pseudonym: one for one in self.assessors()}
         return [(topic, ready[assessor]) for topic, assessor in self.assignments() if assessor in ready]
@@ -407,29 +371,29 @@ class Store(PeopleTables, TopicTables, EventLog):
 
     # ---- runs
 
-    def add_run(self, name: str, content: bytes, detail: dict[str, Any]) -> Event:
+    def add_run(self, name: str, content: bytes, detail: dict[str, Any]) -> records.Event:
         """Keep a run and record that it was added; a name that is taken is a ConflictError."""
         name = storable(name, "the name of a run")
         with self._database.write() as run:
             if run(sql.RUN, name=name):
-                raise ConflictError(f"there is a run {name!r} already; runs are never replaced")
+                raise records.ConflictError(f"there is a run {name!r} already; runs are never replaced")
             digest = hashlib.sha256(content).hexdigest()
-            event = append(run, "run", detail={"name": name, "digest": digest, **detail})
+            event = log.append(run, "run", detail={"name": name, "digest": digest, **detail})
             run(sql.ADD_RUN, name=name, sequence=event.sequence, content=content)
         return event
 
     def run(self, name: str) -> bytes:
         """The content of a run."""
-        with self._database.read() as run:
-            rows = run(sql.RUN, name=name)
+        rows = self._rows(sql.RUN, name=name)
         if not rows:
-            raise DamagedError(f"{self.place}: the run {name!r} of the log is missing; restore a backup")
+            raise records.DamagedError(
+                f"{self.place}: the run {name!r} of the log is missing; restore a backup"
+            )
         return bytes(rows[0]["content"])
 
     def run_names(self) -> list[str]:
         """The names of all runs in the order in which they came."""
-        with self._database.read() as run:
-            return [row["name"] for row in run(sql.RUN_NAMES)]
+        return [row["name"] for row in self._rows(sql.RUN_NAMES)]
 
     # ---- searches and settings
 
@@ -452,22 +416,20 @@ class Store(PeopleTables, TopicTables, EventLog):
         """Note a document that was opened from the results of a query."""
         self._note_search(assessor, topic, query, doc, None)
 
-    def searches(self, topic: str | None = None) -> Iterator[SearchEntry]:
+    def searches(self, topic: str | None = None) -> Iterator[records.SearchEntry]:
         """The search log, of a topic where one is named."""
         statement, given = sql.narrowed(sql.SEARCHES, topic=topic)
         after = 0
         while True:
-            with self._database.read() as run:
-                rows = run(statement, after=after, count=PAGE, **given)
-            yield from (SearchEntry(**dict(row)) for row in rows)
-            if len(rows) < PAGE:
+            rows = self._rows(statement, after=after, count=log.PAGE, **given)
+            yield from (records.SearchEntry(**dict(row)) for row in rows)
+            if len(rows) < log.PAGE:
                 return
             after = rows[-1]["sequence"]
 
     def setting(self, name: str) -> str | None:
         """What may change while people judge: instructions, the title of the project."""
-        with self._database.read() as run:
-            rows = run(sql.SETTING, name=name)
+        rows = self._rows(sql.SETTING, name=name)
         return rows[0]["value"] if rows else None
 
     def set_setting(self, name: str, value: str, *, by: str | None = None) -> None:
@@ -476,7 +438,7 @@ class Store(PeopleTables, TopicTables, EventLog):
         with self._database.write() as run:
             if not any(row["value"] == value for row in run(sql.SETTING, name=name)):
                 run(sql.SET_SETTING, name=name, value=value)
-                append(run, "setting", assessor=by, detail={"name": name, "value": value})
+                log.append(run, "setting", assessor=by, detail={"name": name, "value": value})
 
     def _note_search(
         self,
@@ -499,14 +461,14 @@ class Store(PeopleTables, TopicTables, EventLog):
 
 def _free_offers(
     run: Statements,
-    offers: Callable[[int], Sequence[Offer]],
+    offers: Callable[[int], Sequence[records.Offer]],
     assessor: str,
     topic: str,
     held: Sequence[Row],
     overlap: int,
     count: int,
     now: float,
-) -> Iterator[Offer]:
+) -> Iterator[records.Offer]:
     """The offers of a topic that an assessor may have, where `held` are the leases of the topic."""
     holders: dict[str, list[Row]] = {}
     for row in held:
@@ -531,10 +493,10 @@ def _free_offers(
 
 def _is_free(holders: Sequence[Row], assessor: str, overlap: int) -> bool:
     """Whether an assessor may have a document that those have who are given."""
-    sharing = {row["assessor"] for row in holders if row["policy"] != AUDIT}
+    sharing = {row["assessor"] for row in holders if row["policy"] != records.AUDIT}
     return len(sharing) < overlap and all(row["assessor"] != assessor for row in holders)
 
 
-def _add_lease(run: Statements, lease: Lease, position: int) -> None:
+def _add_lease(run: Statements, lease: records.Lease, position: int) -> None:
     own = {name: getattr(lease, name) for name in ("topic", "doc", "assessor", "expires")}
-    run(sql.ADD_LEASE, **own, position=position, **plain(lease.selection))
+    run(sql.ADD_LEASE, **own, position=position, **records.plain(lease.selection))

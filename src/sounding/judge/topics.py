@@ -12,15 +12,13 @@ from itertools import count
 
 from sounding.core.errors import DataError
 from sounding.judge import sql
-from sounding.judge.database import Database, Statements, readable, storable
+from sounding.judge.database import Statements, Tables, readable, storable
 from sounding.judge.log import append
 from sounding.judge.records import CANDIDATE, ConflictError, Event, Topic, TopicStatus, event_of, topic_of
 
 
-class TopicTables:
+class TopicTables(Tables):
     """The part of a store that knows topics."""
-
-    _database: Database
 
     def begin_topic(self, *, title: str, author: str) -> Topic:
         """A new topic of an assessor, under the first id of ours that is free."""
@@ -79,23 +77,19 @@ class TopicTables:
 
     def topics(self) -> list[Topic]:
         """All topics, each in its newest version, by id."""
-        with self._database.read() as run:
-            return [topic_of(row) for row in run(sql.TOPICS)]
+        return [topic_of(row) for row in self._rows(sql.TOPICS)]
 
     def topic_versions(self, id: str) -> list[Topic]:  # noqa: A002
         """All versions of a topic, the first one first."""
-        with self._database.read() as run:
-            return [topic_of(row) for row in run(sql.TOPIC_VERSIONS, id=readable(id))]
+        return [topic_of(row) for row in self._rows(sql.TOPIC_VERSIONS, id=readable(id))]
 
     def topic_events(self, until: int) -> list[Event]:
         """The events that say which versions of topics there are, up to a sequence number."""
-        with self._database.read() as run:
-            return [event_of(row) for row in run(sql.TOPIC_EVENTS, until=until)]
+        return [event_of(row) for row in self._rows(sql.TOPIC_EVENTS, until=until)]
 
     def judged_topics(self, until: int) -> list[str]:
         """The topics with judgments that stood after an event, by id."""
-        with self._database.read() as run:
-            return [row["topic"] for row in run(sql.JUDGED_TOPICS, until=until)]
+        return [row["topic"] for row in self._rows(sql.JUDGED_TOPICS, until=until)]
 
     def assign(self, topic: str, assessor: str) -> None:
         """Have an assessor judge a topic; who does already, goes on."""
@@ -116,23 +110,19 @@ class TopicTables:
 
     def assignments(self) -> list[tuple[str, str]]:
         """(topic, assessor) for all that are assigned."""
-        with self._database.read() as run:
-            return [(row["topic"], row["assessor"]) for row in run(sql.ASSIGNMENTS)]
+        return [(row["topic"], row["assessor"]) for row in self._rows(sql.ASSIGNMENTS)]
 
     def was_assigned(self, topic: str, assessor: str) -> bool:
         """Whether an assessor is to judge a topic, or was at any time before."""
-        with self._database.read() as run:
-            return bool(run(sql.WAS_ASSIGNED, topic=readable(topic), assessor=assessor))
+        return bool(self._rows(sql.WAS_ASSIGNED, topic=readable(topic), assessor=assessor))
 
     def topics_by(self, author: str) -> list[Topic]:
         """The topics that an assessor began, each in its newest version, whoever wrote that."""
-        with self._database.read() as run:
-            return [topic_of(row) for row in run(sql.TOPICS_BY, author=author)]
+        return [topic_of(row) for row in self._rows(sql.TOPICS_BY, author=author)]
 
     def topics_of(self, assessor: str) -> list[Topic]:
         """The topics that an assessor is to judge."""
-        with self._database.read() as run:
-            return [topic_of(row) for row in run(sql.TOPICS_OF, assessor=assessor)]
+        return [topic_of(row) for row in self._rows(sql.TOPICS_OF, assessor=assessor)]
 
 
 def _newest(run: Statements, id: str) -> Topic | None:  # noqa: A002

@@ -22,7 +22,36 @@ def postgresql() -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(params=[*JOURNALS, "postgresql"])
+# Which databases a module is tried on. Journals matter where transactions are tested, and the server where
+# statements are; pages and commands only ever meet a store, so that one database is enough for them.
+EVERYWHERE = {
+    "test_before_the_lock", "test_databases", "test_leases", "test_locks", "test_opening", "test_replay",
+    "test_store", "test_taken_back", "test_undo",
+}  # fmt: skip
+STATEMENTS = {
+    "test_exports",
+    "test_late_runs",
+    "test_people",
+    "test_topic_status",
+    "test_topics",
+    "test_unseen",
+}
+PAGES = {"test_locks", "test_organiser_pages", "test_problems"}  # whose project is on either database
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    module = metafunc.module.__name__.rpartition(".")[2]
+    given = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    own = hasattr(metafunc.module, "place") or any("place" in names for names in given)
+    if "place" in metafunc.fixturenames and not own:
+        server = ["postgresql"] if module in EVERYWHERE | STATEMENTS else []
+        journals = JOURNALS if module in EVERYWHERE else JOURNALS[:1]
+        metafunc.parametrize("place", [*journals, *server], indirect=True)
+    if "project" in metafunc.fixturenames and module in PAGES:
+        metafunc.parametrize("project", ["sqlite", "postgresql"], indirect=True)
+
+
+@pytest.fixture
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Where a new database can be: a path, with either kind of journal, or an address."""
     if request.param != "postgresql":
@@ -60,11 +89,11 @@ def sea_reports_elsewhere(
     postgresql.drop(url)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture
 def project(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Project]:
-    """A small project of one's own on each of the databases."""
+    """A small project of one's own, with SQLite unless the test asks for PostgreSQL."""
     folder = tmp_path / "project"
-    if request.param == "sqlite":
+    if getattr(request, "param", "sqlite") == "sqlite":
         shutil.copytree(request.getfixturevalue("sea_reports"), folder)
         with open_project(folder) as opened:
             yield opened

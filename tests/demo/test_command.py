@@ -18,7 +18,18 @@ from sounding.compare.result import Comparison
 from sounding.core.errors import DataError, MissingPartError
 from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels, Run
-from sounding.demo.command import DEFAULT_SEED, LOOKS, anew_sentence, judged_anew, small_collection
+from sounding.demo.command import DEFAULT_SEED
+from sounding.demo.flow import (
+    LOOKS,
+    against_truth,
+    anew_sentence,
+    conclusions,
+    examined,
+    judged_anew,
+    last_lines,
+    small_collection,
+    write_report,
+)
 from sounding.demo.observations import (
     MEASURES,
     DemoEvidence,
@@ -29,7 +40,6 @@ from sounding.demo.observations import (
     swapped_pair,
     unjudged_documents,
 )
-from sounding.demo.report import against_truth, conclusions, examined, last_lines, write_report
 from sounding.evaluate.evaluation import evaluate
 
 Rankings = dict[str, list[str]]

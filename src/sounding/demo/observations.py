@@ -6,17 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from sounding.core.arrays import NDArray
 from sounding.core.text import whole_percent
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from sounding.core.arrays import NDArray
-    from sounding.data.run_info import RunInfo
-    from sounding.evaluate.result import Scores
-    from sounding.sample.result import Collection
+from sounding.data.finding import find_runs
+from sounding.data.run_info import RunInfo
+from sounding.evaluate.evaluation import evaluate
+from sounding.evaluate.result import Scores
+from sounding.sample.result import Collection
 
 LEADING = "P@10"  # orders the table, and is what the sentences below it speak of
 DEEPEST = "AP"  # looks at everything that a run retrieved
@@ -48,9 +47,6 @@ class DemoEvidence:
 
 def gather(collection: Collection, folder: Path) -> DemoEvidence:
     """Evaluate the files of a collection, by what was judged and by the truth."""
-    from sounding.data.finding import find_runs
-    from sounding.evaluate.evaluation import evaluate
-
     files = find_runs([folder / "runs"])
     return DemoEvidence(
         by_judgments=evaluate(folder / "qrels.txt", files, MEASURES),

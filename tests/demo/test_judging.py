@@ -17,15 +17,15 @@ import pytest
 from click.testing import CliRunner
 from httpx2 import Client
 from tests.conftest import require
-from tests.judge.web import signed_in
+from tests.judge.web import make_project, signed_in
 
 from sounding.cli import cli
 from sounding.core.errors import DataError
 from sounding.data.corpus import Document
+from sounding.demo import judging as demo
 from sounding.demo import models
-from sounding.demo import project as demo
 from sounding.demo.docstrings import compiled, documented, library_documents, library_sources
-from sounding.demo.judging import judging_lines
+from sounding.demo.judging import create_demo, is_demo, judging_lines, open_demo
 from sounding.demo.models import (
     Index,
     bm25,
@@ -37,7 +37,6 @@ from sounding.demo.models import (
     plain,
     stems,
 )
-from sounding.demo.project import create_demo, is_demo, open_demo
 from sounding.demo.questions import QUESTIONS
 from sounding.judge.app import can_listen
 from sounding.judge.project import Project
@@ -248,11 +247,13 @@ def test_the_demo_names_everybody_and_each_can_do_their_work(small_demo: Project
     assert "You are looking for help" in judge.get(f"/judge?topic={ann.topics[0]}").text
 
 
-def test_another_project_is_not_taken_for_a_demo(project: Project, tmp_path: Path) -> None:
+def test_another_project_is_not_taken_for_a_demo(tmp_path: Path) -> None:
+    with make_project(tmp_path) as project:
+        folder = project.folder
     with pytest.raises(DataError, match="no demo; serve it with: sounding judge serve"):
-        is_demo(project.folder)
+        is_demo(folder)
     assert not is_demo(tmp_path / "nothing")
-    done = CliRunner().invoke(cli, ["demo", "--judge", str(project.folder)])
+    done = CliRunner().invoke(cli, ["demo", "--judge", str(folder)])
     assert isinstance(done.exception, DataError)
 
 

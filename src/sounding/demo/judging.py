@@ -26,14 +26,7 @@ from sounding.judge.app import can_listen, serve, stopped_alike
 from sounding.judge.auth import hash_password
 from sounding.judge.command import LOOPBACK, PORT
 from sounding.judge.organizing import set_instructions
-from sounding.judge.project import (
-    FILE,
-    Project,
-    create_project,
-    open_project,
-    put_in_place,
-    refuse_full,
-)
+from sounding.judge.project import FILE, Project, create_project, open_project, put_in_place, refuse_full
 from sounding.judge.records import Role
 from sounding.judge.settings import Order, Settings, parse_scale
 from sounding.terminal.options import PARAGRAPH_WIDTH, progress_bar

@@ -174,12 +174,7 @@ class LiveFeed:
             else:
                 people = self._of_people(self._latest)
             curve = [[judged, number(sure)] for judged, sure in joined(self.earlier, self._curve)]
-            return {
-                **self._latest,
-                "curve": curve,
-                "prospects": self.prospects,
-                **people,
-            }
+            return {**self._latest, "curve": curve, "prospects": self.prospects, **people}
 
     def _of_people(self, latest: dict[str, Any]) -> dict[str, Any]:
         """What changes with the people, which is no event of the log: names are forgotten at once."""

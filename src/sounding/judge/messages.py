@@ -341,8 +341,7 @@ class LiveState(Message):
     depths: list[int] = Field([], description="at which coverage is told")
     runs: list[RunStanding] = []
     chances: list[list[float | None]] = Field(
-        [],
-        description="how sure the order of each pair of runs is; null: a run meets itself, or not stated",
+        [], description="how sure the order of each pair of runs is; null: a run meets itself, or not stated"
     )
     curve: list[tuple[int, float | None]]
     assessors: list[AssessorWork]

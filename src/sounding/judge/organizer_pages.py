@@ -28,14 +28,7 @@ from sounding.judge.project import add_runs, invite
 from sounding.judge.records import AUDIT, MOST_EVENTS, Role, Topic, User
 from sounding.judge.review import JudgmentAudit, agreement_of, audits_of, differing_documents
 from sounding.judge.search import shortened
-from sounding.judge.settings import (
-    MOST_ASSESSORS,
-    MOST_LEASE,
-    MOST_TITLE,
-    MTC,
-    Order,
-    parse_parameters,
-)
+from sounding.judge.settings import MOST_ASSESSORS, MOST_LEASE, MOST_TITLE, MTC, Order, parse_parameters
 from sounding.selection.strategies import STRATEGIES
 
 MOST_SHOWN = 100  # differences on one page

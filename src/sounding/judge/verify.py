@@ -20,11 +20,7 @@ from sounding.core.errors import DataError, SoundingError
 from sounding.core.workers import Progress
 from sounding.judge.export_kinds import EXPORT_KINDS
 from sounding.judge.exports import EXPORTS
-from sounding.judge.project import (
-    Project,
-    open_project,
-    refuse_other_corpus,
-)
+from sounding.judge.project import Project, open_project, refuse_other_corpus
 from sounding.judge.records import Selection
 from sounding.judge.state import JudgingState
 from sounding.judge.store import Store

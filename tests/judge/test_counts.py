@@ -8,11 +8,11 @@ import pytest
 from tests.judge.small import TOPICS, begin
 from tests.judge.web import add_person, signed_in
 
-from sounding.judge.counts import TopicCounts
 from sounding.judge.engine import Engine
 from sounding.judge.live import LiveFeed
 from sounding.judge.messages import LiveState
 from sounding.judge.organizing import staffing_note
+from sounding.judge.progress import TopicCounts
 from sounding.judge.project import Project
 from sounding.judge.prospects import prospects
 from sounding.judge.settings import Feed, Order

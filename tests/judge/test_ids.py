@@ -18,7 +18,6 @@ from tests.judge.web import add_person, signed_in
 from sounding.core.errors import DataError, FormatError
 from sounding.data.tables import Qrels, Run
 from sounding.data.topics import read_topics
-from sounding.judge.documents import read_documents
 from sounding.judge.exports import assessor_lines, qrels_lines
 from sounding.judge.ids import (
     MOST_ASSESSOR,
@@ -32,6 +31,7 @@ from sounding.judge.project import Project, add_runs, add_topics, create_project
 from sounding.judge.records import ConflictError, Submission
 from sounding.judge.settings import Settings
 from sounding.judge.store import Store
+from sounding.judge.texts import read_documents
 from sounding.judge.verify import verify
 
 LATIN = "caf\udce9"  # as Python has bytes that are not UTF-8

@@ -26,7 +26,6 @@ from sounding.core.text import shown_chance
 from sounding.judge import api, live
 from sounding.judge import live as background
 from sounding.judge.app import create_app
-from sounding.judge.counts import coverage_of
 from sounding.judge.engine import Engine
 from sounding.judge.exports import EXPORTS
 from sounding.judge.live import (
@@ -41,6 +40,7 @@ from sounding.judge.live import (
 )
 from sounding.judge.messages import LiveState
 from sounding.judge.organizing import staffing_note
+from sounding.judge.progress import coverage_of
 from sounding.judge.project import Project, open_project
 from sounding.judge.prospects import prospects, seconds_a_judgment
 from sounding.judge.records import Event, Kind

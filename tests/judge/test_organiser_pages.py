@@ -14,8 +14,8 @@ from tests.judge.journals import keep, reading
 from tests.judge.small import found_by, found_by_replay
 from tests.judge.web import PASSWORD, TOPICS, Browser, add_person, signed_in
 
-from sounding.judge.counts import FEWEST, Opinion, agreements
 from sounding.judge.organizing import shared_out
+from sounding.judge.progress import FEWEST, Opinion, agreements
 from sounding.judge.project import DATABASE, Project, open_project
 from sounding.judge.records import FREE, StandingJudgment
 from sounding.judge.settings import Order

@@ -16,7 +16,6 @@ from tests.conftest import require
 from sounding.core.errors import DataError, FormatError, MissingPartError
 from sounding.data.corpus import Document
 from sounding.judge.database import StoreError
-from sounding.judge.documents import is_html, plain, presented, read_documents, titled
 from sounding.judge.search import (
     AROUND,
     Corpus,
@@ -27,6 +26,7 @@ from sounding.judge.search import (
     indexed,
     query_terms,
 )
+from sounding.judge.texts import is_html, plain, presented, read_documents, titled
 
 TEXTS = {
     "latin": "Café Müller: the naïve approach to wing flutter.\nSecond line",

@@ -13,8 +13,8 @@ from tests.judge.web import TOPICS, Browser, add_person
 
 from sounding.judge import log
 from sounding.judge import organizing as organising
-from sounding.judge.counts import FEWEST
 from sounding.judge.exports import EXPORTS
+from sounding.judge.progress import FEWEST
 from sounding.judge.project import Project
 from sounding.judge.review import audit_sample, audits_of
 from sounding.judge.verify import verify

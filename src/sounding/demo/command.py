@@ -44,7 +44,7 @@ def command(options: DemoOptions) -> None:
     if options.port is not None and not options.judge:
         raise click.UsageError("--port is for the judging server; give --judge as well")
     if options.judge:
-        from sounding.demo.judging import judging_demo  # FastAPI, which the other demo does without
+        from sounding.demo.server import judging_demo  # FastAPI, which the other demo does without
 
         judging_demo(options.folder or Path("demo-judging"), options.port)
     else:

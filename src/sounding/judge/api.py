@@ -14,13 +14,13 @@ from fastapi.responses import StreamingResponse
 from sounding.core.errors import DataError
 from sounding.judge import messages, web
 from sounding.judge.auth import RefusedError, too_soon
-from sounding.judge.documents import Presented, presented, titled
 from sounding.judge.export_kinds import EXPORT_KINDS, JSON_LINES, TEXT
 from sounding.judge.exports import EXPORTS
 from sounding.judge.organizing import guide_of
 from sounding.judge.project import digest_of
 from sounding.judge.records import Lease, Receipt, Seen, StandingJudgment, Topic, User
 from sounding.judge.store import Store
+from sounding.judge.texts import Presented, presented, titled
 
 GONE = "there is no such topic among yours; an organiser may have dropped it, or given it to others"
 

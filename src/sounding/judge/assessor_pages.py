@@ -25,11 +25,11 @@ from sounding.judge.api import (
     written_topic,
 )
 from sounding.judge.auth import RefusedError
-from sounding.judge.documents import marked, titled
 from sounding.judge.ids import MOST_DOC, MOST_TOPIC
 from sounding.judge.messages import SearchResults
 from sounding.judge.organizing import guide_of, instructions_of
 from sounding.judge.records import ConflictError, Topic, User, is_relevant
+from sounding.judge.texts import marked, titled
 
 FEW = 3  # fewer relevant documents than that tell systems apart badly
 MANY = 200  # with more than that, nearly any system finds some

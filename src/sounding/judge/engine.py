@@ -21,9 +21,9 @@ from sounding.core.policies import DEFAULT_POLICIES
 from sounding.core.text import quoted
 from sounding.core.workers import Progress
 from sounding.judge.agenda import run_content
-from sounding.judge.counts import Counts, Live, counts_of, live_work
 from sounding.judge.ids import check_table
 from sounding.judge.log import Last
+from sounding.judge.progress import Counts, Live, counts_of, live_work
 from sounding.judge.records import Ahead, Event, Lease, Receipt, Seen, Submission, Topic, TopicStatus
 from sounding.judge.search import Corpus
 from sounding.judge.settings import CORPUS, Order, Settings

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from sounding.core.errors import SoundingError
 from sounding.core.text import plural
 from sounding.data.judgment_log import StandingJudgments
-from sounding.judge.counts import Counts, Live, Opinion, agreements, live_work
 from sounding.judge.engine import Engine
 from sounding.judge.organizing import staffing_note
+from sounding.judge.progress import Counts, Live, Opinion, agreements, live_work
 from sounding.judge.project import Project
 from sounding.judge.records import IN_USE, Event, is_relevant
 from sounding.judge.settings import CORPUS

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from sounding.judge.counts import FEWEST
 from sounding.judge.ids import MOST_DOC, MOST_TOPIC
+from sounding.judge.progress import FEWEST
 from sounding.judge.records import MOST_EVENTS, TopicStatus, Undone
 from sounding.judge.search import Hit
 from sounding.judge.settings import MOST_ASSESSORS, MOST_LEASE, MOST_TITLE, Feed

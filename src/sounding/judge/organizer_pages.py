@@ -15,8 +15,6 @@ from fastapi.responses import Response
 from sounding.core.errors import SoundingError
 from sounding.judge import organizing, web
 from sounding.judge.auth import RefusedError
-from sounding.judge.counts import FEWEST, agreements, opinion_of
-from sounding.judge.documents import plain, titled
 from sounding.judge.export_kinds import EXPORT_KINDS
 from sounding.judge.exports import left_out, omission_note, omitted_from_qrels, omitted_from_samples
 from sounding.judge.ids import MOST_DOC, MOST_TOPIC
@@ -24,11 +22,13 @@ from sounding.judge.messages import MOST_BATCH, MOST_INSTRUCTIONS, MOST_SAMPLED
 from sounding.judge.organizer_api import audited, coming, drawn
 from sounding.judge.organizing import notes_of, staffing_note
 from sounding.judge.people import MOST_NAME
+from sounding.judge.progress import FEWEST, agreements, opinion_of
 from sounding.judge.project import add_runs, invite
 from sounding.judge.records import AUDIT, MOST_EVENTS, Role, Topic, User
 from sounding.judge.review import JudgmentAudit, agreement_of, audits_of, differing_documents
 from sounding.judge.search import shortened
 from sounding.judge.settings import MOST_ASSESSORS, MOST_LEASE, MOST_TITLE, MTC, Order, parse_parameters
+from sounding.judge.texts import plain, titled
 from sounding.selection.strategies import STRATEGIES
 
 MOST_SHOWN = 100  # differences on one page

@@ -23,7 +23,6 @@ from sounding.data.formats import read_qrels
 from sounding.data.tables import Qrels
 from sounding.data.topics import Topics, read_topics
 from sounding.judge.database import POSTGRESQL, readable, shown_url
-from sounding.judge.documents import TEXTS, files_with, read_documents
 from sounding.judge.engine import Engine, first_settings, none_of_the_topics
 from sounding.judge.ids import MOST_ASSESSOR, check_table, check_topics
 from sounding.judge.records import IN_USE, DamagedError, Selection, Submission, TokenKind, User
@@ -32,6 +31,7 @@ from sounding.judge.settings import CORPUS as CORPUS_DIGEST
 from sounding.judge.settings import Settings
 from sounding.judge.sqlite import lacks
 from sounding.judge.store import STRANGE, Store, new_store, open_store
+from sounding.judge.texts import TEXTS, files_with, read_documents
 
 FILE = "project.json"
 DATABASE = "judging.sqlite"

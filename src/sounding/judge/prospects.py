@@ -25,8 +25,8 @@ from sounding.core.text import percent, plural, shown_chance, whole_percent
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate.result import FEW_TOPICS
 from sounding.judge.agenda import run_of
-from sounding.judge.counts import counts_of
 from sounding.judge.live import POINTS, SURE, Tally, curve_of, nothing_left
+from sounding.judge.progress import counts_of
 from sounding.judge.project import open_project
 from sounding.judge.state import JudgingState
 from sounding.judge.store import Store

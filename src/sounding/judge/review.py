@@ -12,8 +12,8 @@ from sounding.core.errors import DataError, FormatError
 from sounding.core.text import quoted
 from sounding.data.formats import read_qrels
 from sounding.data.tables import Qrels
-from sounding.judge.counts import agreements, opinion_of
 from sounding.judge.ids import check_table
+from sounding.judge.progress import agreements, opinion_of
 from sounding.judge.project import Project
 from sounding.judge.records import AUDIT, Event, Pair, Receipt, Seen, Selection, StandingJudgment, Submission
 from sounding.judge.store import Store

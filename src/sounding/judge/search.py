@@ -19,8 +19,8 @@ from sounding.core.workers import Progress
 from sounding.data.corpus import Document
 from sounding.judge import sql
 from sounding.judge.database import StoreError, readable, storable
-from sounding.judge.documents import OPTIONAL, UNSPACED, is_html, plain, titled
 from sounding.judge.sqlite import sqlite3
+from sounding.judge.texts import OPTIONAL, UNSPACED, is_html, plain, titled
 
 if TYPE_CHECKING:
     import tantivy

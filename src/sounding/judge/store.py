@@ -23,7 +23,7 @@ from sounding.judge.database import POSTGRESQL, Database, Row, Statements, Store
 from sounding.judge.people import PeopleTables
 from sounding.judge.postgresql import PostgresDatabase
 from sounding.judge.sqlite import SqliteDatabase
-from sounding.judge.topics import TopicTables
+from sounding.judge.topic_tables import TopicTables
 
 STRANGE = "not the database of a judging project; restore a backup"
 

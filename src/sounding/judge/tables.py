@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from sounding.core.text import natural_order, plural
-from sounding.judge.counts import FEWEST, Live, TopicCounts
 from sounding.judge.organizing import TopicOverview, instructions_of, named_topics, notes_of, topic_states
+from sounding.judge.progress import FEWEST, Live, TopicCounts
 from sounding.judge.project import Project
 from sounding.judge.records import User
 from sounding.judge.review import DifferingDocument, JudgmentAudit, agreement_of, audits_of

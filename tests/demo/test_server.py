@@ -22,10 +22,9 @@ from tests.judge.web import make_project, signed_in
 from sounding.cli import cli
 from sounding.core.errors import DataError
 from sounding.data.corpus import Document
-from sounding.demo import judging as demo
 from sounding.demo import models
+from sounding.demo import server as demo
 from sounding.demo.docstrings import compiled, documented, library_documents, library_sources
-from sounding.demo.judging import create_demo, is_demo, judging_lines, open_demo
 from sounding.demo.models import (
     Index,
     bm25,
@@ -38,6 +37,7 @@ from sounding.demo.models import (
     stems,
 )
 from sounding.demo.questions import QUESTIONS
+from sounding.demo.server import create_demo, is_demo, judging_lines, open_demo
 from sounding.judge.app import can_listen
 from sounding.judge.project import Project
 

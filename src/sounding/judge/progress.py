@@ -103,7 +103,7 @@ DEPTHS = (5, 10, 20, 50, 100, 200, 500)  # down to which it is told how much of 
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class RunCoverage:
+class GradedCoverage:
     """How much of what each run retrieved has a grade."""
 
     depths: tuple[int, ...]
@@ -120,7 +120,7 @@ class Live(Counts):
     fittable: int  # judgments that it could be fitted to by now
     confidence: Confidence  # the model's, however little it has seen
     basis: Basis  # what it rests on
-    coverage: RunCoverage
+    coverage: GradedCoverage
     joined: tuple[int, ...]  # (run,) documents judged, and settled, when it came, of topics in use now
 
     @property
@@ -145,7 +145,7 @@ def live_work(replay: JudgingState) -> Callable[[], Live]:
     )  # fmt: skip
 
 
-def coverage_of(lists: NDArray[np.int32], graded: NDArray[np.bool_]) -> RunCoverage:
+def coverage_of(lists: NDArray[np.int32], graded: NDArray[np.bool_]) -> GradedCoverage:
     """How much of the lists (run, topic, rank) of document numbers, -1 beyond their ends, is graded."""
     longest = lists.shape[2]
     depths = (*(depth for depth in DEPTHS if depth < longest), longest)
@@ -155,7 +155,7 @@ def coverage_of(lists: NDArray[np.int32], graded: NDArray[np.bool_]) -> RunCover
         np.cumsum(part.sum(axis=1), axis=1)[:, np.array(depths) - 1] for part in (there, known)
     )
     shares = np.divide(found, retrieved, out=np.full(found.shape, np.nan), where=retrieved > 0)
-    return RunCoverage(depths=depths, shares=shares, ungraded=retrieved[:, -1] - found[:, -1])
+    return GradedCoverage(depths=depths, shares=shares, ungraded=retrieved[:, -1] - found[:, -1])
 
 
 FEWEST = 10  # documents of both: with fewer, a single one decides what kappa says

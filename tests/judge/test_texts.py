@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.judge.web import HOSTILE
 
 from sounding.data.corpus import Document
-from sounding.judge import documents
-from sounding.judge.documents import is_html, marked, presented, shown, titled
+from sounding.judge import texts as documents
+from sounding.judge.texts import is_html, marked, presented, shown, titled
 
 HARMLESS = {"p", "div", "mark", "b", "i", "em", "h1", "table", "tbody", "tr", "td", "ul", "li", "br", "span"}
 

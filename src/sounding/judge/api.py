@@ -1,4 +1,7 @@
-"""Which topics an assessor may do what with: those assigned are judged, those begun are developed."""
+"""The programming interface: what the judging page asks for, and what programs may ask for.
+
+Topics that are assigned to an assessor are judged, those that the assessor began are developed.
+"""
 
 from __future__ import annotations
 

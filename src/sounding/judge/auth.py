@@ -1,4 +1,11 @@
-"""How often something may be done: so many times at once, then at a steady rate."""
+"""Who is asking: passwords, cookies, how often they may be tried, and tokens of our own pages.
+
+The token of a page is a keyed hash of the visitor's cookie. It depends on neither the name of the host nor
+the port, so a proxy in front of the server cannot break it, and other sites, which cannot read the cookie,
+cannot make it. Checking a password is slow on purpose: a small pool of threads does it, in which whoever asks
+waits in a line of their own, and lines take turns, so one address that sends many requests makes nobody else
+wait long.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +39,18 @@ from sounding.judge.serving import ip_of, log_failure
 from sounding.judge.store import Store
 
 MOST_KEYS = 10_000  # that are remembered; beyond them the ones that were quiet longest are forgotten
+
+
+Result = TypeVar("Result")
+THREADS = 2 if (os.cpu_count() or 1) >= 4 else 1  # each takes a core and 64 MiB while it hashes
+MOST_WAITING = 100  # the last of them waits for about 15 s with one thread
+NICENESS = 5  # added to that of the process: other threads of the machine come first
+SIGN_IN_SECONDS = 7 * 86400.0  # that a browser stays signed in
+DEVICE_SECONDS = 180 * 86400.0  # that it is known afterwards as one that has signed in before
+LEAST_PASSWORD = 10  # characters
+MOST_PASSWORD = 200
+BUSY_SECONDS = 10.0  # after which whoever was refused because too many wait may try again
+_hasher = PasswordHasher(parallelism=1)  # one core, and the others are left to judging
 
 
 class RateLimit:
@@ -76,13 +95,6 @@ class RateLimit:
     def _now(self, key: Hashable, now: float) -> float:
         left, then = self._left.get(key, (float(self._burst), now))
         return min(float(self._burst), left + (now - then) * self._rate)
-
-
-Result = TypeVar("Result")
-
-THREADS = 2 if (os.cpu_count() or 1) >= 4 else 1  # each takes a core and 64 MiB while it hashes
-MOST_WAITING = 100  # the last of them waits for about 15 s with one thread
-NICENESS = 5  # added to that of the process: other threads of the machine come first
 
 
 class BusyError(SoundingError):
@@ -198,15 +210,6 @@ def _step_back() -> None:
         with suppress(OSError):
             number = threading.get_native_id()
             os.setpriority(os.PRIO_PROCESS, number, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS)
-
-
-SIGN_IN_SECONDS = 7 * 86400.0  # that a browser stays signed in
-DEVICE_SECONDS = 180 * 86400.0  # that it is known afterwards as one that has signed in before
-LEAST_PASSWORD = 10  # characters
-MOST_PASSWORD = 200
-BUSY_SECONDS = 10.0  # after which whoever was refused because too many wait may try again
-
-_hasher = PasswordHasher(parallelism=1)  # one core, and the others are left to judging
 
 
 class RefusedError(SoundingError):

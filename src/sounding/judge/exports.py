@@ -1,7 +1,10 @@
-"""What exports leave out for want of a grade: how much, why, and what follows for an evaluation.
+"""What judging came to, line by line, in memory that does not grow: qrels, strata, prels, the whole log.
 
-Command and page say the same. Samples come in random order, so that what nobody has come to yet is left to
-chance; what people differ on, or cannot judge, is not.
+Nothing is replayed for them: qrels follow from what was judged, samples from the plan of judging beside it.
+Every export is that of one moment: up to a sequence number, whatever is judged meanwhile. Judgments are
+those of topics in use at that moment, unless all are asked for: what is exported is what the project's
+figures rest on. What has no grade is left out and counted: samples come in random order, so that what nobody
+has come to yet is left to chance; what people differ on, or cannot judge, is not.
 """
 
 from __future__ import annotations

@@ -42,6 +42,11 @@ NOTHING_LEFT = (
 Place = tuple[str, str, str]  # assessor, topic, document
 Curve = list[tuple[int, float]]  # documents judged, and how sure the ranking was then
 
+log = logging.getLogger("sounding.judge")
+LOOKING = 5.0  # seconds after which nobody is thought to look at the live page any more
+PROSPECTS_REST = 10.0  # as REST, after prospects
+CHEAP = 2.0  # seconds that a fit may take at most for the model to be fitted in every pause
+
 
 @dataclass(slots=True)
 class AssessorTally:
@@ -385,15 +390,6 @@ def joined(earlier: Curve, later: Curve) -> Curve:
 def number(value: float) -> float | None:
     """A number as JSON can hold it; None: it is not known."""
     return float(value) if math.isfinite(value) else None
-
-
-log = logging.getLogger("sounding.judge")
-
-LOOKING = 5.0  # seconds after which nobody is thought to look at the live page any more
-PROSPECTS_REST = (
-    10.0  # times as long as the last prospects took pass before the next ones: judging comes first
-)
-CHEAP = 2.0  # seconds that a fit may take at most for the model to be fitted in every pause
 
 
 class Task:

@@ -30,6 +30,10 @@ from sounding.judge.records import (
 PAGE = 1000  # rows that are read at once, so that long exports hold neither memory nor locks
 
 
+NO_GRADE = -1.0  # differs from every grade, and from none
+FEW = 50  # acts that are looked at together for the one to take back
+
+
 class EventLog(Tables):
     """The part of a store that only ever grows."""
 
@@ -111,10 +115,6 @@ def append(run: Statements, kind: Kind, **given: Any) -> Event:
     event = Event(sequence=number, kind=kind, time=time.time(), **given)
     record(run, [event])
     return event
-
-
-NO_GRADE = -1.0  # differs from every grade, and from none
-FEW = 50  # acts that are looked at together for the one to take back
 
 
 def checked(submission: Submission) -> Submission:

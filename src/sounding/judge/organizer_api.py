@@ -33,6 +33,17 @@ router = APIRouter(
 )
 
 
+NOT_DRAWN = "this document is not in the sample; load the page again"
+audits = APIRouter(
+    prefix="/api/audit",
+    tags=["audits"],
+    dependencies=[Depends(organizer), Depends(from_our_page)],
+    responses=problems(400, 401, 403, 404, 409, 412, 413, 422, 500, 503),
+)
+Expert = Annotated[User, Depends(organizer)]
+Documents = Annotated[list[messages.DocId], Query(max_length=100)]
+
+
 @router.get("/topics")
 def topics(here: Here) -> list[messages.OrganizedTopic]:
     """All topics: which are judged, by whom, in which order, and how far each is."""
@@ -122,19 +133,6 @@ def settle(given: messages.Settlement, here: Here, asking: Asking) -> messages.C
     by = asking.signed_in().pseudonym
     is_new = settle_document(here.project, given.topic, given.doc, given.grade, by=by, key=given.key)
     return messages.Changed(changed=int(is_new))
-
-
-NOT_DRAWN = "this document is not in the sample; load the page again"
-
-audits = APIRouter(
-    prefix="/api/audit",
-    tags=["audits"],
-    dependencies=[Depends(organizer), Depends(from_our_page)],
-    responses=problems(400, 401, 403, 404, 409, 412, 413, 422, 500, 503),
-)
-
-Expert = Annotated[User, Depends(organizer)]
-Documents = Annotated[list[messages.DocId], Query(max_length=100)]
 
 
 @audits.post("/draw")

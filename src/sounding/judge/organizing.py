@@ -22,6 +22,9 @@ from sounding.judge.store import Store
 INSTRUCTIONS = "instructions"  # the name of the setting
 
 
+MOST_NAMED = 10  # topics
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicOverview:
     """A topic, who judges it in which order, and how far it is."""
@@ -241,9 +244,6 @@ def assessor_of(store: Store, name: str) -> User:
         why = "an organiser" if found.role != "assessor" else "not allowed to sign in"
         raise DataError(f"{found.name} is {why}, and judges nothing; give an assessor")
     return found
-
-
-MOST_NAMED = 10  # topics
 
 
 def staffing_note(engine: Engine) -> str:

@@ -17,6 +17,12 @@ from sounding.relevance.basis import Basis
 from sounding.selection.mtc import Confidence
 from sounding.statistics.assessor_agreement import cohen_kappa, confusions, observed_agreement
 
+DEPTHS = (5, 10, 20, 50, 100, 200, 500)  # down to which it is told how much of a run is graded
+FEWEST = 10  # documents of both: with fewer, a single one decides what kappa says
+Opinion = tuple[
+    str, tuple[str, str], float | None
+]  # assessor, (topic, document), grade; None: could not judge
+
 
 class TopicCounts(NamedTuple):
     """How far a topic is. Judged, unsettled and left have no document in common."""
@@ -99,9 +105,6 @@ def counts_of(replay: JudgingState) -> Counts:
     )
 
 
-DEPTHS = (5, 10, 20, 50, 100, 200, 500)  # down to which it is told how much of a run is graded
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class GradedCoverage:
     """How much of what each run retrieved has a grade."""
@@ -156,12 +159,6 @@ def coverage_of(lists: NDArray[np.int32], graded: NDArray[np.bool_]) -> GradedCo
     )
     shares = np.divide(found, retrieved, out=np.full(found.shape, np.nan), where=retrieved > 0)
     return GradedCoverage(depths=depths, shares=shares, ungraded=retrieved[:, -1] - found[:, -1])
-
-
-FEWEST = 10  # documents of both: with fewer, a single one decides what kappa says
-Opinion = tuple[
-    str, tuple[str, str], float | None
-]  # assessor, (topic, document), grade; None: could not judge
 
 
 def agreements(

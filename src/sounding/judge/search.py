@@ -1,4 +1,10 @@
-"""The search over a corpus by tantivy: for collections on which SQLite's own is too slow."""
+"""The corpus: the text of every document, and a search over it, in a SQLite file of its own.
+
+It never changes while people judge, so it stays beside the project whatever database the log is in, and
+every process reads it without a lock. Words are found whatever their case and accents; scripts that write
+no blanks between words are indexed by pairs of characters. tantivy is for collections on which SQLite's own
+search is too slow.
+"""
 
 from __future__ import annotations
 

@@ -23,6 +23,11 @@ FILE = "address.txt"
 ANSWER_SECONDS = 2.0  # that a server of this machine may take to answer
 
 
+log = logging.getLogger("sounding.judge")
+accesses = logging.getLogger("sounding.judge.api")
+_SECRET = re.compile(r"(?<=^/welcome/).*")  # whoever has a one-time link can set a password
+
+
 def address_of(host: str, port: int) -> str:
     """The address for browsers; a server that listens everywhere is called by the name of its machine."""
     with suppress(ValueError):
@@ -82,12 +87,6 @@ def is_address(text: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # no port, or brackets that do not close
         return False
-
-
-log = logging.getLogger("sounding.judge")
-accesses = logging.getLogger("sounding.judge.api")
-
-_SECRET = re.compile(r"(?<=^/welcome/).*")  # whoever has a one-time link can set a password
 
 
 @contextmanager

@@ -304,7 +304,7 @@ def test_without_the_packages_for_charts_the_demo_says_so_and_ends_well(
     def lacking(*_: object) -> str:
         raise MissingPartError("altair", "writing a report", "charts")
 
-    monkeypatch.setattr("sounding.report.page.render_report", lacking)
+    monkeypatch.setattr("sounding.demo.flow.render_report", lacking)
     monkeypatch.chdir(shown[0])
     found, by_truth = examined(Path("a folder"))
     assert write_report(found, Path("a folder")) is False

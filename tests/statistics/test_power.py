@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.conftest import require
 
+from sounding.compare.notes import power_in_words
 from sounding.core.errors import DataError
 from sounding.evaluate.evaluation import evaluate
 from sounding.runs.pairs import all_pairs
@@ -183,8 +184,8 @@ def test_a_pair_without_spread_has_no_power_and_is_counted() -> None:
     found = pair_power(values, all_pairs(3))
     assert np.isnan(found.power).tolist() == [True, False, False]
     assert np.isnan(found.detectable).tolist() == [True, False, False]
-    assert "1 of 3 pairs left out: no spread over topics" in found.describe()
-    assert len(pair_power(values[:2], all_pairs(2)).describe()) == 2
+    assert "1 of 3 pairs left out: no spread over topics" in power_in_words(found)
+    assert len(power_in_words(pair_power(values[:2], all_pairs(2)))) == 2
 
 
 # -- swaps ------------------------------------------------------------------------------------------
@@ -365,7 +366,7 @@ def test_error_rates_of_trec_8_are_those_of_the_page(collections: Path) -> None:
     for table in (swaps.error_rate, swaps.bin_error_rate, swaps.fuzziness, found.extrapolation.error_rate):
         for row in table[:, [0, 1, 2, 5, 10]]:
             assert " | ".join(f"{rate:.3f}".lstrip("0") for rate in row) in text
-    for sentence in found.power.describe()[2:]:
+    for sentence in power_in_words(found.power)[2:]:
         assert sentence in text
 
 

@@ -15,6 +15,7 @@ from sounding.evaluate.result import FEW_TOPICS, Scores
 from sounding.measures import Measure
 from sounding.statistics.cases import CASES
 from sounding.statistics.pairwise import PairTests
+from sounding.statistics.power import PairPower
 
 NAMED = 5  # runs that a note names before it counts the others
 EFFECT = "Effect size: Cohen's d_z, mean over standard deviation of the differences by topic."
@@ -196,3 +197,33 @@ def settled_basis(comparison: Comparison) -> dict[str, str | None] | None:
         "by": "bounds", "universe": "runs" if policies.universe == "run" else policies.universe,
         "at_most": policies.at_most,
     }  # fmt: skip
+
+
+def power_in_words(power: PairPower) -> tuple[str, ...]:
+    """The middle of the pairs in sentences: what can be detected, and topics for what is wanted."""
+    known = ~np.isnan(power.detectable)
+    shared = f" shared by {power.comparisons:,} comparisons" if power.comparisons > 1 else ""
+    lines = [f"paired t test, alpha {power.alpha:g}{shared}, power {power.target:g}"]
+    if (~known).any():
+        lines.append(
+            f"{np.count_nonzero(~known):,} of {plural(known.size, 'pair')} left out: no spread over topics"
+        )
+    if not known.any():
+        return tuple(lines)
+    if known.size == 1:
+        lines.append(f"smallest difference that these topics detect: {power.detectable[0]:.3f}")
+        for difference, (needed,) in zip(power.wanted.tolist(), power.needed.tolist(), strict=True):
+            lines.append(f"a difference of {difference:g} needs {needed:,.0f} topics")
+        return tuple(lines)
+    low, middle, high = np.quantile(power.detectable[known], (0.1, 0.5, 0.9))
+    lines.append(
+        f"smallest difference that these topics detect: {middle:.3f} for half of the pairs,"
+        f" {low:.3f} for a tenth, {high:.3f} for nine tenths"
+    )
+    for difference, needed in zip(power.wanted.tolist(), power.needed[:, known], strict=True):
+        middle, high = np.quantile(needed, (0.5, 0.9), method="inverted_cdf")
+        lines.append(
+            f"a difference of {difference:g} needs {middle:,.0f} topics for half of the pairs,"
+            f" {high:,.0f} for nine tenths"
+        )
+    return tuple(lines)

@@ -17,6 +17,7 @@ from sounding.compare.notes import (
     floor_legend,
     floor_notes,
     notes,
+    power_in_words,
     settled_basis,
 )
 from sounding.compare.result import MARGIN_COLUMNS, Comparison, Rows
@@ -415,7 +416,7 @@ def _power_table(measure: Measure, one: Design, found: Designs) -> Table:
     ]
     rest = "" if len(shown) == len(order) else f"{len(shown)} of {len(order):,} pairs; json has all. "
     rule = "Power: chance to find the difference seen, were it the true one; topics needed for it."
-    lines = power.describe()
+    lines = power_in_words(power)
     notes = [f"{rest}{rule}", *map(sentence, lines)]
     title = f"{measure}: power at the differences seen"
     return Table(columns, title=title, notes=notes, keys=2)
@@ -503,7 +504,7 @@ def tidy_designs(found: Designs) -> Table:
         "topics": len(found.topics),
         "alpha": found.procedure.alpha,
         "correction": found.correction,
-        "power": {str(measure): list(one.power.describe()) for measure, one in found.by_measure()},
+        "power": {str(measure): list(power_in_words(one.power)) for measure, one in found.by_measure()},
         "pairs": {str(measure): _pair_facts(one, found) for measure, one in found.by_measure()},
         "notes": [*found.notes, *split_notes(found)],
     }

@@ -40,6 +40,11 @@ Kind = TypeVar("Kind", bound=np.generic)
 LEAST = float(np.finfo(np.float64).tiny)  # no p-value is 0
 FLIPS = "randomisation"  # the test by sign flips
 OWN = "own"  # the correction of tests that allow for all pairs by themselves
+PERMUTATIONS = 10_000  # drawn where the corrections can do with so few
+MOST_PERMUTATIONS = 200_000  # drawn without having been asked for, to reach alpha at all
+AMPLE = 20  # times as many draws as reach alpha: then chance hardly decides what is significant
+MOST_WORK = 250_000_000  # draws times pairs that are spent on that
+MULTIPLIED = ("bonferroni", "holm")  # corrections that multiply the least p by the number of pairs
 FEW_REACH = 5  # draws that may reach a pair before it is not significant: with fewer, chance decides
 
 
@@ -125,7 +130,7 @@ def pairwise_tests(
     correction: str | None = None,
     alpha: float = 0.05,
     margin: float | None = None,
-    permutations: int = 10_000,
+    permutations: int = PERMUTATIONS,
     rng: np.random.Generator,
     apart: NDArray[np.bool_] | None = None,
 ) -> PairTests:
@@ -354,7 +359,7 @@ def _method(outcome: Outcome, correction: str, dropped: int) -> str:
 
 def _multiplied(request: PairedSample) -> int:
     """By how much the correction multiplies the least p."""
-    return len(request.pairs) if request.correction in ("bonferroni", "holm") else 1
+    return len(request.pairs) if request.correction in MULTIPLIED else 1
 
 
 def _limit(request: PairedSample, outcome: Outcome, seen: _Seen, test: PairTest, tests: int) -> str:
@@ -429,13 +434,6 @@ def _equivalence(
         noninferior_p=noninferior, noninferior_p_adjusted=noninferior_adjusted,
         method=f"two one-sided {name}, margin {margin:g}; correction {correction}",
     )  # fmt: skip
-
-
-PERMUTATIONS = 10_000  # drawn where the corrections can do with so few
-MOST_PERMUTATIONS = 200_000  # drawn without having been asked for, to reach alpha at all
-AMPLE = 20  # times as many draws as reach alpha: then chance hardly decides what is significant
-MOST_WORK = 250_000_000  # draws times pairs that are spent on that
-MULTIPLIED = ("bonferroni", "holm")  # corrections that multiply the least p by the number of pairs
 
 
 def check_procedure(procedure: object) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sounding.core.errors import DataError
-from sounding.core.text import plural
 from sounding.runs.pairs import Pairs, blocks, differences, grid_decimals
 from sounding.statistics import testing as student
 from sounding.statistics.testing import Floats
@@ -42,36 +41,6 @@ class PairPower:
     alpha: float
     comparisons: int  # alpha is divided by
     target: float  # power wanted
-
-    def describe(self) -> tuple[str, ...]:
-        """The middle of the pairs in sentences: what can be detected, and topics for what is wanted."""
-        known = ~np.isnan(self.detectable)
-        shared = f" shared by {self.comparisons:,} comparisons" if self.comparisons > 1 else ""
-        lines = [f"paired t test, alpha {self.alpha:g}{shared}, power {self.target:g}"]
-        if (~known).any():
-            lines.append(
-                f"{np.count_nonzero(~known):,} of {plural(known.size, 'pair')} left out:"
-                " no spread over topics"
-            )
-        if not known.any():
-            return tuple(lines)
-        if known.size == 1:
-            lines.append(f"smallest difference that these topics detect: {self.detectable[0]:.3f}")
-            for difference, (needed,) in zip(self.wanted.tolist(), self.needed.tolist(), strict=True):
-                lines.append(f"a difference of {difference:g} needs {needed:,.0f} topics")
-            return tuple(lines)
-        low, middle, high = np.quantile(self.detectable[known], (0.1, 0.5, 0.9))
-        lines.append(
-            f"smallest difference that these topics detect: {middle:.3f} for half of the pairs,"
-            f" {low:.3f} for a tenth, {high:.3f} for nine tenths"
-        )
-        for difference, needed in zip(self.wanted.tolist(), self.needed[:, known], strict=True):
-            middle, high = np.quantile(needed, (0.5, 0.9), method="inverted_cdf")
-            lines.append(
-                f"a difference of {difference:g} needs {middle:,.0f} topics for half of the pairs,"
-                f" {high:,.0f} for nine tenths"
-            )
-        return tuple(lines)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

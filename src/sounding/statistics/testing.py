@@ -177,9 +177,7 @@ def cohens_dz(gaps: Differences) -> Floats:
     return np.where(gaps.topics > 1, ratio(gaps.mean, np.nan_to_num(deviation)), np.nan)
 
 
-def wins_ties_losses(
-    gaps: Differences,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def wins_ties_losses(gaps: Differences) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """(pair,) each: on how many topics run_a is better than run_b, as good, and worse."""
     wins = np.count_nonzero(gaps.values > 0, axis=1)
     losses = np.count_nonzero(gaps.values < 0, axis=1)

@@ -477,26 +477,6 @@ def plain_policies_of(options: PlainPolicyOptions) -> names.Policies:
     )
 
 
-def taken_policies(options: Options, *, always_bounds: bool = False) -> names.Policies:
-    """The policies among a command's options, taken out of them.
-
-    An option that could change nothing is refused; `always_bounds`: the command computes bounds whatever
-    the policy for unjudged documents.
-    """
-    defaults = names.DEFAULT_POLICIES
-    chosen = {
-        field.name: options.pop(field.name, getattr(defaults, field.name)) for field in fields(names.Policies)
-    }
-    context = click.get_current_context()
-    for name, needed in _ONLY_WITH.items():
-        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        idle = chosen["unjudged"] not in needed and not (always_bounds and "bounds" in needed)
-        if given and idle:
-            option = "--" + name.replace("_", "-")
-            raise DataError(f"{option} changes nothing without --unjudged {' or '.join(needed)}")
-    return names.Policies(**chosen)
-
-
 def write_tables(tables: Sequence[Table], format_name: str, output: Path | None) -> None:
     """Print tables, or write them to a file; nothing is left half-written."""
     if format_name == "parquet":

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sounding.data.fast.tokens import Tokens
 from sounding.runs.retrieved import Retrieved
-from sounding.selection.mtc import Session
+from sounding.selection.mtc.session import Session
 
 DEPTH, DOCUMENTS, STEPS = 100, 3000, 400
 PAPER: dict[str, Any] = {"prior": "0.5", "selection": "faithful", "confidence": "normal"}

@@ -46,8 +46,6 @@ COMMANDS = {
 MORE = {
     "evaluate expected": (2, 1, 2),
     "evaluate pool": (2, 2, 2),
-    "plan": (2, 2, 2),
-    "simulate": (1, 3, 1),
     "calibrate": (1, 2, 1),
     "agree runs": (1, 1, 4),
     "report": (2, 6, 7),

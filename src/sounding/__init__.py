@@ -30,7 +30,10 @@ _NAMES = {
     "evaluate.result": ("Scores",),
     "measures": ("Measure", "parse", "parse_measures"),
     "measures.assessed": ("with_assessment",),
+    "plan.result": ("JudgingPlan",),
+    "pool.result": ("Pooling",),
     "sample.result": ("Collection",),
+    "simulate.result": ("Simulation",),
     "statistics.pairwise": ("Procedure",),
     "statistics.rank_correlation": (
         "agreement_matrix", "kendall_tau", "most_places", "pearson", "rank_agreement", "rmse", "spearman",
@@ -38,7 +41,10 @@ _NAMES = {
     ),
     "statistics.rank_overlap": ("rbo", "rbo_of_values"),
 }  # fmt: skip
-_VERBS = ("agree", "audit", "calibrate", "check", "compare", "convert", "depth", "evaluate", "sample")
+_VERBS = (
+    "agree", "audit", "calibrate", "check", "compare", "convert", "depth", "evaluate", "plan", "pool",
+    "sample", "simulate",
+)  # fmt: skip
 _HOME = {name: home for home, names in _NAMES.items() for name in names} | {verb: verb for verb in _VERBS}
 
 if TYPE_CHECKING:  # the same for whoever checks types; a test compares the two
@@ -79,8 +85,14 @@ if TYPE_CHECKING:  # the same for whoever checks types; a test compares the two
     from sounding.measures import parse as parse
     from sounding.measures import parse_measures as parse_measures
     from sounding.measures.assessed import with_assessment as with_assessment
+    from sounding.plan.planning import plan as plan
+    from sounding.plan.result import JudgingPlan as JudgingPlan
+    from sounding.pool.pooling import pool as pool
+    from sounding.pool.result import Pooling as Pooling
     from sounding.sample.result import Collection as Collection
     from sounding.sample.simulation import sample as sample
+    from sounding.simulate.result import Simulation as Simulation
+    from sounding.simulate.simulation import simulate as simulate
     from sounding.statistics.pairwise import Procedure as Procedure
     from sounding.statistics.rank_correlation import agreement_matrix as agreement_matrix
     from sounding.statistics.rank_correlation import kendall_tau as kendall_tau

@@ -8,14 +8,14 @@ from scipy.stats import kendalltau
 from tests.audit.random_runs import trial
 from tests.audit.test_unique import holders
 
-from sounding.audit.coverage import coverage, growth_by_depth, judged_shares, pool_outcomes
+from sounding.audit.coverage import coverage, growth_by_depth, pool_outcomes
 from sounding.audit.judged_runs import read_judged_runs
 from sounding.audit.leave_out import By
 from sounding.audit.pseudo import assessed_at, assessment, reinforcement
 from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate.evaluation import evaluate
-from sounding.runs.pool import cut_pool, depth_by_topic
+from sounding.runs.pool import cut_pool, depth_by_topic, judged_shares
 from sounding.runs.ranking import Values
 
 

@@ -193,9 +193,28 @@ def _calibrated(qrels: Any, runs: Any, measures: Any) -> Any:
     return found.judgments, sorted(found.runs), len(found.scores)
 
 
+def _pooled(qrels: Any, runs: Any, _: Any) -> Any:
+    return sounding.pool(runs, qrels=qrels, depth=5, budget=20).documents()
+
+
+def _planned(qrels: Any, runs: Any, measures: Any) -> Any:
+    first = next(iter(measures))
+    found = sounding.plan(qrels, runs, measure=first, depth=5, prior="0.5", views=["documents"])
+    return found.documents(), dict(sorted(zip(found.confidence.runs, found.confidence.values, strict=True)))
+
+
+def _simulated(qrels: Any, runs: Any, measures: Any) -> Any:
+    first = next(iter(measures))
+    found = sounding.simulate(
+        qrels, runs, strategies=["rank"], judgments=8, measure=first, depth=5, prior="0.5"
+    )
+    return found.trials[0].documents, [row.relevant for row in found.checkpoints]
+
+
 FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "evaluate": _evaluated, "compare": _compared, "audit": _audited, "holds": _held,
-    "depth": _over_depth, "calibrate": _calibrated,
+    "depth": _over_depth, "calibrate": _calibrated, "pool": _pooled, "plan": _planned,
+    "simulate": _simulated,
 }  # fmt: skip
 _EXPECTED: dict[str, Any] = {}
 

@@ -22,7 +22,7 @@ from sounding.core.errors import DataError
 from sounding.core.policies import Policies
 from sounding.measures import parse_measures
 from sounding.sample.simulation import sample
-from sounding.selection.mtc.session import Parameters
+from sounding.selection.mtc.session import SessionParameters
 
 ABSURD = ("0", "-1", "nan", "inf", "-inf", "1e400", "99999999999999999999")
 NOT_STARTED = {("judge", "serve"), ("demo",)}  # with a valid number they would begin to serve
@@ -195,7 +195,7 @@ NAN = float("nan")
         ("depth", lambda _: Policies(depth=10**20)),
         ("draws", lambda _: Policies(draws=10**9)),
         ("seed", lambda _: Policies(seed=10**20)),
-        ("draws", lambda _: Parameters(draws=10**9)),
+        ("draws", lambda _: SessionParameters(draws=10**9)),
         ("topics", lambda _: sample(topics=10**20)),
         ("documents", lambda _: sample(topics=1000, documents=10**6)),
         ("level", lambda _: parse_measures(["AP"], level=NAN)),

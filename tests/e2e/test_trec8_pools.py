@@ -14,7 +14,7 @@ from sounding.data.tables import Qrels, Run
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse_measures
 from sounding.measures.regrading import JUDGED, read_regrading
-from sounding.pool.depth_pool import choose_contributors
+from sounding.pool.contributors import choose_contributors
 from sounding.pool.foresight import foresee
 from sounding.pool.tables import sampled_table
 from sounding.render.tables import Table

@@ -19,7 +19,8 @@ from sounding.judge.settings import Order
 from sounding.judge.state import JudgingState
 from sounding.judge.store import Store, open_store
 from sounding.judge.verify import snapshot
-from sounding.selection.mtc import Fit, Session
+from sounding.relevance.model import Fit
+from sounding.selection.mtc.session import Session
 
 WAIT = 0.2  # seconds that the other process waits for its turn
 

@@ -46,7 +46,7 @@ from sounding.judge.prospects import prospects, seconds_a_judgment
 from sounding.judge.records import Event, Kind
 from sounding.judge.settings import Order
 from sounding.judge.tables import status_tables
-from sounding.plan import outlook as planning
+from sounding.plan.forecast import forecast_to
 from sounding.plan.tables import forecast_note
 from sounding.relevance import basis
 
@@ -558,7 +558,7 @@ def test_prospects_say_what_compare_and_plan_say(project: Project) -> None:
     assert [(said, chance) for _, _, said, chance in last["held"]] == [
         (chances.in_words(0, pair), shown_chance(float(chances.conclusion[0, pair]))) for pair in range(3)
     ]
-    courses = planning.courses(project.engine._replay.session, 0.95, range(5), most=3000)
+    courses = forecast_to(project.engine._replay.session, 0.95, range(5), most=3000)
     assert last["forecast"]["needed"] == [int(one.needed) if one.reached else None for one in courses]
     assert last["forecast"]["note"] == forecast_note(courses, 0.95, 10)  # seconds, as `judge` says
     assert LiveState.model_validate({**LiveFeed(project).current(), "prospects": last}).prospects is not None
@@ -861,7 +861,7 @@ def test_there_is_no_forecast_where_the_orders_leave_nothing(project: Project) -
     for topic in topics:
         judge(project, ann, project.engine.counts().of(topic).left - 1, topic)
     *_, last = prospects(project.store, project.store.last_sequence())
-    courses = planning.courses(project.engine._replay.session, 0.95, range(5), most=3000)
+    courses = forecast_to(project.engine._replay.session, 0.95, range(5), most=3000)
     too_few = sum(not one.reached or one.needed > 4 for one in courses)
     assert too_few
     assert last["forecast"]["note"].endswith(f" The orders can bring only 4 more, too few in {too_few} of 5.")
@@ -922,7 +922,7 @@ def test_a_forecast_says_what_it_counts_where_several_judge_each_document(projec
         judge(project, ann, 6, topic)
     project.engine.change_settings(replace(project.settings, overlap=2), by=ann)
     *_, last = prospects(project.store, project.store.last_sequence())
-    courses = planning.courses(project.engine._replay.session, 0.95, range(5), most=3000)
+    courses = forecast_to(project.engine._replay.session, 0.95, range(5), most=3000)
     note = last["forecast"]["note"]
     assert note.startswith(forecast_note(courses, 0.95, 20))  # seconds: ten of each
     counted = " Each is a document that nobody has judged yet; the time is that of the 2 people who are to judge it."

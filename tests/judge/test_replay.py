@@ -17,7 +17,7 @@ from sounding.judge.store import Store
 from sounding.judge.verdicts import NOT_JUDGED, CountedGrade, Opinions
 from sounding.judge.verify import replayed
 from sounding.runs.retrieved import read_retrieved
-from sounding.selection.mtc import Session
+from sounding.selection.mtc.session import Session
 from sounding.selection.strategies import make_strategy
 
 ORDERS = [

@@ -28,7 +28,7 @@ from sounding.judge.store import Store
 from sounding.judge.tables import status_tables
 from sounding.judge.verify import verify
 from sounding.runs.retrieved import Retrieved, read_retrieved
-from sounding.selection.mtc import Session
+from sounding.selection.mtc.session import Session
 
 SAMPLED = Order(policy="stratified-sample", parameters={"strata": "2:1,8:0.5"})
 UNIFORM = Order(policy="uniform-sample", parameters={"rate": 0.5})

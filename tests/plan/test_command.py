@@ -15,11 +15,11 @@ from tests.e2e.calling import Call, caller, check_refused, sampled
 
 from sounding.data.formats import read_qrels
 from sounding.data.run_info import read_run_info
-from sounding.plan.outlook import Course
-from sounding.plan.tables import course_rows, forecast_note
+from sounding.plan.forecast import JudgingForecast
+from sounding.plan.tables import forecast_note, forecast_rows
 from sounding.runs.pool import judgments_at_depth
 from sounding.runs.retrieved import Retrieved, read_retrieved
-from sounding.selection.mtc import Session, known_judgments
+from sounding.selection.mtc.session import Session, known_judgments
 
 ROOT = Path(__file__).parents[2]
 QUICK = ("--worlds", "2", "--depth", "20", "--jobs", "1")
@@ -276,9 +276,9 @@ def test_a_chart_is_drawn_of_the_ranking_and_of_the_forecast(call: Call, tmp_pat
 
 
 def test_a_forecast_holds_what_each_completion_had_come_to() -> None:
-    first = Course((0, 8, 20), (0.5, 0.7, 0.96), True, False)
-    second = Course((0, 8), (0.6, 0.95), True, False)
-    assert course_rows([first, second]) == [
+    first = JudgingForecast((0, 8, 20), (0.5, 0.7, 0.96), True, False)
+    second = JudgingForecast((0, 8), (0.6, 0.95), True, False)
+    assert forecast_rows([first, second]) == [
         {"judgments": 0, "confidence": pytest.approx(0.55), "lower": 0.5, "upper": 0.6},
         {"judgments": 8, "confidence": pytest.approx(0.825), "lower": 0.7, "upper": 0.95},
         {"judgments": 20, "confidence": pytest.approx(0.955), "lower": 0.95, "upper": 0.96},
@@ -301,7 +301,7 @@ def test_a_forecast_holds_what_each_completion_had_come_to() -> None:
     ],
 )  # fmt: skip
 def test_a_forecast_knows_when_it_first_looked(needed: tuple[int, ...], said: str) -> None:
-    courses = [Course((0, number), (0.5, 0.9), True, False) for number in needed]
+    courses = [JudgingForecast((0, number), (0.5, 0.9), True, False) for number in needed]
     assert forecast_note(courses, 0.9, 30) == said
 
 

@@ -13,7 +13,7 @@ from tests.audit.pools import draw_lists, pool_of
 from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels
 from sounding.evaluate.evaluation import evaluate
-from sounding.pool.depth_pool import choose_contributors
+from sounding.pool.contributors import choose_contributors
 from sounding.pool.foresight import Foresight, foresee
 from sounding.runs.retrieved import NONE, Retrieved, read_retrieved
 from sounding.sample.simulation import sample

@@ -16,7 +16,7 @@ from sounding.relevance.basis import LEAST_JUDGMENTS, LEAST_OF_EACH, LEAST_RUNS,
 from sounding.runs.retrieved import read_retrieved
 from sounding.sample.result import Collection
 from sounding.sample.simulation import sample
-from sounding.selection.mtc import Session, known_judgments
+from sounding.selection.mtc.session import Session, known_judgments
 
 SHAPES = ("pair", "team", "few", "clicks", "shop")  # none of which bears a chance
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sounding.core.errors import DataError, SoundingError, UnknownNameError
-from sounding.relevance.document_priors import document_prior
 from sounding.relevance.model import Belief, Evidence
+from sounding.relevance.priors import document_prior
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.runs.topic_lists import topic_lists
 

@@ -159,8 +159,6 @@ def test_a_prior_by_rank_needs_judged_documents_in_the_runs() -> None:
     judged = prepare(QRELS)
     with pytest.raises(DataError, match="learns from judged documents in the runs, and no run has any"):
         parse_prior("rank").fitted(judged, [])
-    assert parse_prior("rank").needs_runs
-    assert not parse_prior("rate").needs_runs
 
 
 @pytest.mark.parametrize("prior", ["0.5", "rate", "rank"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sounding.selection.mtc import Parameters
+from sounding.selection.mtc.session import SessionParameters
 from sounding.selection.mtc.weights import WEIGHINGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mtc.md").read_text()
@@ -22,5 +22,5 @@ def test_the_example_prints_what_the_page_shows(capsys: pytest.CaptureFixture[st
 
 
 def test_every_parameter_and_way_to_weigh_is_on_the_page() -> None:
-    for name in (*(field.name for field in fields(Parameters)), *WEIGHINGS):
+    for name in (*(field.name for field in fields(SessionParameters)), *WEIGHINGS):
         assert f"`{name}`" in PAGE, name

@@ -17,7 +17,7 @@ from sounding.core.errors import DataError, UnknownNameError
 from sounding.data.formats import read_qrels
 from sounding.relevance.model import Fit
 from sounding.runs.retrieved import Retrieved, read_retrieved
-from sounding.selection.mtc import Session, known_judgments
+from sounding.selection.mtc.session import Session, known_judgments
 from sounding.selection.mtc.topic_state import TopicState
 from sounding.selection.strategies import Pick, Strategy
 

@@ -10,7 +10,7 @@ import pytest
 from tests.selection.small import draw_grades, draw_runs
 
 from sounding.core.errors import UnknownNameError
-from sounding.selection.mtc import Session
+from sounding.selection.mtc.session import Session
 from sounding.selection.strategies import (
     STRATEGIES,
     find_strategy,

@@ -11,11 +11,10 @@ import pytest
 from sounding.data.formats import read_qrels
 from sounding.data.tables import Qrels
 from sounding.runs.retrieved import Retrieved, read_retrieved
-from sounding.selection.mtc import Session
-from sounding.selection.mtc.session import Parameters
+from sounding.selection.mtc.session import Session, SessionParameters
 from sounding.selection.strategies import make_strategy
 from sounding.simulate.list_pairs import correlations, list_pairs
-from sounding.simulate.simulation import Row, Truth, simulate
+from sounding.simulate.trial import Checkpoint, Truth, run_trial
 
 PAPER: dict[str, Any] = {"prior": "0.5", "selection": "faithful", "confidence": "normal"}
 
@@ -40,9 +39,9 @@ def pooled(collections: Path) -> list[str]:
     return [row[0] for row in rows if row[4] == "yes"]
 
 
-def replay(retrieved: Retrieved, qrels: Qrels, at: list[int], **parameters: Any) -> list[Row]:
+def replay(retrieved: Retrieved, qrels: Qrels, at: list[int], **parameters: Any) -> list[Checkpoint]:
     session = Session(retrieved, **parameters)
-    return simulate(session, Truth.of(retrieved, qrels, session.form), at)
+    return run_trial(session, Truth.of(retrieved, qrels, session.form), at)
 
 
 def test_confidence_of_eight_runs_far_apart_is_that_of_the_paper(collections: Path, qrels: Qrels) -> None:
@@ -59,7 +58,7 @@ def test_exact_moments_agree_with_draws(collections: Path, qrels: Qrels) -> None
     retrieved = read_retrieved(files, depth=100, topics=qrels.topics[:6])
     session = Session(retrieved, prior="0.3", draws=4000)
     truth = Truth.of(retrieved, qrels, session.form)
-    simulate(session, truth, [40])
+    run_trial(session, truth, [40])
     drawn, exact = session.confidence(), session.confidence("exact")
     error = exact.deviations / np.sqrt(4000)
     assert (np.abs(drawn.values - exact.values) < 4 * error).all()
@@ -79,7 +78,7 @@ def test_incremental_pooling_is_less_sure_at_the_same_cost(collections: Path, qr
     at = [128, 256, 512, 1024]
     ours = replay(retrieved, qrels, at, **PAPER)
     shadow = Session(retrieved, prior="0.5", confidence="normal")
-    theirs = simulate(
+    theirs = run_trial(
         shadow, Truth.of(retrieved, qrels, shadow.form), at, strategy=make_strategy("rank", retrieved)
     )
     assert all(one.confidence > other.confidence for one, other in zip(ours, theirs, strict=True))
@@ -127,7 +126,7 @@ def test_one_half_for_every_document_claims_too_much(collections: Path, qrels: Q
 def test_lists_far_apart_need_fewer_judgments_as_in_the_paper(collections: Path, qrels: Qrels) -> None:
     official = by_official_map(collections)
     retrieved = read(collections, [official[rank - 1] for rank in range(5, 118, 16)], qrels)
-    parameters = Parameters(**PAPER)
+    parameters = SessionParameters(**PAPER)
     truth = Truth.of(retrieved, qrels, Session(retrieved, **PAPER).form)
     found = list_pairs(retrieved, truth, parameters, most=150)
     assert correlations(found).difference_judgments == pytest.approx(-0.509, abs=0.12)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from sounding.simulate.simulation import bins_of
+from sounding.simulate.trial import bins_of
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -22,8 +22,8 @@ from sounding.data.formats import read_qrels
 from sounding.evaluate.evaluation import evaluate
 from sounding.runs.pool import judgments_at_depth
 from sounding.runs.retrieved import read_retrieved
-from sounding.selection.mtc import Session
-from sounding.simulate.simulation import Truth, simulate
+from sounding.selection.mtc.session import Session
+from sounding.simulate.trial import Truth, run_trial
 
 ROOT = Path(__file__).parents[2]
 FIRST = [
@@ -76,7 +76,7 @@ def test_rows_are_those_of_the_engine(call: Call, trial: Path) -> None:
     qrels = read_qrels(trial / "qrels.txt")
     retrieved = read_retrieved(sorted((trial / "runs").iterdir()), depth=20, topics=qrels.topics)
     session = Session(retrieved, seed=3, prior="0.5", selection="faithful", confidence="normal", depth=20)
-    wanted = simulate(session, Truth.of(retrieved, qrels, session.form), [5, 20, 24])
+    wanted = run_trial(session, Truth.of(retrieved, qrels, session.form), [5, 20, 24])
     assert [row["judgments"] for row in rows] == [5, 20, 24]
     for row, other in zip(rows, wanted, strict=True):
         assert {name: None if value != value else value for name, value in other._asdict().items()} == row
@@ -238,7 +238,7 @@ def test_judgments_beyond_a_shallower_pool_are_not_known(call: Call, trial: Path
     )
     retrieved = read_retrieved(sorted((trial / "runs").iterdir()), depth=20, topics=qrels.topics)
     session = Session(retrieved, depth=20)
-    rows = simulate(session, Truth.of(retrieved, qrels, session.form), [16])
+    rows = run_trial(session, Truth.of(retrieved, qrels, session.form), [16])
     found = next(row for row in read(out) if (row["strategy"], row["judgments"]) == ("mtc", "16"))
     assert (int(found["relevant"]), float(found["confidence"])) == (rows[0].relevant, rows[0].confidence)
     assert said in err

@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 from tests.selection.small import draw_grades, draw_runs
-from tests.simulate.test_simulation import qrels_of
+from tests.simulate.test_trial import qrels_of
 
 from sounding.measures.forms import form_of
 from sounding.runs.retrieved import NONE, Retrieved, read_retrieved
-from sounding.selection.mtc import Session
-from sounding.selection.mtc.session import Parameters
+from sounding.selection.mtc.session import Session, SessionParameters
 from sounding.simulate.list_pairs import ListPair, correlations, list_pairs
-from sounding.simulate.simulation import Truth
+from sounding.simulate.trial import Truth
 
-PAPER = Parameters(prior="0.5", selection="faithful", confidence="normal", depth=6)
+PAPER = SessionParameters(prior="0.5", selection="faithful", confidence="normal", depth=6)
 
 
 def truth_of(retrieved: Retrieved, seed: int, depth: int = 6) -> Truth:

@@ -23,8 +23,8 @@ def test_statistic_and_p_are_those_of_scipy_and_statsmodels(seed: int) -> None:
     assert found is not None
     assert found.statistic == pytest.approx(anderson(values).statistic)
     assert found.p == pytest.approx(diagnostic.normal_ad(values)[1], rel=1e-9)
-    assert found.standardised.mean() == pytest.approx(0, abs=1e-12)
-    assert found.standardised.std(ddof=1) == pytest.approx(1)
+    assert found.standardized.mean() == pytest.approx(0, abs=1e-12)
+    assert found.standardized.std(ddof=1) == pytest.approx(1)
 
 
 def test_normal_values_are_rejected_as_often_as_the_level_says() -> None:

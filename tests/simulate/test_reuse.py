@@ -7,8 +7,7 @@ from scipy.stats import kendalltau
 from tests.selection.small import draw_grades, draw_runs
 from tests.simulate.test_list_pairs import truth_of
 
-from sounding.selection.mtc import Session
-from sounding.selection.mtc.session import Parameters
+from sounding.selection.mtc.session import Session, SessionParameters
 from sounding.simulate.reuse import prior_when_back, reuse
 
 
@@ -17,7 +16,7 @@ def test_judgments_are_collected_without_the_run_and_all_are_ranked_with_them(pr
     retrieved = draw_runs(4, topics=6)
     truth = truth_of(retrieved, 4)
     grades = draw_grades(4, retrieved)
-    rows = reuse(retrieved, truth, Parameters(prior=prior, depth=6), [5, 12], seeds=[3])
+    rows = reuse(retrieved, truth, SessionParameters(prior=prior, depth=6), [5, 12], seeds=[3])
     assert [(row.run, row.judgments) for row in rows] == [
         (run, number) for run in retrieved.runs for number in (5, 12)
     ]
@@ -40,7 +39,7 @@ def test_judgments_are_collected_without_the_run_and_all_are_ranked_with_them(pr
 
 def test_rows_end_where_the_others_have_nothing_left() -> None:
     retrieved = draw_runs(5)
-    rows = reuse(retrieved, truth_of(retrieved, 5), Parameters(depth=6), [3, 10_000])
+    rows = reuse(retrieved, truth_of(retrieved, 5), SessionParameters(depth=6), [3, 10_000])
     assert {row.judgments for row in rows} == {3}
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from sounding.audit.judged_runs import Flags, JudgedRuns
 from sounding.relevance.growth import expected_beyond, found_by_depth, last_depth, likely_beyond
-from sounding.runs.pool import first_unjudged
+from sounding.runs.pool import first_unjudged, judged_shares
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import NONE
 
@@ -100,17 +100,6 @@ def coverage(runs: JudgedRuns) -> JudgedCoverage:
         lengths=mean_length,
         short=mean_length < SHORT * np.median(mean_length),
     )
-
-
-def judged_shares(judged: Flags, listed: Flags) -> Values:
-    """(depth,): the mean over topics of the share judged among the documents down to each depth.
-
-    Both are (topic, rank): judged, and retrieved at all. Topics without documents have no share.
-    """
-    some = listed.any(axis=1)
-    if not some.any():
-        return np.full(listed.shape[1], np.nan)
-    return (np.cumsum(judged[some], axis=1) / np.cumsum(listed[some], axis=1)).mean(axis=0)
 
 
 def pool_outcomes(runs: JudgedRuns, depths: tuple[int, ...]) -> PoolOutcomes:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from sounding.audit.coverage import judged_shares
 from sounding.audit.judged_runs import Flags, JudgedRuns, refuse_measures
 from sounding.core.workers import Progress, map_items
 from sounding.measures import Measure
 from sounding.measures.summaries import summaries
+from sounding.runs.pool import judged_shares
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import NONE, Retrieved, held_by_owner
 

@@ -125,3 +125,8 @@ def shown_chance(chance: float) -> str:
     if isnan(chance):
         return "–"
     return ">0.99" if chance > 0.99 else "<0.01" if chance < 0.01 else f"{chance:.2f}"
+
+
+def hours(documents: int, seconds: float) -> float:
+    """How many hours it takes to judge so many documents, at so many seconds each."""
+    return documents * seconds / 3600

@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
@@ -40,6 +40,11 @@ _leaving: list[int] = []  # children that have answered, and may not be gone yet
 
 # The function of `sounding.core.executors` that has the work done elsewhere; None: it is done here.
 in_force: ContextVar[Callable[..., dict[int, Any]] | None] = ContextVar("in_force", default=None)
+
+
+def no_bars(_items: int, _label: str) -> AbstractContextManager[Progress | None]:
+    """Nobody hears of progress."""
+    return nullcontext()
 
 
 class Stopped(SystemExit):
@@ -81,6 +86,11 @@ def processes_for(size: int, items: int, jobs: int | None) -> int:
     if jobs is None:
         jobs = len(os.sched_getaffinity(0)) if size > WORTH_FORKING else 1
     return max(1, min(jobs, items))
+
+
+def worth_sharing(items: int, jobs: int | None) -> int:
+    """How many processes to use for items that each take a while."""
+    return processes_for(WORTH_FORKING + 1, items, jobs)
 
 
 def map_items(

@@ -16,7 +16,6 @@ from sounding.core.errors import MissingPartError
 from sounding.core.files import write_whole
 from sounding.core.text import filled, whole_percent
 from sounding.data.finding import find_runs
-from sounding.data.formats import read_qrels
 from sounding.data.run_info import read_run_info
 from sounding.demo.observations import DEEPEST, LEADING, DemoEvidence, gather, observations
 from sounding.evaluate.tables import Layout, wide_table
@@ -26,12 +25,10 @@ from sounding.report.gather import Found, Missing, Request
 from sounding.report.gather import gather as gather_report
 from sounding.report.page import render_report
 from sounding.report.parts import report_of
-from sounding.runs.retrieved import read_retrieved
 from sounding.sample.result import Collection
 from sounding.sample.simulation import sample
-from sounding.selection.mtc import Session
-from sounding.selection.strategies import make_strategy
-from sounding.simulate.simulation import Row, Truth, simulate
+from sounding.simulate.simulation import simulate
+from sounding.simulate.trial import Checkpoint
 from sounding.terminal.options import PARAGRAPH_WIDTH, write_tables
 
 JUDGED_DEPTH = 10  # documents of a list that are judged anew
@@ -85,19 +82,16 @@ def _opening(collection: Collection, folder: Path) -> str:
     )
 
 
-def judged_anew(folder: Path) -> dict[str, list[Row]]:
+def judged_anew(folder: Path) -> dict[str, list[Checkpoint]]:
     """The runs judged again from nothing with the truth for answers, by either choice of documents."""
-    truth = read_qrels(folder / "truth.txt")
-    retrieved = read_retrieved(find_runs([folder / "runs"]), depth=JUDGED_DEPTH, topics=truth.topics)
-    rows = {}
-    for name, strategy in {"mtc": None, "rank": make_strategy("rank", retrieved)}.items():
-        session = Session(retrieved, measure=DEEPEST, depth=JUDGED_DEPTH)
-        answers = Truth.of(retrieved, truth, session.form)
-        rows[name] = simulate(session, answers, LOOKS, name=name, strategy=strategy)
-    return rows
+    found = simulate(
+        folder / "truth.txt", folder / "runs", measure=DEEPEST, depth=JUDGED_DEPTH, at=LOOKS,
+        judgments=LOOKS[-1],
+    )  # fmt: skip
+    return {trial.strategy: trial.checkpoints for trial in found.trials}
 
 
-def anew_table(rows: dict[str, list[Row]]) -> Table:
+def anew_table(rows: dict[str, list[Checkpoint]]) -> Table:
     """By judgments: the share of pairs claimed with 95% confidence, and of these claims the share right."""
     mtc, rank = rows["mtc"], rows["rank"]
     return Table(
@@ -111,7 +105,7 @@ def anew_table(rows: dict[str, list[Row]]) -> Table:
     )
 
 
-def anew_sentence(rows: dict[str, list[Row]]) -> str:
+def anew_sentence(rows: dict[str, list[Checkpoint]]) -> str:
     """What the table shows, in words."""
     last = rows["mtc"][-1]
     whole = round(last.judgments / last.cost)

@@ -32,7 +32,7 @@ from sounding.judge.store import Store
 from sounding.judge.verdicts import CountedGrade
 from sounding.relevance.model import FIRST_REFIT
 from sounding.runs.retrieved import read_retrieved
-from sounding.selection.mtc import Session
+from sounding.selection.mtc.session import Session
 
 QUIET_GROWTH = 1.1  # times as many judgments as the model knows, from which on it is fitted in a pause
 LONG = ("project", "topic", "run", "order", "refit")  # events that may take long to follow

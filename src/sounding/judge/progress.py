@@ -14,7 +14,7 @@ from sounding.core.arrays import NDArray
 from sounding.judge.records import StandingJudgment, is_relevant
 from sounding.judge.state import JudgingState
 from sounding.relevance.basis import Basis
-from sounding.selection.mtc import Confidence
+from sounding.selection.mtc.confidence import Confidence
 from sounding.statistics.assessor_agreement import cohen_kappa, confusions, observed_agreement
 
 DEPTHS = (5, 10, 20, 50, 100, 200, 500)  # down to which it is told how much of a run is graded

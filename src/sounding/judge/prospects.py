@@ -31,7 +31,7 @@ from sounding.judge.project import open_project
 from sounding.judge.state import JudgingState
 from sounding.judge.store import Store
 from sounding.judge.verify import replayed
-from sounding.plan.outlook import Course, courses
+from sounding.plan.forecast import JudgingForecast, forecast_to
 from sounding.plan.tables import forecast_note
 from sounding.runs.pairs import all_pairs
 from sounding.statistics.cases import MEANING, UNTESTED
@@ -158,9 +158,9 @@ def forecasts(store: Store, replay: JudgingState) -> Iterator[dict[str, Any]]:
         return
     unjudged, overlap = len(replay.retrieved.docs) - session.judgments, replay.settings.overlap
     seconds = seconds_a_judgment(store, replay.sequence) * overlap
-    found: list[Course] = []
+    found: list[JudgingForecast] = []
     for seed in range(WORLDS):
-        found += courses(session, SURE, [seed], most=min(unjudged, MOST))
+        found += forecast_to(session, SURE, [seed], most=min(unjudged, MOST))
         yield {
             "reason": "",
             "needed": [int(one.needed) if one.reached else None for one in found],
@@ -169,7 +169,7 @@ def forecasts(store: Store, replay: JudgingState) -> Iterator[dict[str, Any]]:
         }
 
 
-def beyond(courses: Sequence[Course], left: int, unjudged: int) -> str:
+def beyond(courses: Sequence[JudgingForecast], left: int, unjudged: int) -> str:
     """That more is needed than the orders can bring, where they leave some of the unjudged out."""
     too_few = sum(one.judgments[-1] + (not one.reached) > left for one in courses)
     if not too_few or left >= unjudged:

@@ -30,8 +30,9 @@ from sounding.judge.records import (
 )
 from sounding.judge.settings import MTC, Order
 from sounding.judge.verdicts import NOT_JUDGED, CountedGrade, Opinions
+from sounding.relevance.model import Fit
 from sounding.runs.retrieved import Retrieved
-from sounding.selection.mtc import Fit, Session
+from sounding.selection.mtc.session import Session
 from sounding.selection.samples import make_sample
 from sounding.selection.strategies import Pick, Strategy, find_strategy, make_strategy
 

@@ -18,6 +18,7 @@ from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES, Policies, check_policies
 from sounding.core.workers import Progress
 from sounding.data.formats import read_qrels
+from sounding.data.reading import check_topics_had
 from sounding.data.tables import Qrels
 from sounding.measures import Measure
 from sounding.measures.summaries import summaries
@@ -186,15 +187,24 @@ def read_regrading(
     jobs: int | None = 1,
     progress: Progress | None = None,
 ) -> Regrading:
-    """Read the judgments and the runs, each once: files, tables, dicts or frames, as for `evaluate`."""
+    """Read the judgments and the runs, each once: files, tables, dicts or frames, as for `evaluate`.
+
+    Runs may be what was read of them already, with all their documents.
+    """
     refuse_intervals(policies)
     judgments = read_qrels(
         qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
     )
-    retrieved = read_retrieved(
-        runs, topics=judgments.topics, judged=True, policies=policies, run_format=run_format, jobs=jobs,
-        progress=progress,
-    )  # fmt: skip
+    if isinstance(runs, Retrieved):
+        for name, lengths in zip(runs.runs, runs.lengths.tolist(), strict=True):
+            had = [topic for topic, length in zip(runs.topics, lengths, strict=True) if length]
+            check_topics_had(name, had, judgments.topics, policies)
+        retrieved = runs.narrowed(topics=judgments.topics)
+    else:
+        retrieved = read_retrieved(
+            runs, topics=judgments.topics, judged=True, policies=policies, run_format=run_format, jobs=jobs,
+            progress=progress,
+        )  # fmt: skip
     return regrade(judgments, retrieved, policies)
 
 

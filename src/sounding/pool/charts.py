@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sounding.core.text import plural
 from sounding.render.lines import Values, series_pane
+from sounding.render.save import together
 from sounding.render.style import (
     COLOURS,
     MOST_POINTS,
@@ -22,9 +23,13 @@ from sounding.render.style import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars
 
+    from sounding.pool.foresight import Foresight
     from sounding.render.style import Chart
+    from sounding.selection.strategies import Replay
 
 LEAST_SIDE = 280  # pixels: of a square of tiles, so that legend and titles have room beside it
 
@@ -93,3 +98,41 @@ def group_overlap(frame: polars.DataFrame) -> Chart:
         f"How much {plural(len(order), 'group')} have in common",
         ["Groups stand in the order of their mean overlap with the others."],
     )
+
+
+def summary_chart(foresight: Foresight) -> Chart:
+    """Sizes by depth and, of several groups, what they have in common."""
+    import polars
+
+    depths = list(range(1, foresight.depth + 1))
+    sizes = {
+        "depth": depths,
+        "size": [foresight.documents_at(depth) for depth in depths],
+        "share": [foresight.share_of_most(depth) for depth in depths],
+    }
+    drawn = [pool_size_by_depth(polars.DataFrame(sizes))]
+    groups = list(foresight.group_documents)
+    if len(groups) > 1:
+        overlap = {
+            "group": [group for group in groups for _ in groups], "other": groups * len(groups),
+            "overlap": foresight.group_overlap.ravel(),
+        }  # fmt: skip
+        drawn.append(group_overlap(polars.DataFrame(overlap)))
+    return together(drawn)
+
+
+def replay_chart(replays: Mapping[str, Replay]) -> Chart:
+    """What strategies had found after so many judgments."""
+    import numpy as np
+    import polars
+
+    frames = [
+        polars.DataFrame(
+            {
+                "judgments": np.arange(1, len(one.picks) + 1),
+                "found": one.found / one.relevant if one.relevant else np.full(len(one.picks), np.nan),
+            }
+        ).select(polars.lit(name).alias("strategy"), polars.all())
+        for name, one in replays.items()
+    ]
+    return relevant_by_judgments(polars.concat(frames))

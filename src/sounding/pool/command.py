@@ -1,45 +1,51 @@
-"""`sounding pool`: what to judge, and what a pool will cost and cover."""
+"""`sounding pool`: its options."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from sounding.core import policies as names
-from sounding.pool.asking import (
-    LINES,
-    QRELS,
-    check_together,
-    check_use,
-    check_values,
-    format_of,
-    strategies,
-)
-from sounding.pool.judging import (
-    choose,
-    grades_of,
-    say_contributors,
-    say_pool,
-    simulate,
-    write,
-)
 from sounding.terminal.options import (
-    PEOPLE,
-    Options,
+    FormatOptions,
+    OutputOptions,
+    RankingOptions,
+    WorkerOptions,
     format_options,
     output_options,
-    progress_bar,
-    remark,
+    ranking_options,
+    taking,
     worker_options,
-    write_tables,
 )
 
-if TYPE_CHECKING:
-    from sounding.pool.depth_pool import Contributors
-    from sounding.pool.foresight import Foresight
-    from sounding.runs.retrieved import Retrieved
+LINES = "lines"  # topic doc
+QRELS = "qrels"  # topic 0 doc grade
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolingOptions(RankingOptions, FormatOptions, WorkerOptions, OutputOptions):
+    """What `sounding pool` is asked for."""
+
+    runs: tuple[str, ...]
+    info: str | None
+    depth: int
+    per_group: int | None
+    strategy: str | None
+    budget: int | None
+    batches: int | None
+    rate: float | None
+    strata: str | None
+    p: float | None
+    level: float | None
+    seed: int
+    qrels: str | None
+    pool_depth: int | None
+    simulate: bool
+    summary: bool
+    chart: Path | None
+    residual: float | None
+    seconds: float
 
 
 class PoolCommand(click.Command):
@@ -47,7 +53,7 @@ class PoolCommand(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the strategies that are known."""
-        from sounding.selection.strategies import STRATEGIES
+        from sounding.selection.strategies import STRATEGIES  # NumPy, which the command itself does without
 
         with formatter.section("Strategies"):
             formatter.write_dl([(kind.name, kind.title) for kind in STRATEGIES.values()])
@@ -84,22 +90,12 @@ class PoolCommand(click.Command):
 )  # fmt: skip
 @click.option("--residual", type=float, metavar="X", help="The depth for a mean RBP residual of X.")
 @click.option("--seconds", type=float, default=30, show_default=True, help="Time to judge a document.")
-@click.option(
-    "--ties", type=click.Choice(names.ORDERS), default="trec", show_default=True, help="As evaluate."
-)
-@click.option(
-    "--compat", type=click.Choice(get_args(names.Compat)), default="trec_eval-10", show_default=True,
-    help="As evaluate.",
-)  # fmt: skip
-@click.option(
-    "--duplicates", type=click.Choice(get_args(names.Duplicates)), default="error", show_default=True,
-    help="A document listed twice for a topic.",
-)  # fmt: skip
+@ranking_options
 @format_options
 @worker_options
 @output_options(LINES, QRELS, "tsv", otherwise="lines of topic and doc, or a table")
-@click.pass_context
-def command(context: click.Context, /, runs: tuple[str, ...], **options: Any) -> None:
+@taking(PoolingOptions)
+def command(options: PoolingOptions) -> None:
     """Choose the documents of RUNs to judge: one `topic doc` a line, by doc id.
 
     The default is the pool of the first --depth documents of every contributing run. Strategies with a
@@ -114,83 +110,6 @@ def command(context: click.Context, /, runs: tuple[str, ...], **options: Any) ->
     sounding pool runs/ --depth 50 -o to-fill-in.qrels
     sounding pool runs/ --qrels qrels.txt --simulate --strategy depth,rank,mtf
     """  # noqa: D301 - click wants the control character
-    from sounding.core.policies import Policies
-    from sounding.data.finding import find_runs
-    from sounding.data.run_info import read_run_info
-    from sounding.pool.depth_pool import choose_contributors
-    from sounding.runs.retrieved import read_retrieved
+    from sounding.pool.flow import run  # NumPy and the engine, which --help does without
 
-    kinds = strategies(options)
-    check_together(kinds, options)
-    check_use(context, kinds, options)
-    check_values(options)
-    options["format_name"] = format_of(context, options)
-    info = None if options["info"] is None else read_run_info(options["info"])
-    policies = Policies(ties=options["ties"], compat=options["compat"], duplicates=options["duplicates"])
-    files = find_runs(runs)
-    options |= {"files": files, "policies": policies, "listed": info}
-    ahead = options["summary"] or options["residual"] is not None
-    with progress_bar(len(files), quiet=options["quiet"], label="reading runs") as progress:
-        retrieved = read_retrieved(
-            files, depth=None if ahead else options["depth"], policies=policies,
-            run_format=options["run_format"], jobs=options["jobs"], progress=progress,
-        )  # fmt: skip
-    contributors = choose_contributors(retrieved, info, per_group=options["per_group"])
-    say_contributors(contributors, options)
-    if ahead:
-        _foresee(retrieved, contributors, options)
-    else:
-        options["facts"] = {
-            "depth": options["depth"],
-            "contributing": list(retrieved.pick(contributors.contributing).runs),
-            "chosen": contributors.how,
-            "policies": {name: options[name] for name in ("ties", "compat", "duplicates")},
-        }
-        pool = contributors.pool(retrieved, options["depth"])
-        if options["simulate"]:
-            simulate(pool, kinds, options)
-        else:
-            choose(pool, kinds[0], options)
-
-
-# -- before judging --------------------------------------------------------------------------------
-
-
-def _foresee(retrieved: Retrieved, contributors: Contributors, options: Options) -> None:
-    """Print what the pool would cost and cover, or how deep it has to be."""
-    import numpy as np
-
-    from sounding.pool import tables as pool_tables
-    from sounding.pool.foresight import foresee
-
-    p = 0.8 if options["p"] is None else options["p"]
-    judged = None
-    if options["qrels"] is not None:
-        judged = ~np.isnan(grades_of(retrieved.pick(contributors.contributing), options))
-    found = foresee(retrieved, contributors, options["depth"], p=p, judged=judged)
-    seconds = options["seconds"]
-    if options["residual"] is not None:
-        write(pool_tables.residual_table(found, options["residual"], seconds, p), options)
-        return
-    done = found.judged_at(options["depth"])
-    say_pool(contributors.pool(retrieved, options["depth"]), options, done or 0)
-    if options["format_name"] in PEOPLE:
-        tables = pool_tables.summary_tables(found, seconds, p)
-        write_tables(tables, options["format_name"], options["output"])
-    else:
-        write(pool_tables.run_table(found, p), options)
-    if options["chart"] is not None:
-        _draw(found, options)
-
-
-def _draw(found: Foresight, options: Options) -> None:
-    """Sizes by depth and, of several groups, what they have in common."""
-    from sounding.pool import charts
-    from sounding.pool import tables as pool_tables
-    from sounding.render.save import save, together
-
-    drawn = [charts.pool_size_by_depth(pool_tables.size_frame(found))]
-    if len(found.group_documents) > 1:
-        drawn.append(charts.group_overlap(pool_tables.overlap_frame(found)))
-    save(together(drawn), options["chart"])
-    remark(f"chart: {options['chart']}", quiet=options["quiet"])
+    run(options)

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sounding.audit.coverage import judged_shares
 from sounding.core.arrays import NDArray
-from sounding.pool.depth_pool import Contributors
+from sounding.pool.contributors import Contributors
+from sounding.runs.pool import judged_shares
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import NONE, Retrieved, held_by_owner, shared_by_runs
 from sounding.selection.orders import rbp_weights
 
+PERSISTENCE = 0.8  # p of RBP, where nobody says another
 POOR = 0.8  # a run with less than this share of its first documents in the pool is poorly covered
 NEAR = 10  # how many first documents that are
 ROUNDING = 1e-9  # a mean of shares may fall short of what it is by this much
@@ -27,6 +28,7 @@ class Foresight:
     contributors: Contributors
     topics: int  # for which there are documents to judge
     depth: int  # of the pool that was chosen; no deeper than the longest list
+    p: float  # of RBP
     sizes: Counts  # (topic, depth) documents of the pool of depth 1, 2, ... as far as the runs go
     shares: Values  # (run, k) mean share of the first k documents that the chosen pool holds
     residuals: Values  # (run, depth + 1) mean RBP residual were the pool of depth 0, 1, ... judged
@@ -41,6 +43,10 @@ class Foresight:
     def documents_at(self, depth: int) -> int:
         """Documents of the pool of that depth."""
         return int(self.sizes[:, depth - 1].sum()) if depth else 0
+
+    def mean_residual(self, depth: int) -> float:
+        """The mean RBP residual of all runs were the pool of that depth judged."""
+        return float(self.residuals.mean(axis=0)[min(depth, self.residuals.shape[1] - 1)])
 
     def judged_at(self, depth: int) -> int | None:
         """Documents of the pool of that depth that are judged already; None: that was not asked."""
@@ -74,7 +80,7 @@ def foresee(
     contributors: Contributors,
     depth: int,
     *,
-    p: float = 0.8,
+    p: float = PERSISTENCE,
     judged: NDArray[np.bool_] | None = None,
 ) -> Foresight:
     """What the pool of this depth would be; runs should be as long as they will be evaluated.
@@ -94,7 +100,7 @@ def foresee(
     poor = (near < POOR - ROUNDING).nonzero()[0]
     poor = poor[np.argsort(near[poor], kind="stable")]
     return Foresight(
-        runs=retrieved.runs, contributors=contributors, depth=depth, sizes=sizes, shares=shares,
+        runs=retrieved.runs, contributors=contributors, depth=depth, p=p, sizes=sizes, shares=shares,
         topics=int(np.count_nonzero(sizes[:, -1])),
         residuals=_residuals(retrieved, best, pooled.depth, p),
         to_add=np.array([_outside([own], chosen) for own in retrieved.cut(depth).lists]),

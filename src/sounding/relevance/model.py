@@ -66,10 +66,6 @@ class DocumentPrior(Protocol):
     """A way to say how likely the unjudged documents of several runs are to be relevant."""
 
     @property
-    def name(self) -> str:
-        """How people write it."""
-
-    @property
     def learns(self) -> bool:
         """Whether judgments change it."""
 
@@ -109,11 +105,6 @@ class RunWeights:
     """The model before it has seen judgments."""
 
     features: Features
-
-    @property
-    def name(self) -> str:
-        """How people write it."""
-        return "runs"
 
     @property
     def learns(self) -> bool:

@@ -1,13 +1,15 @@
-"""How likely an unjudged document is to be relevant: priors by name, and what they say of one run.
+"""How likely an unjudged document is to be relevant: priors by name, for one run and for all runs at once.
 
-A prior is first fitted to the judgments (and, if it looks at ranks, to the given runs); what comes out is a
-likelihood, which gives every unjudged document of a run its probability. `chances` puts these beside what the
-judgments say. A new prior is a class with the members of `Prior`, and a line in `parse_prior`.
+A prior is first fitted to the judgments (and, if it looks at ranks, to the given runs). For one run, what
+comes out is a likelihood, which gives every unjudged document its probability; `chances` puts these beside
+what the judgments say. For the documents of all runs, `document_prior` gives what a session of judging learns
+from. A new prior is a name in `parse_prior`, a line in `Prior.fitted` and one in `document_prior`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -16,20 +18,103 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, UnknownNameError
-from sounding.core.policies import DEFAULT_POLICIES, Policies
+from sounding.core.policies import ANY_GRADES, DEFAULT_POLICIES, Policies
 from sounding.data.fast.keys import PairTable
 from sounding.data.fast.text import split_fields
 from sounding.data.problems import Problems
 from sounding.data.sources import Content, read_content
 from sounding.data.tables import Places, Qrels, Run
 from sounding.data.trec import checked_numbers, group_qrels, numbered
+from sounding.relevance.model import Belief, DocumentPrior, DrawnOdds, Evidence, Features, RunWeights
 from sounding.runs.align import Judged, order_documents
 from sounding.runs.ranking import Counts, Ranking, Values
+from sounding.runs.retrieved import Retrieved
+from sounding.runs.topic_lists import TopicLists
 
 SMOOTHING = 10.0  # a rate is taken as if so many more documents, relevant at the common rate, had been judged
 PROBABILITIES_SHAPE = "topic doc probability"
 
+DEFAULT = "runs"  # the prior of a session: the model that learns how far to believe each run
+_FILE = "file"
 _ANY = "*"  # in a file of probabilities: every document, every topic
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """A way to say how likely unjudged documents are to be relevant, by name."""
+
+    name: str  # as people write it
+    kind: str  # the name itself, or `number` or `file`
+    probability: float = math.nan  # of a number
+
+    def fitted(self, judged: Judged, rankings: Iterable[Ranking], level: float = 1) -> Likelihood:
+        """Return what it takes from judgments and rankings; each ranking is looked at once."""
+        if not level > 0:
+            raise DataError(
+                f"level {level:g} makes every judged document relevant, so there is nothing to expect;"
+                " give a grade above 0"
+            )
+        judgments = judged.judgments
+        if self.kind == "rank":
+            return _RateByRank(self.name, level, len(judgments.topics), _rates_by_rank(rankings, level))
+        if self.kind == _FILE:
+            return _listed_likelihood(self.name, judged, level)
+        rates = np.full(len(judgments.topics), self.probability)
+        if self.kind == "rate":
+            rates = smoothed_rates(judgments.relevant(level), judgments.judged)
+        return _OneRateATopic(self.name, level, rates)
+
+
+def parse_prior(text: str, *, of_runs: bool = False) -> Prior:
+    """Return the prior of this name: a number from 0 to 1, `rate`, `rank`, or a file of probabilities.
+
+    With `of_runs` also `runs`, which needs the documents of all runs at once.
+    """
+    names = ["rate", "rank", *([DEFAULT] if of_runs else [])]
+    if text in names:
+        return Prior(text, text)
+    try:
+        number = float(text)
+    except ValueError:
+        if not Path(text).is_file():
+            known = ["a number from 0 to 1", *names, "a file of probabilities"]
+            raise UnknownNameError("prior", text, known) from None
+        return Prior(text, _FILE)
+    if not 0 <= number <= 1:
+        raise DataError(f"a prior of {number:g} is no probability; expected a number from 0 to 1")
+    return Prior(f"{number:g}", "number", number)
+
+
+def smoothed_rates(relevant: Counts, judged: Counts) -> Values:
+    """Return rates of relevance, drawn towards the common one.
+
+    With r of n judged documents relevant it is (r + 10 m) / (n + 10), m = (sum of r + 0.5) / (sum of n + 1):
+    never 0 and never 1. Judged documents are mostly those that systems ranked high, so for documents further
+    down this is too much rather than too little.
+    """
+    common = (relevant.sum() + 0.5) / (judged.sum() + 1)
+    return (relevant + SMOOTHING * common) / (judged + SMOOTHING)
+
+
+def rank_bin(rank: Counts) -> Counts:
+    """0 for rank 1, 1 for 2, 2 for 3 and 4, 3 for 5 to 8, ..."""
+    return np.frexp((rank - 1).astype(np.float64))[1].astype(np.int64)
+
+
+def never_rising(rates: Values, weights: NDArray[np.floating]) -> Values:
+    """The closest rates (weighted least squares) that never rise: neighbours that do are averaged."""
+    pools: list[tuple[float, float, int]] = []  # rate, weight, how many
+    for rate, weight in zip(rates.tolist(), weights.tolist(), strict=True):
+        size = 1
+        while pools and pools[-1][0] < rate:
+            other, other_weight, other_size = pools.pop()
+            rate = (rate * weight + other * other_weight) / (weight + other_weight)
+            weight, size = weight + other_weight, size + other_size
+        pools.append((rate, weight, size))
+    return np.repeat([rate for rate, _, _ in pools], [size for _, _, size in pools])
+
+
+# -- one run ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +179,7 @@ class Chances:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unjudged:
+class UnjudgedRows:
     """The unjudged documents that a run retrieved for judged topics, in rank order, topic after topic."""
 
     run: Run
@@ -120,43 +205,11 @@ class Likelihood(Protocol):
     def level(self) -> float:
         """The lowest grade that counts as relevant."""
 
-    def probabilities(self, documents: Unjudged, outside: Counts) -> tuple[Values, Outside]:
+    def probabilities(self, documents: UnjudgedRows, outside: Counts) -> tuple[Values, Outside]:
         """The probability of each of these documents, and those of documents that were not retrieved.
 
         `outside` says how many of the latter each topic has; who knows them by name need not use it.
         """
-
-
-class Prior(Protocol):
-    """A way to say how likely unjudged documents are to be relevant."""
-
-    @property
-    def name(self) -> str:
-        """How people write it."""
-
-    @property
-    def needs_runs(self) -> bool:
-        """Whether fitting looks at the rankings."""
-
-    def fitted(self, judged: Judged, rankings: Iterable[Ranking], level: float = 1) -> Likelihood:
-        """The prior with what it takes from judgments and rankings; each ranking is looked at once."""
-
-
-def parse_prior(text: str) -> Prior:
-    """The prior of this name: a number from 0 to 1, `rate`, `rank`, or a file of probabilities."""
-    if text == "rate":
-        return Rate()
-    if text == "rank":
-        return ByRank()
-    try:
-        return Constant(float(text))
-    except ValueError:
-        pass
-    if not Path(text).is_file():
-        raise UnknownNameError(
-            "prior", text, ["a number from 0 to 1", "rate", "rank", "a file of probabilities"]
-        )
-    return FromFile(text)
 
 
 def chances(
@@ -181,7 +234,7 @@ def chances(
     unknown = np.isnan(grade)
     relevant = grade >= likelihood.level
     probability = relevant.astype(np.float64)
-    documents = Unjudged(run, ranking, policies, topic[unknown], rank[unknown])
+    documents = UnjudgedRows(run, ranking, policies, topic[unknown], rank[unknown])
     counts = np.zeros(topics, np.int64) if outside is None else outside
     probability[unknown], around = likelihood.probabilities(documents, counts)
     return Chances(
@@ -214,7 +267,7 @@ class _OneRateATopic:
     level: float
     rates: Values  # (topic,)
 
-    def probabilities(self, documents: Unjudged, outside: Counts) -> tuple[Values, Outside]:
+    def probabilities(self, documents: UnjudgedRows, outside: Counts) -> tuple[Values, Outside]:
         return self.rates[documents.topic], _alike(self.rates, outside)
 
 
@@ -224,74 +277,6 @@ def _alike(rates: Values, counts: Counts) -> Outside:
     return Outside(topic, rates[topic], counts[topic])
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """One probability for all unjudged documents."""
-
-    probability: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.probability <= 1:
-            raise DataError(
-                f"a prior of {self.probability:g} is no probability; expected a number from 0 to 1"
-            )
-
-    @property
-    def name(self) -> str:
-        """The number."""
-        return f"{self.probability:g}"
-
-    @property
-    def needs_runs(self) -> bool:
-        """Nothing is fitted."""
-        return False
-
-    def fitted(self, judged: Judged, rankings: Iterable[Ranking], level: float = 1) -> Likelihood:
-        """The same number for every topic."""
-        _check_level(level)
-        return _OneRateATopic(self.name, level, np.full(len(judged.judgments.topics), self.probability))
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """The rate of relevance among the judged documents of the topic, smoothed towards that of all topics.
-
-    Topic t with r of n judged documents relevant has (r + 10 m) / (n + 10), m = (sum of r + 0.5) / (sum of
-    n + 1): never 0 and never 1. Judged documents are mostly those that systems ranked high, so for
-    documents further down this is too much rather than too little.
-    """
-
-    @property
-    def name(self) -> str:
-        """How people write it."""
-        return "rate"
-
-    @property
-    def needs_runs(self) -> bool:
-        """The judgments say all."""
-        return False
-
-    def fitted(self, judged: Judged, rankings: Iterable[Ranking], level: float = 1) -> Likelihood:
-        """The rate of every topic."""
-        _check_level(level)
-        judgments = judged.judgments
-        return _OneRateATopic(self.name, level, smoothed_rates(judgments.relevant(level), judgments.judged))
-
-
-def smoothed_rates(relevant: Counts, judged: Counts) -> Values:
-    """Rates of relevance, drawn towards the common one."""
-    common = (relevant.sum() + 0.5) / (judged.sum() + 1)
-    return (relevant + SMOOTHING * common) / (judged + SMOOTHING)
-
-
-def _check_level(level: float) -> None:
-    if not level > 0:
-        raise DataError(
-            f"level {level:g} makes every judged document relevant, so there is nothing to expect;"
-            " give a grade above 0"
-        )
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _RateByRank:
     name: str
@@ -299,63 +284,33 @@ class _RateByRank:
     topics: int
     rates: Values  # (bin,) see rank_bin; never rising
 
-    def probabilities(self, documents: Unjudged, outside: Counts) -> tuple[Values, Outside]:
+    def probabilities(self, documents: UnjudgedRows, outside: Counts) -> tuple[Values, Outside]:
         retrieved = self.rates[np.minimum(rank_bin(documents.rank), len(self.rates) - 1)]
         return retrieved, _alike(np.full(self.topics, self.rates[-1]), outside)
 
 
-@dataclass(frozen=True, slots=True)
-class ByRank:
-    """The rate of relevance of judged documents at the same rank, over all given runs and topics.
+def _rates_by_rank(rankings: Iterable[Ranking], level: float) -> Values:
+    """(bin,) the rate of relevance of judged documents at the same rank, over all given runs and topics.
 
-    Ranks are taken together as 1, 2, 3-4, 5-8, 9-16, ...; a rate is smoothed as in Rate, towards that of
-    all ranks, and neighbours are pooled where it would rise with rank. Below the deepest judged document,
-    and for documents that a run did not retrieve, the last rate holds. What is judged far down a ranking
-    was ranked high by another run, so there too the rates are too much rather than too little.
+    Ranks are taken together as 1, 2, 3-4, 5-8, 9-16, ...; a rate is smoothed towards that of all ranks, and
+    neighbors are pooled where it would rise with rank. Below the deepest judged document, and for documents
+    that a run did not retrieve, the last rate holds. What is judged far down a ranking was ranked high by
+    another run, so there too the rates are too much rather than too little.
     """
-
-    @property
-    def name(self) -> str:
-        """How people write it."""
-        return "rank"
-
-    @property
-    def needs_runs(self) -> bool:
-        """Ranks are those of the runs."""
-        return True
-
-    def fitted(self, judged: Judged, rankings: Iterable[Ranking], level: float = 1) -> Likelihood:
-        """The rates of the bins."""
-        _check_level(level)
-        seen, relevant = np.zeros(64, np.int64), np.zeros(64, np.int64)
-        for ranking in rankings:
-            bins = rank_bin(ranking.rank)
-            seen += np.bincount(bins, minlength=64)
-            relevant += np.bincount(bins[ranking.grade >= level], minlength=64)
-        used = seen.nonzero()[0]
-        if not len(used):
-            raise DataError("the prior 'rank' learns from judged documents in the runs, and no run has any")
-        rates = never_rising(smoothed_rates(relevant[used], seen[used]), seen[used] + SMOOTHING)
-        last_used = np.searchsorted(used, np.arange(used[-1] + 1), side="right") - 1
-        return _RateByRank(self.name, level, len(judged.judgments.topics), rates[np.maximum(last_used, 0)])
+    seen, relevant = np.zeros(64, np.int64), np.zeros(64, np.int64)
+    for ranking in rankings:
+        bins = rank_bin(ranking.rank)
+        seen += np.bincount(bins, minlength=64)
+        relevant += np.bincount(bins[ranking.grade >= level], minlength=64)
+    used = seen.nonzero()[0]
+    if not len(used):
+        raise DataError("the prior 'rank' learns from judged documents in the runs, and no run has any")
+    rates = never_rising(smoothed_rates(relevant[used], seen[used]), seen[used] + SMOOTHING)
+    last_used = np.searchsorted(used, np.arange(used[-1] + 1), side="right") - 1
+    return rates[np.maximum(last_used, 0)]
 
 
-def rank_bin(rank: Counts) -> Counts:
-    """0 for rank 1, 1 for 2, 2 for 3 and 4, 3 for 5 to 8, ..."""
-    return np.frexp((rank - 1).astype(np.float64))[1].astype(np.int64)
-
-
-def never_rising(rates: Values, weights: NDArray[np.floating]) -> Values:
-    """The closest rates (weighted least squares) that never rise: neighbours that do are averaged."""
-    pools: list[tuple[float, float, int]] = []  # rate, weight, how many
-    for rate, weight in zip(rates.tolist(), weights.tolist(), strict=True):
-        size = 1
-        while pools and pools[-1][0] < rate:
-            other, other_weight, other_size = pools.pop()
-            rate = (rate * weight + other * other_weight) / (weight + other_weight)
-            weight, size = weight + other_weight, size + other_size
-        pools.append((rate, weight, size))
-    return np.repeat([rate for rate, _, _ in pools], [size for _, _, size in pools])
+# -- a file of probabilities -----------------------------------------------------------------------
 
 
 def read_probabilities(source: str | Path | Content) -> Qrels:
@@ -383,54 +338,40 @@ def read_probabilities(source: str | Path | Content) -> Qrels:
     return table
 
 
-@dataclass(frozen=True, slots=True)
-class FromFile:
-    """Probabilities listed in a file, `topic doc probability` in every line.
+def _otherwise(listed: Qrels, topics: Sequence[str]) -> Values:
+    """(topic,) the probability of what a file does not list, by its lines with `*`; NaN: it does not say."""
+    rows = _is_any(listed).nonzero()[0]
+    topic_of = np.repeat(np.arange(len(listed.topics)), listed.sizes)[rows]
+    others = {
+        listed.topics[topic]: float(listed.grades[row]) for topic, row in zip(topic_of, rows, strict=True)
+    }
+    return np.array([others.get(topic, others.get(_ANY, np.nan)) for topic in topics])
+
+
+def _is_any(listed: Qrels) -> NDArray[np.bool_]:
+    """Which lines stand for every document."""
+    return (listed.docs.length == 1) & (listed.docs.buffer[listed.docs.start] == ord(_ANY))
+
+
+def _listed_likelihood(source: str, judged: Judged, level: float) -> Likelihood:
+    """The file as a table to find documents in.
 
     `*` for doc means every document of the topic that is not listed, and for the topic every topic. A
     retrieved unjudged document that no line covers is an error: a file that leaves out part of a ranking
     would count it as not relevant without saying so. Outside documents are those that are listed, neither
     judged nor retrieved; counts of others are not used.
     """
-
-    source: str | Path
-
-    @property
-    def name(self) -> str:
-        """The file."""
-        return str(self.source)
-
-    @property
-    def needs_runs(self) -> bool:
-        """The file says all."""
-        return False
-
-    def fitted(self, judged: Judged, rankings: Iterable[Ranking], level: float = 1) -> Likelihood:
-        """The file as a table to find documents in."""
-        _check_level(level)
-        listed = read_probabilities(self.source)
-        number_of = judged.table.numbers(listed.topics)
-        topic = np.repeat(np.arange(len(listed.topics)), listed.sizes)
-        any_document = _texts_that_are(listed, _ANY)
-        otherwise = np.full(len(judged.judgments.topics), np.nan)
-        for row in sorted(any_document.nonzero()[0], key=lambda row: listed.topics[topic[row]] != _ANY):
-            if listed.topics[topic[row]] == _ANY:
-                otherwise[:] = listed.grades[row]
-            elif number_of[topic[row]] >= 0:
-                otherwise[number_of[topic[row]]] = listed.grades[row]
-        here, there = judged.table.find(number_of[topic], listed.pair_keys(), listed.docs)
-        known = np.zeros(len(listed.docs), np.bool_)
-        known[here] = judged.grades[there] >= 0
-        return _Listed(
-            self.name, level, listed,
-            PairTable.build(listed.topics, listed.sizes, listed.pair_keys(), listed.docs.words()),
-            number_of[topic], known | any_document, otherwise,
-        )  # fmt: skip
-
-
-def _texts_that_are(listed: Qrels, text: str) -> NDArray[np.bool_]:
-    """Which documents have this id, of one byte."""
-    return (listed.docs.length == 1) & (listed.docs.buffer[listed.docs.start] == ord(text))
+    listed = read_probabilities(source)
+    number_of = judged.table.numbers(listed.topics)
+    topic = number_of[np.repeat(np.arange(len(listed.topics)), listed.sizes)]
+    here, there = judged.table.find(topic, listed.pair_keys(), listed.docs)
+    known = np.zeros(len(listed.docs), np.bool_)
+    known[here] = judged.grades[there] >= 0
+    return _Listed(
+        source, level, listed,
+        PairTable.build(listed.topics, listed.sizes, listed.pair_keys(), listed.docs.words()),
+        topic, known | _is_any(listed), _otherwise(listed, judged.judgments.topics),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -443,7 +384,7 @@ class _Listed:
     settled: NDArray[np.bool_]  # (listed document,) judged, or no document at all
     otherwise: Values  # (topic,) the probability of what is not listed; NaN: not said
 
-    def probabilities(self, documents: Unjudged, outside: Counts) -> tuple[Values, Outside]:
+    def probabilities(self, documents: UnjudgedRows, outside: Counts) -> tuple[Values, Outside]:
         run = documents.run
         rows = documents.rows()
         number_of = self.table.numbers(documents.ranking.topics)
@@ -455,7 +396,7 @@ class _Listed:
         left[there] = False
         return probability, Outside.each(self.topic[left], self.listed.grades[left])
 
-    def _refuse_gaps(self, documents: Unjudged, rows: Places, probability: Values) -> None:
+    def _refuse_gaps(self, documents: UnjudgedRows, rows: Places, probability: Values) -> None:
         lacking = np.isnan(probability).nonzero()[0]
         if len(lacking):
             topic = documents.ranking.topics[documents.topic[lacking[0]]]
@@ -465,3 +406,99 @@ class _Listed:
                 f" {documents.run.source} retrieved and nobody judged ({len(lacking):,} such documents);"
                 " list it, or say what all others have in a line such as '* * 0.01'"
             )
+
+
+# -- all documents of all runs at once -------------------------------------------------------------
+
+
+def document_prior(text: str, retrieved: Retrieved, lists: Sequence[TopicLists]) -> DocumentPrior:
+    """Return the prior of this name, as a session of judging uses it."""
+    prior = parse_prior(text, of_runs=True)
+    topic = np.repeat(np.arange(len(lists)), [one.size for one in lists])
+    if prior.kind == DEFAULT:
+        return RunWeights(Features.of(lists))
+    if prior.kind == "rate":
+        return _RateOfAlike(topic, len(lists), falling=False)
+    if prior.kind == "rank":
+        bins = rank_bin(np.concatenate([one.best for one in lists]))
+        return _RateOfAlike(bins, int(bins.max(initial=0)) + 1, falling=True)
+    if prior.kind == _FILE:
+        return _Fixed(_listed_chances(text, retrieved, lists))
+    return _Fixed(np.full(len(topic), prior.probability))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Independent:
+    """Chances that are known as such: draws differ in what they make of them, not in the chances."""
+
+    probability: Values
+
+    def drawn(self, draws: int, seed: Sequence[int]) -> DrawnOdds:
+        """The same for all draws."""
+        with np.errstate(divide="ignore"):
+            odds = np.log(self.probability) - np.log1p(-self.probability)
+        return _SameOdds(odds.astype(np.float32), draws)
+
+    def wider(self, judgments: int) -> float:
+        """Chances are what they are said to be."""
+        return 1.0
+
+    def level_precision(self, topic: int) -> float:
+        """Nothing is left to learn of a level."""
+        return math.inf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _SameOdds:
+    odds: NDArray[np.float32]
+    draws: int
+
+    def of_topic(self, documents: slice, topic: int) -> NDArray[np.float32]:
+        return np.repeat(self.odds[documents][:, np.newaxis], self.draws, axis=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fixed:
+    """Chances that judgments do not change: one number, or those of a file."""
+
+    probability: Values
+    learns: bool = False
+
+    def fitted(self, evidence: Evidence) -> Belief:
+        return Independent(self.probability)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _RateOfAlike:
+    """The rate of relevance among the judged documents of the same topic, or of about the same best rank."""
+
+    group: Counts  # (document,) its topic, or the bin of its best rank in any run
+    groups: int
+    falling: bool  # never rises with the number of the group
+    learns: bool = True
+
+    def fitted(self, evidence: Evidence) -> Belief:
+        group = self.group[evidence.documents]
+        judged = np.bincount(group, minlength=self.groups)
+        rates = smoothed_rates(np.bincount(group[evidence.relevant], minlength=self.groups), judged)
+        if self.falling:
+            rates = never_rising(rates, judged + SMOOTHING)
+        return Independent(rates[self.group])
+
+
+def _listed_chances(source: str, retrieved: Retrieved, lists: Sequence[TopicLists]) -> Values:
+    """(document,) the probabilities of a file, where `*` stands for all other documents, or topics."""
+    listed = read_probabilities(source)
+    chance, otherwise = retrieved.grades(listed, ANY_GRADES), _otherwise(listed, retrieved.topics)
+    parts = []
+    for topic, other, one in zip(retrieved.topics, otherwise.tolist(), lists, strict=True):
+        own = chance[one.documents]
+        own[np.isnan(own)] = other
+        if np.isnan(own).any():
+            document = retrieved.docs.text(int(one.documents[np.isnan(own).argmax()]))
+            raise DataError(
+                f"{source}: no probability for document {document!r} of topic {topic};"
+                " list it, or say what all others have in a line such as '* * 0.01'"
+            )
+        parts.append(own)
+    return np.concatenate(parts)

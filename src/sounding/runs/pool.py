@@ -13,6 +13,7 @@ from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.core.text import whole_percent
 from sounding.core.workers import Progress
+from sounding.data.formats import read_qrels
 from sounding.data.run_info import RunInfo, info_remarks, listed_rows
 from sounding.data.tables import Qrels
 from sounding.runs.align import hold_judgments
@@ -261,6 +262,17 @@ def judged_flags(retrieved: Retrieved, grades: Values) -> Flags:
     return np.append(np.isfinite(grades), False)[retrieved.lists]  # the last place is what NONE points to
 
 
+def judged_shares(judged: NDArray[np.bool_], listed: NDArray[np.bool_]) -> Values:
+    """(depth,): the mean over topics of the share judged among the documents down to each depth.
+
+    Both are (topic, rank): judged, and retrieved at all. Topics without documents have no share.
+    """
+    some = listed.any(axis=1)
+    if not some.any():
+        return np.full(listed.shape[1], np.nan)
+    return (np.cumsum(judged[some], axis=1) / np.cumsum(listed[some], axis=1)).mean(axis=0)
+
+
 # -- pools cut to a depth --------------------------------------------------------------------------
 
 
@@ -296,6 +308,55 @@ def judgments_at_depth(
     )  # fmt: skip
     pool = pool_of_lists(retrieved, retrieved.grades(qrels, policies), info)
     return cut_to_depth(qrels, depth, retrieved, pool, info=info, policies=policies)
+
+
+class JudgedLists(NamedTuple):
+    """Judgments, and what the runs retrieved: each was read once."""
+
+    qrels: Qrels | None  # as a pool of the depth that was asked for would have had them; None: there are none
+    retrieved: Retrieved
+    cut: str | None  # how the pool was cut, in a sentence; None: it was not
+
+
+def read_judged_lists(
+    qrels: Any,
+    runs: Any,
+    *,
+    depth: int | None,
+    judged: bool = False,
+    pool_depth: int | None = None,
+    info: Mapping[str, RunInfo] | None = None,
+    policies: Policies = DEFAULT_POLICIES,
+    qrels_format: str | None = None,
+    run_format: str | None = None,
+    jobs: int | None = 1,
+    progress: Progress | None = None,
+) -> JudgedLists:
+    """Read judgments (None: there are none) and the first `depth` documents of every run (None: all).
+
+    Topics are all that some run has or, with `judged`, those of the judgments. With `pool_depth` only
+    judgments stay that a pool of this depth would have had; lists are then read whole. Qrels are read before
+    the runs.
+    """
+    judgments = None
+    if qrels is not None:
+        judgments = read_qrels(
+            qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
+        )
+    retrieved = read_retrieved(
+        runs, depth=None if pool_depth is not None else depth, policies=policies, run_format=run_format,
+        topics=judgments.topics if judged and judgments is not None else None, judged=judged,
+        jobs=jobs, progress=progress,
+    )  # fmt: skip
+    if judgments is None or pool_depth is None:
+        return JudgedLists(judgments, retrieved, None)
+    if judgments.pool_ranks is not None:
+        kept, told = _cut_by_own_ranks(judgments, pool_depth)
+    else:
+        lists = retrieved.narrowed(topics=judgments.topics)
+        pool = pool_of_lists(lists, lists.grades(judgments, policies), info)
+        kept, told, _ = cut_to_depth(judgments, pool_depth, lists, pool, info=info, policies=policies)
+    return JudgedLists(kept, retrieved if depth is None else retrieved.narrowed(depth=depth), told)
 
 
 def cut_to_depth(

@@ -107,6 +107,30 @@ class Retrieved:
             blocks=None,
         )
 
+    def narrowed(self, *, topics: Sequence[str] | None = None, depth: int | None = None) -> Retrieved:
+        """Return what the runs have for these topics at this depth (None: all), documents numbered anew.
+
+        It is what `read_retrieved` gives where no more was asked for: a topic that no run has is empty.
+        """
+        wanted = self.topics if topics is None else tuple(sorted(set(topics), key=byte_order))
+        if wanted == self.topics and (depth is None or depth >= self.depth):
+            return self
+        place = {topic: number for number, topic in enumerate(self.topics)}
+        lists = np.full((len(self.runs), len(wanted), self.lists[:, :, :depth].shape[2]), NONE, np.int32)
+        for number, topic in enumerate(wanted):
+            if topic in place:
+                lists[:, number] = self.lists[:, place[topic], :depth]
+        lists = lists[:, :, : int(np.count_nonzero(lists != NONE, axis=2).max(initial=0))]
+        kept = np.zeros(len(self.docs) + 1, np.bool_)  # the last place is where NONE points to
+        kept[lists] = True
+        kept[NONE] = False
+        sizes = np.bincount(self.topic[kept[:NONE]], minlength=len(self.topics))
+        numbers = np.where(kept, np.cumsum(kept) - 1, NONE).astype(np.int32)
+        return replace(
+            self, topics=wanted, docs=self.docs[kept[:NONE].nonzero()[0]], lists=numbers[lists],
+            starts=np.cumsum([0, *(sizes[place[topic]] if topic in place else 0 for topic in wanted)]),
+        )  # fmt: skip
+
     def best_ranks(self) -> Counts:
         """(document,): the best rank that any of the runs gives it, from 1; 0: none of them has it."""
         best = np.full(len(self.docs) + 1, self.depth + 1)  # the last place takes what NONE points to
@@ -128,9 +152,9 @@ class Retrieved:
         topic = np.repeat(judged.table.numbers(self.topics), self.sizes)
         return judged.table.find(topic, self.keys(), self.docs)
 
-    def grades(self, qrels: Qrels, policies: Policies = DEFAULT_POLICIES) -> Values:
-        """(document,): its grade; NaN where it was not judged."""
-        judged = prepare(qrels, policies)
+    def grades(self, qrels: Qrels | Judged, policies: Policies = DEFAULT_POLICIES) -> Values:
+        """(document,): its grade; NaN where it was not judged. Qrels may be prepared already."""
+        judged = qrels if isinstance(qrels, Judged) else prepare(qrels, policies)
         here, there = self.find(judged)
         grades = np.full(len(self.docs), np.nan)
         grades[here] = np.where(judged.grades[there] >= 0, judged.grades[there], np.nan)

@@ -4,4 +4,4 @@ Importing a family of strategies registers it; those of this package are all reg
 """
 
 from sounding.selection import orders, samples  # noqa: F401 - they register their strategies
-from sounding.selection.mtc import strategy  # noqa: F401 - so does this
+from sounding.selection.mtc import session  # noqa: F401 - so does this

@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Self
 
 import numpy as np
 
@@ -20,8 +19,8 @@ from sounding.selection.queues import Queue, Relevance, by_topic
 class FixedQueue(Queue):
     """Documents in an order that no judgment changes."""
 
-    def __init__(self, order: Sequence[int], weights: Sequence[float] | None = None, at: int = 0) -> None:
-        self._order, self._weights, self._at = order, weights, at  # weights: (position,)
+    def __init__(self, order: Sequence[int], weights: Sequence[float] | None = None) -> None:
+        self._order, self._weights, self._at = order, weights, 0  # weights: (position,)
 
     @property
     def weight(self) -> float | None:
@@ -35,10 +34,6 @@ class FixedQueue(Queue):
     def tell(self, position: int, relevant: Relevance) -> None:
         """The document at hand has been seen to."""
         self._at += 1
-
-    def copy(self) -> Self:
-        """Another one that stands at the same place."""
-        return type(self)(self._order, self._weights, self._at)
 
 
 def heaviest_first(weights: Values) -> FixedQueue:
@@ -100,8 +95,6 @@ def rbp_sum(pool: TopicLists, _: np.random.Generator, *, p: float = 0.8) -> Fixe
 class HeaviestQueue(Queue):
     """The heaviest document first, of equal ones the first by doc id; judgments change the weights."""
 
-    _learnt: ClassVar[tuple[str, ...]]  # the arrays that judgments change
-
     def __init__(self, pool: TopicLists) -> None:
         self._pool = pool
         self._open = np.ones(pool.size, np.bool_)
@@ -131,14 +124,6 @@ class HeaviestQueue(Queue):
             self._learn(*self._pool.holders(position), relevant=relevant)
         self._weigh()
 
-    def copy(self) -> Self:
-        """A queue that goes its own way from here."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        for name in ("_open", *self._learnt):
-            setattr(other, name, getattr(self, name).copy())
-        return other
-
     def _weigh(self) -> None:
         self._weights = np.where(self._open, self._present_weights(), -np.inf)
         self._front = int(self._weights.argmax()) if self._open.any() else NONE
@@ -147,7 +132,7 @@ class HeaviestQueue(Queue):
 class InterestQueue(HeaviestQueue):
     """By the weight in RBP, each run counting with its interest: a function of its score and residual."""
 
-    _learnt = ("_score", "_residual")
+    _changing = ("_open", "_score", "_residual")
 
     def __init__(self, pool: TopicLists, p: float, interest: Interest) -> None:
         self._interest = interest
@@ -188,7 +173,7 @@ def rbp_projected(pool: TopicLists, _: np.random.Generator, *, p: float = 0.8) -
 class HedgeQueue(HeaviestQueue):
     """By the mixture of the runs' opinions of a document; runs that were wrong lose their say."""
 
-    _learnt = ("_loss",)
+    _changing = ("_open", "_loss")
 
     def __init__(self, pool: TopicLists, beta: float) -> None:
         self._beta = beta
@@ -242,6 +227,8 @@ class RunQueue(Queue):
     Of equally good runs the one that was drawn to come first does.
     """
 
+    _changing = ("_seen", "_at", "_given", "_runs")
+
     def __init__(self, pool: TopicLists, merit: Merit, places: list[int], *, across: bool) -> None:
         self._merit, self._across = merit, across
         self._lists: list[list[int]] = [row[row < pool.size].tolist() for row in pool.places]
@@ -270,14 +257,6 @@ class RunQueue(Queue):
             self._given[run] = hits + relevant, misses + (not relevant)
             heapq.heapreplace(self._runs, (-self._merit(*self._given[run]), place, run))
         self._front = self._first_unseen()
-
-    def copy(self) -> Self:
-        """A queue that goes its own way from here."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        other._seen, other._at = bytearray(self._seen), list(self._at)
-        other._given, other._runs = list(self._given), list(self._runs)
-        return other
 
     def _first_unseen(self) -> int:
         """The first document of the best run that nobody has seen; runs that have none left are dropped."""
@@ -331,6 +310,8 @@ def max_mean(pool: TopicLists, rng: np.random.Generator) -> RunQueue:
 class DeepeningQueue(Queue):
     """A topic's pool by rank; its urgency is the share of relevant documents expected in the next step."""
 
+    _changing = ("_found",)
+
     def __init__(self, pool: TopicLists, initial: int, step: int) -> None:
         order = by_best_rank(pool)
         self._order: list[int] = order.tolist()
@@ -359,13 +340,6 @@ class DeepeningQueue(Queue):
             expected = expected_beyond(self._found[np.newaxis, : self._reached], deeper)[0]
             self._urgency = float(expected) / documents if documents else np.inf
             self._reached = deeper
-
-    def copy(self) -> Self:
-        """A queue that goes its own way from here."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        other._found = self._found.copy()
-        return other
 
 
 @by_topic("adaptive-depth", adaptive=True)

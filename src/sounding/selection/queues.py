@@ -7,7 +7,8 @@ import zlib
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from copy import copy
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ class Queue(ABC):
     A queue is told the relevance of the document that it gave, and of no other: whoever knows more
     waits until the queue comes to it. So its order depends on what is known, not on when it was known.
     """
+
+    _changing: ClassVar[tuple[str, ...]] = ()  # lists and arrays that judgments change
 
     @property
     def urgency(self) -> float:
@@ -49,9 +52,12 @@ class Queue(ABC):
     def tell(self, position: int, relevant: Relevance) -> None:
         """What the document that `next` gave turned out to be."""
 
-    @abstractmethod
     def copy(self) -> Self:
         """A queue that goes its own way from here."""
+        other = copy(self)
+        for name in self._changing:
+            setattr(other, name, copy(getattr(self, name)))
+        return other
 
 
 QueueMaker = Callable[..., Queue]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,18 +28,14 @@ LEAST = 2  # documents of a stratum, where it has as many: one tells no spread
 class SampleQueue(FixedQueue):
     """The documents that were drawn, in random order, with the design of the sample."""
 
-    def __init__(self, drawn: Sequence[int], strata: Counts | None, chances: Values, at: int = 0) -> None:
-        super().__init__(drawn, None, at)
+    def __init__(self, drawn: Sequence[int], strata: Counts | None, chances: Values) -> None:
+        super().__init__(drawn)
         self.drawn, self.strata, self.chances = drawn, strata, chances  # the last two by position
 
     def design(self, position: int) -> tuple[int | None, float | None]:
         """The stratum of a document of the pool, drawn or not, and its chance of being drawn."""
         stratum = None if self.strata is None else int(self.strata[position])
         return stratum, float(self.chances[position])
-
-    def copy(self) -> Self:
-        """Another one that stands at the same place."""
-        return type(self)(self.drawn, self.strata, self.chances, self._at)
 
 
 SampleMaker = Callable[..., SampleQueue]

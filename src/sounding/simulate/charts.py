@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sounding.core.errors import DataError
 from sounding.core.text import plural
-from sounding.plan.charts import over_judgments
+from sounding.render.judging import expected_values, over_judgments
 from sounding.render.lines import series_signs
+from sounding.render.save import together
 from sounding.render.style import (
     COLOURS,
     INK,
@@ -18,11 +20,15 @@ from sounding.render.style import (
     titled,
     value_domain,
 )
+from sounding.simulate.tables import agreement_rows, mean_rows, reuse_rows, true_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     import polars
 
     from sounding.render.style import Chart
+    from sounding.simulate.result import Simulation
 
 
 HISTOGRAM_BARS = 40
@@ -118,3 +124,34 @@ def difference_histogram(frame: polars.DataFrame, *, p: float | None = None) -> 
     if p is not None:
         notes.append(f"Anderson-Darling test of normality: p = {p:.3f}.")
     return titled(pane, "Difference of two runs over completions of the judgments", notes)
+
+
+def simulation_chart(found: Simulation, parts: Collection[str], view: str | None) -> Chart:
+    """The charts of these parts, under each other; an error where the view that was asked for has none."""
+    drawn = list(_charts(found, parts))
+    if not drawn:
+        raise DataError(f"--view {view} has no chart; leave --chart out, or --view")
+    return together(drawn)
+
+
+def _charts(found: Simulation, parts: Collection[str]) -> Iterator[Chart]:
+    import polars
+
+    if "curves" in parts:
+        means = polars.DataFrame(mean_rows(found.checkpoints))
+        if found.seeds > 1:
+            means = means.rename({"lowest": "lower", "highest": "upper"})
+        yield confidence_by_judgments(means, wanted=found.sure)
+        yield agreement_by_judgments(polars.DataFrame(agreement_rows(found.checkpoints)))
+    if "values" in parts:
+        yield expected_values(polars.DataFrame(true_rows(found)), measure=found.parameters.measure)
+    if found.reuse is not None:
+        confidence, agreement = (polars.DataFrame(rows) for rows in reuse_rows(found.reuse))
+        title = "{0} when each run is left out and put back"
+        yield confidence_by_judgments(confidence, wanted=found.sure, title=title.format("Confidence"))
+        yield agreement_by_judgments(agreement, title=title.format("Agreement with the true order"))
+    if found.list_pairs is not None:
+        yield judgments_by_difference(polars.DataFrame(found.list_pairs))
+    if found.normality is not None:
+        frame = polars.DataFrame({"deviations": found.normality.standardized})
+        yield difference_histogram(frame, p=found.normality.p)

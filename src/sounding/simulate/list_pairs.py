@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy as np
 from sounding.core.workers import Progress, map_items
 from sounding.runs.ranking import Values
 from sounding.runs.retrieved import NONE, Retrieved
-from sounding.selection.mtc.session import Parameters, Session
-from sounding.simulate.simulation import Truth
+from sounding.selection.mtc.session import Session, SessionParameters
+from sounding.selection.strategies import judging
+from sounding.simulate.trial import Truth
 from sounding.statistics.rank_correlation import pearson
 
 
@@ -39,7 +40,7 @@ class Correlations(NamedTuple):
 def list_pairs(
     retrieved: Retrieved,
     truth: Truth,
-    parameters: Parameters,
+    parameters: SessionParameters,
     *,
     sure: float = 0.95,
     most: int | None = None,
@@ -99,18 +100,19 @@ def _can_differ(retrieved: Retrieved, topic: int, first: int, second: int) -> bo
 def _told_apart(
     retrieved: Retrieved,
     truth: Truth,
-    parameters: Parameters,
+    parameters: SessionParameters,
     sure: float,
     seed: int,
     topic: int,
     first: int,
     second: int,
 ) -> ListPair:
-    begin = int(retrieved.starts[topic])
-    session = Session(_one_topic(retrieved, topic, (first, second)), seed=seed, **asdict(parameters))
+    two = retrieved.pick([first, second]).of_topics([topic])
+    session = Session(two, seed=seed, **asdict(parameters))
+    begin, end = retrieved.starts[topic : topic + 2]
+    picks = judging(session, truth.grades[begin:end])
     number, confidence = 0, session.confidence()
-    while confidence.of_ranking() < sure and (due := session.next()):
-        session.judge(due[0].document, float(truth.grades[begin + due[0].document]))
+    while confidence.of_ranking() < sure and next(picks, None):
         number, confidence = number + 1, session.confidence()
     gap = float(truth.by_topic[topic, first] - truth.by_topic[topic, second])
     reached = confidence.of_ranking() >= sure
@@ -119,18 +121,6 @@ def _told_apart(
         retrieved.topics[topic], retrieved.runs[first], retrieved.runs[second], abs(gap),
         _distance(retrieved, topic, first, second), number if reached else None,
         bool(np.sign(said) == np.sign(gap)) if reached and gap else None,
-    )  # fmt: skip
-
-
-def _one_topic(retrieved: Retrieved, topic: int, runs: Sequence[int]) -> Retrieved:
-    """Some runs on one topic; its documents are numbered from 0."""
-    begin, end = retrieved.starts[topic : topic + 2].tolist()
-    lists = retrieved.lists[list(runs), topic : topic + 1]
-    return replace(
-        retrieved, runs=tuple(retrieved.runs[run] for run in runs),
-        tags=tuple(retrieved.tags[run] for run in runs), topics=(retrieved.topics[topic],),
-        starts=np.array([0, end - begin]), docs=retrieved.docs[np.arange(begin, end)],
-        lists=np.where(lists == NONE, NONE, lists - begin).astype(np.int32),
     )  # fmt: skip
 
 
@@ -148,7 +138,7 @@ def _distance(retrieved: Retrieved, topic: int, first: int, second: int) -> floa
 class Normality:
     """Differences in many completions, and how far they are from a normal distribution."""
 
-    standardised: Values  # (draw,) less their mean, over their deviation; ascending
+    standardized: Values  # (draw,) less their mean, over their deviation; ascending
     mean: float
     deviation: float
     statistic: float  # Anderson and Darling's, both parameters estimated

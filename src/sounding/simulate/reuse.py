@@ -14,8 +14,9 @@ import numpy as np
 from sounding.core.workers import Progress, map_items
 from sounding.runs.ranking import Values
 from sounding.runs.retrieved import Retrieved
-from sounding.selection.mtc.session import Parameters, Session
-from sounding.simulate.simulation import Truth
+from sounding.selection.mtc.session import Session, SessionParameters
+from sounding.selection.strategies import judging
+from sounding.simulate.trial import Truth
 from sounding.statistics.rank_correlation import kendall_tau
 
 
@@ -44,7 +45,7 @@ def prior_when_back(prior: str) -> str:
 def reuse(
     retrieved: Retrieved,
     truth: Truth,
-    parameters: Parameters,
+    parameters: SessionParameters,
     checkpoints: Sequence[int],
     *,
     seeds: Sequence[int] = (0,),
@@ -63,7 +64,7 @@ def reuse(
 def _without(
     retrieved: Retrieved,
     truth: Truth,
-    parameters: Parameters,
+    parameters: SessionParameters,
     checkpoints: Sequence[int],
     seed: int,
     left_out: int,
@@ -73,12 +74,8 @@ def _without(
     back = replace(parameters, prior=prior_when_back(parameters.prior))
     judged: list[tuple[int, float]] = []
     rows = []
-    for number in range(1, max(checkpoints, default=0) + 1):
-        due = session.next()
-        if not due:
-            break
-        judged.append((due[0].document, float(truth.grades[due[0].document])))
-        session.judge(*judged[-1])
+    for number, pick in enumerate(judging(session, truth.grades, max(checkpoints, default=0)), 1):
+        judged.append((pick.document, float(truth.grades[pick.document])))
         if number in checkpoints:
             every = Session(retrieved, seed=seed, given=judged, **asdict(back)).confidence()
             row = Reuse(

@@ -1,220 +1,193 @@
-"""Bins of runs that cannot be told apart, as test collections are often summarised."""
+"""Judging replayed from known judgments: by which strategy the order of the runs is right, and how soon."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from sounding.core.arrays import NDArray
-from sounding.core.workers import Progress
+from sounding.core.errors import DataError, UnknownNameError
+from sounding.core.policies import ANY_GRADES, Policies
+from sounding.core.workers import Bars, Progress, map_items, no_bars, worth_sharing
+from sounding.data.finding import RunIndex
+from sounding.data.formats import run_sources
+from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels
-from sounding.measures import Measure
-from sounding.measures.forms import Form, known_values
-from sounding.runs.pairs import all_pairs
-from sounding.runs.ranking import Counts, Judgments, Ranking, Values
-from sounding.runs.retrieved import NONE, Retrieved
-from sounding.runs.topic_lists import topic_lists
-from sounding.selection.mtc.confidence import Confidence
-from sounding.selection.mtc.session import Session, known_judgments
-from sounding.selection.strategies import Strategy
-from sounding.statistics.pairwise import pairwise_tests as tested_pairs
-from sounding.statistics.rank_correlation import kendall_tau
+from sounding.measures.forms import form_of
+from sounding.relevance.priors import DEFAULT
+from sounding.runs.pool import read_judged_lists
+from sounding.runs.retrieved import Retrieved
+from sounding.selection.mtc.session import Session, SessionParameters, session_parameters
+from sounding.selection.strategies import find_strategy, make_strategy
+from sounding.simulate.list_pairs import ListPair, Normality, list_pairs, normality
+from sounding.simulate.result import Simulation, Trial
+from sounding.simulate.reuse import Reuse, reuse
+from sounding.simulate.trial import Truth, doublings, run_trial
 
-ALPHA = 0.05
-
-
-def bins_of(by_topic: NDArray[np.float64], alpha: float = ALPHA) -> Counts:
-    """(run,) the bin of each run, 0 the best, from values by topic and run; two topics or more are needed.
-
-    From the best run down, the first that differs significantly from the best of its bin begins the next
-    one: paired t test, each pair for itself.
-    """
-    runs = by_topic.shape[1]
-    bins = np.zeros(runs, np.int64)
-    if runs < 2:
-        return bins
-    pairs = all_pairs(runs)
-    tests = tested_pairs(
-        by_topic.T, pairs, test="t", correction="none", alpha=alpha, rng=np.random.default_rng(0)
-    )
-    differ = np.zeros((runs, runs), np.bool_)
-    differ[pairs[:, 0], pairs[:, 1]] = tests.significant_alone
-    differ |= differ.T
-    order = np.argsort(-by_topic.mean(axis=0), kind="stable").tolist()
-    best, number = order[0], 0
-    for run in order[1:]:
-        if differ[best, run]:
-            best, number = run, number + 1
-        bins[run] = number
-    return bins
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Truth:
-    """What the judgments say in the end."""
-
-    grades: Values  # (document,) 0 where nobody judged it
-    by_topic: NDArray[np.float64]  # (topic, run) the measure
-    values: Values  # (run,) the measure over topics
-    bins: Counts | None  # (run,) the bin of each, 0 the best; None: one topic tells no runs apart
-    relevant: Counts  # (topic,) documents that are relevant, found by a run or not
-    pool: Counts  # the documents that count, as a pool that is deepened rank by rank takes them in
-    never_judged: int  # of these, those that nobody judged: they are taken as not relevant
-
-    @staticmethod
-    def of(retrieved: Retrieved, qrels: Qrels, form: Form) -> Truth:
-        """The values of all runs with all given judgments."""
-        judged = retrieved.grades(qrels)
-        grades = np.nan_to_num(judged)
-        depth = len(form.weights)
-        relevant = grades >= form.level
-        lists = topic_lists(retrieved, depth)
-        form = replace(form, weights=form.weights[: lists[0].places.shape[1]])
-        _, outside = known_judgments(retrieved, qrels, form.level)
-        total = np.bincount(retrieved.topic, relevant, len(retrieved.topics)) + outside
-        elsewhere = total - [np.count_nonzero(relevant[topic.documents]) for topic in lists]
-        by_topic = known_values(form, lists, relevant, elsewhere)
-        bins = bins_of(by_topic) if len(by_topic) > 1 else None
-        best = retrieved.cut(depth).best_ranks()
-        pool = np.argsort(best, kind="stable")[np.count_nonzero(best == 0) :]
-        return Truth(
-            grades, by_topic, by_topic.mean(axis=0), bins, total.astype(np.int64), pool,
-            int(np.count_nonzero(np.isnan(judged[pool]))),
-        )  # fmt: skip
-
-
-class Row(NamedTuple):
-    """How things stood after so many judgments; the taus are with the truth."""
-
-    strategy: str
-    seed: int
-    judgments: int
-    relevant: int  # found so far
-    confidence: float  # of the ranking by expected values
-    tau_expected: float  # of the expected values
-    tau_plain: float  # of the measure, with unjudged documents as not relevant
-    tau_bpref: float
-    accuracy: float  # share of the pairs that differ in truth which expected values have in the right order
-    claimed: float  # share of these pairs whose order was at least `sure`
-    right: float  # share of the claimed ones that are right; NaN: none was claimed
-    bins: float  # share of the runs that expected values put into their bin; NaN: there are no bins
-    cost: float  # share of the whole pool that is judged
-    overlap: float  # share of the judged documents that a pool of so many would have as well
-
-
-def doublings(most: int) -> list[int]:
-    """1, 2, 4, ... and the last number itself."""
-    return sorted({2**power for power in range(most.bit_length())} | {most}) if most > 0 else []
+MTC = "mtc"
+ALSO_CALLED = {"pooling": "rank"}  # the paper's word for a pool that is deepened rank by rank
+HISTOGRAM_DRAWS = 5000  # as in the paper
 
 
 def simulate(
-    session: Session,
-    truth: Truth,
-    checkpoints: Sequence[int],
+    qrels: Any,
+    runs: Any,
     *,
-    name: str = "mtc",
-    strategy: Strategy | None = None,
+    strategies: Sequence[str] = (MTC, "rank"),
+    judgments: int = 1024,
+    at: Sequence[int] | None = None,
+    seeds: Sequence[int] = (0,),
+    pairs: int | None = None,
+    leave_out: bool = False,
+    histogram: tuple[str, str] | None = None,
+    topic: str | None = None,
+    measure: Any = "AP",
+    depth: int = 100,
+    prior: str = DEFAULT,
+    selection: str = "informed",
+    confidence: str | None = None,
+    draws: int = 200,
     sure: float = 0.95,
-    progress: Progress | None = None,
-) -> list[Row]:
-    """One row a checkpoint, a number of judgments; the last where nothing is left to judge.
+    pool_depth: int | None = None,
+    info: Mapping[str, RunInfo] | None = None,
+    policies: Policies = ANY_GRADES,
+    qrels_format: str | None = None,
+    run_format: str | None = None,
+    jobs: int | None = 1,
+    bars: Bars = no_bars,
+) -> Simulation:
+    """Replay the judging of runs as if the qrels were not known, and see how soon their order is right.
 
-    Documents are those that `strategy` chooses, None: the session itself. Either way the session is told
-    all judgments, and its expected values and confidence are what is reported, with the prior fitted to all
-    judgments so far; what is chosen next does not depend on when it was looked at.
+    Qrels and runs are as for `evaluate`. Each strategy is tried with each seed, and looked at after the
+    numbers of judgments `at` (None: 1, 2, 4, ...) and at the end; no strategies: nothing is tried. `pairs`
+    are so many pairs of lists of a topic, drawn at random, with the judgments that tell them apart; with
+    `leave_out` each run is left out in turn and put back in the end; `histogram` names two runs whose
+    difference is tested for normality, on a `topic` or on all.
     """
-    chooser: Strategy = session if strategy is None else strategy
-    wanted, last = set(checkpoints), max(checkpoints, default=0)
-    judged = np.full(len(truth.grades), np.nan)
-    rows: list[Row] = []
-    for number in range(1, last + 1):
-        due = chooser.next()
-        if not due:
-            if number > 1 and number - 1 not in wanted:
-                rows.append(_row(session, truth, judged, name, number - 1, sure))
-            break
-        document = due[0].document
-        judged[document] = truth.grades[document]
-        session.judge(document, float(truth.grades[document]))
-        if strategy is not None:
-            strategy.judge(document, float(truth.grades[document]))
-        if number in wanted:
-            rows.append(_row(session, truth, judged, name, number, sure))
-        if progress is not None:
-            progress(1)
-    return rows
-
-
-def _row(session: Session, truth: Truth, judged: Values, name: str, number: int, sure: float) -> Row:
-    confidence = session.up_to_date().confidence()
-    plain, bpref = values_so_far(session, judged)
-    accuracy, claimed, right = _scored(confidence, truth.values, sure)
-    return Row(
-        strategy=name, seed=session.seed, judgments=number,
-        relevant=int(np.count_nonzero(judged >= session.form.level)),
-        confidence=confidence.of_ranking(),
-        tau_expected=kendall_tau(confidence.values, truth.values),
-        tau_plain=kendall_tau(plain, truth.values),
-        tau_bpref=kendall_tau(bpref, truth.values),
-        accuracy=accuracy, claimed=claimed, right=right,
-        bins=_in_their_bins(confidence, truth), cost=number / len(truth.pool),
-        overlap=float(np.isfinite(judged[truth.pool[:number]]).mean()),
-    )  # fmt: skip
-
-
-def _in_their_bins(confidence: Confidence, truth: Truth) -> float:
-    if truth.bins is None:
-        return np.nan
-    return float((np.sort(truth.bins) == truth.bins[confidence.order]).mean())
-
-
-def _scored(confidence: Confidence, truth: Values, sure: float) -> tuple[float, float, float]:
-    """Share of pairs in the right order, share of those that were claimed, and share right of these."""
-    first, second = np.triu_indices(len(truth), 1)
-    differs = truth[first] != truth[second]
-    first, second = first[differs], second[differs]
-    if not len(first):
-        return np.nan, np.nan, np.nan
-    same = np.sign(confidence.values[first] - confidence.values[second]) == np.sign(
-        truth[first] - truth[second]
+    for name in strategies:
+        strategy_kind(name)
+    parameters = session_parameters(
+        measure=measure, depth=depth, prior=prior, selection=selection, confidence=confidence, draws=draws
     )
-    claimed = confidence.of_pairs()[first, second] >= sure
-    right = float(same[claimed].mean()) if claimed.any() else np.nan
-    return float(same.mean()), float(claimed.mean()), right
-
-
-def values_so_far(session: Session, judged: Values) -> tuple[Values, Values]:
-    """(run,) the measure and bpref over topics, by what is judged (NaN: not) and nothing else."""
-    depth = len(session.form.weights)
-    numbers = session.retrieved.cut(depth).lists
-    ranking = _every_run(session.retrieved, numbers, judged)
-    shape = numbers.shape[:2]
-    bpref = Measure.of("Bpref", rel=session.form.level)(ranking).reshape(shape).mean(axis=1)
-    lists = topic_lists(session.retrieved, depth)
-    relevant = judged >= session.form.level
-    return known_values(session.form, lists, relevant, np.zeros(len(lists))).mean(axis=0), bpref
-
-
-def _every_run(retrieved: Retrieved, numbers: NDArray[np.int32], judged: Values) -> Ranking:
-    """All runs as one ranking: each has its own copy of every topic."""
-    runs, topics, depth = numbers.shape
-    documents = np.isfinite(judged).nonzero()[0]
-    topic = retrieved.topic[documents]
-    order = np.lexsort((-judged[documents], topic))
-    sizes = np.bincount(topic, minlength=topics)
-    judgments = Judgments(
-        topics=("",) * (runs * topics), starts=np.concatenate([[0], np.cumsum(np.tile(sizes, runs))]),
-        grades=np.tile(judged[documents][order], runs), pool_ranks=None,
-        pooled=np.zeros(runs * topics, np.int64), highest=max(1.0, float(np.nanmax(judged))),
+    sources = run_sources(runs)
+    if len(sources) < 2:
+        raise DataError("one run alone makes no pair; give two runs or more to compare")
+    with bars(len(sources), "reading runs") as progress:
+        read = read_judged_lists(
+            qrels, sources, depth=depth, judged=True, pool_depth=pool_depth, info=info, policies=policies,
+            qrels_format=qrels_format, run_format=run_format, jobs=jobs, progress=progress,
+        )  # fmt: skip
+    if read.qrels is None:
+        raise DataError("judging can only be replayed with judgments; give qrels")
+    form = form_of(parameters.measure, depth, read.retrieved.lists.shape[2])
+    truth = Truth.of(read.retrieved, read.qrels, form)
+    _check_truth(truth, read.qrels, depth)
+    work = _Work(read.retrieved, truth, parameters, tuple(seeds), sure, jobs, bars)
+    looks = sorted({*(doublings(judgments) if at is None else at), judgments})
+    return Simulation(
+        retrieved=read.retrieved, truth=truth, form=form, parameters=parameters, sure=sure,
+        policies=policies, cut=read.cut, histogram=histogram, topic=topic,
+        trials=tuple(work.trials(strategies, looks)),
+        list_pairs=None if pairs is None else tuple(work.list_pairs(pairs)),
+        reuse=tuple(work.reuse(judgments)) if leave_out else None,
+        normality=None if histogram is None else work.normality(histogram, topic),
     )  # fmt: skip
-    grades = np.append(judged, np.nan)[numbers].reshape(runs * topics, depth)
-    place, rank = np.isfinite(grades).nonzero()
-    return Ranking(
-        run="", judgments=judgments, topic=place, rank=rank + 1, grade=grades[place, rank],
-        retrieved=np.count_nonzero(numbers != NONE, axis=2).ravel(),
-        missing=np.zeros(runs * topics, np.bool_),
-        pooled_topic=np.empty(0, np.int64), pooled_rank=np.empty(0, np.int64),
-    )  # fmt: skip
+
+
+def strategy_kind(name: str) -> str | None:
+    """Return the strategy that a name stands for; None: the session of minimal test collections itself."""
+    return None if name == MTC else find_strategy(ALSO_CALLED.get(name, name)).name
+
+
+def _check_truth(truth: Truth, qrels: Qrels, depth: int) -> None:
+    if not len(truth.pool):
+        raise DataError("the runs have no documents for the topics of the qrels: there is nothing to judge")
+    if not truth.relevant.any():
+        raise DataError(f"{qrels.source}: no document is relevant, so no run is better than another")
+    if not truth.values.any():
+        raise DataError(
+            f"{qrels.source}: no relevant document is among the first {depth} of any run: all have 0"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Work:
+    """What every part of a simulation needs."""
+
+    retrieved: Retrieved
+    truth: Truth
+    parameters: SessionParameters
+    seeds: tuple[int, ...]
+    sure: float
+    jobs: int | None
+    bars: Bars
+
+    def trials(self, strategies: Sequence[str], looks: Sequence[int]) -> list[Trial]:
+        """One for every strategy and seed."""
+        items = [(name, seed) for name in strategies for seed in self.seeds]
+        processes = worth_sharing(len(items), self.jobs)
+        alone = processes == 1
+        total = len(items) * (min(looks[-1], len(self.truth.pool)) if alone else 1)
+        with self.bars(total, "judging") as progress:
+            each = progress if alone else None  # a bar cannot be sent to another process
+            return map_items(
+                lambda item: self._trial(*item, looks, each),
+                items, processes=processes, progress=None if alone else progress,
+            )  # fmt: skip
+
+    def _trial(self, name: str, seed: int, looks: Sequence[int], progress: Progress | None) -> Trial:
+        session = Session(self.retrieved, seed=seed, **asdict(self.parameters))
+        kind, strategy = strategy_kind(name), None
+        if kind is not None:
+            adaptive = "level" in find_strategy(kind).parameters
+            level = {"level": session.form.level} if adaptive else {}
+            strategy = make_strategy(kind, self.retrieved, seed=seed, **level)
+        rows = run_trial(
+            session, self.truth, looks, name=name, strategy=strategy, sure=self.sure, progress=progress
+        )
+        documents = [document for document, _ in session.state()["judgments"]]
+        return Trial(name, seed, rows, documents, session.up_to_date().confidence())
+
+    def list_pairs(self, most: int) -> list[ListPair]:
+        """Pairs of lists with the judgments that tell them apart."""
+        with self.bars(most * len(self.seeds), "pairs of lists") as progress:
+            return list_pairs(
+                self.retrieved, self.truth, self.parameters, sure=self.sure, most=most, seeds=self.seeds,
+                processes=worth_sharing(most, self.jobs), progress=progress,
+            )  # fmt: skip
+
+    def reuse(self, judgments: int) -> list[Reuse]:
+        """Each run left out."""
+        runs = len(self.retrieved.runs)
+        if runs < 3:
+            raise DataError("--leave-out needs three runs or more: one alone is no ranking")
+        quarters = sorted({max(1, judgments * quarter // 4) for quarter in range(1, 5)})
+        with self.bars(runs * len(self.seeds), "leaving out") as progress:
+            rows = reuse(
+                self.retrieved, self.truth, self.parameters, quarters, seeds=self.seeds,
+                processes=worth_sharing(runs, self.jobs), progress=progress,
+            )  # fmt: skip
+        if not rows:
+            raise DataError(f"fewer than {quarters[0]} documents can be judged; lower --judgments")
+        return rows
+
+    def normality(self, runs: tuple[str, str], topic: str | None) -> Normality:
+        """Whether the difference of two runs over completions of the judgments is normal."""
+        index, topics = RunIndex(self.retrieved.runs, self.retrieved.tags), self.retrieved.topics
+        two = self.retrieved.pick([index.place(name) for name in runs])
+        if topic is not None and topic not in topics:
+            raise UnknownNameError("topic", topic, topics)
+        asked = asdict(replace(self.parameters, draws=HISTOGRAM_DRAWS))
+        chosen = slice(None) if topic is None else [topics.index(topic)]
+        gaps = []
+        for seed in self.seeds:
+            values = Session(two, seed=seed, **asked).drawn_values()[chosen]
+            gaps.append((values[:, 0] - values[:, 1]).mean(axis=0, dtype=float))
+        result = normality(np.concatenate(gaps))
+        if result is None:
+            raise DataError(
+                f"{two.runs[0]} and {two.runs[1]} differ by the same in every completion: nothing varies"
+            )
+        return result

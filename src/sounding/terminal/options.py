@@ -18,7 +18,7 @@ from click.core import ParameterSource
 from sounding.core import policies as names
 from sounding.core.errors import DataError, FormatError, UnknownNameError
 from sounding.core.files import refuse_unwritable, write_whole
-from sounding.core.workers import Progress
+from sounding.core.workers import Bars, Progress
 from sounding.render.tables import FORMATS, Table, parquet, render
 
 if TYPE_CHECKING:
@@ -58,6 +58,25 @@ class PolicyOptions(PlainPolicyOptions):
     prior: str = names.DEFAULT_POLICIES.prior
     moments: names.Moments = names.DEFAULT_POLICIES.moments
     draws: int = names.DEFAULT_POLICIES.draws
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingOptions:
+    """What `ranking_options` adds: the policies that decide which documents a run has, and in which order."""
+
+    ties: names.Ties
+    compat: names.Compat
+    duplicates: names.Duplicates
+
+    def policies(self) -> names.Policies:
+        """Return them as policies; grades of any kind are taken, since only the order is asked for."""
+        return names.Policies(
+            ties=self.ties, compat=self.compat, duplicates=self.duplicates, fractional="accept"
+        )
+
+    def named(self) -> dict[str, str]:
+        """Return them by name, as outputs repeat them."""
+        return {"ties": self.ties, "compat": self.compat, "duplicates": self.duplicates}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,6 +216,21 @@ def plain_policies(command: Command) -> Command:
         default = getattr(names.DEFAULT_POLICIES, name)
         option = click.option(
             f"--{name}", type=click.Choice(values), default=default, show_default=True, help="As evaluate."
+        )
+        command = option(command)
+    return command
+
+
+def ranking_options(command: Command) -> Command:
+    """Add --ties, --compat and --duplicates."""
+    for name, values, text in (
+        ("duplicates", get_args(names.Duplicates), "A document listed twice for a topic."),
+        ("compat", get_args(names.Compat), "As evaluate."),
+        ("ties", names.ORDERS, "As evaluate."),
+    ):
+        default = getattr(names.DEFAULT_POLICIES, name)
+        option = click.option(
+            f"--{name}", type=click.Choice(values), default=default, show_default=True, help=text
         )
         command = option(command)
     return command
@@ -552,6 +586,11 @@ def remark(text: str, *, quiet: bool) -> None:
     """Say something beside the output: on stderr, and only where somebody wants to hear it."""
     if not quiet:
         click.echo(text, err=True)
+
+
+def bars_for(options: OutputOptions) -> Bars:
+    """Return what gives every step of some work its own progress bar."""
+    return lambda total, label: progress_bar(total, quiet=options.quiet, label=label)
 
 
 @contextmanager

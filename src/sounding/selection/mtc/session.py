@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -13,10 +13,12 @@ from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.limits import check_count
 from sounding.core.workers import Progress
 from sounding.data.tables import Qrels
+from sounding.measures import parse_measures
 from sounding.measures.forms import drawn_relevance, form_of
 from sounding.relevance.basis import Basis
-from sounding.relevance.document_priors import DEFAULT, document_prior
 from sounding.relevance.model import Evidence, Fit, Judged, due_size, generator
+from sounding.relevance.priors import DEFAULT, document_prior
+from sounding.runs.align import Judged as Prepared
 from sounding.runs.align import prepare
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import Retrieved
@@ -30,19 +32,18 @@ from sounding.selection.mtc.topic_state import (
     Drawn,
     KeptDraws,
     Moments,
-    Setting,
     TopicState,
     if_not_relevant,
 )
 from sounding.selection.mtc.weights import EVERY_PAIR, WEIGHINGS, Beliefs, Scope, heaviest, weighing
-from sounding.selection.strategies import Pick, State, fingerprint
+from sounding.selection.strategies import Pick, State, fingerprint, register
 
 Method = Literal["draws", "normal", "paper", "exact"]
 Refits = Literal["doubling", "asked"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameters:
+class SessionParameters:
     """The choices of a session; at most one of `pair`, `baseline`, `top` and `open_below` is given."""
 
     measure: str = "AP"
@@ -72,13 +73,44 @@ class Parameters:
             raise DataError(f"open_below is {self.open_below:g}; give a confidence above 0.5, at most 1")
 
 
+def session_parameters(
+    *,
+    measure: Any,
+    depth: int,
+    prior: str,
+    selection: str,
+    confidence: str | None,
+    draws: int,
+    pair: tuple[str, str] | None = None,
+    baseline: str | None = None,
+    top: int | None = None,
+    open_below: float | None = None,
+) -> SessionParameters:
+    """Return what a session is asked for, checked; `model` is another word for the prior `runs`.
+
+    The measure is a name, a `Measure` or one of ir_measures.
+
+    Where nothing says how to find the confidence, it is by draws for the prior `runs`, else normal.
+    """
+    measure = measure if isinstance(measure, str) else str(*parse_measures(measure))
+    form_of(measure, depth, 1)
+    prior = DEFAULT if prior == "model" else prior
+    way: Any = confidence or ("draws" if prior == DEFAULT else "normal")
+    return SessionParameters(
+        measure=measure, depth=depth, prior=prior, selection=selection, confidence=way, draws=draws,
+        pair=pair, baseline=baseline, top=top, open_below=open_below,
+    )  # fmt: skip
+
+
 def known_judgments(
-    retrieved: Retrieved, qrels: Qrels, level: float = 1
+    retrieved: Retrieved, qrels: Qrels | Prepared, level: float = 1
 ) -> tuple[list[tuple[int, float]], list[float]]:
     """What to give a session of judgments that exist: judged documents, and counts of relevant others."""
-    grades = retrieved.grades(qrels)
+    prepared = qrels if isinstance(qrels, Prepared) else prepare(qrels)
+    grades = retrieved.grades(prepared)
     judged = np.isfinite(grades).nonzero()[0]
-    total = dict(zip(qrels.topics, prepare(qrels).judgments.relevant(level).tolist(), strict=True))
+    judgments = prepared.judgments
+    total = dict(zip(judgments.topics, judgments.relevant(level).tolist(), strict=True))
     found = np.bincount(retrieved.topic[judged[grades[judged] >= level]], minlength=len(retrieved.topics))
     elsewhere = [
         float(total.get(topic, 0) - here)
@@ -106,12 +138,12 @@ class Session:
         elsewhere: Sequence[float] | None = None,
         **parameters: Any,
     ) -> None:
-        """A session over the documents of these runs; for the parameters see `Parameters`.
+        """A session over the documents of these runs; for the parameters see `SessionParameters`.
 
         `given` are documents judged beforehand with their grades, and `elsewhere` counts for every topic
         the documents that are known to be relevant and that no run has.
         """
-        self.retrieved, self.seed, self.parameters = retrieved, seed, Parameters(**parameters)
+        self.retrieved, self.seed, self.parameters = retrieved, seed, SessionParameters(**parameters)
         lists = topic_lists(retrieved, self.parameters.depth)
         if not any(topic.size for topic in lists):
             raise DataError("the runs have no documents for these topics: there is nothing to judge")
@@ -373,12 +405,12 @@ class Session:
         return self.parameters.confidence in ("normal", "paper")
 
     def _fresh_topics(self, lists: Sequence[TopicLists]) -> list[TopicState]:
-        setting = Setting(self.form, weighing(self.parameters.selection))
+        weigh = weighing(self.parameters.selection)
         ends = np.cumsum([topic.size for topic in lists]).tolist()
         order = generator("order", self.seed).permutation(ends[-1])
         places = [slice(end - topic.size, end) for topic, end in zip(lists, ends, strict=True)]
         return [
-            TopicState.fresh(setting, number, topic, places[number], order[places[number]], count)
+            TopicState.fresh(self.form, weigh, number, topic, places[number], order[places[number]], count)
             for number, (topic, count) in enumerate(zip(lists, self._elsewhere, strict=True))
         ]
 
@@ -538,3 +570,22 @@ class Session:
                 covariances[number] = self._topics[number].moments(method).covariance
             self._moved.clear()
         return means.mean(axis=0), covariances.sum(axis=0) / len(means) ** 2
+
+
+def minimal_test_collection(
+    pool: Retrieved, seed: int, level: float, *, prior: str = DEFAULT, selection: str = "informed"
+) -> Session:
+    """What tells most about the order of the runs by average precision."""
+    return Session(
+        pool, seed=seed, depth=max(pool.depth, 1), measure=f"AP(rel={level:g})", prior=prior,
+        selection=selection,
+    )  # fmt: skip
+
+
+def _build(pool: Retrieved, seed: int, parameters: Mapping[str, Any]) -> Session:
+    chosen = {name: value for name, value in parameters.items() if name != "level"}
+    return minimal_test_collection(pool, seed, parameters["level"], **chosen)
+
+
+# Fits of a prior to the first judgments depend on which came first, so only its own state restores it.
+register("mtc", minimal_test_collection, _build, adaptive=True, drawn=True, restored=Session.restored)

@@ -16,7 +16,7 @@ from sounding.core.arrays import NDArray
 from sounding.core.workers import Progress
 from sounding.measures.forms import Form, values_of_draws
 from sounding.runs.ranking import Counts, Values
-from sounding.runs.topic_lists import TopicLists
+from sounding.runs.topic_lists import ByDocument, TopicLists
 from sounding.selection.mtc.weights import Beliefs
 
 ROUNDING = 1e-12  # a gap below this may be none: equal values are not proven to differ
@@ -31,11 +31,8 @@ def least_gaps(
     documents counts once.
     """
     possible = (beliefs.unjudged | (beliefs.probability == 1))[:-1]
-    weight = np.zeros((2, lists.size + 1))
-    np.put_along_axis(
-        weight, lists.places[[first, second]], form.weights * lists.filled[[first, second]], axis=1
-    )
-    documents = (possible & weight[:, :-1].any(axis=0)).nonzero()[0]
+    weight = _weights(form, lists, first, second)
+    documents = (possible & weight.any(axis=0)).nonzero()[0]
     own, other = weight[:, documents]
     judged = ~beliefs.unjudged[documents]
     if not form.pairs:
@@ -63,52 +60,33 @@ def proven_pairs(
     """
     runs = len(lists[0].places)
     result = np.zeros((runs, runs), np.bool_)
-    divisors = _divisors(form, beliefs, elsewhere)
+    topics = list(zip(lists, beliefs, elsewhere, strict=True))
+    least, most = _divisors(form, beliefs, elsewhere)
     for run, other in pairs.tolist():
-        if _survives(form, lists, beliefs, elsewhere, run, other):
-            result[run, other] = _is_proven(form, lists, beliefs, divisors, run, other)
+        # What fails at the worst is not proven, and costs far less to look at than a proof.
+        if sum(_lead_at_worst(form, *topic, run, other) for topic in topics) > 0:
+            gaps = np.array([least_gaps(form, one, belief, run, other)[0] for one, belief, _ in topics])
+            result[run, other] = np.where(gaps >= 0, gaps / most, gaps / least).sum() > ROUNDING
         if progress is not None:
             progress(1)
     return result
 
 
-def _is_proven(
-    form: Form,
-    lists: Sequence[TopicLists],
-    beliefs: Sequence[Beliefs],
-    divisors: tuple[Values, Values],
-    run: int,
-    other: int,
-) -> bool:
-    gaps = np.array(
-        [least_gaps(form, one, belief, run, other)[0] for one, belief in zip(lists, beliefs, strict=True)]
-    )
-    least, most = divisors
-    return bool(np.where(gaps >= 0, gaps / most, gaps / least).sum() > ROUNDING)
+def _weights(form: Form, lists: TopicLists, run: int, other: int) -> ByDocument:
+    """(2, document) what each adds by itself to the sum of either run."""
+    two = TopicLists(lists.documents, lists.places[[run, other]])
+    return two.by_document(form.weights * two.filled)
 
 
-def _survives(
-    form: Form,
-    lists: Sequence[TopicLists],
-    beliefs: Sequence[Beliefs],
-    elsewhere: Sequence[float],
-    run: int,
-    other: int,
-) -> bool:
-    """Whether the run is above the other where just those unjudged documents are relevant that help that.
-
-    What fails here is not proven, and costs far less to look at than a proof.
-    """
-    ahead = 0.0
-    for one, belief, more in zip(lists, beliefs, elsewhere, strict=True):
-        places = one.places[[run, other]]
-        weight = np.zeros((2, one.size + 1))
-        np.put_along_axis(weight, places, form.weights * one.filled[[run, other]], axis=1)
-        helps = belief.unjudged & (weight[1] > weight[0])
-        relevant = np.where(belief.unjudged, helps, belief.probability)[:, np.newaxis]
-        own, its = values_of_draws(form, TopicLists(one.documents, places), relevant, more)[:, 0]
-        ahead += float(own - its)
-    return ahead > 0
+def _lead_at_worst(
+    form: Form, lists: TopicLists, beliefs: Beliefs, elsewhere: float, run: int, other: int
+) -> float:
+    """By how much a run is ahead where just those unjudged documents are relevant that help the other."""
+    own, its = np.pad(_weights(form, lists, run, other), ((0, 0), (0, 1)))
+    relevant = np.where(beliefs.unjudged, beliefs.unjudged & (its > own), beliefs.probability)[:, np.newaxis]
+    two = TopicLists(lists.documents, lists.places[[run, other]])
+    value, other_value = values_of_draws(form, two, relevant, elsewhere)[:, 0]
+    return float(value - other_value)
 
 
 def _divisors(form: Form, beliefs: Sequence[Beliefs], elsewhere: Sequence[float]) -> tuple[Values, Values]:

@@ -31,14 +31,6 @@ NOTHING_LEFT = -1.0  # the weight where there is no document to judge
 Moments = Literal["normal", "paper", "exact"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Setting:
-    """What all topics of a session share."""
-
-    form: Form
-    weigh: Weighing
-
-
 class Due(NamedTuple):
     """The document of a topic to judge next."""
 
@@ -54,7 +46,8 @@ NOTHING_DUE = Due(NOTHING_LEFT, -1, 0)
 class TopicState:
     """One topic at present; `probability` and `unjudged` have one more place at their end, for none."""
 
-    setting: Setting
+    form: Form
+    weigh: Weighing
     number: int
     lists: TopicLists
     places: slice  # its documents among all that count
@@ -77,15 +70,21 @@ class TopicState:
 
     @staticmethod
     def fresh(
-        setting: Setting, number: int, lists: TopicLists, places: slice, order: Counts, elsewhere: float
+        form: Form,
+        weigh: Weighing,
+        number: int,
+        lists: TopicLists,
+        places: slice,
+        order: Counts,
+        elsewhere: float,
     ) -> TopicState:
         """A topic before anything is judged or believed."""
         probability = np.zeros(lists.size + 1)
         unjudged = np.append(np.ones(lists.size, np.bool_), False)
-        sums = expected_sums(setting.form, lists, probability, elsewhere)
+        sums = expected_sums(form, lists, probability, elsewhere)
         refused = np.zeros(lists.size, np.bool_)
         return TopicState(
-            setting, number, lists, places, order, probability, unjudged, refused, elsewhere, sums
+            form, weigh, number, lists, places, order, probability, unjudged, refused, elsewhere, sums
         )
 
     @property
@@ -126,14 +125,14 @@ class TopicState:
 
     def add_up(self) -> Values:
         """(run,) the expected values, after a change."""
-        form = self.setting.form
+        form = self.form
         self.sums = expected_sums(form, self.lists, self.probability, self.elsewhere)
         divisor, _ = form.divisor(self.sums.relevant)
         return self.sums.total / divisor if divisor > 0 else np.zeros(len(self.sums.total))
 
     def moments(self, method: Moments) -> TopicMoments:
         """Means and covariances of all runs' values."""
-        form, lists = self.setting.form, self.lists
+        form, lists = self.form, self.lists
         if method == "exact":
             return exact_moments(form, lists, self.probability, self.elsewhere)
         terms = self._terms_of_pairs() if form.pairs else None
@@ -146,10 +145,10 @@ class TopicState:
         free = beliefs.unjudged[:-1] & ~self.refused
         if not free.any():
             return NOTHING_DUE
-        form, sums = self.setting.form, self.sums
+        form, sums = self.form, self.sums
         if ahead is not None:
             sums = expected_sums(form, self.lists, ahead.probability, self.elsewhere)
-        weights = np.where(free, self.setting.weigh(form, self.lists, beliefs, sums, scope), NOTHING_LEFT)
+        weights = np.where(free, self.weigh(form, self.lists, beliefs, sums, scope), NOTHING_LEFT)
         place = heaviest(weights, self.order)
         return Due(float(weights[place]), place, int(self.order[place]))
 
@@ -163,7 +162,7 @@ class TopicState:
         relevant[:-1] = drawn_relevance(odds.of_topic(self.places, self.number), *seed, self.number)
         known = (~self.unjudged[:-1]).nonzero()[0]
         relevant[known] = self.probability[known, np.newaxis]
-        return values_of_draws(self.setting.form, self.lists, relevant, self.elsewhere)
+        return values_of_draws(self.form, self.lists, relevant, self.elsewhere)
 
     def _begin_terms(self) -> None:
         """Chances have changed: terms of pairs of documents are set up anew when they are asked for."""
@@ -176,7 +175,7 @@ class TopicState:
 
         So they are the same to the last bit whenever they are asked for.
         """
-        weights = self.setting.form.weights
+        weights = self.form.weights
         if self._terms is None:
             self._terms = pair_terms(self.lists, weights, self._spread)
         for place in self._certain:

@@ -12,9 +12,9 @@ import pytest
 from tests.selection.small import draw_grades, draw_runs
 
 from sounding.core.executors import run_on
-from sounding.plan.outlook import courses, outlook
+from sounding.plan.forecast import forecast_to, outlook
 from sounding.runs.retrieved import Retrieved, read_retrieved
-from sounding.selection.mtc import Session
+from sounding.selection.mtc.session import Session
 
 
 def some_judged(retrieved: Retrieved, number: int, seed: int = 1, **parameters: Any) -> Session:
@@ -30,11 +30,11 @@ def test_worlds_that_are_sent_away_give_the_same() -> None:
     retrieved = draw_runs(4, topics=6)
     session = Session(retrieved, depth=6, draws=30)
     documents = [pick.document for pick in session.next(count=4)]
-    here = outlook(session, documents, [1, 2]), courses(session, 0.9, [1, 2], most=20)
+    here = outlook(session, documents, [1, 2]), forecast_to(session, 0.9, [1, 2], most=20)
     with ThreadPoolExecutor(2) as pool, run_on(pool):
         away = (
             outlook(session, documents, [1, 2], processes=2),
-            courses(session, 0.9, [1, 2], most=20, processes=2),
+            forecast_to(session, 0.9, [1, 2], most=20, processes=2),
         )
     np.testing.assert_array_equal(away[0].after, here[0].after)
     assert away[1] == here[1]
@@ -131,7 +131,7 @@ def test_judging_everything_leaves_no_doubt() -> None:
 def test_a_course_is_judging_in_one_world_until_it_is_sure() -> None:
     retrieved = draw_runs(8, topics=6)
     session = some_judged(retrieved, 3, prior="0.5", confidence="normal")
-    (course,) = courses(session, 0.9, [2], most=1000)
+    (course,) = forecast_to(session, 0.9, [2], most=1000)
     assert course.reached
     assert course.confidence[-1] >= 0.9 > course.confidence[-2]
     world, ahead = session.completion(2), session.knowing([], 2)
@@ -147,7 +147,7 @@ def test_a_course_is_judging_in_one_world_until_it_is_sure() -> None:
 def test_the_prior_is_fitted_anew_at_every_look() -> None:
     retrieved = draw_runs(8, topics=6)
     session = some_judged(retrieved, 20)
-    (course,) = courses(session, 0.99, [1], most=8)
+    (course,) = forecast_to(session, 0.99, [1], most=8)
     world, ahead = session.completion(1), session.knowing([], 1)
     for _ in range(8):
         document = ahead.next()[0].document
@@ -160,15 +160,15 @@ def test_the_prior_is_fitted_anew_at_every_look() -> None:
 
 def test_a_course_is_given_up_where_told_and_ends_where_nothing_is_left() -> None:
     retrieved = draw_runs(9)
-    few = courses(Session(retrieved), 0.999, [1], most=5)[0]
+    few = forecast_to(Session(retrieved), 0.999, [1], most=5)[0]
     assert (few.judgments[-1], few.reached, few.all_judged, few.needed) == (5, False, False, math.inf)
     same = {"1": {"a": 2.0, "b": 1.0}}
     equal = read_retrieved({"x": same, "y": same})
-    end = courses(Session(equal), 0.9, [1], most=50)[0]
+    end = forecast_to(Session(equal), 0.9, [1], most=50)[0]
     assert (end.judgments, end.confidence, end.reached, end.all_judged) == ((0, 2), (0.5, 0.5), False, True)
 
 
 def test_what_is_sure_already_needs_no_judgment() -> None:
     retrieved = read_retrieved({"x": {"1": {"a": 1.0}}, "y": {"1": {"b": 1.0}}})
     session = Session(retrieved, given=[(0, 1.0), (1, 0.0)])
-    assert courses(session, 0.9, [1, 2], most=9)[1].needed == 0
+    assert forecast_to(session, 0.9, [1, 2], most=9)[1].needed == 0

@@ -1,6 +1,6 @@
-"""What judging will do: simulated forward in worlds that are drawn from what is believed of the unjudged.
+"""What judging will do: tried out in completions that are drawn from what is believed of the unjudged.
 
-A world says of every document whether it is relevant: what is judged stays, the rest is one draw of the
+A completion says of every document whether it is relevant: what is judged stays, the rest is one draw of the
 prior as it was fitted. Judging goes on in it as if it were the truth.
 """
 
@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sounding.core.arrays import NDArray
 from sounding.core.workers import Progress, map_items
 from sounding.runs.ranking import Values
 from sounding.selection.mtc.session import Session
 
-FIRST_CHECK = 8  # judgments after which a world is looked at first
+FIRST_CHECK = 8  # judgments after which a completion is looked at first
 CHECK_STEP = 1.1  # from one look to the next
 
 
@@ -25,12 +24,12 @@ class Outlook:
     """How sure the order of the runs that matter is, and would be once some documents are judged."""
 
     before: float
-    after: Values  # (world,)
+    after: Values  # (completion,)
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
-    """Judging in one world until the order is as sure as wanted."""
+class JudgingForecast:
+    """Judging in one completion until the order is as sure as wanted."""
 
     judgments: tuple[int, ...]  # at which it was looked at, 0 at first
     confidence: tuple[float, ...]  # of the pairs that matter, at each
@@ -51,18 +50,18 @@ def outlook(
     processes: int = 1,
     progress: Progress | None = None,
 ) -> Outlook:
-    """How sure the order is expected to be once these documents are judged: one value a world."""
+    """Return how sure the order is expected to be once these documents are judged: one value a completion."""
     before = session.confidence().of_these(session.pairs())
 
     def after(seed: int) -> float:
-        grades = _grades(session, session.completion(seed))
+        grades = _grades(session, seed)
         ahead = session.knowing([(document, float(grades[document])) for document in documents], seed)
         return ahead.confidence().of_these(ahead.pairs())
 
     return Outlook(before, np.array(map_items(after, seeds, processes=processes, progress=progress)))
 
 
-def courses(
+def forecast_to(
     session: Session,
     wanted: float,
     seeds: Sequence[int],
@@ -70,20 +69,19 @@ def courses(
     most: int,
     processes: int = 1,
     progress: Progress | None = None,
-) -> list[Course]:
-    """Judging in one world a seed, until the pairs that matter are on average as sure as wanted.
+) -> list[JudgingForecast]:
+    """Judge in one completion a seed, until the pairs that matter are on average as sure as wanted.
 
-    A world is looked at, and the prior fitted anew, after 8 judgments and whenever there are a tenth more, so
-    the number is at most so much too large. It is given up after `most` judgments.
+    A completion is looked at, and the prior fitted anew, after 8 judgments and whenever there are a tenth
+    more, so the number is at most so much too large. It is given up after `most` judgments.
     """
     return map_items(
-        lambda seed: _course(session, wanted, seed, most), seeds, processes=processes, progress=progress
+        lambda seed: _forecast(session, wanted, seed, most), seeds, processes=processes, progress=progress
     )
 
 
-def _course(session: Session, wanted: float, seed: int, most: int) -> Course:
-    grades = _grades(session, session.completion(seed))
-    ahead = session.knowing([], seed)
+def _forecast(session: Session, wanted: float, seed: int, most: int) -> JudgingForecast:
+    grades, ahead = _grades(session, seed), session.knowing([], seed)
     at, sure = [0], [ahead.confidence().of_these(ahead.pairs())]
     number, check, left = 0, FIRST_CHECK, True
     while sure[-1] < wanted and number < most and left:
@@ -97,8 +95,9 @@ def _course(session: Session, wanted: float, seed: int, most: int) -> Course:
             at.append(number)
             sure.append(ahead.confidence().of_these(ahead.pairs()))
             check = max(check + 1, int(check * CHECK_STEP))
-    return Course(tuple(at), tuple(sure), sure[-1] >= wanted, not left)
+    return JudgingForecast(tuple(at), tuple(sure), sure[-1] >= wanted, not left)
 
 
-def _grades(session: Session, relevant: NDArray[np.bool_]) -> Values:
-    return np.where(relevant, session.form.level, 0.0)
+def _grades(session: Session, seed: int) -> Values:
+    """(document,) the grades of a completion."""
+    return np.where(session.completion(seed), session.form.level, 0.0)

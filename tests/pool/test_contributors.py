@@ -6,7 +6,7 @@ import pytest
 
 from sounding.core.errors import DataError
 from sounding.data.run_info import RunInfo
-from sounding.pool.depth_pool import choose_contributors
+from sounding.pool.contributors import choose_contributors
 from sounding.runs.retrieved import Retrieved, read_retrieved
 
 

@@ -13,9 +13,9 @@ from sounding.data.formats import read_qrels
 from sounding.data.tables import Qrels
 from sounding.evaluate.evaluation import evaluate
 from sounding.runs.retrieved import NONE, Retrieved
-from sounding.selection.mtc import Session
+from sounding.selection.mtc.session import Session
 from sounding.selection.strategies import make_strategy
-from sounding.simulate.simulation import Truth, doublings, simulate, values_so_far
+from sounding.simulate.trial import Truth, doublings, run_trial, values_so_far
 
 DEPTH = 6
 
@@ -82,7 +82,7 @@ def test_rows_say_how_things_stood() -> None:
     session = Session(retrieved, depth=DEPTH, seed=4)
     truth = Truth.of(retrieved, qrels, session.form)
     ticks: list[int] = []
-    rows = simulate(session, truth, [3, 10, 25], name="ours", sure=0.8, progress=ticks.append)
+    rows = run_trial(session, truth, [3, 10, 25], name="ours", sure=0.8, progress=ticks.append)
     assert [(row.strategy, row.seed, row.judgments) for row in rows] == [("ours", 4, n) for n in (3, 10, 25)]
     assert sum(ticks) == 25
     other = Session(retrieved, depth=DEPTH, seed=4)
@@ -114,7 +114,7 @@ def test_another_strategy_chooses_and_the_session_is_told() -> None:
     qrels = qrels_of(retrieved, dict(enumerate(draw_grades(6, retrieved))))
     session = Session(retrieved, depth=8)
     strategy = make_strategy("rank", retrieved)
-    simulate(session, Truth.of(retrieved, qrels, session.form), [5], strategy=strategy)
+    run_trial(session, Truth.of(retrieved, qrels, session.form), [5], strategy=strategy)
     chosen = [document for document, _ in session.state()["judgments"]]
     again = make_strategy("rank", retrieved)
     wanted = []
@@ -130,7 +130,7 @@ def test_rows_end_where_nothing_is_left() -> None:
     qrels = qrels_of(retrieved, dict(enumerate(draw_grades(7, retrieved))))
     session = Session(retrieved, depth=DEPTH, prior="0.5", confidence="normal")
     number = len({int(n) for n in retrieved.cut(DEPTH).lists.ravel() if n != NONE})
-    rows = simulate(session, Truth.of(retrieved, qrels, session.form), [number, number + 1])
+    rows = run_trial(session, Truth.of(retrieved, qrels, session.form), [number, number + 1])
     assert [row.judgments for row in rows] == [number]
     # Relevant documents below the depth are in the truth alone, so it need not be reached.
     assert rows[0].tau_expected == rows[0].tau_plain
@@ -146,7 +146,7 @@ def test_rows_say_what_it_cost_and_what_a_pool_would_have_judged() -> None:
     qrels = qrels_of(retrieved, dict(enumerate(draw_grades(8, retrieved))))
     session = Session(retrieved, depth=DEPTH)
     truth = Truth.of(retrieved, qrels, session.form)
-    (row,) = simulate(session, truth, [11])
+    (row,) = run_trial(session, truth, [11])
     best = retrieved.cut(DEPTH).best_ranks()
     counts = [document for document in range(len(best)) if best[document]]
     pool = sorted(counts, key=lambda document: (best[document], document))
@@ -164,7 +164,7 @@ def test_rows_say_how_many_runs_are_in_their_bin(number: int) -> None:
     truth = Truth.of(retrieved, qrels, session.form)
     assert truth.bins is not None
     assert truth.bins.tolist() == [0, 1, 1, 0, 2]
-    (row,) = simulate(session, truth, [number])
+    (row,) = run_trial(session, truth, [number])
     places = sorted(range(5), key=lambda run: -session.up_to_date().confidence().values[run])
     right = sum(truth.bins[run] == wanted for run, wanted in zip(places, [0, 0, 1, 1, 2], strict=True))
     assert row.bins == pytest.approx(right / 5)
@@ -176,7 +176,7 @@ def test_one_topic_has_no_bins() -> None:
     session = Session(retrieved, depth=DEPTH)
     truth = Truth.of(retrieved, qrels, session.form)
     assert truth.bins is None
-    assert np.isnan(simulate(session, truth, [1])[0].bins)
+    assert np.isnan(run_trial(session, truth, [1])[0].bins)
 
 
 def test_the_last_row_is_where_nothing_is_left() -> None:
@@ -184,7 +184,7 @@ def test_the_last_row_is_where_nothing_is_left() -> None:
     qrels = qrels_of(retrieved, dict(enumerate(draw_grades(7, retrieved))))
     session = Session(retrieved, depth=DEPTH, prior="0.5", confidence="normal")
     truth = Truth.of(retrieved, qrels, session.form)
-    rows = simulate(session, truth, [2, 10_000])
+    rows = run_trial(session, truth, [2, 10_000])
     assert [row.judgments for row in rows] == [2, len(truth.pool)]
     assert rows[-1].cost == rows[-1].overlap == 1
 

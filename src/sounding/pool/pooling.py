@@ -1,0 +1,157 @@
+"""What to judge of several runs: a pool, a part of it that a strategy chooses, or a forecast of its cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+
+from sounding.core.errors import DataError
+from sounding.core.policies import ANY_GRADES, Policies
+from sounding.core.workers import Bars, no_bars
+from sounding.data.formats import run_sources
+from sounding.data.run_info import RunInfo
+from sounding.pool.contributors import choose_contributors
+from sounding.pool.foresight import PERSISTENCE, foresee
+from sounding.pool.result import Pooling
+from sounding.runs.pool import read_judged_lists
+from sounding.runs.retrieved import Retrieved
+from sounding.selection.strategies import (
+    Kind,
+    Pick,
+    SampleStrategy,
+    Strategy,
+    find_strategy,
+    in_batches,
+    judge_all,
+    make_strategy,
+    replay,
+)
+
+BATCH = 10  # documents of each topic in the first batch, where nobody says how many
+
+
+def pool(
+    runs: Any,
+    *,
+    depth: int = 100,
+    info: Mapping[str, RunInfo] | None = None,
+    per_group: int | None = None,
+    strategy: str | Sequence[str] | None = None,
+    budget: int | None = None,
+    batches: int | None = None,
+    rate: float | None = None,
+    strata: str | None = None,
+    p: float | None = None,
+    level: float | None = None,
+    seed: int = 0,
+    qrels: Any = None,
+    pool_depth: int | None = None,
+    simulate: bool = False,
+    summary: bool = False,
+    policies: Policies = ANY_GRADES,
+    qrels_format: str | None = None,
+    run_format: str | None = None,
+    jobs: int | None = 1,
+    bars: Bars = no_bars,
+) -> Pooling:
+    """Choose the documents of runs to judge, down to a depth; runs and qrels are as for `evaluate`.
+
+    Runs contribute as `info` lists them, or `per_group` of each group; all where there is no list. The
+    default strategy takes the whole pool, by doc id; with a budget or batches, the best ranks first. `rate`,
+    `strata`, `p` and `level` are parameters of strategies that have them. `qrels` are what has been judged
+    already, `pool_depth` cuts them to what a pool of that depth would have had.
+
+    With `simulate`, strategies are replayed on the judgments instead. With `summary`, nothing is chosen: the
+    result has the sizes, costs and coverage of pools of all depths.
+    """
+    kinds = [find_strategy(name) for name in _names(strategy, budget, batches)]
+    if simulate and qrels is None:
+        raise DataError("judging can only be replayed with judgments; give qrels")
+    if len(kinds) > 1 and not simulate:
+        raise DataError("several strategies are compared on known judgments; give qrels, and simulate=True")
+    if any(kind.sampled for kind in kinds) and (budget or batches):
+        raise DataError("a sample is judged as a whole, so that budget and batches have no place")
+    given = {"rate": rate, "strata": strata, "p": p, "level": level}
+    chosen = {
+        kind.name: {name: given[name] for name in kind.parameters if given.get(name) is not None}
+        for kind in kinds
+    }
+    sources = run_sources(runs)
+    with bars(len(sources), "reading runs") as progress:
+        read = read_judged_lists(
+            qrels, sources, depth=None if summary else depth, pool_depth=pool_depth, info=info,
+            policies=policies, qrels_format=qrels_format, run_format=run_format, jobs=jobs, progress=progress,
+        )  # fmt: skip
+    contributors = choose_contributors(read.retrieved, info, per_group=per_group)
+    pooled = contributors.pool(read.retrieved, depth)
+    grades = np.full(len(pooled.docs), np.nan)
+    if read.qrels is not None:
+        grades = read.retrieved.grades(read.qrels)
+    made = partial(
+        Pooling, contributors=contributors, pool=pooled, depth=depth, policies=policies, seed=seed,
+        kinds=tuple(kinds), parameters={kind.name: kind.complete(chosen[kind.name]) for kind in kinds},
+        judgments=0 if read.qrels is None else int(np.count_nonzero(read.qrels.grades >= 0)), cut=read.cut,
+        grades=np.where(pooled.best_ranks() > 0, grades, np.nan),
+    )  # fmt: skip
+    if summary:
+        persistence = PERSISTENCE if p is None else p
+        known = None if read.qrels is None else np.isfinite(grades)
+        return made(foresight=foresee(read.retrieved, contributors, depth, p=persistence, judged=known))
+    result = made()
+    make = partial(_made, pool=pooled, batches=batches, seed=seed)
+    if not simulate:
+        known = np.isfinite(result.grades).nonzero()[0].tolist()
+        judged = {document: float(result.grades[document]) for document in known}
+        return made(
+            picks=_next(
+                make(kinds[0], chosen[kinds[0].name], before=judged), kinds[0], pooled, budget, batches
+            )
+        )
+    strategies = {kind.name: make(kind, chosen[kind.name]) for kind in kinds}
+    replays = {}
+    for name, one in strategies.items():
+        with bars(min(result.size, budget or result.size), f"judging by {name}") as progress:
+            replays[name] = replay(
+                one, result.grades, budget=budget, level=1.0 if level is None else level, progress=progress
+            )
+    samples = {kind.name: cast("SampleStrategy", strategies[kind.name]) for kind in kinds if kind.sampled}
+    return made(replays=replays, samples=samples)
+
+
+def _names(strategy: str | Sequence[str] | None, budget: int | None, batches: int | None) -> Sequence[str]:
+    """Return the strategies that are named; where none is, the plain pool, or by rank for a part of it."""
+    if strategy is None:
+        return ["rank" if budget or batches else "depth"]
+    return [strategy] if isinstance(strategy, str) else strategy
+
+
+def _made(
+    kind: Kind,
+    given: Mapping[str, Any],
+    *,
+    pool: Retrieved,
+    batches: int | None,
+    seed: int,
+    before: Mapping[int, float] | None = None,
+) -> Strategy:
+    """Make the strategy, in batches where they are asked for; `before` are judgments by document."""
+    if batches:
+        return in_batches(kind.name, pool, batches, seed=seed, before=before, **given)
+    strategy = make_strategy(kind.name, pool, seed=seed, **given)
+    judge_all(strategy, (before or {}).items())
+    return strategy
+
+
+def _next(
+    strategy: Strategy, kind: Kind, pool: Retrieved, budget: int | None, batches: int | None
+) -> tuple[Pick, ...]:
+    """Return the next documents: all of them, or one batch where the order follows the judgments."""
+    count = budget or len(pool.docs)
+    if batches:
+        return tuple(strategy.next(count=min(count, batches * len(pool.topics))))
+    if kind.adaptive and not budget:
+        count = BATCH * len(pool.topics)
+    return tuple(sorted(strategy.next(count=count), key=lambda pick: pick.document))  # by topic and doc id

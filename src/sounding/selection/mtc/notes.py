@@ -1,0 +1,38 @@
+"""Sentences about sessions that `plan` and `simulate` share, and the words for the order of two runs."""
+
+from __future__ import annotations
+
+from sounding.core.text import plural
+from sounding.measures.forms import form_of
+from sounding.runs.retrieved import Retrieved
+from sounding.selection.mtc.session import SessionParameters
+
+PROVEN, PROBABLE, EQUAL, OPEN = "proven", "probable", "equal", "open"
+SHOWN = 20  # rows of a long table that people see
+NAMED = 3  # runs that a sentence names
+
+
+def how_note(parameters: SessionParameters, *, stated: bool = True) -> str:
+    """How chances, weights and, where it is stated, confidence were found."""
+    text = f"Prior {parameters.prior}, selection {parameters.selection}"
+    if not stated and parameters.confidence == "draws":
+        return f"{text}."
+    text += f", confidence by {parameters.confidence}"
+    if parameters.confidence == "draws":
+        return f"{text} ({parameters.draws:,}); a draw in which two runs are equal counts half for either."
+    divided = form_of(parameters.measure, parameters.depth, 1).divided_by != "nothing"
+    if divided and parameters.confidence != "exact":
+        return f"{text}: an approximation, rough where few documents of a topic are relevant."
+    return f"{text}."
+
+
+def missing_notes(retrieved: Retrieved) -> list[str]:
+    """Which runs lack topics, so that their value is 0 there."""
+    named = []
+    for run, lengths in zip(retrieved.runs, retrieved.lengths.tolist(), strict=True):
+        lacking = [topic for topic, length in zip(retrieved.topics, lengths, strict=True) if not length]
+        if lacking:
+            rest = ", ..." if len(lacking) > 1 else ""
+            named.append(f"{run} lacks {plural(len(lacking), 'topic')} ({lacking[0]}{rest})")
+    more = f" and {len(named) - NAMED:,} more runs" if len(named) > NAMED else ""
+    return [f"{', '.join(named[:NAMED])}{more}: the value is 0 there."] if named else []

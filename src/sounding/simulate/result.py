@@ -1,0 +1,54 @@
+"""What `simulate` gives: how things stood after so many judgments, by strategy and seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sounding.core.policies import Policies
+from sounding.measures.forms import Form
+from sounding.runs.retrieved import Retrieved
+from sounding.selection.mtc.confidence import Confidence
+from sounding.selection.mtc.session import SessionParameters
+from sounding.simulate.list_pairs import ListPair, Normality
+from sounding.simulate.reuse import Reuse
+from sounding.simulate.trial import Checkpoint, Truth
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """What one strategy did with one seed."""
+
+    strategy: str
+    seed: int
+    checkpoints: list[Checkpoint]
+    documents: list[int]  # in the order in which they were judged
+    confidence: Confidence  # in the end
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Simulation:
+    """Judging as if the judgments were not known, held against what they say in the end."""
+
+    retrieved: Retrieved
+    truth: Truth
+    form: Form  # the measure by which runs are compared
+    parameters: SessionParameters
+    sure: float  # from which on the order of two runs counts as claimed
+    policies: Policies
+    cut: str | None  # how the judgments were cut, in a sentence
+    trials: tuple[Trial, ...]  # one for every strategy and seed
+    list_pairs: tuple[ListPair, ...] | None  # lists of a topic, with the judgments that tell two apart
+    reuse: tuple[Reuse, ...] | None  # each run left out
+    histogram: tuple[str, str] | None  # the runs whose difference was drawn
+    topic: str | None  # on which; None: on all
+    normality: Normality | None  # of that difference
+
+    @property
+    def checkpoints(self) -> list[Checkpoint]:
+        """Those of all trials."""
+        return [row for trial in self.trials for row in trial.checkpoints]
+
+    @property
+    def seeds(self) -> int:
+        """How many seeds the trials have."""
+        return len({trial.seed for trial in self.trials})

@@ -1,0 +1,215 @@
+"""Judging with a truth that is known: what it says in the end, and how things stand on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.workers import Progress
+from sounding.data.tables import Qrels
+from sounding.measures import Measure
+from sounding.measures.forms import Form, known_values
+from sounding.runs.align import prepare
+from sounding.runs.pairs import all_pairs
+from sounding.runs.ranking import Counts, Judgments, Ranking, Values
+from sounding.runs.retrieved import NONE, Retrieved
+from sounding.runs.topic_lists import topic_lists
+from sounding.selection.mtc.confidence import Confidence
+from sounding.selection.mtc.session import Session, known_judgments
+from sounding.selection.strategies import Strategy, judging
+from sounding.statistics.pairwise import pairwise_tests
+from sounding.statistics.rank_correlation import kendall_tau
+
+ALPHA = 0.05
+
+
+def bins_of(by_topic: NDArray[np.float64], alpha: float = ALPHA) -> Counts:
+    """(run,) the bin of each run, 0 the best, from values by topic and run; two topics or more are needed.
+
+    From the best run down, the first that differs significantly from the best of its bin begins the next
+    one: paired t test, each pair for itself.
+    """
+    runs = by_topic.shape[1]
+    bins = np.zeros(runs, np.int64)
+    if runs < 2:
+        return bins
+    pairs = all_pairs(runs)
+    tests = pairwise_tests(
+        by_topic.T, pairs, test="t", correction="none", alpha=alpha, rng=np.random.default_rng(0)
+    )
+    differ = np.zeros((runs, runs), np.bool_)
+    differ[pairs[:, 0], pairs[:, 1]] = tests.significant_alone
+    differ |= differ.T
+    order = np.argsort(-by_topic.mean(axis=0), kind="stable").tolist()
+    best, number = order[0], 0
+    for run in order[1:]:
+        if differ[best, run]:
+            best, number = run, number + 1
+        bins[run] = number
+    return bins
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Truth:
+    """What the judgments say in the end."""
+
+    grades: Values  # (document,) 0 where nobody judged it
+    by_topic: NDArray[np.float64]  # (topic, run) the measure
+    values: Values  # (run,) the measure over topics
+    bins: Counts | None  # (run,) the bin of each, 0 the best; None: one topic tells no runs apart
+    relevant: Counts  # (topic,) documents that are relevant, found by a run or not
+    pool: Counts  # the documents that count, as a pool that is deepened rank by rank takes them in
+    never_judged: int  # of these, those that nobody judged: they are taken as not relevant
+
+    @staticmethod
+    def of(retrieved: Retrieved, qrels: Qrels, form: Form) -> Truth:
+        """The values of all runs with all given judgments."""
+        prepared = prepare(qrels)
+        judged = retrieved.grades(prepared)
+        grades = np.nan_to_num(judged)
+        depth = len(form.weights)
+        relevant = grades >= form.level
+        lists = topic_lists(retrieved, depth)
+        form = replace(form, weights=form.weights[: lists[0].places.shape[1]])
+        _, outside = known_judgments(retrieved, prepared, form.level)
+        total = np.bincount(retrieved.topic, relevant, len(retrieved.topics)) + outside
+        elsewhere = total - [np.count_nonzero(relevant[topic.documents]) for topic in lists]
+        by_topic = known_values(form, lists, relevant, elsewhere)
+        bins = bins_of(by_topic) if len(by_topic) > 1 else None
+        best = retrieved.cut(depth).best_ranks()
+        pool = np.argsort(best, kind="stable")[np.count_nonzero(best == 0) :]
+        return Truth(
+            grades, by_topic, by_topic.mean(axis=0), bins, total.astype(np.int64), pool,
+            int(np.count_nonzero(np.isnan(judged[pool]))),
+        )  # fmt: skip
+
+
+class Checkpoint(NamedTuple):
+    """How things stood after so many judgments; the taus are with the truth."""
+
+    strategy: str
+    seed: int
+    judgments: int
+    relevant: int  # found so far
+    confidence: float  # of the ranking by expected values
+    tau_expected: float  # of the expected values
+    tau_plain: float  # of the measure, with unjudged documents as not relevant
+    tau_bpref: float
+    accuracy: float  # share of the pairs that differ in truth which expected values have in the right order
+    claimed: float  # share of these pairs whose order was at least `sure`
+    right: float  # share of the claimed ones that are right; NaN: none was claimed
+    bins: float  # share of the runs that expected values put into their bin; NaN: there are no bins
+    cost: float  # share of the whole pool that is judged
+    overlap: float  # share of the judged documents that a pool of so many would have as well
+
+
+def doublings(most: int) -> list[int]:
+    """1, 2, 4, ... and the last number itself."""
+    return sorted({2**power for power in range(most.bit_length())} | {most}) if most > 0 else []
+
+
+def run_trial(
+    session: Session,
+    truth: Truth,
+    checkpoints: Sequence[int],
+    *,
+    name: str = "mtc",
+    strategy: Strategy | None = None,
+    sure: float = 0.95,
+    progress: Progress | None = None,
+) -> list[Checkpoint]:
+    """Judge as if the truth were not known; one row a checkpoint, the last where nothing is left to judge.
+
+    Checkpoints are numbers of judgments. Documents are those that `strategy` chooses, None: the session
+    itself. Either way the session is told all judgments, and its expected values and confidence are what is
+    reported, with the prior fitted to all judgments so far; what is chosen next does not depend on when it
+    was looked at.
+    """
+    judged = np.full(len(truth.grades), np.nan)
+    rows: list[Checkpoint] = []
+    number, last = 0, max(checkpoints, default=0)
+    for number, pick in enumerate(judging(strategy or session, truth.grades, last, progress), 1):
+        judged[pick.document] = truth.grades[pick.document]
+        if strategy is not None:
+            session.judge(pick.document, float(truth.grades[pick.document]))
+        if number in checkpoints:
+            rows.append(_row(session, truth, judged, name, number, sure))
+    if number and number not in checkpoints:
+        rows.append(_row(session, truth, judged, name, number, sure))
+    return rows
+
+
+def _row(session: Session, truth: Truth, judged: Values, name: str, number: int, sure: float) -> Checkpoint:
+    confidence = session.up_to_date().confidence()
+    plain, bpref = values_so_far(session, judged)
+    accuracy, claimed, right = _scored(confidence, truth.values, sure)
+    return Checkpoint(
+        strategy=name, seed=session.seed, judgments=number,
+        relevant=int(np.count_nonzero(judged >= session.form.level)),
+        confidence=confidence.of_ranking(),
+        tau_expected=kendall_tau(confidence.values, truth.values),
+        tau_plain=kendall_tau(plain, truth.values),
+        tau_bpref=kendall_tau(bpref, truth.values),
+        accuracy=accuracy, claimed=claimed, right=right,
+        bins=_in_their_bins(confidence, truth), cost=number / len(truth.pool),
+        overlap=float(np.isfinite(judged[truth.pool[:number]]).mean()),
+    )  # fmt: skip
+
+
+def _in_their_bins(confidence: Confidence, truth: Truth) -> float:
+    if truth.bins is None:
+        return np.nan
+    return float((np.sort(truth.bins) == truth.bins[confidence.order]).mean())
+
+
+def _scored(confidence: Confidence, truth: Values, sure: float) -> tuple[float, float, float]:
+    """Share of pairs in the right order, share of those that were claimed, and share right of these."""
+    first, second = np.triu_indices(len(truth), 1)
+    differs = truth[first] != truth[second]
+    first, second = first[differs], second[differs]
+    if not len(first):
+        return np.nan, np.nan, np.nan
+    same = np.sign(confidence.values[first] - confidence.values[second]) == np.sign(
+        truth[first] - truth[second]
+    )
+    claimed = confidence.of_pairs()[first, second] >= sure
+    right = float(same[claimed].mean()) if claimed.any() else np.nan
+    return float(same.mean()), float(claimed.mean()), right
+
+
+def values_so_far(session: Session, judged: Values) -> tuple[Values, Values]:
+    """(run,) the measure and bpref over topics, by what is judged (NaN: not) and nothing else."""
+    depth = len(session.form.weights)
+    numbers = session.retrieved.cut(depth).lists
+    ranking = _every_run(session.retrieved, numbers, judged)
+    shape = numbers.shape[:2]
+    bpref = Measure.of("Bpref", rel=session.form.level)(ranking).reshape(shape).mean(axis=1)
+    lists = topic_lists(session.retrieved, depth)
+    relevant = judged >= session.form.level
+    return known_values(session.form, lists, relevant, np.zeros(len(lists))).mean(axis=0), bpref
+
+
+def _every_run(retrieved: Retrieved, numbers: NDArray[np.int32], judged: Values) -> Ranking:
+    """All runs as one ranking: each has its own copy of every topic."""
+    runs, topics, depth = numbers.shape
+    documents = np.isfinite(judged).nonzero()[0]
+    topic = retrieved.topic[documents]
+    order = np.lexsort((-judged[documents], topic))
+    sizes = np.bincount(topic, minlength=topics)
+    judgments = Judgments(
+        topics=("",) * (runs * topics), starts=np.concatenate([[0], np.cumsum(np.tile(sizes, runs))]),
+        grades=np.tile(judged[documents][order], runs), pool_ranks=None,
+        pooled=np.zeros(runs * topics, np.int64), highest=max(1.0, float(np.nanmax(judged))),
+    )  # fmt: skip
+    grades = np.append(judged, np.nan)[numbers].reshape(runs * topics, depth)
+    place, rank = np.isfinite(grades).nonzero()
+    return Ranking(
+        run="", judgments=judgments, topic=place, rank=rank + 1, grade=grades[place, rank],
+        retrieved=np.count_nonzero(numbers != NONE, axis=2).ravel(),
+        missing=np.zeros(runs * topics, np.bool_),
+        pooled_topic=np.empty(0, np.int64), pooled_rank=np.empty(0, np.int64),
+    )  # fmt: skip

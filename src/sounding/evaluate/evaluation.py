@@ -26,9 +26,10 @@ from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
 from sounding.measures.sampled import has_standard_error, standard_error
 from sounding.measures.universe import count_distinct, counts_others, outside, unjudged_marks
-from sounding.runs.align import Judged, align, matches, prepare, treat_unjudged
+from sounding.runs.align import Judged, align, hold_order, matches, prepare, treat_unjudged
 from sounding.runs.ranking import Counts, Ranking, padded
 
+MOST_HELD = 200_000_000  # bytes of runs that are kept in memory rather than read again
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR", "R@1000")
 
 
@@ -99,8 +100,19 @@ def evaluate(
     def left_of(run: Run) -> Run:
         return run if earlier is None else run.keep(~_found(run, earlier))
 
+    size = bytes_to_read(source for source, _ in sources)
+    processes = processes_to_read(sources, size, jobs)
+    needed_again = policies.unjudged == "expected" and processes == 1 and size <= MOST_HELD
+    held: dict[int, Run] = {}  # by the identity of its place, until it is needed again
+
     def read(place: Place) -> Run:
-        return left_of(read_one(place, policies, run_format))
+        if id(place) in held:
+            return held.pop(id(place))
+        run = left_of(read_one(place, policies, run_format))
+        if needed_again:
+            hold_order(run, policies)
+            held[id(place)] = run
+        return run
 
     def work(place: Place) -> RunValues:
         return _evaluate_run(read(place), sides, whole, wanted, policies, shelf)
@@ -109,8 +121,6 @@ def evaluate(
         prepared = _prepared(known, policies, groups=groups)
         return _evaluate_run(left_of(run), *prepared, wanted, policies, shelf)
 
-    size = bytes_to_read(source for source, _ in sources)
-    processes = processes_to_read(sources, size, jobs)
     uncertain = policies.unjudged in ("bounds", "expected")
     outcomes: list[RunValues | SoundingError]
     if results is None and (uncertain or not _some_are_large(sources, run_format)):

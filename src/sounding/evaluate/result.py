@@ -152,13 +152,13 @@ class Scores(Displayed):
         """Take some runs, measures or topics from all arrays that have these."""
 
         def without_measures(table: NDArray[Any]) -> NDArray[Any]:  # (run, topic)
-            return table if axis == MEASURE else table.take(places, 0 if axis == RUN else 1)
+            return table if axis == MEASURE else _along(table, 0 if axis == RUN else 1, places)
 
         return replace(
             self,
-            values=self.values.take(places, axis),
-            judged=self.judged.take(places, axis),
-            sampling_errors=self.sampling_errors.take(places, axis),
+            values=_along(self.values, axis, places),
+            judged=_along(self.judged, axis, places),
+            sampling_errors=_along(self.sampling_errors, axis, places),
             lengths=without_measures(self.lengths),
             missing=without_measures(self.missing),
             texts={measure: without_measures(texts) for measure, texts in self.texts.items()},
@@ -186,6 +186,11 @@ class Scores(Displayed):
         )
 
 
+def _along(table: NDArray[Any], axis: int, places: list[int]) -> NDArray[Any]:
+    # Not `take`: it lays the array out anew, and sums over topics would differ in their last bits.
+    return table[(slice(None),) * axis + (places,)]
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ValueBounds:
     """The least and the most that every value can be, whatever the unjudged documents are."""
@@ -204,7 +209,9 @@ class ValueBounds:
     def pick(self, axis: int, places: list[int]) -> ValueBounds:
         """Some runs, measures or topics."""
         kinds = tuple(self.kinds[place] for place in places) if axis == MEASURE else self.kinds
-        return replace(self, kinds=kinds, **{name: getattr(self, name).take(places, axis) for name in BOUNDS})
+        return replace(
+            self, kinds=kinds, **{name: _along(getattr(self, name), axis, places) for name in BOUNDS}
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -237,5 +244,5 @@ class ExpectedValues:
         names = ("mean", "deviation", "error")
         methods = tuple(self.methods[place] for place in places) if axis == MEASURE else self.methods
         return replace(
-            self, methods=methods, **{name: getattr(self, name).take(places, axis) for name in names}
+            self, methods=methods, **{name: _along(getattr(self, name), axis, places) for name in names}
         )

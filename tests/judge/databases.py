@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import lacking, require
 
 USER = "postgres"
-CLOCKS = ("sqlite._SqliteStatements", "postgresql._Reader", "postgresql._Transaction")
+CLOCKS = ("sqlite._SqliteStatements", "postgresql._ReadStatements", "postgresql._Transaction")
 
 
 def set_clocks(patch: pytest.MonkeyPatch, now: Callable[[], float]) -> None:

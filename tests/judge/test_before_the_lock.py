@@ -251,7 +251,7 @@ def test_what_was_refused_makes_no_replay_anew(
 ) -> None:
     other.store.judge(Submission(assessor="c", topic="7", doc="elsewhere", grade=1, key="key-of-c"))
     replays: list[object] = []
-    monkeypatch.setattr("sounding.judge.engine.Replay", lambda *_: replays.append(1))
+    monkeypatch.setattr("sounding.judge.engine.JudgingState", lambda *_: replays.append(1))
     with pytest.raises(DataError, match="nobody has judged document"):
         engine.adjudicate("olga", "7", "nobody judged this", 1, key="key-of-olga")
     assert engine.catch_up() == store.last_sequence()

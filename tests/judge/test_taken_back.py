@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.judge.acts import DESIGN, judge, undo
 
-from sounding.judge.log import FEW, append
+from sounding.judge.log import FEW
 from sounding.judge.records import ConflictError, Offer, Selection, Submission
 from sounding.judge.store import Store
 
@@ -78,19 +78,6 @@ def test_a_skip_of_before_a_judgment_is_over_with_it(store: Store) -> None:
     store.skip("assessor-1", "MB001", "d1", key="s")
     judge(store, "d1", 1, "a")
     assert [one.kind if one else None for one in (undo(store, "u"), undo(store, "v"))] == ["withdraw", None]
-
-
-def test_an_undo_of_an_earlier_release_takes_back_all_that_stood(store: Store) -> None:
-    judge(store, "d1", 0, "a")
-    judge(store, "d1", 1, "b")
-    with store._database.write() as run:  # as it was written then: nothing says what it undoes
-        append(run, "withdraw", topic="MB001", doc="d1", assessor="assessor-1", key="c")
-    assert store.standing() == []
-    assert undo(store, "d") is None
-    judge(store, "d1", 2, "e")
-    judge(store, "d1", 0, "f")
-    kinds = [event.undid if event else None for event in (undo(store, key) for key in "ghi")]
-    assert kinds == ["change", "judge", None]
 
 
 def test_many_acts_can_be_taken_back_one_by_one(store: Store) -> None:

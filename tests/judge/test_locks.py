@@ -24,7 +24,7 @@ from sounding.judge.project import Project, create_project, open_project
 from sounding.judge.records import Submission
 from sounding.judge.settings import Settings
 from sounding.judge.sqlite import sqlite3
-from sounding.judge.store import open_database
+from sounding.judge.store import open_database, open_store
 
 WAIT = 0.4  # seconds
 

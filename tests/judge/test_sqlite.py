@@ -72,7 +72,7 @@ def test_the_newer_sqlite_is_taken_where_pythons_has_the_fault(
 
 
 def test_a_process_has_one_sqlite() -> None:
-    assert search.sqlite3 is sqlite.sqlite3
+    assert search.sqlite3 is sqlite.sqlite3  # type: ignore[attr-defined]
     importing = [path.name for path in SOURCE.rglob("*.py") if _takes_sqlite(path.read_text())]
     assert importing == ["sqlite.py"]
 

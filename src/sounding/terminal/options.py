@@ -327,29 +327,6 @@ def taken_info(options: Options) -> dict[str, RunInfo] | None:
     return dict(row for source in options["info"] for row in read_run_info(source).items()) or None
 
 
-def taken_judgments(
-    qrels: Any,
-    runs: Sequence[str],
-    options: Options,
-    policies: names.Policies,
-    info: Mapping[str, RunInfo] | None,
-) -> tuple[Any, str | None, Pool | None]:
-    """The judgments, cut where --pool-depth asks for it, a sentence that says so, and their pool."""
-    if options["pool_depth"] is None:
-        return qrels, None, None
-    from sounding.data.formats import read_qrels
-    from sounding.runs.pool import judgments_at_depth
-
-    whole = read_qrels(
-        qrels, format=options["qrels_format"], duplicates=policies.duplicates, fractional=policies.fractional
-    )
-    with progress_bar(len(runs), quiet=options["quiet"], label="cutting the pool") as progress:
-        return judgments_at_depth(
-            whole, runs, options["pool_depth"], info=info, policies=policies,
-            run_format=options["run_format"], jobs=options["jobs"], progress=progress,
-        )  # fmt: skip
-
-
 def typed_command(context: click.Context, most_runs: int | None = None) -> str:
     """The command as it was typed; of many runs, the first ones only where that is asked for."""
     words = ["sounding", context.info_name or ""]

@@ -32,6 +32,7 @@ _NAMES = {
     "measures.assessed": ("with_assessment",),
     "plan.result": ("JudgingPlan",),
     "pool.result": ("Pooling",),
+    "report.result": ("Report",),
     "sample.result": ("Collection",),
     "simulate.result": ("Simulation",),
     "statistics.pairwise": ("Procedure",),
@@ -43,7 +44,7 @@ _NAMES = {
 }  # fmt: skip
 _VERBS = (
     "agree", "audit", "calibrate", "check", "compare", "convert", "depth", "evaluate", "plan", "pool",
-    "sample", "simulate",
+    "report", "sample", "simulate",
 )  # fmt: skip
 _HOME = {name: home for home, names in _NAMES.items() for name in names} | {verb: verb for verb in _VERBS}
 
@@ -89,6 +90,8 @@ if TYPE_CHECKING:  # the same for whoever checks types; a test compares the two
     from sounding.plan.result import JudgingPlan as JudgingPlan
     from sounding.pool.pooling import pool as pool
     from sounding.pool.result import Pooling as Pooling
+    from sounding.report.gather import report as report
+    from sounding.report.result import Report as Report
     from sounding.sample.result import Collection as Collection
     from sounding.sample.simulation import sample as sample
     from sounding.simulate.result import Simulation as Simulation

@@ -21,7 +21,8 @@ from sounding.depth.study import depth
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import parse_measures
 from sounding.measures.assessed import with_assessment
-from sounding.report.gather import Request, gather
+from sounding.report.gather import gather
+from sounding.report.result import ReportRequest
 from sounding.runs.pool import Pool, depth_by_topic, pool_of_lists
 from sounding.runs.retrieved import read_retrieved
 from sounding.sample.simulation import sample
@@ -98,7 +99,7 @@ def test_the_sections_of_a_report_state_one_depth(
     for run in runs:
         write_run(run, tmp_path / f"{run.name}.txt")
     files = tuple(str(tmp_path / f"{run.name}.txt") for run in runs)
-    request = Request(
+    request = ReportRequest(
         qrels=str(tmp_path / "qrels.txt"),
         runs=files,
         info=info,

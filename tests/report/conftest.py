@@ -13,10 +13,11 @@ from sounding.core.workers import Progress
 from sounding.data.finding import find_runs
 from sounding.data.run_info import read_run_info
 from sounding.measures import parse_measures
-from sounding.report.gather import Found, Request, gather
+from sounding.report.gather import gather
+from sounding.report.result import Report, ReportRequest
 from sounding.sample.simulation import sample
 
-Gather = Callable[..., Found]
+Gather = Callable[..., Report]
 
 
 @contextmanager
@@ -36,10 +37,10 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def gathered(qrels: Path, runs: list[Path], **more: Any) -> Found:
+def gathered(qrels: Path, runs: list[Path], **more: Any) -> Report:
     measures = parse_measures(more.pop("measures", ("P@5", "AP")))
     parts = more.pop("parts", ("comparison", "stability", "audit"))
-    request = Request(
+    request = ReportRequest(
         qrels=str(qrels), runs=tuple(find_runs(runs)), measures=measures, draws=2, command="sounding report",
         **more,
     )  # fmt: skip
@@ -47,7 +48,7 @@ def gathered(qrels: Path, runs: list[Path], **more: Any) -> Found:
 
 
 @pytest.fixture(scope="session")
-def found(trial: Path) -> Found:
+def found(trial: Path) -> Report:
     info = str(trial / "info.tsv")
     return gathered(
         trial / "qrels.txt", [trial / "runs"], info=read_run_info(info), info_files=(info,)
@@ -58,7 +59,7 @@ def found(trial: Path) -> Found:
 def gather_files(tmp_path: Path) -> Gather:
     """What is found in {name of a run: {topic: documents from best to worst}} with {topic: {doc: grade}}."""
 
-    def build(runs: dict[str, dict[str, list[str]]], qrels: dict[str, dict[str, int]], **more: Any) -> Found:
+    def build(runs: dict[str, dict[str, list[str]]], qrels: dict[str, dict[str, int]], **more: Any) -> Report:
         folder = tmp_path / "runs"
         folder.mkdir(exist_ok=True)
         for name, topics in runs.items():

@@ -14,7 +14,7 @@ from tests.conftest import require
 from tests.e2e.calling import Call, Said, caller, sampled
 
 from sounding.cli import main
-from sounding.report.parts import SECTIONS
+from sounding.report.result import SECTIONS
 
 require("altair")
 require("vl_convert")

@@ -22,9 +22,10 @@ from sounding.data.run_info import read_run_info
 from sounding.evaluate.tables import leading_order
 from sounding.render.tables import Column, Table
 from sounding.report import gather as gathering
-from sounding.report.gather import Found, Missing
+from sounding.report.gather import known_sections, report
 from sounding.report.page import csv_text, render_report
-from sounding.report.parts import SECTIONS, Drawn, Shown, chosen_sections, parts_for, report_of
+from sounding.report.result import SECTIONS, MissingPart, Report
+from sounding.report.sections import Drawn, Shown, page_of
 from sounding.report.terms import TERMS, explain
 
 require("altair")
@@ -34,8 +35,8 @@ HOSTILE = ["</script><script>alert(1)</script>", "a'\"&<b>", "ünï-漢字", "ba
 
 
 @pytest.fixture(scope="module")
-def page(found: Found) -> str:
-    return render_report(report_of(found), "html")
+def page(found: Report) -> str:
+    return render_report(found, "html")
 
 
 def packed(page: str) -> dict[str, str]:
@@ -65,7 +66,7 @@ def test_scripts_of_the_charts_are_there_once_for_all_charts(page: str) -> None:
     assert page.count("data-chart=") > 5
 
 
-def test_what_is_packed_reads_back(page: str, found: Found) -> None:
+def test_what_is_packed_reads_back(page: str, found: Report) -> None:
     texts = packed(page)
     for name in re.findall(r'data-chart="([^"]+)"', page):
         assert json.loads(texts[name])["$schema"].startswith("https://vega.github.io/schema/vega-lite")
@@ -83,10 +84,10 @@ def test_what_is_packed_reads_back(page: str, found: Found) -> None:
         assert float(row["value"]) == pytest.approx(means[run, measure], rel=1e-5)
 
 
-def test_every_word_that_heads_a_column_is_explained_where_it_stands(found: Found) -> None:
+def test_every_word_that_heads_a_column_is_explained_where_it_stands(found: Report) -> None:
     names = {
         column.name.strip()
-        for section in report_of(found).sections
+        for section in page_of(found).sections
         for block in section.blocks
         if isinstance(block, Shown)
         for column in block.table.columns
@@ -97,11 +98,11 @@ def test_every_word_that_heads_a_column_is_explained_where_it_stands(found: Foun
     assert all(sentence.endswith(".") and len(sentence) < 200 for sentence in TERMS.values())
 
 
-def test_the_same_request_gives_the_same_page(trial: Path, found: Found) -> None:
+def test_the_same_request_gives_the_same_page(trial: Path, found: Report) -> None:
     info = str(trial / "info.tsv")
     again = gathered(trial / "qrels.txt", [trial / "runs"], info=read_run_info(info), info_files=(info,))
     sections = ("summary", "scoreboard", "pairs", "audit", "reproduce")
-    first, second = (render_report(report_of(one, sections), "html") for one in (found, again))
+    first, second = (render_report(one, "html", sections) for one in (found, again))
     assert first == second
 
 
@@ -121,15 +122,15 @@ def _counting(function: Any, calls: list[str]) -> Any:
 
 
 def test_files_too_large_for_memory_are_read_again_and_give_the_same(
-    trial: Path, found: Found, monkeypatch: pytest.MonkeyPatch
+    trial: Path, found: Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gathering, "MOST_BYTES", 0)
     info = str(trial / "info.tsv")
     again = gathered(trial / "qrels.txt", [trial / "runs"], info=read_run_info(info), info_files=(info,))
-    assert render_report(report_of(again), "md") == render_report(report_of(found), "md")
+    assert render_report(again, "md") == render_report(found, "md")
 
 
-def test_inputs_are_named_with_their_fingerprints(found: Found, trial: Path) -> None:
+def test_inputs_are_named_with_their_fingerprints(found: Report, trial: Path) -> None:
     known = {one.name: one.sha256 for one in found.inputs}
     assert len(known) == 10
     for path in (trial / "qrels.txt", trial / "info.tsv", *sorted((trial / "runs").iterdir())):
@@ -140,7 +141,7 @@ def test_inputs_are_named_with_their_fingerprints(found: Found, trial: Path) -> 
 
 
 @pytest.fixture
-def hostile(gather_files: Gather) -> Found:
+def hostile(gather_files: Gather) -> Report:
     topics = ["<i>1", *"234"]
     runs = {
         name.replace(" ", ""): {topic: ["r", f"<u>{n}", "n"][n % 2 :] for topic in topics}
@@ -149,8 +150,8 @@ def hostile(gather_files: Gather) -> Found:
     return gather_files(runs, {topic: {"r": 1, "n": 0} for topic in topics}, measures=("P@1", "AP"))
 
 
-def test_no_name_can_be_markup_in_a_page(hostile: Found) -> None:
-    page = render_report(report_of(hostile), "html")
+def test_no_name_can_be_markup_in_a_page(hostile: Report) -> None:
+    page = render_report(hostile, "html")
     assert "<script>alert" not in page
     assert not re.search(r"<b>|<i>|<u>", re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL))
     assert page.count("<script") == page.count("</script>")
@@ -159,11 +160,11 @@ def test_no_name_can_be_markup_in_a_page(hostile: Found) -> None:
     assert "alert(1)" in text
 
 
-def test_no_name_breaks_a_row_of_markdown_or_latex(hostile: Found) -> None:
-    markdown = render_report(report_of(hostile, ("scoreboard",)), "md")
+def test_no_name_breaks_a_row_of_markdown_or_latex(hostile: Report) -> None:
+    markdown = render_report(hostile, "md", ("scoreboard",))
     rows = [line for line in markdown.splitlines() if line.startswith("| ")]
     assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
-    assert r"a'\"\&" in render_report(report_of(hostile, ("scoreboard",)), "latex").replace('"', '\\"')
+    assert r"a'\"\&" in render_report(hostile, "latex", ("scoreboard",)).replace('"', '\\"')
 
 
 # -- what is missing -------------------------------------------------------------------------------
@@ -174,18 +175,18 @@ def test_one_run_gives_a_page_that_says_what_it_lacks(gather_files: Gather) -> N
     found = gather_files(
         {"alone": {topic: ["r", "n", "u"] for topic in topics}}, {topic: {"r": 1, "n": 0} for topic in topics}
     )
-    sections = {section.name: section for section in report_of(found).sections}
+    sections = {section.name: section for section in page_of(found).sections}
     assert sections["pairs"].missing == ("There is one run, and a comparison needs two.",)
     assert len(sections["depth"].missing) == 1
-    page = render_report(report_of(found), "html")
+    page = render_report(found, "html")
     assert "There is one run, and a comparison needs two." in page
 
 
 def test_one_topic_gives_a_page(gather_files: Gather) -> None:
     found = gather_files({"a": {"1": ["r", "n"]}, "b": {"1": ["n", "r"]}}, {"1": {"r": 1, "n": 0}})
-    assert isinstance(found.comparison, Missing)
+    assert isinstance(found.comparison, MissingPart)
     assert found.leaders == ()
-    page = render_report(report_of(found), "html")
+    page = render_report(found, "html")
     assert "Nothing was compared." in page
 
 
@@ -193,7 +194,7 @@ def test_without_an_info_file_the_audit_says_what_it_would_need(gather_files: Ga
     topics = [*"12345"]
     found = gather_files({"a": {topic: ["u", "r"] for topic in topics}, "b": {topic: ["v", "r"] for topic in topics}},
                          {topic: {"r": 1, "n": 0} for topic in topics})  # fmt: skip
-    sections = {section.name: section for section in report_of(found).sections}
+    sections = {section.name: section for section in page_of(found).sections}
     (missing,) = sections["audit"].missing
     assert missing.endswith("List the runs that did with --info.")
     names = [block.name for block in sections["audit"].blocks]
@@ -203,7 +204,7 @@ def test_without_an_info_file_the_audit_says_what_it_would_need(gather_files: Ga
 
 def test_measures_without_a_cut_off_have_no_section_on_depth(trial: Path) -> None:
     found = gathered(trial / "qrels.txt", [trial / "runs"], measures=("Bpref",), parts=("stability",))
-    assert isinstance(found.stability, Missing)
+    assert isinstance(found.stability, MissingPart)
     assert found.stability.reason.startswith("Bpref: no measure here has a cut-off")
 
 
@@ -211,36 +212,38 @@ def test_measures_without_a_cut_off_have_no_section_on_depth(trial: Path) -> Non
 
 
 def test_sections_come_in_the_reports_order_and_unknown_ones_are_refused() -> None:
-    assert chosen_sections(None) == tuple(SECTIONS)
-    assert chosen_sections("pairs, summary") == ("summary", "pairs")
+    assert known_sections(SECTIONS) == tuple(SECTIONS)
+    assert known_sections(["pairs", "summary"]) == ("summary", "pairs")
     with pytest.raises(UnknownNameError, match=r"unknown section 'pair'; did you mean pairs\?"):
-        chosen_sections("pair")
+        known_sections(["pair"])
 
 
 def test_only_what_sections_need_is_computed(trial: Path) -> None:
-    assert parts_for(["scoreboard", "reproduce"]) == set()
-    assert parts_for(["depth"]) == {"stability"}
-    assert parts_for(["summary"]) == {"comparison", "stability", "audit"}
-    found = gathered(trial / "qrels.txt", [trial / "runs"], parts=())
-    assert found.comparison == found.audit == found.stability == Missing("It was not asked for (--sections).")
-    assert [section.name for section in report_of(found, ("scoreboard",)).sections] == ["scoreboard"]
+    found = report(trial / "qrels.txt", trial / "runs", ["P@5"], sections=["scoreboard", "reproduce"])
+    assert (
+        found.comparison
+        == found.audit
+        == found.stability
+        == MissingPart("It was not asked for (--sections).")
+    )
+    assert [section.name for section in page_of(found, ("scoreboard",)).sections] == ["scoreboard"]
 
 
-def test_json_has_the_sentences_and_every_table_with_all_rows(found: Found) -> None:
-    body = json.loads(render_report(report_of(found), "json"))
+def test_json_has_the_sentences_and_every_table_with_all_rows(found: Report) -> None:
+    body = json.loads(render_report(found, "json"))
     assert body["runs"] == list(found.scores.runs)
-    assert [one["text"] for one in body["summary"]] == [one.text for one in report_of(found).sentences]
+    assert [one["text"] for one in body["summary"]] == [one.text for one in page_of(found).sentences]
     assert list(body["sections"]) == [name for name in SECTIONS if name != "summary"]
     pairs = body["sections"]["pairs"]["tables"]["pairs"]
     assert len(pairs) == 28 * 2
     assert {"run_a", "run_b", "p_adjusted", "case", "settled", "advice"} <= set(pairs[0])
 
 
-def test_markdown_and_latex_have_headings_sentences_and_tables(found: Found) -> None:
-    markdown = render_report(report_of(found), "md")
+def test_markdown_and_latex_have_headings_sentences_and_tables(found: Report) -> None:
+    markdown = render_report(found, "md")
     assert markdown.startswith("# 8 runs on 16 topics\n\n## In short\n\n- By P@5, ")
     assert markdown.count("\n## ") == len(SECTIONS) - 1 + 6
-    latex = render_report(report_of(found), "latex")
+    latex = render_report(found, "latex")
     assert latex.count("\\section{") == len(SECTIONS) - 1 + 6
     assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") > 10
 
@@ -248,7 +251,7 @@ def test_markdown_and_latex_have_headings_sentences_and_tables(found: Found) -> 
 def test_a_baseline_leaves_only_its_pairs(trial: Path) -> None:
     name = sorted(path.stem for path in (trial / "runs").iterdir())[0]
     found = gathered(trial / "qrels.txt", [trial / "runs"], baselines=(name,), parts=("comparison",))
-    assert not isinstance(found.comparison, Missing)
+    assert not isinstance(found.comparison, MissingPart)
     assert len(found.comparison.pairs) == 7
     assert all(name in found.comparison.names(pair) for pair in range(7))
     with pytest.raises(UnknownNameError):
@@ -260,17 +263,17 @@ def test_downloads_round_numbers_and_leave_out_what_is_not_known() -> None:
     assert csv_text(table) == "x,n\n1.23457,1\n,2\n,3\n"
 
 
-def test_every_chart_has_a_title_that_can_be_read_and_data_to_download(found: Found, page: str) -> None:
+def test_every_chart_has_a_title_that_can_be_read_and_data_to_download(found: Report, page: str) -> None:
     charts = [
-        block for section in report_of(found).sections for block in section.blocks if isinstance(block, Drawn)
+        block for section in page_of(found).sections for block in section.blocks if isinstance(block, Drawn)
     ]
     assert page.count("<figure") == len(charts)
     assert len(re.findall(r"<figcaption><h3>[^<]{10,}</h3>", page)) == len(charts)
     assert all(block.data.height for block in charts)
 
 
-def test_no_name_is_a_tag_in_markdown(hostile: Found) -> None:
-    markdown = render_report(report_of(hostile, ("summary", "scoreboard", "pairs")), "md")
+def test_no_name_is_a_tag_in_markdown(hostile: Report) -> None:
+    markdown = render_report(hostile, "md", ("summary", "scoreboard", "pairs"))
     assert not re.search(r"(?<!\\)<[a-zA-Z/!]", re.sub(r"`[^`]*`", "", markdown))
 
 
@@ -286,7 +289,7 @@ def test_runs_stand_in_the_order_of_the_first_measure_though_its_bounds_tell_non
     judged = {topic: {"r": 1, "s": 1, "n": 0, "m": 0} for topic in topics}
     found = gather_files(runs, judged, measures=("AP", "P@4"), parts=())
     assert leading_order(found.scores) == [1, 0]
-    (section,) = report_of(found, ("scoreboard",)).sections
+    (section,) = page_of(found, ("scoreboard",)).sections
     table, chart = section.blocks
     assert isinstance(table, Shown)
     assert table.table.title == "Every run, the best by AP first"
@@ -296,13 +299,13 @@ def test_runs_stand_in_the_order_of_the_first_measure_though_its_bounds_tell_non
     assert order != [found.scores.runs[run] for run in found.scores.order([1])]
 
 
-def test_both_runs_of_a_pair_stand_in_the_column_that_stays_in_sight(found: Found) -> None:
-    (section,) = report_of(found, ("pairs",)).sections
+def test_both_runs_of_a_pair_stand_in_the_column_that_stays_in_sight(found: Report) -> None:
+    (section,) = page_of(found, ("pairs",)).sections
     (shown,) = section.blocks
     assert isinstance(shown, Shown)
     assert shown.table.columns[0].name == "pair"
     rows = shown.data.rows()
     assert list(shown.table.columns[0].cells)[:3] == [f"{row['run_a']} − {row['run_b']}" for row in rows[:3]]
     assert "thead tr:first-child th:first-child { position: sticky;" in render_report(
-        report_of(found, ("pairs",)), "html"
+        page_of(found, ("pairs",)), "html"
     )

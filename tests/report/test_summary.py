@@ -12,19 +12,19 @@ from sounding.compare.holds import NEIGHBORS
 from sounding.compare.result import Comparison
 from sounding.core.text import plural
 from sounding.depth.intervals import pair_over_depth
-from sounding.report.gather import Found, Missing
+from sounding.report.result import MissingPart, Report
 from sounding.report.summary import ABOUT, listed, summary
 from sounding.statistics.pairwise import Procedure
 
 TOPICS = [str(topic) for topic in range(1, 13)]
 
 
-def told(found: Found, about: str) -> list[str]:
+def told(found: Report, about: str) -> list[str]:
     return [one.text for one in summary(found) if one.about == about]
 
 
 @pytest.fixture
-def two(gather_files: Gather) -> Found:
+def two(gather_files: Gather) -> Report:
     """`good` has the relevant document first on every topic, `bad` third, behind two that nobody judged."""
     good = {topic: ["rel", "non"] for topic in TOPICS}
     bad = {topic: ["u1", "u2", "rel"] for topic in TOPICS}
@@ -32,13 +32,13 @@ def two(gather_files: Gather) -> Found:
     return gather_files({"good": good, "bad": bad}, judged, measures=("RR@10", "P@10"))
 
 
-def test_sentences_come_in_the_order_of_their_headings(found: Found) -> None:
+def test_sentences_come_in_the_order_of_their_headings(found: Report) -> None:
     order = [one.about for one in summary(found)]
     assert sorted(order, key=list(ABOUT).index) == order
     assert set(order) == set(ABOUT)
 
 
-def test_the_best_run_is_named_with_its_mean_and_the_next(two: Found) -> None:
+def test_the_best_run_is_named_with_its_mean_and_the_next(two: Report) -> None:
     best = told(two, "best")
     # RR is 1 for good, and 1/3 for bad with two unjudged documents before the relevant one.
     assert best[0] == (
@@ -69,7 +69,7 @@ def test_runs_that_share_the_best_mean_are_all_named(gather_files: Gather) -> No
     assert told(found, "best")[0] == "By RR, a and b share the best mean, 1.0000, over 12 topics."
 
 
-def test_counts_of_trusted_and_doubtful_pairs_are_those_of_the_comparison(found: Found) -> None:
+def test_counts_of_trusted_and_doubtful_pairs_are_those_of_the_comparison(found: Report) -> None:
     comparison = found.comparison
     assert isinstance(comparison, Comparison)
     trusted, doubtful = told(found, "trusted"), told(found, "doubtful")
@@ -94,7 +94,7 @@ def test_counts_of_trusted_and_doubtful_pairs_are_those_of_the_comparison(found:
     assert set(comparison.notes) <= set(doubtful)
 
 
-def test_the_collection_is_said_to_be_fit_for_what_the_audit_says(found: Found) -> None:
+def test_the_collection_is_said_to_be_fit_for_what_the_audit_says(found: Report) -> None:
     depth = told(found, "depth")
     claims = [one for one in found.statements if one.answer != "note"]
     assert [text.split(".")[0] for text in depth[: len(claims)]] == [
@@ -103,7 +103,7 @@ def test_the_collection_is_said_to_be_fit_for_what_the_audit_says(found: Found) 
     assert "The order of the runs is stable by P " in depth[-1]
 
 
-def test_advice_is_counted_over_all_pairs_by_the_first_measure(found: Found) -> None:
+def test_advice_is_counted_over_all_pairs_by_the_first_measure(found: Report) -> None:
     comparison = found.comparison
     assert isinstance(comparison, Comparison)
     first = told(found, "next")[0]
@@ -117,14 +117,14 @@ def test_one_run_is_described_and_nothing_is_compared(gather_files: Gather) -> N
     assert told(found, "best")[0] == "There is one run, alone: RR 1.0000 and P@1 1.0000."
     assert told(found, "trusted") == ["Nothing was compared. There is one run, and a comparison needs two."]
     assert told(found, "next") == ["Give a second run, so that there is something to compare."]
-    assert isinstance(found.comparison, Missing)
+    assert isinstance(found.comparison, MissingPart)
 
 
 def test_one_topic_is_not_enough_for_a_test_and_the_summary_says_so(gather_files: Gather) -> None:
     found = gather_files(
         {"good": {"1": ["rel"]}, "bad": {"1": ["non", "rel"]}}, {"1": {"rel": 1, "non": 0}}, measures=("RR",)
     )
-    assert isinstance(found.comparison, Missing)
+    assert isinstance(found.comparison, MissingPart)
     assert told(found, "best")[0].startswith("By RR, good is best of 2 runs: its mean over 1 topic is 1.0000")
     assert told(found, "trusted")[0].startswith("Nothing was compared. ")
     assert told(found, "next") == [
@@ -138,7 +138,7 @@ def test_long_lists_of_names_are_cut() -> None:
     assert listed([*"abcdef"]) == "a, b, c, d and 2 more"
 
 
-def test_chances_that_conclusions_hold_are_counted(found: Found) -> None:
+def test_chances_that_conclusions_hold_are_counted(found: Report) -> None:
     comparison = found.comparison
     assert isinstance(comparison, Comparison)
     assert comparison.holds is not None
@@ -175,7 +175,7 @@ def test_too_few_runs_and_judgments_are_said_once_and_no_chance_is_told(gather_f
     assert NEIGHBORS not in told(found, "trusted")
 
 
-def test_the_summary_begins_with_three_sentences(found: Found) -> None:
+def test_the_summary_begins_with_three_sentences(found: Report) -> None:
     best, fit, step = told(found, "short")
     comparison = found.comparison
     assert isinstance(comparison, Comparison)
@@ -186,7 +186,7 @@ def test_the_summary_begins_with_three_sentences(found: Found) -> None:
     assert step.endswith(f" of {len(comparison.pairs)} pairs by P@5.")
 
 
-def test_a_lead_that_is_weak_is_said_to_be_so_first_of_all(two: Found) -> None:
+def test_a_lead_that_is_weak_is_said_to_be_so_first_of_all(two: Report) -> None:
     # bad has its unjudged documents before the relevant one: they could make its RR 1 as well, no more.
     assert told(two, "short")[0].startswith(
         "By RR@10, good is best of 2 runs, but its significant lead over bad"
@@ -260,7 +260,7 @@ def test_runs_that_find_nothing_are_not_told_to_differ(gather_files: Gather) -> 
     assert not any("add topics" in text for text in told(found, "short"))
 
 
-def test_two_runs_are_too_few_to_call_an_order_stable(two: Found) -> None:
+def test_two_runs_are_too_few_to_call_an_order_stable(two: Report) -> None:
     assert not any("is stable by" in text for text in told(two, "depth"))
     assert any("2 runs are too few" in text for text in told(two, "depth"))
 

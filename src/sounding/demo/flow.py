@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -19,12 +18,10 @@ from sounding.data.finding import find_runs
 from sounding.data.run_info import read_run_info
 from sounding.demo.observations import DEEPEST, LEADING, DemoEvidence, gather, observations
 from sounding.evaluate.tables import Layout, wide_table
-from sounding.measures import parse_measures
 from sounding.render.tables import Column, Table
-from sounding.report.gather import Found, Missing, Request
-from sounding.report.gather import gather as gather_report
+from sounding.report.gather import report
 from sounding.report.page import render_report
-from sounding.report.parts import report_of
+from sounding.report.result import MissingPart, Report
 from sounding.sample.result import Collection
 from sounding.sample.simulation import sample
 from sounding.simulate.simulation import simulate
@@ -155,39 +152,37 @@ def activate_first() -> str | None:
     return f". {shlex.quote(str(script.relative_to(here) if script.is_relative_to(here) else script))}"
 
 
-def examined(folder: Path) -> tuple[Found, Comparison]:
+def examined(folder: Path) -> tuple[Report, Comparison]:
     """All that a report says of the collection, and the same comparison by the truth."""
     qrels, info, runs = (str(folder / name) for name in ("qrels.txt", "info.tsv", "runs"))
-    files, measures = find_runs([runs]), parse_measures(REPORTED)
+    files = find_runs([runs])
     options = [word for measure in REPORTED for word in ("-m", measure)]
     words = ["sounding", "report", qrels, runs, *options, "--info", info, "-o", str(folder / "report.html")]
-    request = Request(
-        qrels=qrels, runs=tuple(files), measures=measures, info_files=(info,), info=read_run_info(info),
-        command=shlex.join(words),
-    )  # fmt: skip
-    found = gather_report(request, lambda total, label: nullcontext())
-    return found, compare(folder / "truth.txt", files, measures, settled=False)
+    made = report(
+        qrels, files, REPORTED, info_files=[info], info=read_run_info(info), command=shlex.join(words)
+    )
+    return made, compare(folder / "truth.txt", files, REPORTED, settled=False)
 
 
-def write_report(found: Found, folder: Path) -> bool:
+def write_report(made: Report, folder: Path) -> bool:
     """Write the page; False where the packages that it needs are not installed."""
     try:
-        page = render_report(report_of(found), "html")
+        page = render_report(made, "html")
     except MissingPartError:
         return False
     write_whole(folder / "report.html", page.encode("utf-8", "replace"))
     return True
 
 
-def last_lines(found: Found, by_truth: Comparison, written: bool, folder: Path) -> list[str]:
+def last_lines(made: Report, by_truth: Comparison, written: bool, folder: Path) -> list[str]:
     """Five lines: the report, what was found, what the truth says of it, and the same with other files."""
     page = folder / "report.html"
-    comparison, scores = found.comparison, found.scores
+    comparison, scores = made.comparison, made.scores
     best = scores.runs[scores.order()[0]]
     first = f"Report: {page} (open it in a browser)"
     if not written:
         first = "No report.html: its charts need more packages; pip install 'sounding[charts]'"
-    if isinstance(comparison, Missing):
+    if isinstance(comparison, MissingPart):
         told = [f"Found: by {LEADING} {best} is best. {comparison.reason}", ""]
     else:
         counts = comparison.counts()[0].tolist()

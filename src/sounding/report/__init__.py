@@ -1,5 +1,9 @@
 """The report: one page with all that is known of a collection and its runs.
 
-gather computes, parts puts what was found into sections, summary says it in sentences, terms explains words,
-render writes HTML, Markdown, LaTeX or JSON.
+gather computes, sections arranges tables and charts, summary puts it in sentences, terms explains words, page
+writes HTML, Markdown, LaTeX or JSON.
 """
+
+from sounding.core.verbs import make_verb
+
+make_verb(__name__, "gather")

@@ -1,45 +1,51 @@
-"""`sounding report`: one page with all that is known of a collection and its runs."""
+"""`sounding report`: its options."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from sounding.terminal.options import (
-    Options,
+    FormatOptions,
     PlainPolicyOptions,
+    PoolOptions,
+    WorkerOptions,
     by_suffix,
     format_options,
     keeping_inputs,
-    names_refused,
-    options_refused,
     plain_policies,
-    plain_policies_of,
     pool_options,
-    progress_bar,
-    remark,
-    taken_info,
-    typed_command,
+    taking,
     worker_options,
     writable,
-    write_bytes,
 )
-
-if TYPE_CHECKING:
-    from sounding.core.workers import Progress
-    from sounding.report.gather import Request
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "md", ".tex": "latex", ".json": "json"}  # by suffix
 
 
 def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) -> str:
     return value or by_suffix(context.params.get("output"), "html", FORMATS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(PlainPolicyOptions, PoolOptions, FormatOptions, WorkerOptions):
+    """What `sounding report` is asked for."""
+
+    qrels: str
+    runs: tuple[str, ...]
+    measures: tuple[str, ...]
+    baselines: tuple[str, ...]
+    until: str
+    sections: str | None
+    test: str
+    correction: str | None
+    alpha: float
+    draws: int
+    quiet: bool
+    output: Path | None
+    format_name: str
 
 
 @click.command("report", short_help="One page with all of it.")
@@ -108,8 +114,8 @@ def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) ->
     help="Layout of the output; default: by the suffix of -o, otherwise html.",
 )
 @keeping_inputs
-@click.pass_context  # fmt: skip
-def command(context: click.Context, /, qrels: str, runs: tuple[str, ...], **options: Any) -> None:
+@taking(ReportOptions)
+def command(options: ReportOptions) -> None:
     """Write one page with all that QRELS and RUNs tell.
 
     First a summary in plain sentences: who is best, which differences can be trusted and which cannot, how
@@ -121,66 +127,6 @@ def command(context: click.Context, /, qrels: str, runs: tuple[str, ...], **opti
     sounding report qrels.txt runs/ --baseline bm25 -m nDCG@10 -o report.html
     sounding report qrels.txt runs/ --sections summary,pairs -o report.md
     """  # noqa: D301 - click wants the control character
-    from sounding.report.gather import gather
-    from sounding.report.page import render_report
-    from sounding.report.parts import chosen_sections, parts_for, report_of
+    from sounding.report.flow import run  # NumPy and the engine, which --help does without
 
-    page, output, quiet = options["format_name"] == "html", options["output"], options["quiet"]
-    if page and output is None and sys.stdout.isatty():
-        raise click.UsageError("a page is not for a terminal; give a file with -o report.html")
-    with options_refused():
-        sections = chosen_sections(options["sections"])
-        request = _request(context, qrels, runs, options)
-    if page:
-        _require_charts()
-
-    @contextmanager
-    def bars(total: int, label: str) -> Iterator[Progress | None]:
-        remark(label, quiet=quiet)
-        with progress_bar(total, quiet=quiet, label=label) as progress:
-            yield progress
-
-    with names_refused(qrels):
-        found = gather(request, bars, parts_for(sections))
-    remark("writing the report", quiet=quiet)
-    text = render_report(report_of(found, sections), options["format_name"])
-    # A page says that it is UTF-8: what is not has a mark in its place.
-    write_bytes(text.encode("utf-8", "replace" if page else "surrogateescape"), output)
-    if output is not None:
-        remark(f"{output}: {output.stat().st_size / 1e6:.1f} MB", quiet=quiet)
-
-
-def _request(context: click.Context, qrels: str, runs: tuple[str, ...], options: Options) -> Request:
-    """What is asked, with everything checked that can be before files are read."""
-    from sounding.data.finding import find_runs
-    from sounding.measures import parse_measures
-    from sounding.measures.summaries import check_comparable
-    from sounding.report.gather import DEFAULT_MEASURES, Request
-    from sounding.runs.until import parse_until
-    from sounding.statistics.pairwise import Procedure
-
-    policies = plain_policies_of(
-        PlainPolicyOptions(**{field.name: options[field.name] for field in fields(PlainPolicyOptions)})
-    )
-    measures = parse_measures(options["measures"] or DEFAULT_MEASURES)
-    check_comparable(measures, policies)
-    return Request(
-        qrels=qrels, runs=tuple(find_runs(runs)), measures=measures, baselines=options["baselines"],
-        info_files=options["info"], info=taken_info(options), pool_depth=options["pool_depth"],
-        until=str(parse_until(options["until"])),
-        policies=policies,
-        procedure=Procedure(
-            test=options["test"], correction=options["correction"], alpha=options["alpha"],
-            seed=options["seed"],
-        ),
-        draws=options["draws"], qrels_format=options["qrels_format"], run_format=options["run_format"],
-        jobs=options["jobs"], command=typed_command(context),
-    )  # fmt: skip
-
-
-def _require_charts() -> None:
-    """Refuse before the work what could not be written after it."""
-    from sounding.render.style import require_charts
-
-    for package in ("altair", "vl_convert", "jinja2"):
-        require_charts(package, "writing a report")
+    run(options)

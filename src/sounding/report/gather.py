@@ -1,116 +1,119 @@
-"""All that a report is made from, each computed once and every run read once."""
+"""report(): everything that a page needs, each thing computed once, every run read and put in order once."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from sounding.audit.auditing import audit
+from sounding.audit.result import Audit
 from sounding.compare.comparison import compare, scores_to_compare
 from sounding.compare.holds import DEFAULT_UNTIL, holds
+from sounding.compare.result import Comparison
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.core.text import plural
 from sounding.core.workers import Bars, Progress, map_items
 from sounding.data.finding import run_names
-from sounding.data.formats import Place, read_qrels
+from sounding.data.formats import Place, read_qrels, run_sources
 from sounding.data.reading import Reading, read_one
 from sounding.data.run_info import RunInfo
 from sounding.data.sources import STDIN, bytes_to_read
+from sounding.data.tables import Qrels, Run
+from sounding.depth.findings import Finding
+from sounding.depth.intervals import PairOverDepth
+from sounding.depth.result import DepthStudy
 from sounding.depth.study import depth
-from sounding.measures import Measure, parse_measures
+from sounding.evaluate.result import Scores
+from sounding.measures import parse_measures
 from sounding.measures.cumulative import name_of
+from sounding.measures.summaries import check_comparable
+from sounding.report.result import (
+    DEFAULT_MEASURES,
+    NEEDS,
+    PARTS,
+    SECTIONS,
+    InputFile,
+    MissingPart,
+    Report,
+    ReportRequest,
+)
+from sounding.runs.align import hold_judgments, hold_order
+from sounding.runs.pool import Pool, judgments_at_depth
+from sounding.runs.until import parse_until
 from sounding.statistics.pairwise import Procedure
 
-if TYPE_CHECKING:
-    from sounding.audit.result import Audit
-    from sounding.audit.verdict import Statement
-    from sounding.compare.result import Comparison
-    from sounding.data.tables import Qrels
-    from sounding.depth.findings import Finding
-    from sounding.depth.intervals import PairOverDepth
-    from sounding.depth.result import DepthStudy
-    from sounding.evaluate.result import Scores
-    from sounding.runs.pool import Pool
-
-DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
-PARTS = ("comparison", "stability", "audit")
 MOST_BYTES = 1_000_000_000  # of files: more are not held in memory, and read again for every part
 
 Part = TypeVar("Part")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What a report is asked about."""
+def report(
+    qrels: Any,
+    runs: Any,
+    measures: Any = DEFAULT_MEASURES,
+    *,
+    baselines: Sequence[str] = (),
+    info: Mapping[str, RunInfo] | None = None,
+    info_files: Sequence[str] = (),
+    pool_depth: int | None = None,
+    until: str = DEFAULT_UNTIL,
+    sections: Sequence[str] = tuple(SECTIONS),
+    procedure: Procedure | None = None,
+    draws: int = 50,
+    policies: Policies = DEFAULT_POLICIES,
+    qrels_format: str | None = None,
+    run_format: str | None = None,
+    jobs: int | None = 1,
+    command: str = "",
+    bars: Bars | None = None,
+) -> Report:
+    """Compute all that is known of a collection and its runs; `render_report` writes it as a page.
 
-    qrels: str
-    runs: tuple[str, ...]  # files
-    measures: tuple[Measure, ...] = parse_measures(DEFAULT_MEASURES)
-    baselines: tuple[str, ...] = ()
-    info_files: tuple[str, ...] = ()
-    info: Mapping[str, RunInfo] | None = None
-    policies: Policies = DEFAULT_POLICIES
-    procedure: Procedure = field(default_factory=Procedure)
-    pool_depth: int | None = None  # to which the judgments are cut
-    until: str = DEFAULT_UNTIL  # what full judging means, which chances of holding are about
-    draws: int = 50  # of pseudo-judgments
-    qrels_format: str | None = None
-    run_format: str | None = None
-    jobs: int | None = 1
-    command: str = ""  # as it was typed
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A part that is not there, and why."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Input:
-    """A file that was read: enough to know it again."""
-
-    name: str
-    role: str
-    size: int | None  # bytes; None: standard input
-    sha256: str | None
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Found:
-    """What a report is made from; a part that nobody asked for, or that cannot be had, says why."""
-
-    request: Request
-    scores: Scores
-    comparison: Comparison | Missing
-    stability: DepthStudy | Missing
-    findings: tuple[Finding, ...]  # of the stability
-    leaders: tuple[PairOverDepth, ...]  # the two best runs over depth, by the first measure; or none
-    audit: Audit | Missing
-    statements: tuple[Statement, ...]  # of the audit
-    inputs: tuple[Input, ...]
-
-    @property
-    def leading(self) -> Measure:
-        """The measure by which runs are put in order: the first that was asked for."""
-        return self.scores.measures[0]
+    Judgments, runs and measures are what `evaluate` takes. `sections` says what is needed, `until` what full
+    judging means, `draws` how many pseudo-judgments the audit makes. `command` and `info_files` are repeated
+    in the report, so that others can make it again.
+    """
+    wanted = parse_measures(measures)
+    check_comparable(wanted, policies)
+    request = ReportRequest(
+        qrels=qrels, runs=runs, measures=wanted, baselines=tuple(baselines), info_files=tuple(info_files),
+        info=info, policies=policies, procedure=procedure or Procedure(seed=policies.seed),
+        pool_depth=pool_depth, until=str(parse_until(until)), draws=draws, qrels_format=qrels_format,
+        run_format=run_format, jobs=jobs, command=command,
+        sections=known_sections(sections),
+    )  # fmt: skip
+    needed = {part for section in request.sections for part in NEEDS.get(section, ())}
+    return gather(request, bars or (lambda total, label: nullcontext()), needed)
 
 
-def gather(request: Request, bars: Bars, parts: Collection[str] = PARTS) -> Found:
+def known_sections(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the named sections in the report's order; an error for one that there is not."""
+    wanted = list(names)
+    for name in wanted:
+        if name not in SECTIONS:
+            raise UnknownNameError("section", name, SECTIONS)
+    return tuple(name for name in SECTIONS if name in wanted)
+
+
+def gather(request: ReportRequest, bars: Bars, parts: Collection[str] = PARTS) -> Report:
     """Read everything, and compute the parts that are wanted."""
-    policies, count = request.policies, len(request.runs)
+    policies, places = request.policies, run_sources(request.runs)
+    count = len(places)
     with bars(count, f"reading {plural(count, 'run')}") as progress:
         qrels = read_qrels(
             request.qrels, format=request.qrels_format, duplicates=policies.duplicates,
             fractional=policies.fractional,
         )  # fmt: skip
-        runs = _held(request, progress)
+        runs = _held(request, places, progress)
         _check_baselines(request, runs)
         cut, remarks, pool = _cut(request, qrels, runs)
+        hold_judgments(qrels)
+        hold_judgments(cut)
     with bars(count, "evaluating") as progress:
         reading = Reading(run_format=request.run_format, jobs=request.jobs, progress=progress)
         whole = scores_to_compare(cut, runs, request.measures, policies=policies, reading=reading)
@@ -120,33 +123,35 @@ def gather(request: Request, bars: Bars, parts: Collection[str] = PARTS) -> Foun
     audited = _wanted("audit", parts, lambda: _audited(request, qrels, runs, bars))
     findings: tuple[Finding, ...] = ()
     leaders: tuple[PairOverDepth, ...] = ()
-    if not isinstance(over_depth, Missing):
+    if not isinstance(over_depth, MissingPart):
         findings, leaders = over_depth.findings(command=request.command), _leaders(over_depth, scores)
-    return Found(
+    return Report(
         request=request,
         scores=scores,
-        comparison=comparison if isinstance(comparison, Missing) else replace(comparison, policies=policies),
+        comparison=comparison
+        if isinstance(comparison, MissingPart)
+        else replace(comparison, policies=policies),
         stability=over_depth,
         findings=findings,
         leaders=leaders,
         audit=audited,
-        statements=() if isinstance(audited, Missing) else tuple(audited.verdict()),
-        inputs=tuple(_inputs(request)),
+        statements=() if isinstance(audited, MissingPart) else tuple(audited.verdict()),
+        inputs=tuple(_inputs(request, places)),
     )
 
 
-def _wanted(name: str, parts: Collection[str], compute: Callable[[], Part]) -> Part | Missing:
+def _wanted(name: str, parts: Collection[str], compute: Callable[[], Part]) -> Part | MissingPart:
     """A part, or why it is not there: what the data do not allow is said in its place."""
     if name not in parts:
-        return Missing("It was not asked for (--sections).")
+        return MissingPart("It was not asked for (--sections).")
     try:
         return compute()
     except DataError as error:
         text = str(error)
-        return Missing(f"{text[:1].upper()}{text[1:]}.")
+        return MissingPart(f"{text[:1].upper()}{text[1:]}.")
 
 
-def _check_baselines(request: Request, runs: Sequence[Any]) -> None:
+def _check_baselines(request: ReportRequest, runs: Sequence[Any]) -> None:
     """Refuse a baseline that is none of the runs, where these are held and have names."""
     names = [run.name for run in runs if not isinstance(run, str)]
     for name in request.baselines if len(names) == len(runs) else ():
@@ -154,12 +159,12 @@ def _check_baselines(request: Request, runs: Sequence[Any]) -> None:
             raise UnknownNameError("run", name, names)
 
 
-def _cut(request: Request, qrels: Qrels, runs: Sequence[Any]) -> tuple[Qrels, tuple[str, ...], Pool | None]:
+def _cut(
+    request: ReportRequest, qrels: Qrels, runs: Sequence[Any]
+) -> tuple[Qrels, tuple[str, ...], Pool | None]:
     """The judgments of the pool that was asked for, what was cut in a sentence, and that pool."""
     if request.pool_depth is None:
         return qrels, (), None
-    from sounding.runs.pool import judgments_at_depth
-
     kept, told, pool = judgments_at_depth(
         qrels, runs, request.pool_depth, info=request.info, policies=request.policies,
         run_format=request.run_format, jobs=request.jobs,
@@ -167,24 +172,27 @@ def _cut(request: Request, qrels: Qrels, runs: Sequence[Any]) -> tuple[Qrels, tu
     return kept, (told,), pool
 
 
-def _held(request: Request, progress: Progress | None) -> list[Any]:
-    """The runs in memory, each by a name of its own; the files themselves where they are very large."""
+def _held(request: ReportRequest, places: Sequence[Place], progress: Progress | None) -> list[Any]:
+    """The runs in memory, in order, each by a name of its own; files themselves where they are very large."""
 
-    def read(file: str) -> Any:
-        return replace(read_one(Place(file, None), request.policies, request.run_format), words=None)
+    def read(place: Place) -> Run:
+        return replace(read_one(place, request.policies, request.run_format), words=None)
 
-    if bytes_to_read(request.runs) > MOST_BYTES:
-        return [read(file) if file == STDIN else file for file in request.runs]
-    runs = map_items(read, request.runs, progress=progress)
+    if bytes_to_read(source for source, _ in places) > MOST_BYTES:
+        return [read(place) if place.source == STDIN else place.source for place in places]
+    runs = map_items(read, places, progress=progress)
     names = run_names([run.source for run in runs], [run.name for run in runs])
-    return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
+    held = [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
+    for run in held:
+        hold_order(run, request.policies)
+    return held
 
 
 # -- the parts -------------------------------------------------------------------------------------
 
 
 def _compared(
-    request: Request, qrels: Qrels, runs: Sequence[Any], scores: Scores, pool: Pool | None, bars: Bars
+    request: ReportRequest, qrels: Qrels, runs: Sequence[Any], scores: Scores, pool: Pool | None, bars: Bars
 ) -> Comparison:
     count = len(runs)
     if count < 2:
@@ -200,7 +208,7 @@ def _compared(
 
 
 def _with_holds(
-    found: Comparison, request: Request, qrels: Qrels, runs: Sequence[Any], bars: Bars
+    found: Comparison, request: ReportRequest, qrels: Qrels, runs: Sequence[Any], bars: Bars
 ) -> Comparison:
     """The comparison with the chances that conclusions hold; without, where these cannot be had."""
     with bars(len(runs), "drawing full judgments") as progress:
@@ -216,7 +224,7 @@ def _with_holds(
 
 
 def _over_depth(
-    request: Request, qrels: Qrels, runs: Sequence[Any], pool: Pool | None, bars: Bars
+    request: ReportRequest, qrels: Qrels, runs: Sequence[Any], pool: Pool | None, bars: Bars
 ) -> DepthStudy:
     deep = [m for m in request.measures if m.definition.at == "k" and m.definition.takes("k")]
     if not deep:
@@ -238,10 +246,8 @@ def _leaders(found: DepthStudy, scores: Scores) -> tuple[PairOverDepth, ...]:
     return found.pair((best, second))[:1]
 
 
-def _audited(request: Request, qrels: Qrels, runs: Sequence[Any], bars: Bars) -> Audit:
+def _audited(request: ReportRequest, qrels: Qrels, runs: Sequence[Any], bars: Bars) -> Audit:
     """The audit with all its parts: each is asked for here, where somebody hears of progress."""
-    from sounding.audit.auditing import audit
-
     with bars(len(runs), "auditing the collection") as progress:
         found = audit(
             qrels, runs, request.measures, info=request.info, pool_depth=request.pool_depth,
@@ -263,15 +269,16 @@ def _audited(request: Request, qrels: Qrels, runs: Sequence[Any], bars: Bars) ->
 # -- what was read ---------------------------------------------------------------------------------
 
 
-def _inputs(request: Request) -> list[Input]:
-    roles = [(request.qrels, "judgments"), *((file, "info") for file in request.info_files)]
-    return [_input(*one) for one in [*roles, *((file, "run") for file in request.runs)]]
+def _inputs(request: ReportRequest, places: Sequence[Place]) -> list[InputFile]:
+    files = [(request.qrels, "judgments"), *((file, "info") for file in request.info_files)]
+    return [_input(*one) for one in [*files, *((place.source, "run") for place in places)]]
 
 
-def _input(name: str, role: str) -> Input:
-    path = Path(name)
-    if name == STDIN or not path.is_file():
-        return Input(name=name, role=role, size=None, sha256=None)
+def _input(source: Any, role: str) -> InputFile:
+    if not isinstance(source, str | Path) or source == STDIN or not Path(source).is_file():
+        name = str(source) if isinstance(source, str | Path) else getattr(source, "source", "in memory")
+        return InputFile(name=name, role=role, size=None, sha256=None)
+    path = Path(source)
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return Input(name=name, role=role, size=path.stat().st_size, sha256=digest)
+    return InputFile(name=str(source), role=role, size=path.stat().st_size, sha256=digest)

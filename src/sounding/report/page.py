@@ -24,7 +24,8 @@ from sounding.render.tables import (
     shown_cell,
     stands_left,
 )
-from sounding.report.parts import Drawn, Report, Section, Shown
+from sounding.report.result import Report
+from sounding.report.sections import Drawn, ReportPage, ReportSection, Shown, page_of
 from sounding.report.summary import ABOUT, Sentence
 from sounding.report.terms import explain, explained
 
@@ -33,15 +34,15 @@ DIGITS = 6  # significant ones of what a page has for download
 DATA = "data"  # what the names of embedded data begin with
 
 
-def render_report(report: Report, format_name: str) -> str:
-    """The report as text in a format."""
-    return FORMATS[format_name](report)
+def render_report(report: Report, format_name: str, sections: Sequence[str] | None = None) -> str:
+    """Write a report as html, md, latex or json; `sections` None: those that it was made for."""
+    return FORMATS[format_name](page_of(report, sections))
 
 
 # -- the page --------------------------------------------------------------------------------------
 
 
-def _html(report: Report) -> str:
+def _html(report: ReportPage) -> str:
     """One file with everything in it: tables and sentences as they stand, charts and long tables packed."""
     require_charts("jinja2", "writing a report")
     require_charts("vl_convert", "writing a report")
@@ -65,7 +66,7 @@ def _html(report: Report) -> str:
     )
 
 
-def _has_charts(report: Report) -> bool:
+def _has_charts(report: ReportPage) -> bool:
     return any(isinstance(block, Drawn) for section in report.sections for block in section.blocks)
 
 
@@ -77,7 +78,7 @@ def _grouped(sentences: Sequence[Sentence]) -> list[tuple[str, list[str]]]:
     return [(title, texts) for title, texts in groups if texts]
 
 
-def _view(section: Section, packed: dict[str, str]) -> dict[str, Any]:
+def _view(section: ReportSection, packed: dict[str, str]) -> dict[str, Any]:
     """A section as the template wants it; what a script shows goes among the packed texts."""
     blocks = []
     for number, block in enumerate(section.blocks):
@@ -168,7 +169,7 @@ def _rounded(cell: Cell) -> Cell:
 # -- for papers and programs -----------------------------------------------------------------------
 
 
-def _markdown(report: Report) -> str:
+def _markdown(report: ReportPage) -> str:
     lines = [f"# {report.title}", ""]
     for title, texts in _grouped(report.sentences):
         lines += [f"## {title}", "", *(f"- {markdown_text(text)}" for text in texts), ""]
@@ -180,7 +181,7 @@ def _markdown(report: Report) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _latex(report: Report) -> str:
+def _latex(report: ReportPage) -> str:
     lines = [f"% {report.title}: needs \\usepackage{{booktabs}} and \\usepackage{{longtable}}"]
     for title, texts in _grouped(report.sentences):
         items = [f"  \\item {latex_text(text)}" for text in texts]
@@ -197,7 +198,7 @@ def _latex(report: Report) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _json(report: Report) -> str:
+def _json(report: ReportPage) -> str:
     body: dict[str, Any] = dict(report.facts)
     body["summary"] = [{"about": one.about, "text": one.text} for one in report.sentences]
     body["sections"] = {
@@ -210,7 +211,7 @@ def _json(report: Report) -> str:
     return json_text(body, indent=1)
 
 
-def _tables(section: Section) -> Iterator[Shown]:
+def _tables(section: ReportSection) -> Iterator[Shown]:
     return (block for block in section.blocks if isinstance(block, Shown))
 
 
@@ -218,6 +219,6 @@ def _apart(texts: Iterable[str]) -> list[str]:
     return [line for text in texts for line in (text, "")]
 
 
-FORMATS: Mapping[str, Callable[[Report], str]] = {
+FORMATS: Mapping[str, Callable[[ReportPage], str]] = {
     "html": _html, "md": _markdown, "latex": _latex, "json": _json,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What was found, in plain sentences: every figure is read off a result, none is worked out here twice."""
+"""A report in plain sentences: every figure is read off a result, none is worked out here twice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sounding.depth.result import DepthStudy
 from sounding.depth.volatility import THRESHOLD
 from sounding.evaluate.result import FEW_RUNS, Scores
 from sounding.render.tables import decimal
-from sounding.report.gather import Found, Missing
+from sounding.report.result import MissingPart, Report
 from sounding.statistics.forecasts import SURE
 
 ABOUT = {
@@ -42,15 +42,15 @@ class Sentence:
     text: str
 
 
-def summary(found: Found) -> list[Sentence]:
+def summary(report: Report) -> list[Sentence]:
     """The sentences of a report, in the order of ABOUT."""
     told = {
-        "short": _short(found),
-        "best": _best(found),
-        "trusted": _trusted(found.comparison),
-        "doubtful": _doubtful(found.comparison),
-        "depth": _depth(found),
-        "next": _next(found),
+        "short": _short(report),
+        "best": _best(report),
+        "trusted": _trusted(report.comparison),
+        "doubtful": _doubtful(report.comparison),
+        "depth": _depth(report),
+        "next": _next(report),
     }
     return [Sentence(about, text) for about, texts in told.items() for text in texts]
 
@@ -65,24 +65,24 @@ def listed(names: Sequence[str], most: int = NAMED) -> str:
 # -- in short ---------------------------------------------------------------------------------------
 
 
-def _short(found: Found) -> Iterator[str]:
+def _short(report: Report) -> Iterator[str]:
     """Three sentences: who is best and whether to trust it, what the collection is good for, what to do.
 
     Before them: that nothing could be significant, where that is so.
     """
-    if not isinstance(found.comparison, Missing):
-        yield from found.comparison.limits
-    yield _leader(found)
-    fit = [one for one in found.statements if one.answer != "note"]
+    if not isinstance(report.comparison, MissingPart):
+        yield from report.comparison.limits
+    yield _leader(report)
+    fit = [one for one in report.statements if one.answer != "note"]
     if fit:
         told = "; ".join(f"{one.claim[0].lower()}{one.claim[1:]}: {one.answer}" for one in fit)
         yield f"What these judgments can be used for: {told}."
-    if not isinstance(found.comparison, Missing):
-        yield from _first_step(found.comparison)
+    if not isinstance(report.comparison, MissingPart):
+        yield from _first_step(report.comparison)
 
 
-def _leader(found: Found) -> str:
-    scores, order = found.scores, found.scores.order()
+def _leader(report: Report) -> str:
+    scores, order = report.scores, report.scores.order()
     first, leading = scores.runs[order[0]], scores.measures[0]
     if len(order) == 1:
         return f"There is one run, {first}, and nothing to compare it with."
@@ -91,10 +91,10 @@ def _leader(found: Found) -> str:
     if len(equal) > 1:
         return f"By {leading}, {listed(equal)} share the best mean: none of them can be called the best."
     best = f"By {leading}, {first} is best of {plural(len(order), 'run')}"
-    pair = None if isinstance(found.comparison, Missing) else _pair_of(found.comparison, first, second)
-    if isinstance(found.comparison, Missing) or pair is None:
+    pair = None if isinstance(report.comparison, MissingPart) else _pair_of(report.comparison, first, second)
+    if isinstance(report.comparison, MissingPart) or pair is None:
         return f"{best}; its lead over {second} was not tested."
-    return f"{best}{_trust(found.comparison, pair, first, second)}."
+    return f"{best}{_trust(report.comparison, pair, first, second)}."
 
 
 def _trust(comparison: Comparison, pair: int, first: str, second: str) -> str:
@@ -141,8 +141,8 @@ def _first_step(comparison: Comparison) -> Iterator[str]:
 # -- who is best -----------------------------------------------------------------------------------
 
 
-def _best(found: Found) -> Iterator[str]:
-    scores, means = found.scores, found.scores.mean()
+def _best(report: Report) -> Iterator[str]:
+    scores, means = report.scores, report.scores.mean()
     order = scores.order()
     if len(order) == 1:
         values = [f"{measure} {decimal(float(means[0, n]))}" for n, measure in enumerate(scores.measures)]
@@ -162,8 +162,8 @@ def _best(found: Found) -> Iterator[str]:
             f" {topics} is {value}, that of the next, {scores.runs[second]},"
             f" {decimal(float(means[second, 0]))}."
         )
-        if not isinstance(found.comparison, Missing):
-            yield from _lead(found.comparison, scores.runs[first], scores.runs[second])
+        if not isinstance(report.comparison, MissingPart):
+            yield from _lead(report.comparison, scores.runs[first], scores.runs[second])
     yield from _limits(scores, first)
     yield from _by_others(scores)
 
@@ -267,8 +267,8 @@ def _lead(comparison: Comparison, first: str, second: str) -> Iterator[str]:
 # -- pairs -----------------------------------------------------------------------------------------
 
 
-def _trusted(comparison: Comparison | Missing) -> Iterator[str]:
-    if isinstance(comparison, Missing):
+def _trusted(comparison: Comparison | MissingPart) -> Iterator[str]:
+    if isinstance(comparison, MissingPart):
         yield f"Nothing was compared. {comparison.reason}"
         return
     yield (
@@ -304,8 +304,8 @@ def _trusted(comparison: Comparison | Missing) -> Iterator[str]:
             )
 
 
-def _doubtful(comparison: Comparison | Missing) -> Iterator[str]:
-    if isinstance(comparison, Missing):
+def _doubtful(comparison: Comparison | MissingPart) -> Iterator[str]:
+    if isinstance(comparison, MissingPart):
         return
     for number, measure in enumerate(comparison.measures):
         one, two, _, four = comparison.counts()[number].tolist()
@@ -340,16 +340,16 @@ def _be(number: int) -> str:
 # -- depth -----------------------------------------------------------------------------------------
 
 
-def _depth(found: Found) -> Iterator[str]:
-    fit = [one for one in found.statements if one.answer != "note"]
+def _depth(report: Report) -> Iterator[str]:
+    fit = [one for one in report.statements if one.answer != "note"]
     for place, statement in enumerate(fit):
         yield _told(statement, why=place == 0)
-    if isinstance(found.audit, Missing):
-        yield f"The collection was not audited. {found.audit.reason}"
-    if isinstance(found.stability, Missing):
-        yield f"Depths were not looked at. {found.stability.reason}"
+    if isinstance(report.audit, MissingPart):
+        yield f"The collection was not audited. {report.audit.reason}"
+    if isinstance(report.stability, MissingPart):
+        yield f"Depths were not looked at. {report.stability.reason}"
     else:
-        yield _stable(found.stability)
+        yield _stable(report.stability)
 
 
 def _told(statement: Statement, *, why: bool) -> str:
@@ -357,21 +357,21 @@ def _told(statement: Statement, *, why: bool) -> str:
     return f"{text} {statement.why}" if why else text
 
 
-def _stable(found: DepthStudy) -> str:
-    if len(found.runs) < FEW_RUNS:
-        runs = plural(len(found.runs), "run")
+def _stable(study: DepthStudy) -> str:
+    if len(study.runs) < FEW_RUNS:
+        runs = plural(len(study.runs), "run")
         return f"Whether the order of the runs is stable over depth is not known: {runs} are too few to say."
     parts = []
-    for one in found.measures:
+    for one in study.measures:
         begin = one.volatility.stable_from()
         parts.append(f"by {one.name} " + ("at no depth" if begin is None else f"from k = {begin:,} on"))
     told = (
-        f"The order of the runs is stable {listed(parts, len(parts))}: from there to {int(found.ks[-1]):,}"
+        f"The order of the runs is stable {listed(parts, len(parts))}: from there to {int(study.ks[-1]):,}"
         f" any two depths agree with a tau of {THRESHOLD:g} or more."
     )
-    if found.pool.depth and found.pool.depth < found.ks[-1]:
+    if study.pool.depth and study.pool.depth < study.ks[-1]:
         told += (
-            f" That an order is stable is no reason to go deeper than the pool, {found.pool.depth:,}: below"
+            f" That an order is stable is no reason to go deeper than the pool, {study.pool.depth:,}: below"
             " it what was not judged counts as not relevant, at every depth alike."
         )
     return told
@@ -380,12 +380,12 @@ def _stable(found: DepthStudy) -> str:
 # -- what to do ------------------------------------------------------------------------------------
 
 
-def _next(found: Found) -> Iterator[str]:
-    comparison = found.comparison
-    if isinstance(comparison, Missing):
+def _next(report: Report) -> Iterator[str]:
+    comparison = report.comparison
+    if isinstance(comparison, MissingPart):
         yield (
             "Give a second run, so that there is something to compare."
-            if len(found.scores.runs) == 1
+            if len(report.scores.runs) == 1
             else "Give more topics, or other measures, so that there is something to compare."
         )
         return

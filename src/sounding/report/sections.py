@@ -1,4 +1,4 @@
-"""What was found as sections of tables, charts and sentences, in the order in which a report shows them."""
+"""A report as sections of tables, charts and sentences, in the order in which a page shows them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from sounding.audit.tables import Extras
 from sounding.compare import notes as comparison_notes
 from sounding.compare import tables as comparison_tables
 from sounding.compare.result import Comparison
-from sounding.core.errors import UnknownNameError
 from sounding.core.text import plural
 from sounding.depth import charts as depth_charts
 from sounding.depth import tables as stability_tables
@@ -25,8 +24,8 @@ from sounding.depth.result import DepthStudy
 from sounding.evaluate import charts as evaluate_charts
 from sounding.evaluate import tables as score_tables
 from sounding.render.html import ungrouped
-from sounding.render.tables import Column, Table
-from sounding.report.gather import PARTS, Found, Missing
+from sounding.render.tables import Column, Table, columns_of
+from sounding.report.result import SECTIONS, MissingPart, Report
 from sounding.report.summary import Sentence, summary
 
 if TYPE_CHECKING:
@@ -35,24 +34,6 @@ if TYPE_CHECKING:
     from sounding.evaluate.result import Scores
     from sounding.render.style import Chart
 
-SECTIONS: Mapping[str, str] = {
-    "summary": "Summary",
-    "scoreboard": "Scoreboard",
-    "pairs": "Pairs of runs",
-    "assessment": "How far the runs were judged",
-    "depth": "Does the outcome depend on the depth",
-    "audit": "What the collection can be trusted for",
-    "methods": "Methods and policies",
-    "reproduce": "How to reproduce this report",
-}
-NEEDS = {
-    "summary": PARTS,
-    "pairs": ("comparison",),
-    "assessment": ("stability", "audit"),
-    "depth": ("stability",),
-    "audit": ("audit",),
-    "methods": ("comparison",),
-}
 PAIRS_SHOWN = 50  # of a table that holds thousands: the others come with the script, or the download
 ROWS_SHOWN = 20  # of the audit's long tables
 ALL_ROWS = 1_000_000_000
@@ -84,7 +65,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Section:
+class ReportSection:
     """One section; where it could not be made, why."""
 
     name: str
@@ -99,52 +80,37 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Report:
+class ReportPage:
     """All that a report says, whatever it is written as."""
 
     title: str
     sentences: Sequence[Sentence]
-    sections: Sequence[Section]
+    sections: Sequence[ReportSection]
     command: str
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def chosen_sections(text: str | None) -> tuple[str, ...]:
-    """The sections that were asked for, in the report's order; all of them without a text."""
-    if text is None:
-        return tuple(SECTIONS)
-    words = [word.strip() for word in text.split(",")]
-    for word in words:
-        if word not in SECTIONS:
-            raise UnknownNameError("section", word, SECTIONS)
-    return tuple(name for name in SECTIONS if name in words)
-
-
-def parts_for(sections: Sequence[str]) -> set[str]:
-    """What has to be computed for some sections."""
-    return {part for section in sections for part in NEEDS.get(section, ())}
-
-
-def report_of(found: Found, sections: Sequence[str] = tuple(SECTIONS)) -> Report:
-    """The report on what was found, with these sections."""
-    makers: Mapping[str, Callable[[Found], Section]] = {
+def page_of(report: Report, sections: Sequence[str] | None = None) -> ReportPage:
+    """Arrange a report as a page with these sections; None: those that it was made for."""
+    sections = report.request.sections if sections is None else sections
+    makers: Mapping[str, Callable[[Report], ReportSection]] = {
         "scoreboard": _scoreboard, "pairs": _pairs, "assessment": _assessment, "depth": _depth,
         "audit": _audit, "methods": _methods, "reproduce": _reproduce,
     }  # fmt: skip
-    runs, topics = len(found.scores.runs), len(found.scores.topics)
-    return Report(
+    runs, topics = len(report.scores.runs), len(report.scores.topics)
+    return ReportPage(
         title=f"{plural(runs, 'run')} on {plural(topics, 'topic')}",
-        sentences=summary(found) if "summary" in sections else (),
-        sections=[maker(found) for name, maker in makers.items() if name in sections],
-        command=found.request.command,
+        sentences=summary(report) if "summary" in sections else (),
+        sections=[maker(report) for name, maker in makers.items() if name in sections],
+        command=report.request.command,
         facts={
             "sounding": __version__,
-            "command": found.request.command,
-            "runs": list(found.scores.runs),
+            "command": report.request.command,
+            "runs": list(report.scores.runs),
             "topics": topics,
-            "measures": [str(measure) for measure in found.scores.measures],
-            "policies": found.request.policies.in_force(),
-            "seed": found.request.policies.seed,
+            "measures": [str(measure) for measure in report.scores.measures],
+            "policies": report.request.policies.in_force(),
+            "seed": report.request.policies.seed,
         },
     )
 
@@ -157,17 +123,17 @@ def table_of(frame: polars.DataFrame) -> Table:
 # -- values and pairs ------------------------------------------------------------------------------
 
 
-def _scoreboard(found: Found) -> Section:
+def _scoreboard(report: Report) -> ReportSection:
     layout = score_tables.Layout()
     table = score_tables.wide_table(
-        found.scores, layout, f"Every run, the best by {found.leading} first", found.scores.order()
+        report.scores, layout, f"Every run, the best by {report.leading} first", report.scores.order()
     )
-    shown = Shown(name="scoreboard", table=table, data=score_tables.tidy_table(found.scores, layout))
-    return Section(
+    shown = Shown(name="scoreboard", table=table, data=score_tables.tidy_table(report.scores, layout))
+    return ReportSection(
         name="scoreboard",
         lead="The mean of every measure over the topics, between the least and the most that it could be if"
         " the unjudged documents were judged, and the share of the documents it looks at that were.",
-        blocks=[shown, *_board_chart(found.scores)],
+        blocks=[shown, *_board_chart(report.scores)],
     )
 
 
@@ -180,15 +146,15 @@ def _board_chart(scores: Scores) -> Iterator[Drawn]:
         )
 
 
-def _pairs(found: Found) -> Section:
+def _pairs(report: Report) -> ReportSection:
     lead = (
         "Every pair of runs by every measure, those of interest first: the difference and whether it is more"
         " than chance, whether both runs were judged alike (the case), whether further judgments could turn"
         " the order, and what to do about it."
     )
-    if isinstance(found.comparison, Missing):
-        return Section(name="pairs", lead=lead, missing=(found.comparison.reason,))
-    return Section(name="pairs", lead=lead, blocks=[_all_pairs(found.comparison)])
+    if isinstance(report.comparison, MissingPart):
+        return ReportSection(name="pairs", lead=lead, missing=(report.comparison.reason,))
+    return ReportSection(name="pairs", lead=lead, blocks=[_all_pairs(report.comparison)])
 
 
 def _all_pairs(comparison: Comparison) -> Shown:
@@ -212,14 +178,14 @@ def _paired(table: Table) -> Table:
 # -- assessment and depth --------------------------------------------------------------------------
 
 
-def _assessment(found: Found) -> Section:
-    missing = [part.reason for part in (found.audit, found.stability) if isinstance(part, Missing)]
+def _assessment(report: Report) -> ReportSection:
+    missing = [part.reason for part in (report.audit, report.stability) if isinstance(part, MissingPart)]
     blocks: list[Shown | Drawn] = []
-    if not isinstance(found.audit, Missing):
-        blocks += _audit_blocks(found.audit, ASSESSMENT)
-    if not isinstance(found.stability, Missing):
-        blocks += _leaders(found)
-    return Section(
+    if not isinstance(report.audit, MissingPart):
+        blocks += _audit_blocks(report.audit, ASSESSMENT)
+    if not isinstance(report.stability, MissingPart):
+        blocks += _leaders(report)
+    return ReportSection(
         name="assessment",
         lead="What nobody judged counts as not relevant. Where one run was judged less than another, a"
         " difference between them may be nothing but that.",
@@ -228,15 +194,15 @@ def _assessment(found: Found) -> Section:
     )
 
 
-def _leaders(found: Found) -> Iterator[Shown | Drawn]:
+def _leaders(report: Report) -> Iterator[Shown | Drawn]:
     """The two best runs over depth, with the case at each."""
     import polars
 
-    if isinstance(found.stability, Missing) or not found.leaders:
+    if isinstance(report.stability, MissingPart) or not report.leaders:
         return
-    depths, pool = found.stability.depths, found.stability.pool.depth or None
-    tables = stability_tables.pair_tables(found.leaders, depths)
-    for pair, table in zip(found.leaders, tables, strict=True):
+    depths, pool = report.stability.depths, report.stability.pool.depth or None
+    tables = stability_tables.pair_tables(report.leaders, depths)
+    for pair, table in zip(report.leaders, tables, strict=True):
         draw = partial(
             depth_charts.pair_over_depth, pair.frame.filter(polars.col("k").is_in(depths)), pool_depth=pool
         )
@@ -246,19 +212,19 @@ def _leaders(found: Found) -> Iterator[Shown | Drawn]:
         yield Shown(name=name, table=table, data=data)
 
 
-def _depth(found: Found) -> Section:
+def _depth(report: Report) -> ReportSection:
     lead = (
         "Measures at every cut-off: which pairs of runs they tell apart, whether that agrees with the"
         " reference depth, and from where on the order of the runs stays."
     )
-    if isinstance(found.stability, Missing):
-        return Section(name="depth", lead=lead, missing=(found.stability.reason,))
-    stable = found.stability
-    table = ungrouped(stability_tables.people_table(stable, found.findings))
+    if isinstance(report.stability, MissingPart):
+        return ReportSection(name="depth", lead=lead, missing=(report.stability.reason,))
+    stable = report.stability
+    table = ungrouped(stability_tables.people_table(stable, report.findings))
     every_row = replace(table.columns[0], cells=stable.columns()["measure"])  # a row is read by itself here
     table = replace(table, columns=[every_row, *table.columns[1:]], title="Measures by depth")
     shown = Shown(name="depth", table=table, data=stability_tables.tidy_table(stable, every_k=False))
-    return Section(name="depth", lead=lead, blocks=[shown, *_depth_charts(stable)])
+    return ReportSection(name="depth", lead=lead, blocks=[shown, *_depth_charts(stable)])
 
 
 def _depth_charts(stable: DepthStudy) -> Iterator[Drawn]:
@@ -292,9 +258,9 @@ def _depth_charts(stable: DepthStudy) -> Iterator[Drawn]:
         name="intervals", data=table_of(intervals),
         make=lambda: depth_charts.means_with_intervals(intervals, order=order),
     )  # fmt: skip
-    found = stability_tables.volatilities(stable, "tau_b", ks)[: len(stable.measures)]
+    tables = stability_tables.volatilities(stable, "tau_b", ks)[: len(stable.measures)]
     names = {"k": "k1", "other_k": "k2", "other_measure": "other"}
-    cells = polars.concat([one.frame for one in found]).rename(names)
+    cells = polars.concat([one.frame for one in tables]).rename(names)
     yield Drawn(
         name="volatility", data=table_of(cells), make=lambda: depth_charts.volatility(cells, pool_depth=pool)
     )
@@ -303,12 +269,12 @@ def _depth_charts(stable: DepthStudy) -> Iterator[Drawn]:
 # -- the collection --------------------------------------------------------------------------------
 
 
-def _audit(found: Found) -> Section:
+def _audit(report: Report) -> ReportSection:
     lead = "Whether these judgments can compare these runs and new ones, and what to beware of."
-    if isinstance(found.audit, Missing):
-        return Section(name="audit", lead=lead, missing=(found.audit.reason,))
-    audited = found.audit
-    verdict = audit_tables.verdict_table(audited, found.statements)
+    if isinstance(report.audit, MissingPart):
+        return ReportSection(name="audit", lead=lead, missing=(report.audit.reason,))
+    audited = report.audit
+    verdict = audit_tables.verdict_table(audited, report.statements)
     shown = Shown(name="verdict", table=_for_people(verdict), data=verdict)
     others = [name for name in audit_tables.sections(audited, Extras()) if name not in ASSESSMENT]
     missing: tuple[str, ...] = ()
@@ -317,7 +283,9 @@ def _audit(found: Found) -> Section:
             "None of these runs is known to have contributed to the judgments: growth, unique relevant"
             " documents and leaving out are not shown. List the runs that did with --info.",
         )
-    return Section(name="audit", lead=lead, blocks=[shown, *_audit_blocks(audited, others)], missing=missing)
+    return ReportSection(
+        name="audit", lead=lead, blocks=[shown, *_audit_blocks(audited, others)], missing=missing
+    )
 
 
 def _for_people(verdict: Table) -> Table:
@@ -392,33 +360,26 @@ METHODS = (
 )
 
 
-def _methods(found: Found) -> Section:
+def _methods(report: Report) -> ReportSection:
     sources = Table(
-        [
-            Column("method", [name for name, _ in METHODS]),
-            Column("source", [source for _, source in METHODS]),
-        ],
+        columns_of(("method", "source"), METHODS),
         title="What was computed, and who described it",
-        notes=[] if isinstance(found.comparison, Missing) else comparison_notes.notes(found.comparison),
+        notes=[] if isinstance(report.comparison, MissingPart) else comparison_notes.notes(report.comparison),
     )
-    in_force = found.scores.policies.in_force()
+    in_force = report.scores.policies.in_force()
     policies = Table(
-        [
-            Column("policy", [name.replace("_", " ") for name in in_force]),
-            Column("chosen", [str(value) for value in in_force.values()]),
-        ],
+        columns_of(("policy", "chosen"), [(n.replace("_", " "), str(one)) for n, one in in_force.items()]),
         title="Policies: choices that change values",
         notes=["Values count an unjudged document as not relevant; under bounds the least and the most that"
-               " they could be stand beside them."] if found.scores.bounds is not None else [],
+               " they could be stand beside them."] if report.scores.bounds is not None else [],
     )  # fmt: skip
     measures = Table(
-        [
-            Column("measure", [str(measure) for measure in found.scores.measures]),
-            Column("what", [measure.definition.summary for measure in found.scores.measures]),
-        ],
+        columns_of(
+            ("measure", "what"), [(str(one), one.definition.summary) for one in report.scores.measures]
+        ),
         title="Measures",
     )
-    return Section(
+    return ReportSection(
         name="methods",
         lead="Everything that was chosen, by name, and where each method was published.",
         blocks=[
@@ -428,25 +389,17 @@ def _methods(found: Found) -> Section:
     )
 
 
-def _reproduce(found: Found) -> Section:
-    inputs = found.inputs
-    files = Table(
-        [
-            Column("file name", [one.name for one in inputs]),
-            Column("used as", [one.role for one in inputs]),
-            Column("bytes", [one.size for one in inputs]),
-            Column("sha256", [one.sha256 for one in inputs]),
-        ],
-        title="Files",
-    )
+def _reproduce(report: Report) -> ReportSection:
+    rows = [(one.name, one.role, one.size, one.sha256) for one in report.inputs]
+    files = Table(columns_of(("file name", "used as", "bytes", "sha256"), rows), title="Files")
     versions = {"sounding": __version__, "Python": platform.python_version()}
     versions |= {name: version(name) for name in PACKAGES}
     programs = Table(
-        [Column("what", list(versions)), Column("version", list(versions.values()))],
+        columns_of(("what", "version"), list(versions.items())),
         title="Versions",
-        notes=[f"Seed of everything that is drawn at random: {found.request.policies.seed}."],
+        notes=[f"Seed of everything that is drawn at random: {report.request.policies.seed}."],
     )
-    return Section(
+    return ReportSection(
         name="reproduce",
         lead="The same command with the same files and versions writes the same report.",
         blocks=[

@@ -1,0 +1,74 @@
+"""What `sounding report` does: read the files, compute everything, write one page."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from sounding.core.workers import Progress
+from sounding.data.finding import find_runs
+from sounding.measures import parse_measures
+from sounding.measures.summaries import check_comparable
+from sounding.render.style import require_charts
+from sounding.report.command import ReportOptions
+from sounding.report.gather import known_sections, report
+from sounding.report.page import render_report
+from sounding.report.result import DEFAULT_MEASURES, SECTIONS
+from sounding.runs.until import parse_until
+from sounding.statistics.pairwise import Procedure
+from sounding.terminal.options import (
+    names_refused,
+    options_refused,
+    plain_policies_of,
+    progress_bar,
+    read_info,
+    remark,
+    typed_command,
+    write_bytes,
+)
+
+
+def run(options: ReportOptions) -> None:
+    """Compute what the sections need, and write them as a page, as text for a paper, or as JSON."""
+    page, output, quiet = options.format_name == "html", options.output, options.quiet
+    if page and output is None and sys.stdout.isatty():
+        raise click.UsageError("a page is not for a terminal; give a file with -o report.html")
+    with options_refused():  # whatever can be checked before files are read
+        words = tuple(SECTIONS) if options.sections is None else options.sections.split(",")
+        sections = known_sections(word.strip() for word in words)
+        policies = plain_policies_of(options)
+        measures = parse_measures(options.measures or DEFAULT_MEASURES)
+        check_comparable(measures, policies)
+        runs = find_runs(options.runs)
+        info = read_info(options.info)
+        parse_until(options.until)
+        procedure = Procedure(
+            test=options.test, correction=options.correction, alpha=options.alpha, seed=options.seed
+        )
+    if page:
+        for package in ("altair", "vl_convert", "jinja2"):
+            require_charts(package, "writing a report")
+
+    @contextmanager
+    def bars(total: int, label: str) -> Iterator[Progress | None]:
+        remark(label, quiet=quiet)
+        with progress_bar(total, quiet=quiet, label=label) as progress:
+            yield progress
+
+    with names_refused(options.qrels):
+        made = report(
+            options.qrels, runs, measures, baselines=options.baselines, info=info, info_files=options.info,
+            pool_depth=options.pool_depth, until=options.until, sections=sections, procedure=procedure,
+            draws=options.draws, policies=policies, qrels_format=options.qrels_format,
+            run_format=options.run_format, jobs=options.jobs, bars=bars,
+            command=typed_command(click.get_current_context()),
+        )  # fmt: skip
+    remark("writing the report", quiet=quiet)
+    text = render_report(made, options.format_name)
+    # A page says that it is UTF-8: what is not has a mark in its place.
+    write_bytes(text.encode("utf-8", "replace" if page else "surrogateescape"), output)
+    if output is not None:
+        remark(f"{output}: {output.stat().st_size / 1e6:.1f} MB", quiet=quiet)

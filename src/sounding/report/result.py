@@ -1,0 +1,103 @@
+"""What `report` gives: all that a page about a collection and its runs is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sounding.audit.result import Audit
+from sounding.audit.verdict import Statement
+from sounding.compare.holds import DEFAULT_UNTIL
+from sounding.compare.result import Comparison
+from sounding.core.policies import DEFAULT_POLICIES, Policies
+from sounding.data.run_info import RunInfo
+from sounding.depth.findings import Finding
+from sounding.depth.intervals import PairOverDepth
+from sounding.depth.result import DepthStudy
+from sounding.evaluate.result import Scores
+from sounding.measures import Measure, parse_measures
+from sounding.statistics.pairwise import Procedure
+
+DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
+PARTS = ("comparison", "stability", "audit")
+SECTIONS: Mapping[str, str] = {
+    "summary": "Summary",
+    "scoreboard": "Scoreboard",
+    "pairs": "Pairs of runs",
+    "assessment": "How far the runs were judged",
+    "depth": "Does the outcome depend on the depth",
+    "audit": "What the collection can be trusted for",
+    "methods": "Methods and policies",
+    "reproduce": "How to reproduce this report",
+}
+NEEDS = {
+    "summary": PARTS,
+    "pairs": ("comparison",),
+    "assessment": ("stability", "audit"),
+    "depth": ("stability",),
+    "audit": ("audit",),
+    "methods": ("comparison",),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRequest:
+    """What a report is asked about."""
+
+    qrels: Any  # a file, or whatever else judgments are read from
+    runs: Any
+    measures: tuple[Measure, ...] = parse_measures(DEFAULT_MEASURES)
+    baselines: tuple[str, ...] = ()
+    info_files: tuple[str, ...] = ()
+    info: Mapping[str, RunInfo] | None = None
+    policies: Policies = DEFAULT_POLICIES
+    procedure: Procedure = field(default_factory=Procedure)
+    pool_depth: int | None = None  # to which the judgments are cut
+    until: str = DEFAULT_UNTIL  # what full judging means, which chances of holding are about
+    draws: int = 50  # of pseudo-judgments
+    qrels_format: str | None = None
+    run_format: str | None = None
+    jobs: int | None = 1
+    command: str = ""  # as it was typed
+    sections: tuple[str, ...] = tuple(SECTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class MissingPart:
+    """A part that is not there, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputFile:
+    """A file that was read: enough to know it again."""
+
+    name: str
+    role: str
+    size: int | None  # bytes; None: standard input
+    sha256: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Report:
+    """What a report is made from; a part that nobody asked for, or that cannot be had, says why.
+
+    `sounding.report.page.render_report` writes it.
+    """
+
+    request: ReportRequest
+    scores: Scores
+    comparison: Comparison | MissingPart
+    stability: DepthStudy | MissingPart
+    findings: tuple[Finding, ...]  # of the stability
+    leaders: tuple[PairOverDepth, ...]  # the two best runs over depth, by the first measure; or none
+    audit: Audit | MissingPart
+    statements: tuple[Statement, ...]  # of the audit
+    inputs: tuple[InputFile, ...]
+
+    @property
+    def leading(self) -> Measure:
+        """The measure by which runs are put in order: the first that was asked for."""
+        return self.scores.measures[0]

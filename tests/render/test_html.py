@@ -1,22 +1,14 @@
-"""Tables become HTML that can be read, sorted and trusted; results show themselves in notebooks."""
+"""Tables become HTML that can be read, sorted and trusted."""
 
 from __future__ import annotations
 
-import re
-import sys
 from html.parser import HTMLParser
 
-import numpy as np
-import pytest
-
-from sounding.compare.result import Comparison
 from sounding.core.policies import Policies
 from sounding.evaluate.evaluation import evaluate
 from sounding.evaluate.tables import board_frame
 from sounding.render.html import html_table, ungrouped
 from sounding.render.tables import Column, Table
-from sounding.report.gather import Found
-from sounding.report.notebook import ROWS, html_of
 
 
 class Cells(HTMLParser):
@@ -92,28 +84,6 @@ def test_values_keep_more_digits_than_are_shown() -> None:
     assert 'data-value="0.123457">0.1235<' in text
 
 
-@pytest.mark.parametrize("name", ["scores", "comparison", "stability", "audit"])
-def test_every_result_shows_itself_as_a_table_in_a_notebook(found: Found, name: str) -> None:
-    result = getattr(found, name)
-    shown = result._repr_html_()
-    assert shown == html_of(result)
-    assert shown.startswith("<table>")
-    assert "Policies: " in shown or name == "audit"
-    assert len(Cells(shown).rows) > 2
-    assert shown.count("<svg") == 1
-    assert "<script" not in shown
-
-
-def test_without_the_packages_for_charts_a_notebook_shows_the_tables_alone(
-    found: Found, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = html_of(found.scores)
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
-    shown = html_of(found.scores)
-    assert "<svg" not in shown
-    assert whole.startswith(shown.rstrip())
-
-
 def test_values_without_bounds_are_drawn_as_points_alone() -> None:
     runs = {"a": {"1": ["r", "n"], "2": ["r"]}, "b": {"1": ["n", "r"], "2": ["n"]}}
     judged = {topic: {"r": 1, "n": 0} for topic in "12"}
@@ -130,27 +100,6 @@ def test_values_without_bounds_are_drawn_as_points_alone() -> None:
 
 def _scored(topics: dict[str, list[str]]) -> dict[str, dict[str, float]]:
     return {topic: {doc: -float(rank) for rank, doc in enumerate(docs)} for topic, docs in topics.items()}
-
-
-def test_a_notebook_sees_the_first_rows_of_a_long_table(found: Found) -> None:
-    assert isinstance(found.comparison, Comparison)
-    shown = html_of(found.scores.of_runs([0] * 30))
-    assert f"<p>{ROWS} of 30 rows.</p>" in shown
-    assert len(re.findall(r"<th scope=\"row\"", shown)) == ROWS
-
-
-def test_scores_by_some_measures_keep_values_bounds_and_judged_shares(found: Found) -> None:
-    scores = found.scores
-    last = scores.of_measures(scores.measures[::-1])
-    assert last.measures == scores.measures[::-1]
-    np.testing.assert_array_equal(last.values, scores.values[:, ::-1])
-    np.testing.assert_array_equal(last.judged, scores.judged[:, ::-1])
-    assert last.bounds is not None
-    assert scores.bounds is not None
-    np.testing.assert_array_equal(last.bounds.upper, scores.bounds.upper[:, ::-1])
-    assert last.bounds.kinds == scores.bounds.kinds[::-1]
-    one = scores.of_measures(scores.measures[1:])
-    np.testing.assert_array_equal(one.mean()[:, 0], scores.mean()[:, 1])
 
 
 def test_columns_that_only_keep_together_in_a_terminal_have_headings_of_their_own() -> None:

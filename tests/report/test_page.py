@@ -307,5 +307,5 @@ def test_both_runs_of_a_pair_stand_in_the_column_that_stays_in_sight(found: Repo
     rows = shown.data.rows()
     assert list(shown.table.columns[0].cells)[:3] == [f"{row['run_a']} − {row['run_b']}" for row in rows[:3]]
     assert "thead tr:first-child th:first-child { position: sticky;" in render_report(
-        page_of(found, ("pairs",)), "html"
+        found, "html", ("pairs",)
     )

@@ -6,11 +6,12 @@ from importlib import import_module
 
 
 class Displayed:
-    """A result that a notebook shows as tables and a chart."""
+    """A result that a notebook shows as its folder's `display.html` has it: tables and a chart."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        # By name: a result belongs to a layer that knows nothing of reports.
-        shown: str = import_module("sounding.report.notebook").html_of(self)
+        # By name, when it is shown: a result knows nothing of the tables and charts that are made from it.
+        display = import_module(f"{type(self).__module__.rpartition('.')[0]}.display")
+        shown: str = display.html(self)
         return shown

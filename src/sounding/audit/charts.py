@@ -9,6 +9,7 @@ import numpy as np
 
 from sounding.audit.result import Audit
 from sounding.audit.tables import Extras, assessment_frame, known
+from sounding.core.lazy import alt, polars
 from sounding.core.text import plural, whole_percent
 from sounding.relevance.growth import expected_beyond
 from sounding.render.lines import (
@@ -40,9 +41,6 @@ from sounding.render.style import (
 )
 
 if TYPE_CHECKING:
-    import altair as alt
-    import polars
-
     from sounding.render.style import Chart
 
 
@@ -61,9 +59,6 @@ def pool_outcomes_by_depth(frame: polars.DataFrame) -> Chart:
     depth and past it), `first_unjudged` (its rank), and their standard deviations `in_pool_deviation`,
     `past_deviation` and `first_unjudged_deviation`.
     """
-    import altair as alt
-    import polars
-
     panes = []
     for heading, title, columns in (
         ("relevant documents", "relevant documents a topic", {"in_pool": WITHIN, "past": PAST}),
@@ -100,8 +95,6 @@ def ties_and_values(
     Columns: `run`, `rule`, `tied_share` (0 to 1), `difference` (of the value, to that with ties by doc id).
     `taus` are Kendall's, by rule, between the orders of the runs.
     """
-    import altair as alt
-
     order = names(frame, "rule")
     signs = series_signs("rule", order, points=True, title="rule for ties", top=False)
     scale = alt.Scale(domain=list(value_domain(frame["tied_share"], room=TIE_ROOM)), nice=False)
@@ -145,9 +138,6 @@ def growth_by_depth(frame: polars.DataFrame) -> Chart:
     Columns: `depth`, `relevant` (mean for a topic), `rate` (new ones for one more depth); optional
     `extrapolated` (true where nobody judged: drawn with dashes) and `collection` (a colour each).
     """
-    import altair as alt
-    import polars
-
     if "collection" not in frame.columns:
         frame = frame.with_columns(collection=polars.lit("pool"))
     if "extrapolated" not in frame.columns:
@@ -180,8 +170,6 @@ def growth_by_depth(frame: polars.DataFrame) -> Chart:
 
 def _joined(frame: polars.DataFrame) -> polars.DataFrame:
     """Lines named found and extrapolated; the last point found also starts the extrapolation."""
-    import polars
-
     line = polars.when("extrapolated").then(polars.lit("extrapolated")).otherwise(polars.lit("found"))
     drawn = frame.with_columns(line=line).sort("depth", maintain_order=True)
     found = drawn.filter(polars.col("line") == "found")
@@ -201,9 +189,6 @@ def unique_relevant(frame: polars.DataFrame) -> Chart:
     Columns: `group`, `kind` (automatic, manual, mixed, other), `unique`. Groups stand in the order of their
     number; those without any are left out and counted.
     """
-    import altair as alt
-    import polars
-
     totals = frame.group_by("group").agg(total=polars.col("unique").sum())
     order = totals.filter(polars.col("total") > 0).sort(["total", "group"], descending=[True, False])
     kinds = _kinds(frame)
@@ -233,8 +218,6 @@ def _kinds(frame: polars.DataFrame) -> list[str]:
 
 def _kind_colour(kinds: Sequence[str], title: str) -> alt.Color:
     """Colours of kinds of run that differ in lightness; the usual kinds have the same in every chart."""
-    import altair as alt
-
     colours = [KINDS.get(kind, COLOURS[place % len(COLOURS)]) for place, kind in enumerate(kinds)]
     return alt.Color("kind:N", title=title, scale=alt.Scale(domain=list(kinds), range=colours))
 
@@ -257,9 +240,6 @@ def leave_out_changes(frame: polars.DataFrame, *, measure: str = "AP") -> Chart:
     Columns: `run`, `percent` (change in percent), `unique`; optional `kind`. Runs stand in the order of the
     size of their change, then of `unique`, then of their names.
     """
-    import altair as alt
-    import polars
-
     size = polars.col("percent").fill_nan(None).abs()
     ordered = frame.sort(size, "unique", "run", nulls_last=True)
     runs = ordered["run"].to_list()
@@ -310,9 +290,6 @@ def shares_by_part(frame: polars.DataFrame) -> Chart:
     Columns: `part`, `pool_share` and `relevant_share` (of the whole), `judged_share` (of what runs retrieved
     of the part). Parts stand in the order of the frame.
     """
-    import altair as alt
-    import polars
-
     order = names(frame, "part")
     words = {"pool_share": "of the pool", "relevant_share": "of the relevant", "judged_share": "judged"}
     long = frame.select("part", *words).unpivot(index="part", variable_name="column", value_name="value")
@@ -344,8 +321,6 @@ def title_words_by_pool_rank(frame: polars.DataFrame) -> Chart:
 
     Columns: `last` (pool rank at which a range ends), `relevant_share`, `nonrelevant_share` (0 to 1).
     """
-    import polars
-
     words = {"relevant_share": "relevant", "nonrelevant_share": "not relevant"}
     long = polars.concat(
         frame.select(
@@ -401,9 +376,6 @@ def judged_shares(frame: polars.DataFrame, *, measure: str = "AP") -> Chart:
     Columns: `run`, `value` (orders the runs, best first), `relevant`, `nonrelevant`, `unjudged` (shares
     that sum to 1).
     """
-    import altair as alt
-    import polars
-
     known = frame.with_columns(polars.col("value").fill_nan(None))
     ordered = known.sort(["value", "run"], descending=[True, False], nulls_last=True).with_row_index(
         "place", 1
@@ -452,9 +424,6 @@ def performance_against_assessment(
     Columns: `run`, `performance`, `assessment`; optional `kind` (a colour and shape each), `collection` (a
     pane each) and `tau`, the same in all rows of a collection.
     """
-    import altair as alt
-    import polars
-
     if "collection" not in frame.columns:
         frame = frame.with_columns(collection=polars.lit(""))
     kinds = names(frame, "kind") if "kind" in frame.columns else []
@@ -483,9 +452,6 @@ def performance_against_rankings(frame: polars.DataFrame, *, performance: str = 
     Columns: `run`, `performance`, `ranking` (what it is called), `value`; optional `kind` (a colour and
     shape each) and `tau`, the same in all rows of a ranking.
     """
-    import altair as alt
-    import polars
-
     kinds = names(frame, "kind") if "kind" in frame.columns else []
     panes = []
     for ranking in names(frame, "ranking"):
@@ -527,8 +493,6 @@ def _scatter(
     percent: bool = True,
 ) -> alt.Chart:
     """A point for each run; kinds of run differ in colour and shape."""
-    import altair as alt
-
     columns = ["run", across[0], up[0], *(["kind"] if kinds else [])]
     # What stands across is a share, and no share is above 1.
     low, high = value_domain(frame[across[0]], room=ROOM)
@@ -556,8 +520,6 @@ STEPS = 20  # depths at which the extrapolation beyond the pool is drawn
 
 def audit_charts(audit: Audit, extras: Extras) -> Iterator[tuple[str, Callable[[], Chart]]]:
     """(name, how to make it) of every chart that this audit has something for."""
-    import polars
-
     first = str(audit.measures[0])
     depth = audit.runs.pool.depth or None
     yield "judged-by-depth", lambda: judged_share_by_depth(_shares(audit), pool_depth=depth)
@@ -599,8 +561,6 @@ def audit_charts(audit: Audit, extras: Extras) -> Iterator[tuple[str, Callable[[
 
 def _rankings(audit: Audit) -> polars.DataFrame:
     """Columns run, kind, performance, ranking, value, tau: random judgments where known, and popularity."""
-    import polars
-
     found = audit.pseudo()
     named = {"random": "MAP with random judgments", "popularity": "overlap with the other runs"}
     return polars.concat(
@@ -615,8 +575,6 @@ def _rankings(audit: Audit) -> polars.DataFrame:
 
 def _ties(audit: Audit) -> Chart:
     """What rules for ties change, beside how many scores are tied."""
-    import polars
-
     found = audit.ties()
     rules = found.rules[1:]
     frame = polars.concat(
@@ -632,7 +590,6 @@ def _ties(audit: Audit) -> Chart:
 
 
 def _shares(audit: Audit) -> polars.DataFrame:
-    import polars
 
     shares = audit.coverage().judged_share
     runs, depths = shares.shape
@@ -647,7 +604,6 @@ def _shares(audit: Audit) -> polars.DataFrame:
 
 
 def _composition(audit: Audit) -> polars.DataFrame:
-    import polars
 
     return (
         audit.coverage()
@@ -658,8 +614,6 @@ def _composition(audit: Audit) -> polars.DataFrame:
 
 def _growth(audit: Audit) -> polars.DataFrame:
     """Depth, relevant, rate, extrapolated: what was found, and what Zobel's law says of the depths beyond."""
-    import polars
-
     growth = audit.growth()
     extrapolated = growth.depth > 1 and not audit.only_relevant
     seen = growth.frame.select(

@@ -6,18 +6,15 @@ Lu et al. (2016), Table 4 and Fig. 1; Zobel (1998).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sounding.audit.judged_runs import Flags, JudgedRuns
+from sounding.core.lazy import polars
 from sounding.relevance.growth import expected_beyond, found_by_depth, last_depth, likely_beyond
 from sounding.runs.pool import first_unjudged, judged_shares
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import NONE
-
-if TYPE_CHECKING:
-    import polars
 
 SHORT = 0.5  # a run whose lists have less than this share of the usual number of documents is short
 
@@ -40,8 +37,6 @@ class JudgedCoverage:
     @property
     def frame(self) -> polars.DataFrame:
         """One row a run: shares judged relevant, judged not relevant and unjudged, and what was missed."""
-        import polars
-
         total = self.relevant + self.nonrelevant + self.unjudged
         return polars.DataFrame(
             {
@@ -68,8 +63,6 @@ class PoolOutcomes:
     @property
     def frame(self) -> polars.DataFrame:
         """One row a depth."""
-        import polars
-
         columns = {"depth": np.array(self.depths), "relevant": self.relevant}
         for name in ("in_pool", "past", "first_unjudged"):
             table = getattr(self, name)
@@ -164,8 +157,6 @@ class Growth:
     @property
     def frame(self) -> polars.DataFrame:
         """One row a depth, means for a topic: relevant, judged, new_relevant; share_relevant of new ones."""
-        import polars
-
         new, judged = self.relevant.sum(axis=0), self.judged.sum(axis=0)
         topics = max(len(self.topics), 1)
         return polars.DataFrame(

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from sounding.audit.judged_runs import Flags, JudgedRuns, refuse_measures
+from sounding.core.lazy import polars
 from sounding.core.workers import Progress, map_items
 from sounding.measures import Measure
 from sounding.measures.summaries import summaries
 from sounding.runs.pool import judged_shares
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import NONE, Retrieved, held_by_owner
-
-if TYPE_CHECKING:
-    import polars
 
 By = Literal["run", "group"]
 Among = Literal["pooled", "all"]
@@ -67,8 +65,6 @@ class UniqueDocuments:
     @property
     def frame(self) -> polars.DataFrame:
         """Columns group (or run), kind of the runs that found them, unique (relevant), unique_judged."""
-        import polars
-
         relevant, judged = self.counts(), self.judged_counts()
         unit, kind = judged.nonzero()
         return polars.DataFrame(
@@ -190,8 +186,6 @@ class LeftOut:
     @property
     def frame(self) -> polars.DataFrame:
         """One row a run and measure: values, change, percent, ranks, the same on ten topics."""
-        import polars
-
         rows, measures = len(self.runs), len(self.measures)
 
         def each(cells: Sequence[object]) -> list[object]:

@@ -10,20 +10,17 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sounding.audit.judged_runs import Flags, JudgedRuns
 from sounding.core.errors import DataError, FormatError
+from sounding.core.lazy import polars
 from sounding.data.delimited import guess_separator, split_grid
 from sounding.data.problems import Problems
 from sounding.data.sources import read_content
 from sounding.runs.align import settled_grades
 from sounding.runs.ranking import Counts, Values
-
-if TYPE_CHECKING:
-    import polars
 
 NO_PART = "(none)"
 
@@ -46,8 +43,6 @@ class Parts:
     @property
     def frame(self) -> polars.DataFrame:
         """One row a part: counts, shares of the whole, judged share, rate of relevant documents."""
-        import polars
-
         return polars.DataFrame(
             {
                 "part": self.names, "pooled": self.pooled, "pool_share": _share(self.pooled),

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sounding.audit.judged_runs import Flags, JudgedRuns
+from sounding.core.lazy import polars
 from sounding.core.workers import Progress, map_items
 from sounding.measures import Measure
 from sounding.measures.summaries import mean_over_topics
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import NONE, Retrieved, holders_by_owner, shared_by_runs
 from sounding.statistics.rank_correlation import kendall_tau
-
-if TYPE_CHECKING:
-    import polars
-
 
 DRAWS = 50  # of pseudo-judgments, as in the paper
 
@@ -45,8 +41,6 @@ class Pseudo:
     @property
     def frame(self) -> polars.DataFrame:
         """Columns run, kind, performance, assessment, random, popularity."""
-        import polars
-
         names = ("performance", "assessment", "random", "popularity")
         return polars.DataFrame(
             {"run": self.runs, "kind": self.kinds} | {name: getattr(self, name) for name in names},
@@ -159,8 +153,6 @@ class Reinforcement:
     @property
     def frame(self) -> polars.DataFrame:
         """Columns run, kind, overlap, group_overlap, assessment."""
-        import polars
-
         numbers = ("overlap", "group_overlap", "assessment")
         return polars.DataFrame(
             {"run": self.runs, "kind": self.kinds} | {name: getattr(self, name) for name in numbers},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +15,11 @@ from sounding.audit.pseudo import Pseudo
 from sounding.audit.result import Audit
 from sounding.audit.title_bias import TitleBias
 from sounding.audit.verdict import Statement
+from sounding.core.lazy import polars
 from sounding.core.text import natural_places, plural, whole_percent, wrapped
 from sounding.data.sources import plain_name
 from sounding.render.tables import Cell, Column, Table
 from sounding.runs.pool import depth_by_topic
-
-if TYPE_CHECKING:
-    import polars
 
 MARGIN = 11  # of statements: room for the longest answer
 NARROW, WIDTH = 40, 100  # longer lines are hard to read
@@ -204,8 +202,6 @@ def _holes(audit: Audit) -> list[str]:
 
 def runs_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     """How much of every run was judged, and what it found and missed."""
-    import polars
-
     runs, found, values = audit.runs, audit.coverage(), audit.values()
     depths = audit.depths()
     order = np.lexsort((np.arange(len(runs.runs)), -np.nan_to_num(values[:, 0], nan=-np.inf)))
@@ -246,8 +242,6 @@ def runs_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
 
 def topics_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     """Judgments, growth and the best run, topic by topic."""
-    import polars
-
     runs = audit.runs
     columns: dict[str, Any] = {
         "topic": runs.topics, "judged": runs.judgments.judged,
@@ -301,8 +295,6 @@ def topics_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
 
 def growth_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     """Relevant documents by pool depth, and how many may remain (Lu et al. 2016, Fig. 1)."""
-    import polars
-
     growth = audit.growth()
     frame = growth.frame
     shown = frame.filter(polars.col("depth").is_in([*GROWTH_SHOWN, growth.depth]))
@@ -392,8 +384,6 @@ SUMMARY = {
 
 def unique_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     """Relevant documents that one group alone found, by kind of run (Voorhees 2002, Fig. 1)."""
-    import polars
-
     unique = audit.unique()
     counts, judged = unique.counts(), unique.judged_counts()
     total = counts.sum(axis=1)
@@ -417,8 +407,6 @@ def unique_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
 
 def leave_out_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     """What leaving out each run, and each group, changes."""
-    import polars
-
     frames, rows = [], []
     ways: tuple[By, ...] = ("run", "group")
     for by in ways:
@@ -507,8 +495,6 @@ def reinforcement_section(audit: Audit, extras: Extras, top: int) -> AuditSectio
 
 def ties_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     """Tied scores, and tau between the rules for them (Lu et al. 2016, Table 6)."""
-    import polars
-
     found = audit.ties()
     frame = found.frame.sort("tied_share", "run", descending=[True, False], nulls_last=True)
     rules = {"rule": list(found.rules)} | {
@@ -548,8 +534,6 @@ def ties_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
 
 def assessment_frame(audit: Audit, extras: Extras) -> polars.DataFrame:
     """Columns collection, run, kind, performance, assessment, random, popularity, tau: this one first."""
-    import polars
-
     return polars.concat(
         [
             one.frame.select(
@@ -567,8 +551,6 @@ def _collections(audit: Audit, extras: Extras) -> list[tuple[str, Pseudo]]:
 
 def assessment_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     """Agreement of MAP with what needs no judgments (Baillie et al., Fig. 12)."""
-    import polars
-
     frame = assessment_frame(audit, extras)
     taus = [
         {"collection": name, "runs": len(one.runs), "k": one.k}

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sounding.audit.judged_runs import RULES, TOP, JudgedRuns
 from sounding.core.errors import DataError
+from sounding.core.lazy import polars
 from sounding.core.policies import Ties
 from sounding.measures import Measure
 from sounding.measures.summaries import mean_over_topics
 from sounding.runs.ranking import Counts, Values
 from sounding.statistics.rank_correlation import kendall_tau
-
-if TYPE_CHECKING:
-    import polars
 
 PERSISTENCE = 0.8  # of the RBP that Table 6 is about
 
@@ -46,8 +43,6 @@ class TiedScores:
     @property
     def frame(self) -> polars.DataFrame:
         """One row a run: mean share of tied documents, and its value under every rule."""
-        import polars
-
         known = ~np.isnan(self.shares)
         count = known.sum(axis=1)
         total = np.where(known, self.shares, 0.0).sum(axis=1)

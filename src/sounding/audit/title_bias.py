@@ -11,19 +11,16 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sounding.audit.judged_runs import JudgedRuns
 from sounding.core.errors import DataError
+from sounding.core.lazy import polars
 from sounding.data.corpus import Document, read_corpus
 from sounding.data.topics import Topics
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import NONE
-
-if TYPE_CHECKING:
-    import polars
 
 STOP_WORDS = frozenset(
     {
@@ -55,8 +52,6 @@ class TitleBias:
     @property
     def frame(self) -> polars.DataFrame:
         """One row a range of pool ranks."""
-        import polars
-
         names = ("first", "last", "relevant", "relevant_share", "nonrelevant", "nonrelevant_share")
         return polars.DataFrame({name: getattr(self, name) for name in names})
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sounding.core.errors import DataError
+from sounding.core.lazy import alt, polars
 from sounding.core.text import plural
 from sounding.depth.fewer_judgments import JudgmentSubsets, PoolDepths
 from sounding.depth.findings import EARLY
@@ -51,9 +52,6 @@ from sounding.render.style import (
 )
 
 if TYPE_CHECKING:
-    import altair as alt
-    import polars
-
     from sounding.render.style import Chart
 
 
@@ -93,9 +91,6 @@ def _curves(
     reference_k: int | None, pool_depth: int | None,
 ) -> Chart:  # fmt: skip
     """A pane for each measure and form, with one line for each run."""
-    import altair as alt
-    import polars
-
     depths, reference = span(frame), reference_depth(frame, reference_k)
     kept, note = thinned(frame, keep=(reference, pool_depth))
     kept = kept if "form" in kept.columns else kept.with_columns(form=polars.lit(""))
@@ -138,8 +133,6 @@ def stability_over_k(frame: polars.DataFrame, *, reference: str, pool_depth: int
     `discrimination`, `coverage` and `inversion` are shares from 0 to 1. `reference` names what the last
     four are held against.
     """
-    import altair as alt
-
     kept, note = thinned(frame, keep=(pool_depth,), most=MOST_POINTS)
     measures, depths = names(kept, "measure"), span(kept)
     panes = []
@@ -185,9 +178,6 @@ def rank_weights(frame: polars.DataFrame) -> Chart:
     Columns: `measure`, `k`, `rank`, `weight`. Measures stand side by side; both axes are log scales, and
     weights below 0.00001 are cut off.
     """
-    import altair as alt
-    import polars
-
     every = sorted(frame["k"].unique().to_list())
     depths = _some(every, len(COLOURS))
     chosen = frame.filter(polars.col("k").is_in(depths))
@@ -253,9 +243,6 @@ def volatility(
     Columns: `k1`, `k2`, `agreement`; optional `measure` (of k1) and `other` (of k2; else the same), a pane
     for each pair of them. A line parts the cells that reach the threshold from those that do not.
     """
-    import altair as alt
-    import polars
-
     kept, note = thinned(frame, "k1", keep=(pool_depth,), most=MOST_CELLS)
     kept, _ = thinned(kept, "k2", keep=(pool_depth,), most=MOST_CELLS)
     if "measure" not in kept.columns:
@@ -281,7 +268,6 @@ def volatility(
 
 
 def _volatility_pane(cells: polars.DataFrame, measure: str, other: str, marked: Marked) -> alt.LayerChart:
-    import altair as alt
 
     across, up = sorted(cells["k1"].unique().to_list()), sorted(cells["k2"].unique().to_list())
     drawn = _with_sides(cells.select("k1", "k2", "agreement"), across, up)
@@ -312,8 +298,6 @@ def _volatility_pane(cells: polars.DataFrame, measure: str, other: str, marked: 
 
 def _side(measure: str, depth: str, depths: Sequence[int]) -> dict[str, Any]:
     """Title, axis and scale of one side of the square."""
-    import altair as alt
-
     edges = cell_edges(depths)
     return {
         "title": f"depth {depth} of {measure} (log scale)" if measure else f"depth {depth} (log scale)",
@@ -345,8 +329,6 @@ def _with_sides(cells: polars.DataFrame, across: Sequence[int], up: Sequence[int
 
 def _border(cells: polars.DataFrame, threshold: float) -> polars.DataFrame:
     """The edges between a cell that reaches the threshold and a neighbour that does not."""
-    import polars
-
     reached = polars.col("agreement") >= threshold
     beside = cells.sort("k2", "k1").with_columns(before=reached.shift(1).over("k2"))
     below = cells.sort("k1", "k2").with_columns(before=reached.shift(1).over("k1"))
@@ -379,8 +361,6 @@ def agreement_by_share_kept(frame: polars.DataFrame, *, coefficient: str = TAU) 
 
     Columns: `measure`, `share` (0 to 1), `agreement`; optional `lower` and `upper`.
     """
-    import altair as alt
-
     axis = alt.Axis(format=PERCENT, tickCount=10)
     full_first = alt.Scale(domain=[1, 0], nice=False)
     x = alt.X("share:Q", title="share of the judgments kept", axis=axis, scale=full_first)
@@ -392,9 +372,6 @@ def agreement_by_share_kept(frame: polars.DataFrame, *, coefficient: str = TAU) 
 
 
 def _agreement(frame: polars.DataFrame, x: alt.X, coefficient: str) -> alt.LayerChart:
-    import altair as alt
-    import polars
-
     shown = frame.select(column for column in ("measure", "depth", "share", "agreement", "lower", "upper")
                          if column in frame.columns)  # fmt: skip
     drawn = [
@@ -428,9 +405,6 @@ def means_with_intervals(
     k, best first; `ordered` says what the order given is. Two runs differ significantly where their
     intervals are disjoint; `lower` and `upper` are not known where no pair does by a test of all runs.
     """
-    import altair as alt
-    import polars
-
     measures, depths = names(frame, "measure"), sorted(frame["k"].unique().to_list())
     runs = list(order) if order is not None else _by_first(frame, measures[0], depths[0])
     lacking = [run for run in names(frame, "run") if run not in set(runs)]
@@ -467,8 +441,6 @@ def means_with_intervals(
 
 def _by_first(frame: polars.DataFrame, measure: str, k: int) -> list[str]:
     """Runs from the highest mean to the lowest, by name where equal; those without that mean last."""
-    import polars
-
     at_first = frame.filter((polars.col("measure") == measure) & (polars.col("k") == k))
     means = at_first.with_columns(polars.col("mean").fill_nan(None))
     known = means.sort(["mean", "run"], descending=[True, False], nulls_last=True)["run"].to_list()
@@ -477,8 +449,6 @@ def _by_first(frame: polars.DataFrame, measure: str, k: int) -> list[str]:
 
 def _interval_domain(frame: polars.DataFrame) -> tuple[float, float]:
     """A range that holds every mean and the ends of its interval, if it has one."""
-    import polars
-
     drawn = polars.concat([frame[column].cast(float).rename("") for column in ("mean", "lower", "upper")])
     alone = drawn.fill_nan(None).drop_nulls().n_unique() == 1
     return value_domain(drawn, from_zero=alone, room=ROOM)
@@ -489,8 +459,6 @@ def _interval_pane(
     last: bool,
 ) -> alt.LayerChart:  # fmt: skip
     """A point and a bar for each run; the names, or numbers, of runs stand below the last pane."""
-    import altair as alt
-
     shown = frame.select("run", "place", "mean", "lower", "upper")
     base = alt.Chart(data(shown))
     if len(runs) <= NAMED_RUNS:
@@ -521,9 +489,6 @@ def pair_over_depth(frame: polars.DataFrame, *, pool_depth: int | None = None) -
     Columns: `run` (two of them), `measure`, `k`, `mean`, `lower`, `upper`; optional `case` (1 to 4, 0 or
     null where not tested), the same in all rows of a k. Measures stand side by side.
     """
-    import altair as alt
-    import polars
-
     runs = names(frame, "run")
     if len(runs) != 2:
         raise DataError(f"chart pair_over_depth: {plural(len(runs), 'run')} in the frame; expected two")
@@ -547,8 +512,6 @@ def pair_over_depth(frame: polars.DataFrame, *, pool_depth: int | None = None) -
 def _pair_pane(
     frame: polars.DataFrame, measure: str, runs: Sequence[str], pool_depth: int | None
 ) -> alt.LayerChart:
-    import altair as alt
-    import polars
 
     depths = sorted(frame["k"].unique().to_list())
     # Bars at one depth would hide each other: the two runs stand a little to each side of it.
@@ -580,9 +543,6 @@ def _pair_pane(
 
 def _case_labels(frame: polars.DataFrame) -> list[alt.Chart]:
     """The case of the pair above each depth; nothing where the frame tells none."""
-    import altair as alt
-    import polars
-
     if "case" not in frame.columns:
         return []
     roomy = frame["k"].n_unique() <= FEW_DEPTHS
@@ -606,8 +566,6 @@ def study_charts(
     subsets: JudgmentSubsets | None = None,
 ) -> Iterator[Chart]:
     """All charts that there is something to show in."""
-    import polars
-
     pool = study.pool.depth or None
     reference = study.reference_depth
     yield values_over_k(study.values_frame, reference_k=reference, pool_depth=pool)

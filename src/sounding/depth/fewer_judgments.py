@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
+from sounding.core.lazy import polars
 from sounding.core.limits import check_count
 from sounding.core.policies import Policies
 from sounding.core.workers import Progress, map_items, processes_for
@@ -26,9 +27,6 @@ from sounding.runs.pairs import Pairs, all_pairs
 from sounding.runs.retrieved import Retrieved
 from sounding.statistics.pairwise import Procedure
 from sounding.statistics.rank_correlation import agreement_matrix, find_coefficient, most_places, on_a_grid
-
-if TYPE_CHECKING:
-    import polars
 
 COEFFICIENTS = ("tau_b", "tau_ap_b", "rbo_b")  # identical orderings give 1, ties or not
 EACH_PAIR_ALONE = Procedure(test="t", correction="none")  # as Lu et al. count significant pairs
@@ -86,8 +84,6 @@ class PoolDepths:
         Columns pool_depth (null: the whole pool), measure, judgments, relevant, one a coefficient,
         most_places, pairs, reversed, significant, claims_reversed, claims_lost, claims_missed.
         """
-        import polars
-
         pools, measures = self.means.shape[0], len(self.measures)
         counted = {
             name: np.count_nonzero(table, axis=2).ravel()
@@ -240,8 +236,6 @@ class JudgmentSubsets:
     @property
     def frame(self) -> polars.DataFrame:
         """Columns share, draw, measure, judgments, relevant and one a coefficient: one row a part."""
-        import polars
-
         shares, draws, measures = len(self.shares), self.draws, len(self.measures)
         return polars.DataFrame(
             {
@@ -258,8 +252,6 @@ class JudgmentSubsets:
     @property
     def summary_frame(self) -> polars.DataFrame:
         """Over the draws: columns share, measure, coefficient, mean, least, most, undefined; one row each."""
-        import polars
-
         rows = [
             {
                 "share": share,

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sounding.core.arrays import NDArray
+from sounding.core.lazy import polars
 from sounding.depth.ratios import can_test, same_everywhere
 from sounding.measures.summaries import mean_over_topics
 from sounding.statistics.anova import comparison_half_width, one_way, two_way
 from sounding.statistics.cases import UNTESTED, Cases, decide
 from sounding.statistics.pairwise import PairTests, Procedure, fewest_topics
-
-if TYPE_CHECKING:
-    import polars
 
 Floats = NDArray[np.float64]
 
@@ -91,8 +88,6 @@ class PairOverDepth:
     @property
     def frame(self) -> polars.DataFrame:
         """Columns run, measure, k, mean, lower, upper, case: performance, then A_p, of either run."""
-        import polars
-
         depths, parts = self.performance.depths, []
         for name, found in ((self.measure, self.performance), ("A_p", self.assessment)):
             for place, run in enumerate(self.runs):

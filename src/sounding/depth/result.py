@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.display import Displayed
 from sounding.core.errors import DataError
+from sounding.core.lazy import polars
 from sounding.core.policies import Policies
 from sounding.core.workers import Progress
 from sounding.data.finding import RunIndex
@@ -36,9 +37,6 @@ from sounding.runs.pool import Pool
 from sounding.statistics.pairwise import Procedure
 from sounding.statistics.rank_correlation import MostPlaces
 from sounding.terminal.plan_file import Plan
-
-if TYPE_CHECKING:
-    import polars
 
 Floats = NDArray[np.float64]
 
@@ -236,8 +234,6 @@ class DepthStudy(Displayed):
     @property
     def frame(self) -> polars.DataFrame:
         """One row a measure and tested depth: see `columns`."""
-        import polars
-
         texts = {"measure": polars.String, "reference": polars.String}
         residuals = {"residual_unjudged": polars.Float64, "residual_tail": polars.Float64}
         return polars.DataFrame(self.columns(every_k=True), schema_overrides={**texts, **residuals})
@@ -245,8 +241,6 @@ class DepthStudy(Displayed):
     @property
     def values_frame(self) -> polars.DataFrame:
         """Columns run, measure, k, value, form (plain or condensed): the mean of every run at every depth."""
-        import polars
-
         form = "condensed" if self.policies.unjudged == "condensed" else "plain"
         parts = [(one.name, "plain", one.plain_means) for one in self.measures if one.plain_means is not None]
         parts += [(one.name, form, one.means) for one in self.measures]
@@ -258,8 +252,6 @@ class DepthStudy(Displayed):
     @property
     def residual_frame(self) -> polars.DataFrame | None:
         """Columns run, measure, k, residual: both parts together; None: no measure has one."""
-        import polars
-
         parts = [
             self._by_run(one.name, "residual", one.residual_unjudged + one.residual_tail)
             for one in self.measures
@@ -274,8 +266,6 @@ class DepthStudy(Displayed):
         Columns run, measure, k, plain, condensed, residual_unjudged and residual_tail (of plain; null: the
         measure has none), assessment.
         """
-        import polars
-
         condensed = [ranking.condensed() for ranking in self.rankings.plain]
         parts = []
         for one in self.measures:
@@ -296,7 +286,6 @@ class DepthStudy(Displayed):
         return polars.concat(parts)
 
     def _by_run(self, measure: str, name: str, table: Floats) -> polars.DataFrame:
-        import polars
 
         return polars.DataFrame(
             {
@@ -311,8 +300,6 @@ class DepthStudy(Displayed):
     @property
     def weights_frame(self) -> polars.DataFrame | None:
         """Columns measure, k, rank, weight at the chosen depths; None: ranks have none by any measure."""
-        import polars
-
         parts = [
             polars.DataFrame(
                 {"measure": [one.name] * k, "k": [k] * k, "rank": np.arange(1, k + 1), "weight": weights}
@@ -326,8 +313,6 @@ class DepthStudy(Displayed):
     @property
     def interval_frame(self) -> polars.DataFrame:
         """Columns run, measure, k, mean, lower, upper: performance, then assessment, by AP@10."""
-        import polars
-
         tables = [(one.name, one.intervals) for one in self.measures]
         tables.append(("A_p", self.assessment_intervals))
         order = np.array(self.order)
@@ -353,6 +338,4 @@ def _range(values: Floats) -> tuple[float, float]:
 
 def _ravelled(table: Floats | None) -> Any:
     """A column; of nulls where there is nothing."""
-    import polars
-
     return polars.lit(None, polars.Float64) if table is None else polars.Series(table.ravel())

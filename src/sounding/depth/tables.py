@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sounding.core.errors import DataError
+from sounding.core.lazy import polars
 from sounding.core.text import percent, plural, shown_p
 from sounding.depth.fewer_judgments import JudgmentSubsets, PoolDepths
 from sounding.depth.findings import Finding, heeded
@@ -22,9 +23,6 @@ from sounding.measures.cumulative import rank_weights
 from sounding.render.tables import UNKNOWN, Cell, Column, Table, decimal
 from sounding.statistics.cases import MEANING, strength
 from sounding.statistics.testing import find_test
-
-if TYPE_CHECKING:
-    import polars
 
 OF_MEANS = ("pearson", "rmse")  # coefficients that compare means, not only their order
 HEED = "To heed, after the closing guidelines of Lu, Moffat & Culpepper (2016):"

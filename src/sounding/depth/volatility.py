@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
+from sounding.core.lazy import polars
 from sounding.statistics.rank_correlation import (
     PERSISTENCE,
     MostPlaces,
@@ -22,10 +23,6 @@ from sounding.statistics.rank_correlation import (
     rank_agreement,
 )
 from sounding.statistics.rank_overlap import rbo_of_values
-
-if TYPE_CHECKING:
-    import polars
-
 
 DIGITS = 12  # of agreement: what lies beyond is the error of sums
 FAMILIES = ("spearman", "pearson", "rmse", "rbo", "tau")  # the order of the columns
@@ -74,8 +71,6 @@ class Volatility:
     @property
     def frame(self) -> polars.DataFrame:
         """Columns measure, k, other_measure, other_k, coefficient, agreement: one row a cell."""
-        import polars
-
         rows, columns = len(self.ks), len(self.other_ks)
         return polars.DataFrame(
             {

@@ -46,7 +46,7 @@ COMMANDS = {
 MORE = {
     "evaluate pool": (2, 2, 2),
     "calibrate": (1, 2, 1),
-    "report": (2, 1, 2),
+    "report": (2, 1, 1),
 }
 
 watching: list[Counter[str]] = []  # the files opened since a test began

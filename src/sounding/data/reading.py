@@ -51,7 +51,8 @@ def hold_runs(
 
     def hold(place: Place) -> Place:
         # The words of the docs are as large as the file, and are quickly made again.
-        return Place(replace(read_one(place, policies, run_format), words=None), None)
+        run = read_one(place, policies, run_format)
+        return Place(run if run.words is None else replace(run, words=None), None)
 
     return map_items(hold, places, progress=progress)
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from sounding.runs.pool import Pool
 
 Command = Callable[..., Any]
-Options = dict[str, Any]  # of one call, by name
 Kind = TypeVar("Kind")  # the dataclass that holds a command's options
 Given = TypeVar("Given")
 
@@ -316,15 +315,6 @@ def pooled_judgments(
             whole, runs, options.pool_depth, info=info, policies=policies, run_format=options.run_format,
             jobs=options.jobs, progress=progress,
         )  # fmt: skip
-
-
-def taken_info(options: Options) -> dict[str, RunInfo] | None:
-    """What --info lists of the runs; None: nothing was given."""
-    if not options["info"]:
-        return None
-    from sounding.data.run_info import read_run_info
-
-    return dict(row for source in options["info"] for row in read_run_info(source).items()) or None
 
 
 def typed_command(context: click.Context, most_runs: int | None = None) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SHOWN = 30  # pairs of a measure that a chart has room for
 NAMED_TOPICS = 60  # more names than this do not fit below a pane
 ROOM = 0.04  # beyond the ends of the intervals, so that none touches the frame
-STRENGTHS = {  # colour and shape: both tell, so that neither is needed
+STRENGTHS = {  # color and shape: both tell, so that neither is needed
     "strong": (COLOURS[0], "circle"), "weak": (COLOURS[1], "square"), "not known": (FAINT, "diamond"),
 }  # fmt: skip
 
@@ -28,7 +28,7 @@ def difference_intervals(frame: polars.DataFrame, *, of: int | None = None) -> C
     """The difference of every pair with its interval, the measures side by side, pairs as they come.
 
     Columns: `pair`, `measure`, `difference`, `lower`, `upper` (null: no limit); optional `strength` (strong,
-    weak, null where not known), a colour and a shape each. `of`: how many pairs there are, where the frame
+    weak, null where not known), a color and a shape each. `of`: how many pairs there are, where the frame
     has some of them.
     """
     import altair as alt
@@ -37,7 +37,7 @@ def difference_intervals(frame: polars.DataFrame, *, of: int | None = None) -> C
     if "strength" not in frame.columns:
         frame = frame.with_columns(strength=polars.lit(None, polars.String))
     drawn = frame.with_columns(polars.col("strength").fill_null("not known"))
-    # One scale for all panes: a colour means the same in each, whichever of them occur there.
+    # One scale for all panes: a color means the same in each, whichever of them occur there.
     seen = [name for name in STRENGTHS if name in set(names(drawn, "strength"))]
     panes = [
         _interval_pane(drawn.filter(polars.col("measure") == measure), measure, seen)
@@ -66,10 +66,10 @@ def _interval_pane(frame: polars.DataFrame, measure: str, seen: Sequence[str]) -
     title = f"difference in {measure}, mean over topics"
     x = alt.X("difference:Q", scale=scale, title=title)
     legend = alt.Legend(title="case") if len(seen) > 1 else None
-    colours, shapes = (
+    colors, shapes = (
         alt.Scale(domain=seen, range=[STRENGTHS[name][side] for name in seen]) for side in (0, 1)
     )
-    colour = alt.Color("strength:N", scale=colours, legend=legend)
+    color = alt.Color("strength:N", scale=colors, legend=legend)
     tooltip = [
         alt.Tooltip("pair:N"), alt.Tooltip("strength:N"),
         *(alt.Tooltip(f"{name}:Q", format=".4f") for name in ("difference", "lower", "upper")),
@@ -77,10 +77,10 @@ def _interval_pane(frame: polars.DataFrame, measure: str, seen: Sequence[str]) -
     base = alt.Chart(data(frame.select("pair", "strength", "difference", "lower", "upper")))
     zero = alt.Chart(alt.InlineData(values=[{"difference": 0}])).mark_rule(color=RULE, strokeDash=[2, 3])
     bars = base.mark_rule(strokeWidth=1.6).encode(
-        alt.X("lower:Q", scale=scale, title=title), y, alt.X2("upper:Q"), colour, tooltip=tooltip
+        alt.X("lower:Q", scale=scale, title=title), y, alt.X2("upper:Q"), color, tooltip=tooltip
     )
     points = base.mark_point(filled=True, size=55, opacity=1).encode(
-        x, y, colour, alt.Shape("strength:N", scale=shapes, legend=legend), tooltip=tooltip
+        x, y, color, alt.Shape("strength:N", scale=shapes, legend=legend), tooltip=tooltip
     )
     layers = [zero.encode(alt.X("difference:Q", title=title)), bars, points]
     height = max(60, 18 * len(pairs))
@@ -127,13 +127,13 @@ def _topic_pane(frame: polars.DataFrame, measure: str, runs: tuple[str, str]) ->
     y = alt.Y(
         "difference:Q", scale=alt.Scale(domain=[low, high], nice=False), title=f"difference in {measure}"
     )
-    colour = alt.Color(
+    color = alt.Color(
         "better:N",
         scale=alt.Scale(domain=list(runs), range=list(COLOURS[:2])),
         legend=alt.Legend(title="better"),
     )
     tooltip = [alt.Tooltip("topic:N"), alt.Tooltip("difference:Q", format="+.4f"), alt.Tooltip("better:N")]
-    bars = alt.Chart(data(drawn)).mark_bar().encode(x, y, colour, tooltip=tooltip)
+    bars = alt.Chart(data(drawn)).mark_bar().encode(x, y, color, tooltip=tooltip)
     mean = drawn["difference"].drop_nans().mean()
     line = alt.Chart(alt.InlineData(values=[{"difference": mean or 0.0}]))
     layers = [bars, line.mark_rule(color=RULE, strokeDash=[2, 3]).encode(alt.Y("difference:Q"))]

@@ -86,7 +86,7 @@ CAUSES = {
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Moves:
-    """How pairs go from case to case between two neighbouring depths of one measure."""
+    """How pairs go from case to case between two neighboring depths of one measure."""
 
     measure: str
     shallow: int  # place of the shallower measure
@@ -101,7 +101,7 @@ class Moves:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """One pair that changes its case between two neighbouring depths, and why."""
+    """One pair that changes its case between two neighboring depths, and why."""
 
     measure: str
     pair: int
@@ -227,7 +227,7 @@ def _clarity(tests: PairTests) -> NDArray[np.float64]:
 
 
 def has_scenarios(comparison: Comparison) -> bool:
-    """Whether the pool is known: listed, or recognised by what is judged."""
+    """Whether the pool is known: listed, or recognized by what is judged."""
     pool = comparison.pool
     return pool is not None and (not pool.guessed or bool(pool.contributing.any()))
 

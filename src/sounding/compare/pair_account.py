@@ -142,7 +142,7 @@ def _named_facts(comparison: Comparison, number: int, pair: int) -> Iterator[tup
     """What the verdict rests on: a name, and a text for it."""
     a, b = comparison.names(pair)
     tests = comparison.performance_tests[number]
-    of_what = "" if tests.centre == "mean" else f" of the {tests.centre}"
+    of_what = "" if tests.center == "mean" else f" of the {tests.center}"
     interval = shown_interval(tests.ci_low[pair], tests.ci_high[pair])
     yield (
         "difference",

@@ -282,7 +282,7 @@ def _shortened(text: str, short: Mapping[str, str]) -> str:
 
 def _interval_name(tests: PairTests) -> str:
     """What stands over the intervals: that they are of the median, where the difference is of the mean."""
-    return "interval" if tests.centre == "mean" else f"interval ({tests.centre})"
+    return "interval" if tests.center == "mean" else f"interval ({tests.center})"
 
 
 SIGNS_IN_LINE = 60  # that people see beside each other

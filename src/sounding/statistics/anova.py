@@ -197,7 +197,7 @@ def _range_tail(q: Floats, runs: int, df: int) -> Floats:
 
 
 @pair_test("randomised-tukey", correction="own", whole_topics=True, draws=True)
-def randomised_tukey(request: PairedSample) -> Outcome:
+def randomized_tukey(request: PairedSample) -> Outcome:
     """Randomised Tukey HSD: runs shuffled within topics (Carterette 2012).
 
     A pair is compared with the largest difference between any two runs after a shuffle.

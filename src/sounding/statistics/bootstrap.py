@@ -36,7 +36,7 @@ def bootstrap_percentile(request: PairedSample) -> Outcome:
 class Resampled:
     """Some pairs with equally many topics, and their resampled means."""
 
-    centred: Floats  # (pair, topic): differences less their mean
+    centered: Floats  # (pair, topic): differences less their mean
     mean: Floats  # (pair,)
     means: Floats  # (pair, resample), ascending
 
@@ -47,11 +47,11 @@ IntervalMethod = Callable[[Resampled, float], tuple[Floats, Floats]]
 def _bootstrap(request: PairedSample, interval: IntervalMethod, name: str) -> Outcome:
     count = len(request.pairs)
     p, low, high = np.ones(count), np.full(count, -np.inf), np.full(count, np.inf)
-    for rows, centred, mean, weights in _groups(request):
-        shifts = _weighted(centred, weights)
-        p[rows] = _studentised_p(mean, shifts, np.mean(centred**2, axis=1), _weighted(centred**2, weights))
+    for rows, centered, mean, weights in _groups(request):
+        shifts = _weighted(centered, weights)
+        p[rows] = _studentized_p(mean, shifts, np.mean(centered**2, axis=1), _weighted(centered**2, weights))
         shifts.sort(axis=1)
-        sample = Resampled(centred, mean, shifts + mean[:, np.newaxis])
+        sample = Resampled(centered, mean, shifts + mean[:, np.newaxis])
         low[rows], high[rows] = interval(sample, request.alpha)
     return Outcome(
         p=p, low=low, high=high, least=1 / (1 + request.permutations), drawn=request.permutations,
@@ -101,7 +101,7 @@ def _weighted(values: Floats, weights: Weights) -> Floats:
     return means
 
 
-def _studentised_p(mean: Floats, shifts: Floats, variance: Floats, squares: Floats) -> Floats:
+def _studentized_p(mean: Floats, shifts: Floats, variance: Floats, squares: Floats) -> Floats:
     """Share of resamples with |shift| / deviation at least |mean| / deviation; the data counts as one.
 
     A resample without spread counts as extreme.
@@ -125,14 +125,14 @@ def bca_interval(sample: Resampled, alpha: float) -> tuple[Floats, Floats]:
 
     count = sample.means.shape[1]
     shifts = sample.means - sample.mean[:, np.newaxis]
-    slack = 1e-12 * np.abs(sample.centred).max(axis=1, keepdims=True)  # equal but for rounding
+    slack = 1e-12 * np.abs(sample.centered).max(axis=1, keepdims=True)  # equal but for rounding
     below = np.count_nonzero(shifts < -slack, axis=1)
     upto = np.count_nonzero(shifts <= slack, axis=1)
     share = np.clip((below + upto) / (2 * count), 0.5 / count, 1 - 0.5 / count)
     bias = ndtri(share)
     # The jackknife's influence of a topic on a mean is its centred value, up to a factor.
-    cubes = np.sum(sample.centred**3, axis=1)
-    acceleration = cubes / (6 * np.sum(sample.centred**2, axis=1) ** 1.5)
+    cubes = np.sum(sample.centered**3, axis=1)
+    acceleration = cubes / (6 * np.sum(sample.centered**2, axis=1) ** 1.5)
 
     def level(z: float) -> Floats:
         moved = bias + z

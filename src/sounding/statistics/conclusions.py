@@ -66,9 +66,9 @@ def _normal_between(drawn: Floats, low: Floats, high: Floats | float, size: Floa
     """The chance to be within limits, by the normal distribution with the draws' mean and widened spread."""
     from scipy.special import ndtr
 
-    centre = drawn.mean(axis=0)
+    center = drawn.mean(axis=0)
     spread = np.maximum(WIDENING * drawn.std(axis=0, ddof=1), _LEAST_SPREAD * np.maximum(size, _LEAST_SPREAD))
-    return np.asarray(ndtr((high - centre) / spread) - ndtr((low - centre) / spread), np.float64)
+    return np.asarray(ndtr((high - center) / spread) - ndtr((low - center) / spread), np.float64)
 
 
 def pair_chances(present: Floats, drawn: Floats, pairs: Pairs, alpha: float) -> tuple[Any, Floats, Floats]:

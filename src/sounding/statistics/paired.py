@@ -55,7 +55,7 @@ def sign(request: PairedSample) -> Outcome:
     return Outcome(
         p=p, low=low, high=high,
         method="sign test (exact binomial, ties dropped)",
-        interval="of the median difference, not of the mean: from order statistics", centre="median",
+        interval="of the median difference, not of the mean: from order statistics", center="median",
         least=float(0.5 ** (request.values.shape[1] - 1)),
     )  # fmt: skip
 
@@ -108,7 +108,7 @@ def _signed_rank(request: PairedSample, zeros: ZeroMethod) -> Outcome:
             f" up to {ENUMERATED_TOPICS} with ties, else normal with tie and continuity correction)"
         ),
         interval="of the pseudomedian (Hodges-Lehmann), not of the mean: from Walsh averages",
-        centre="pseudomedian", least=float(0.5 ** (request.values.shape[1] - 1)),
+        center="pseudomedian", least=float(0.5 ** (request.values.shape[1] - 1)),
     )  # fmt: skip
 
 

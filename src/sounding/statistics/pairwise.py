@@ -72,7 +72,7 @@ class PairTests:
     alpha: float
     method: str  # test, zero handling, number of permutations, seed, correction
     interval: str  # what ci_low and ci_high are the limits of, as a sentence goes on
-    centre: str  # the same in a word: mean, median or pseudomedian
+    center: str  # the same in a word: mean, median or pseudomedian
     least: float  # the least p there can be; 0: any
     drawn: int  # arrangements or resamples that were drawn; 0: none
     limit: str  # why no adjusted p could have reached alpha, whatever the values are; empty: it could
@@ -171,7 +171,7 @@ def pairwise_tests(
         floor_adjusted=_spread(floor_adjusted, known, np.False_),
         reasons=tuple(_reasons(seen, chosen, outcome, alpha)),
         test=chosen.name, correction=used, alpha=alpha,
-        method=_method(outcome, used, dropped), interval=outcome.interval, centre=outcome.centre,
+        method=_method(outcome, used, dropped), interval=outcome.interval, center=outcome.center,
         least=outcome.least, drawn=outcome.drawn,
         limit=_limit(request, outcome, tested, chosen, _multiplied(request)),
         limit_alone=_limit(request, outcome, tested, chosen, 1),

@@ -420,8 +420,8 @@ def pearson_matrix(first: Floats, second: Floats) -> Floats:
 def _unit_rows(values: Floats) -> Floats:
     """Every row less its mean, of length 1."""
     scaled = values / np.abs(values).max(axis=1, keepdims=True)  # squares of tiny values would vanish
-    centred = scaled - scaled.mean(axis=1, keepdims=True)
-    return centred / np.sqrt(np.sum(centred**2, axis=1, keepdims=True))
+    centered = scaled - scaled.mean(axis=1, keepdims=True)
+    return centered / np.sqrt(np.sum(centered**2, axis=1, keepdims=True))
 
 
 @coefficient("rmse", of_order=False, identical=0.0)

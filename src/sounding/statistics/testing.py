@@ -64,7 +64,7 @@ class Outcome:
     high: Floats  # (pair,)
     method: str
     interval: str  # what the limits are of and how they were made, as a sentence goes on: `of the mean, by t`
-    centre: str = "mean"  # what the interval holds, which need not be the difference that is reported
+    center: str = "mean"  # what the interval holds, which need not be the difference that is reported
     adjusted: Floats | None = None  # (pair,) where the test allows for all pairs by itself
     omnibus: Omnibus | None = None
     error: Floats | None = None  # (pair,) pooled standard error of the difference, with `df_error` degrees

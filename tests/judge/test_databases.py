@@ -34,7 +34,7 @@ def test_every_acknowledged_judgment_waits_for_the_disk(tmp_path: Path) -> None:
     if shutil.which("strace") is None:
         lacking("strace is not installed")
     code = (
-        "import sys; from sounding.judge.store import *\n"
+        "import sys; from sounding.judge.records import Submission; from sounding.judge.store import open_store\n"
         "store = open_store(sys.argv[1])\n"
         "for n in range(20): store.judge(Submission(assessor='a', topic='t', doc=f'd{n}', grade=1, key=f'k{n}'))\n"
     )

@@ -197,7 +197,7 @@ def test_settings_change_and_runs_do_not(store: Store) -> None:
 
 def writer(place: str, name: str, count: int) -> str:
     return (
-        "from sounding.judge.store import *\n"
+        "from sounding.judge.records import Submission; from sounding.judge.store import open_store\n"
         f"store = open_store({place!r})\n"
         f"for n in range({count}):\n"
         f"    store.judge(Submission(assessor={name!r}, topic='t', doc=f'd{{n % 10}}', grade=n % 3, key=f'k{{n}}'))\n"

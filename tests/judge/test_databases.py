@@ -75,7 +75,9 @@ def test_a_full_disk_gives_one_clear_error_and_judging_goes_on_when_there_is_roo
     """The file may not grow (RLIMIT_FSIZE), as on a full disk; the child prints what it was told."""
     code = """
 import resource, sys
-from sounding.judge.store import *
+from sounding.judge.database import StoreError
+from sounding.judge.records import Submission
+from sounding.judge.store import open_store
 store = open_store(sys.argv[1])
 def judge(n):
     return store.judge(Submission(assessor='a', topic='t', doc=f'd{n}', grade=1, key=f'k{n}', comment='x' * 20000))

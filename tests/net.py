@@ -63,6 +63,8 @@ VOLATILE = (
     Volatile(r"(/welcome/)[\w-]+", r"\1<token>", "one-time links are random"),
     Volatile(r'("time": ?)\d+\.\d+', r"\1<time>", "events of a judging project have the time of day"),
     Volatile(r'("process": ?")\w+', r"\1<process>", "events that fit the model name the process at random"),
+    Volatile(r'("key": ?")[0-9a-f]{32}', r"\1<key>", "the command line gives its judgments random keys"),
+    Volatile(r"(\.tantivy/)[0-9a-f]{32}", r"\1<name>", "tantivy names the files of an index at random"),
     Volatile(r"(http://127\.0\.0\.1:)\d+", r"\1<port>", "a judging server takes a free port"),
     Volatile(r"(SQLite )\d+\.\d+\.\d+", r"\1<version>", "`judge status` names the machine's SQLite"),
     Volatile(
@@ -72,13 +74,23 @@ VOLATILE = (
         "reports and pages name the versions of all packages",
     ),
     Volatile(r"(schema/vega-lite/v)[\d.]+", r"\1<version>.", "so do charts"),
-    Volatile(r'(?m)^.*"kind":"fit".*\n', "", "a server fits the model when it finds time", PEOPLE),
-    Volatile(r'("sequence": ?)\d+', r"\1<number>", "and so events get other numbers", PEOPLE),
-    Volatile(r"(as of event )\d+", r"\1<number>", "the same", PEOPLE),
+    Volatile(
+        r"(?m)(^ *\. )\S+(/bin/activate)$", r"\1<environment>\2", "the demo names its environment", "demo-*"
+    ),
+    Volatile(
+        r"(-)[0-9a-f]{12}(-)[0-9a-f]{12}(?=\.parquet)",
+        r"\1<digest>\2<digest>",
+        "names of stored results hold digests of the time of a run's file and of settings as Python prints them",
+        "evaluate-store-*",
+    ),
+    Volatile(r'(?m)^.*"kind":"(?:fit|refit)".*\n', "", "a server fits the model when it finds time", PEOPLE),
+    Volatile(r'("(?:sequence|undoes)": ?)\d+', r"\1<number>", "and so events get other numbers", PEOPLE),
+    Volatile(r'("(?:belief|known|model_version)":)[^,}]+', r"\1<value>", "and beliefs differ", PEOPLE),
+    Volatile(r"(as of event )\d+|\b\d+(?= events)", r"\1<number>", "and events are more or fewer", PEOPLE),
 )
 NOT_RECORDED = {  # files of which only the name is recorded
     "*.sqlite": "a database holds times and random tokens",
-    "*.tantivy/*": "tantivy gives random names to the files of an index",
+    "*.tantivy/*": "an index holds random names",
     "*.pdf": "vl-convert writes another file each time",
 }
 TRANSIENT = ("*-wal", "*-shm", "*-journal")  # SQLite makes and removes them as it likes
@@ -95,7 +107,7 @@ class Call:
 
     @property
     def verb(self) -> str:
-        """The command whose behaviour the call shows; `--only` chooses by it."""
+        """The command whose behavior the call shows; `--only` chooses by it."""
         return self.name.partition("-")[0]
 
     @property
@@ -268,12 +280,11 @@ def _files(work: Path) -> list[Path]:
 
 def _block(call: Call, title: str, data: bytes) -> bytes:
     """Return a part of a recording: its title, and the data as lines that can be compared."""
-    text = _readable(title, data)
+    block = f"== {title}\n".encode() + _readable(title, data)
     for one in VOLATILE:
         if fnmatchcase(call.name, one.calls):
-            text = re.sub(one.pattern.encode(), one.stands_for.encode(), text)
-    end = b"" if not text or text.endswith(b"\n") else b"\n== no line end\n"
-    return f"== {title}\n".encode() + text + end
+            block = re.sub(one.pattern.encode(), one.stands_for.encode(), block)
+    return block if block.endswith(b"\n") else block + b"\n== no line end\n"
 
 
 def _readable(title: str, data: bytes) -> bytes:

@@ -1,6 +1,6 @@
 """People of the net who judge: requests to `sounding judge serve`, always the same ones, and the answers.
 
-Every judging session of the net that serves its project has an organiser, jane, and two assessors, ann and bob, whose
+Every judging session of the net that serves its project has an organizer, jane, and two assessors, ann and bob, whose
 one-time links are in `jane.link`, `ann.link` and `bob.link`.
 """
 
@@ -68,7 +68,7 @@ def serve(command: list[str], work: Path, environment: Mapping[str, str]) -> tup
 
 
 def _acts(people: Mapping[str, Person]) -> Iterator[Any]:
-    """Let the assessors judge, change their minds and search, and let the organiser look; give the answers."""
+    """Let the assessors judge, change their minds and search, and let the organizer look; give the answers."""
     for name in ("ann", "bob"):
         person = people[name]
         for progress in person.get("/api/topics"):
@@ -78,7 +78,7 @@ def _acts(people: Mapping[str, Person]) -> Iterator[Any]:
     yield jane.get("/api/organise/topics")
     yield jane.get("/api/organise/settings")
     yield jane.get("/api/organise/differences")
-    yield jane.get("/api/next", topic="qtest.1")  # refused: an organiser judges nothing
+    yield jane.get("/api/next", topic="qtest.1")  # refused: an organizer judges nothing
 
 
 def _judge_topic(person: Person, name: str, topic: str) -> Iterator[Any]:

@@ -91,6 +91,7 @@ VOLATILE = (
 NOT_RECORDED = {  # files of which only the name is recorded
     "*.sqlite": "a database holds times and random tokens",
     "*.tantivy/*": "an index holds random names",
+    "*store/*.parquet": "stored results hold the time of a run's file, as a digest; a later call reads them",
     "*.pdf": "vl-convert writes another file each time",
 }
 TRANSIENT = ("*-wal", "*-shm", "*-journal")  # SQLite makes and removes them as it likes

@@ -262,7 +262,7 @@ def function_of_frame(function: Any, module: Any) -> bool:
 
 CHARTS: dict[str, Callable[..., Any]] = {
     name: function
-    for module in (agree, audit, calibrate, compare, depth, evaluate, plan, pool, simulate)
+    for module in (agree, audit, calibrate, compare, depth, evaluate, plan, pool, judging, simulate)
     for name, function in vars(module).items()
     if function_of_frame(function, module)
 }

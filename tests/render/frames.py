@@ -17,6 +17,7 @@ from sounding.depth import charts as depth
 from sounding.evaluate import charts as evaluate
 from sounding.plan import charts as plan
 from sounding.pool import charts as pool
+from sounding.render import judging
 from sounding.simulate import charts as simulate
 
 NAN = float("nan")

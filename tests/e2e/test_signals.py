@@ -261,10 +261,11 @@ def test_a_large_table_is_not_finished_first(number: signal.Signals, runs: Path,
     endless = """
 import contextlib, itertools, time
 import sounding.convert.converting as converting
+from sounding.data.formats import read_run
 
 @contextlib.contextmanager
 def blocks(source, *_):
-    run = converting.read_run(source, with_ranks=True)
+    run = read_run(source, with_ranks=True)
     yield run.tag, (time.sleep(0.02) or run for _ in itertools.count())
 
 converting._sorted_blocks = blocks

@@ -63,11 +63,16 @@ def standing_acts(newest_first: Iterable[SomeAct]) -> Iterator[SomeAct]:
     The first judgment of a document among them is the one that `StandingJudgments` has.
     """
     undone: set[int] = set()
+    ended: set[str | None] = set()  # documents of which all before was taken back at once
     judged: set[str | None] = set()  # a judgment ends a skip of before
     for event in newest_first:
         if event.undoes is not None:
             undone.add(event.undoes)
-        elif event.sequence not in undone and not (event.kind == "skip" and event.doc in judged):
+        elif event.kind == "withdraw":
+            ended.add(event.doc)
+        elif event.sequence not in undone and event.doc not in (
+            ended if event.kind == "judge" else ended | judged
+        ):
             yield event
         if event.kind == "judge":
             judged.add(event.doc)

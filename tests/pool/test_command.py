@@ -535,6 +535,15 @@ def test_the_summary_tells_what_is_judged_and_what_more_would_cost(call: Call) -
     assert cells["20"]["hours"] == f"{more / 120:.1f}"
 
 
+def test_the_summary_counts_judgments_of_lists_that_are_shorter_than_the_depth(call: Call) -> None:
+    shown = ("runs", "--summary", "--qrels", "qrels.txt")
+    status, out, err = call(*shown, "--depth", "100")  # the lists have 60 documents
+
+    assert status == 0
+    assert out == call(*shown, "--depth", "60")[1]
+    assert f", {len(call('runs', '--depth', '60')[1].splitlines()) - len(judged()):,} left to judge" in err
+
+
 @pytest.mark.parametrize("options", [("--summary",), (), ("--budget", "7")])
 def test_the_hours_of_a_pool_are_those_of_the_documents_left_to_judge(
     call: Call, tmp_path: Path, options: tuple[str, ...]

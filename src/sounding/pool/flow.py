@@ -192,7 +192,7 @@ def _write_foresight(
     if options.residual is not None:
         _write(tables.residual_table(foresight, options.residual, options.seconds), options)
         return
-    _say(tables.pool_remarks(result, options.seconds, foresight.judged_at(options.depth) or 0), options)
+    _say(tables.pool_remarks(result, options.seconds, result.judged), options)
     if options.format_name in PEOPLE:
         write_tables(tables.summary_tables(foresight, options.seconds), options.format_name, options.output)
     else:

@@ -28,6 +28,7 @@ from sounding.evaluate.evaluation import evaluate
 from sounding.measures import Measure
 from sounding.measures.cumulative import values_at
 from sounding.measures.regrading import read_regrading
+from sounding.runs.pool import cut_pool
 from sounding.runs.ranking import Ranking
 from sounding.sample.simulation import sample
 from sounding.statistics.cases import MEANING
@@ -504,6 +505,19 @@ def test_programs_get_the_pools_and_subsets_of_the_library(
     found = csv(call, "--subsets", "--info", "info.tsv")
     assert found.sort("share", "draw", "measure").rows() == parts.sort("share", "draw", "measure").rows()
     assert found["tau_b"].min() < 0.9  # type: ignore[operator]
+
+
+def test_subsets_are_drawn_from_the_pool_that_was_cut(call: Call, trial: Path, known: DepthStudy) -> None:
+    qrels = read_qrels(trial / "qrels.txt")
+    regrading = read_regrading(qrels, trial / "runs")
+    cut = cut_pool(qrels, regrading.retrieved.pick(known.pool.contributing), 3)
+    assert 0 < len(cut.docs) < len(qrels.docs)
+    found = csv(call, "--pool-depth", "3", "--reference", "10", "--subsets", "--info", "info.tsv")
+    measures = ["AP@10", "P@10", "AP", "bpref"]
+    parts = judgment_subsets(read_regrading(cut, trial / "runs"), measures).frame
+    whole = found.filter(polars.col("share") == 1)
+    assert set(whole["judgments"]) == {np.count_nonzero(cut.grades >= 0)}
+    assert found.sort("share", "draw", "measure").rows() == parts.sort("share", "draw", "measure").rows()
 
 
 def test_lists_are_read_once_for_pools_parts_and_pool_ranks(

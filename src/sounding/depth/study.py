@@ -85,15 +85,14 @@ def depth(
             progress=progress, rules=[other_tie_rule(policies.ties)],
         )  # fmt: skip
         regrading = regrade(judgments, lists, policies)
-        graded = regrading
         if pool_depth is not None:
             whole = pool_of_lists(lists, regrading.grades(), info)
             cut = cut_to_depth(judgments, pool_depth, lists, whole, info=info, policies=policies)
             told, pool = cut.told, pool if judgments.pool_ranks is not None else cut.pool
-            graded = regrade(cut.qrels, lists, policies)
+            regrading = regrade(cut.qrels, lists, policies)
         elif ranked:
-            graded = _with_pool_ranks(regrading, pool_of_lists(lists, regrading.grades(), info))
-        rankings = rankings_of_lists(graded)
+            regrading = _with_pool_ranks(regrading, pool_of_lists(lists, regrading.grades(), info))
+        rankings = rankings_of_lists(regrading)
     else:
         rankings = read_rankings(
             judgments, runs, policies, run_format=run_format, jobs=jobs, progress=progress
@@ -102,7 +101,7 @@ def depth(
         rankings, wanted, depths=depths, reference=asked, procedure=procedure, agreeing=agreeing, info=info,
         names=names_as_typed(named), pool=pool,
     )  # fmt: skip
-    if regrading is not None and judgments.pool_ranks is None and found.pool.known:
+    if regrading is not None and regrading.qrels.pool_ranks is None and found.pool.known:
         regrading = regrading.with_pool_ranks(found.pool.contributing)
     notes = () if told is None else (f"{told[0].upper()}{told[1:]}.",)
     return replace(found, notes=(*notes, *found.notes), regrading=regrading if keep_lists else None)

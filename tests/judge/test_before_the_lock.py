@@ -35,7 +35,7 @@ class Other:
 
     def write(self) -> None:
         """Something that no log has; it fails while somebody else holds the lock."""
-        self.store.log_search("c", None, "whales", 0)
+        self.store.log_search("c", None, "whales", 0, first=1, total=0)
 
     def add_run(self) -> None:
         self.runs += 1

@@ -285,7 +285,7 @@ def test_topics_and_searches_are_lines_of_json(store: Store) -> None:
     begin(store)
     store.save_topic("7", title="one")
     store.save_topic("7", title="two")
-    store.log_search("a", "7", "検索", 3)
+    store.log_search("a", "7", "検索", 3, first=1, total=3)
     assert [json.loads(line)["title"] for line in exported(store, "topics")] == ["one", "two"]
     assert json.loads(exported(store, "searches")[0])["query"] == "検索"
 
@@ -377,7 +377,7 @@ def test_the_command_takes_no_more_memory_for_five_times_as_many_judgments(tmp_p
             )
             with store.together():
                 for n in range(first, last):
-                    store.log_search("a", "MB001", f"a query {n}", n)
+                    store.log_search("a", "MB001", f"a query {n}", n, first=1, total=n)
             found[last] = {what: peak(folder, what) for what in kinds}
     for what, (kilobytes, lines) in found[many].items():
         if what == "prels":

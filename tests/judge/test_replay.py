@@ -13,8 +13,8 @@ from sounding.core.errors import DataError, UnknownNameError
 from sounding.judge.engine import Engine, first_settings
 from sounding.judge.records import Event, Selection, Submission
 from sounding.judge.settings import Order, Settings, parse_scale, settings_of
+from sounding.judge.state import NOT_JUDGED, CountedGrade, Opinions
 from sounding.judge.store import Store
-from sounding.judge.verdicts import NOT_JUDGED, CountedGrade, Opinions
 from sounding.judge.verify import replayed
 from sounding.runs.retrieved import read_retrieved
 from sounding.selection.mtc.session import Session

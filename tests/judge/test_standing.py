@@ -12,8 +12,8 @@ from tests.judge.acts import judge, undo
 
 from sounding.data.judgment_log import StandingJudgments, standing_acts
 from sounding.judge.records import Event
+from sounding.judge.state import Opinions, opinions_of
 from sounding.judge.store import Store, open_store
-from sounding.judge.verdicts import Opinions, opinions_of
 
 DOCS = ("d1", "d2", "d3")
 acts = st.lists(

@@ -64,7 +64,7 @@ class Judging(RuleBasedStateMachine):
         self.place, self.remove = self.fresh()
         self.clock = SimpleNamespace(now=1000.0)
         self.patch = pytest.MonkeyPatch()
-        for module in ("store", "people", "log", "topic_tables"):
+        for module in ("store", "people", "log"):
             self.patch.setattr(f"sounding.judge.{module}.time", SimpleNamespace(time=lambda: self.clock.now))
         set_clocks(self.patch, lambda: self.clock.now)
         self.signed: dict[str, tuple[str, float]] = {}  # cookie -> who is signed in, until when

@@ -27,9 +27,8 @@ from sounding.judge.progress import Counts, Live, counts_of, live_work
 from sounding.judge.records import Ahead, Event, Lease, Receipt, Seen, Submission, Topic, TopicStatus
 from sounding.judge.search import Corpus
 from sounding.judge.settings import CORPUS, Order, Settings
-from sounding.judge.state import JudgingState
+from sounding.judge.state import CountedGrade, JudgingState
 from sounding.judge.store import Store
-from sounding.judge.verdicts import CountedGrade
 from sounding.relevance.model import FIRST_REFIT
 from sounding.runs.retrieved import read_retrieved
 from sounding.selection.mtc.session import Session

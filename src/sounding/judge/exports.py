@@ -21,8 +21,8 @@ from sounding.judge.engine import Engine
 from sounding.judge.export_kinds import EXPORT_KINDS
 from sounding.judge.records import IN_USE
 from sounding.judge.settings import Feed
+from sounding.judge.state import Opinions, opinions_of
 from sounding.judge.store import Store
-from sounding.judge.verdicts import Opinions, opinions_of
 
 _SETTLED_BY = (
     "to be settled under Differences or by judge differences, or by settings --feed first or majority"

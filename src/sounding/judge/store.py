@@ -12,7 +12,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from dataclasses import asdict, replace
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -23,7 +24,6 @@ from sounding.judge.database import POSTGRESQL, Database, Row, Statements, Store
 from sounding.judge.people import PeopleTables
 from sounding.judge.postgresql import PostgresDatabase
 from sounding.judge.sqlite import SqliteDatabase
-from sounding.judge.topic_tables import TopicTables
 
 STRANGE = "not the database of a judging project; restore a backup"
 
@@ -101,7 +101,7 @@ def _refuse_other_version(database: Database, run: Statements) -> None:
         )
 
 
-class Store(PeopleTables, TopicTables, log.EventLog):
+class Store(PeopleTables, log.EventLog):
     """The database of a project. One a process; its methods may be called from any thread."""
 
     def __enter__(self) -> Self:
@@ -305,7 +305,6 @@ class Store(PeopleTables, TopicTables, log.EventLog):
         topic: str | None = None,
         doc: str | None = None,
         grade: float | None = None,
-        comment: str = "",
         key: str | None = None,
         detail: dict[str, Any] | None = None,
     ) -> records.Receipt:
@@ -316,8 +315,7 @@ class Store(PeopleTables, TopicTables, log.EventLog):
                 if found is not None:
                     return found
             event = log.append(
-                run, kind, topic=topic, doc=doc, assessor=assessor, grade=grade, comment=readable(comment),
-                key=key, detail=detail or {},
+                run, kind, topic=topic, doc=doc, assessor=assessor, grade=grade, key=key, detail=detail or {}
             )  # fmt: skip
             return records.Receipt(event=event, repeated=False)
 
@@ -348,8 +346,117 @@ class Store(PeopleTables, TopicTables, log.EventLog):
 
     def judgments_given(self) -> Counter[str]:
         """How many judgments of each assessor stand."""
+        rows = self._rows(sql.JUDGMENTS_OF_ASSESSORS)
+        return Counter({row["assessor"]: int(row["judged"]) for row in rows})
+
+    # ---- topics
+    #
+    # Texts are kept in versions beside the log. That there is a new version, and the status it gives the
+    # topic, is an event, so that the log alone says which topics counted at any moment.
+
+    def begin_topic(self, *, title: str, author: str) -> records.Topic:
+        """A new topic of an assessor, under the first id of ours that is free."""
+        with self._database.write() as run:
+            taken = {row["id"] for row in run(sql.TOPICS)}
+            id = next(name for number in count(1) if (name := f"N{number:03d}") not in taken)  # noqa: A001
+            return self.save_topic(id, title=title, author=author)
+
+    def save_topic(
+        self,
+        id: str,  # noqa: A002
+        *,
+        title: str,
+        description: str = "",
+        narrative: str = "",
+        status: records.TopicStatus | None = None,
+        estimate: int | None = None,
+        author: str | None = None,
+        after: int | None = None,
+    ) -> records.Topic:
+        """A new version of a topic; one that would be as the newest is, is not made.
+
+        Without a status the topic keeps the one that it has; a new one is a candidate. Where the newest
+        version is not the one that this is to come `after`, it is a ConflictError.
+        """
+        id = storable(id.strip(), "a topic id")  # noqa: A001
+        if len(id.split()) != 1:
+            raise DataError(f"topic id {id!r} has blanks in it; expected one word")
+        with self._database.write() as run:
+            last = _newest(run, id)
+            newest = 0 if last is None else last.version
+            if after not in (None, newest):
+                raise records.ConflictError(
+                    f"topic {id} has version {newest} by now; look at it and save yours again"
+                )
+            present = records.CANDIDATE if last is None else last.status
+            topic = records.Topic(
+                id=id, version=1, title=readable(title), description=readable(description),
+                narrative=readable(narrative), status=status or present, estimate=estimate, author=author,
+                time=time.time(),
+            )  # fmt: skip
+            return _save_version(run, topic, last)
+
+    def set_status(self, id: str, status: records.TopicStatus, *, author: str | None = None) -> records.Topic:  # noqa: A002
+        """The topic with another status, its text as it is; the same status again changes nothing."""
+        with self._database.write() as run:
+            last = _newest(run, id)
+            if last is None:
+                raise DataError(f"there is no topic {id!r}; its status cannot change")
+            return _save_version(run, replace(last, status=status, author=author, time=time.time()), last)
+
+    def topic(self, id: str) -> records.Topic | None:  # noqa: A002
+        """The newest version of a topic."""
         with self._database.read() as run:
-            return Counter({row["assessor"]: int(row["judged"]) for row in run(sql.JUDGMENTS_OF_ASSESSORS)})
+            return _newest(run, id)
+
+    def topics(self) -> list[records.Topic]:
+        """All topics, each in its newest version, by id."""
+        return [records.topic_of(row) for row in self._rows(sql.TOPICS)]
+
+    def topic_versions(self, id: str) -> list[records.Topic]:  # noqa: A002
+        """All versions of a topic, the first one first."""
+        return [records.topic_of(row) for row in self._rows(sql.TOPIC_VERSIONS, id=readable(id))]
+
+    def topic_events(self, until: int) -> list[records.Event]:
+        """The events that say which versions of topics there are, up to a sequence number."""
+        return [records.event_of(row) for row in self._rows(sql.TOPIC_EVENTS, until=until)]
+
+    def judged_topics(self, until: int) -> list[str]:
+        """The topics with judgments that stood after an event, by id."""
+        return [row["topic"] for row in self._rows(sql.JUDGED_TOPICS, until=until)]
+
+    def assign(self, topic: str, assessor: str) -> None:
+        """Have an assessor judge a topic; who does already, goes on."""
+        with self._database.write() as run:
+            if _newest(run, topic) is None:
+                raise DataError(f"there is no topic {topic!r}; assign one that exists")
+            if not run(sql.ASSIGNED, topic=topic, assessor=assessor):
+                run(sql.ASSIGN, topic=topic, assessor=assessor)
+                log.append(run, "assign", topic=topic, assessor=assessor)
+
+    def unassign(self, topic: str, assessor: str) -> None:
+        """Take a topic from an assessor, whose leases on it are given back."""
+        with self._database.write() as run:
+            if run(sql.ASSIGNED, topic=topic, assessor=assessor):
+                run(sql.UNASSIGN, topic=topic, assessor=assessor)
+                log.append(run, "unassign", topic=topic, assessor=assessor)
+            run(sql.RELEASE["topic"], topic=topic, assessor=assessor)
+
+    def assignments(self) -> list[tuple[str, str]]:
+        """(topic, assessor) for all that are assigned."""
+        return [(row["topic"], row["assessor"]) for row in self._rows(sql.ASSIGNMENTS)]
+
+    def was_assigned(self, topic: str, assessor: str) -> bool:
+        """Whether an assessor is to judge a topic, or was at any time before."""
+        return bool(self._rows(sql.WAS_ASSIGNED, topic=readable(topic), assessor=assessor))
+
+    def topics_by(self, author: str) -> list[records.Topic]:
+        """The topics that an assessor began, each in its newest version, whoever wrote that."""
+        return [records.topic_of(row) for row in self._rows(sql.TOPICS_BY, author=author)]
+
+    def topics_of(self, assessor: str) -> list[records.Topic]:
+        """The topics that an assessor is to judge."""
+        return [records.topic_of(row) for row in self._rows(sql.TOPICS_OF, assessor=assessor)]
 
     # ---- who judges which topics
     #
@@ -398,23 +505,24 @@ class Store(PeopleTables, TopicTables, log.EventLog):
     # ---- searches and settings
 
     def log_search(
-        self,
-        assessor: str,
-        topic: str | None,
-        query: str,
-        results: int,
-        *,
-        first: int = 1,
-        total: int | None = None,
+        self, assessor: str, topic: str | None, query: str, results: int, *, first: int, total: int
     ) -> None:
         """Note a query of the search box: how many hits were shown from which place on, and of how many."""
-        self._note_search(
-            assessor, topic, query, None, results, first_hit=first, total=results if total is None else total
-        )
+        self._add_search(assessor, topic, query, results=results, first_hit=first, total=total)
 
     def log_opening(self, assessor: str, topic: str | None, query: str, doc: str) -> None:
         """Note a document that was opened from the results of a query."""
-        self._note_search(assessor, topic, query, doc, None)
+        self._add_search(assessor, topic, query, doc=doc)
+
+    def _add_search(self, assessor: str, topic: str | None, query: str, **more: str | int) -> None:
+        """Add an entry to the search log; columns that are not among `more` stay empty."""
+        known = {"assessor": assessor, "topic": topic, "query": readable(query), **more}
+        with self._database.write() as run:
+            number = run(sql.NEXT_SEARCH)[0]["sequence"]
+            run(
+                sql.ADD_SEARCH,
+                **dict.fromkeys(sql.SEARCH) | known | {"sequence": number, "time": time.time()},
+            )
 
     def searches(self, topic: str | None = None) -> Iterator[records.SearchEntry]:
         """The search log, of a topic where one is named."""
@@ -439,24 +547,6 @@ class Store(PeopleTables, TopicTables, log.EventLog):
             if not any(row["value"] == value for row in run(sql.SETTING, name=name)):
                 run(sql.SET_SETTING, name=name, value=value)
                 log.append(run, "setting", assessor=by, detail={"name": name, "value": value})
-
-    def _note_search(
-        self,
-        assessor: str,
-        topic: str | None,
-        query: str,
-        doc: str | None,
-        results: int | None,
-        *,
-        first_hit: int | None = None,
-        total: int | None = None,
-    ) -> None:
-        with self._database.write() as run:
-            number = run(sql.NEXT_SEARCH)[0]["sequence"]
-            run(
-                sql.ADD_SEARCH, sequence=number, time=time.time(), assessor=assessor, topic=topic,
-                query=readable(query), doc=doc, results=results, first_hit=first_hit, total=total,
-            )  # fmt: skip
 
 
 def _free_offers(
@@ -500,3 +590,24 @@ def _is_free(holders: Sequence[Row], assessor: str, overlap: int) -> bool:
 def _add_lease(run: Statements, lease: records.Lease, position: int) -> None:
     own = {name: getattr(lease, name) for name in ("topic", "doc", "assessor", "expires")}
     run(sql.ADD_LEASE, **own, position=position, **records.plain(lease.selection))
+
+
+def _newest(run: Statements, id: str) -> records.Topic | None:  # noqa: A002
+    rows = run(sql.NEWEST_TOPIC, id=readable(id))
+    return records.topic_of(rows[0]) if rows else None
+
+
+def _save_version(run: Statements, topic: records.Topic, last: records.Topic | None) -> records.Topic:
+    """Make a topic the newest version and say so in the log, unless it says what the last one does."""
+    if last is not None:
+        if replace(topic, version=last.version, author=last.author, time=last.time) == last:
+            return last
+        topic = replace(topic, version=last.version + 1)
+    run(sql.ADD_TOPIC, **asdict(topic))
+    log.append(
+        run, "topic", topic=topic.id, assessor=topic.author,
+        detail={"status": topic.status, "version": topic.version},
+    )  # fmt: skip
+    if not topic.in_use:
+        run(sql.RELEASE_TOPIC, topic=topic.id)
+    return topic

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["alt", "polars"]
+__all__ = ["alt", "polars", "special", "stats"]
 
 
 class LazyModule:
@@ -24,6 +24,9 @@ class LazyModule:
 if TYPE_CHECKING:
     import altair as alt
     import polars
+    from scipy import special, stats
 else:
     alt = LazyModule("altair")
     polars = LazyModule("polars")
+    special = LazyModule("scipy.special")
+    stats = LazyModule("scipy.stats")

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from sounding.core.arrays import NDArray
+from sounding.core.lazy import special, stats
 from sounding.runs.pairs import DIGITS, blocks
 from sounding.statistics import testing as student
 from sounding.statistics.testing import Floats, Omnibus, Outcome, PairedSample, pair_test
@@ -43,8 +44,6 @@ def two_way(values: Floats) -> Variance:
 
 
 def _variance(values: Floats, left: Floats, means: Floats, df_error: int) -> Variance:
-    from scipy.special import fdtrc
-
     runs, topics = values.shape
     grid = np.abs(values).max() * 10.0**-DIGITS
     between = float(topics * np.sum((means - values.mean()) ** 2) / (runs - 1))
@@ -54,7 +53,7 @@ def _variance(values: Floats, left: Floats, means: Floats, df_error: int) -> Var
     error = 0.0 if error <= grid**2 else error
     if error > 0:
         f = between / error
-        p = float(fdtrc(runs - 1, df_error, f))
+        p = float(special.fdtrc(runs - 1, df_error, f))
     else:
         f, p = (0.0, 1.0) if between == 0 else (np.inf, 0.0)
     omnibus = Omnibus(f=f, df_runs=runs - 1, df_error=df_error, p=max(p, float(np.finfo(np.float64).tiny)))
@@ -156,9 +155,7 @@ def tukey(request: PairedSample) -> Outcome:
 @lru_cache(maxsize=64)
 def critical_q(alpha: float, runs: int, df: int) -> float:
     """The studentised range of so many runs that is passed with chance alpha."""
-    from scipy.stats import studentized_range
-
-    return float(studentized_range.ppf(1 - alpha, runs, df))
+    return float(stats.studentized_range.ppf(1 - alpha, runs, df))
 
 
 def range_p(q: Floats, pair_p: Floats, runs: int, df: int) -> Floats:
@@ -184,13 +181,12 @@ def range_p(q: Floats, pair_p: Floats, runs: int, df: int) -> Floats:
 
 def _range_tail(q: Floats, runs: int, df: int) -> Floats:
     from numpy.polynomial.chebyshev import Chebyshev, chebpts1
-    from scipy.stats import studentized_range
 
     if len(q) <= NODES:
-        return np.asarray(studentized_range.sf(q, runs, df), np.float64)
+        return np.asarray(stats.studentized_range.sf(q, runs, df), np.float64)
     low, high = float(q[0]), float(q[-1])
     nodes = (low + high + (high - low) * chebpts1(NODES)) / 2
-    heights = np.log(studentized_range.sf(nodes, runs, df))
+    heights = np.log(stats.studentized_range.sf(nodes, runs, df))
     curve = Chebyshev.fit(nodes, heights, NODES - 1, domain=[low, high])
     # Where the chance is nearly 1 the polynomial may ripple; a larger q is never likelier.
     return np.minimum.accumulate(np.minimum(np.exp(curve(q)), 1.0))

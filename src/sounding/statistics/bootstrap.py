@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sounding.core.arrays import NDArray
+from sounding.core.lazy import special
 from sounding.runs.pairs import blocks, differences
 from sounding.statistics.testing import Floats, Outcome, PairedSample, pair_test
 
@@ -121,24 +122,22 @@ def percentile_interval(sample: Resampled, alpha: float) -> tuple[Floats, Floats
 
 def bca_interval(sample: Resampled, alpha: float) -> tuple[Floats, Floats]:
     """Percentiles corrected for bias and acceleration (Efron 1987)."""
-    from scipy.special import ndtr, ndtri
-
     count = sample.means.shape[1]
     shifts = sample.means - sample.mean[:, np.newaxis]
     slack = 1e-12 * np.abs(sample.centered).max(axis=1, keepdims=True)  # equal but for rounding
     below = np.count_nonzero(shifts < -slack, axis=1)
     upto = np.count_nonzero(shifts <= slack, axis=1)
     share = np.clip((below + upto) / (2 * count), 0.5 / count, 1 - 0.5 / count)
-    bias = ndtri(share)
+    bias = special.ndtri(share)
     # The jackknife's influence of a topic on a mean is its centred value, up to a factor.
     cubes = np.sum(sample.centered**3, axis=1)
     acceleration = cubes / (6 * np.sum(sample.centered**2, axis=1) ** 1.5)
 
     def level(z: float) -> Floats:
         moved = bias + z
-        return np.asarray(ndtr(bias + moved / (1 - acceleration * moved)), np.float64)
+        return np.asarray(special.ndtr(bias + moved / (1 - acceleration * moved)), np.float64)
 
-    z = float(ndtri(alpha / 2))
+    z = float(special.ndtri(alpha / 2))
     return _quantile(sample.means, level(z)), _quantile(sample.means, level(-z))
 
 

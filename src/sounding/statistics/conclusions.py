@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sounding.core.arrays import NDArray
+from sounding.core.lazy import special
 from sounding.runs.pairs import Pairs, blocks, differences, grid_decimals
 from sounding.runs.ranking import Values
 from sounding.statistics.testing import critical, ratio
@@ -64,11 +65,11 @@ def chance_of_sign(difference: Values, drawn: Floats) -> Floats:
 
 def _normal_between(drawn: Floats, low: Floats, high: Floats | float, size: Floats | float) -> Floats:
     """The chance to be within limits, by the normal distribution with the draws' mean and widened spread."""
-    from scipy.special import ndtr
-
     center = drawn.mean(axis=0)
     spread = np.maximum(WIDENING * drawn.std(axis=0, ddof=1), _LEAST_SPREAD * np.maximum(size, _LEAST_SPREAD))
-    return np.asarray(ndtr((high - center) / spread) - ndtr((low - center) / spread), np.float64)
+    return np.asarray(
+        special.ndtr((high - center) / spread) - special.ndtr((low - center) / spread), np.float64
+    )
 
 
 def pair_chances(present: Floats, drawn: Floats, pairs: Pairs, alpha: float) -> tuple[Any, Floats, Floats]:

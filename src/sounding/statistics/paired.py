@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from sounding.core.arrays import NDArray
+from sounding.core.lazy import special
 from sounding.runs.pairs import Differences, blocks
 from sounding.statistics import testing as student
 from sounding.statistics.randomization import enumerate_flips, share_as_extreme
@@ -44,13 +45,11 @@ def sign(request: PairedSample) -> Outcome:
 
     The interval is that of the median between two order statistics, ties included: at least 1 - alpha.
     """
-    from scipy.special import bdtr
-
     p, low, high = np.empty((3, len(request.pairs)))
     for rows, gaps in request.differences():
         wins = np.count_nonzero(gaps.values > 0, axis=1)
         losses = np.count_nonzero(gaps.values < 0, axis=1)
-        p[rows] = np.minimum(1.0, 2 * bdtr(np.minimum(wins, losses), wins + losses, 0.5))
+        p[rows] = np.minimum(1.0, 2 * special.bdtr(np.minimum(wins, losses), wins + losses, 0.5))
         low[rows], high[rows] = _median_interval(gaps, request.alpha)
     return Outcome(
         p=p, low=low, high=high,
@@ -62,13 +61,11 @@ def sign(request: PairedSample) -> Outcome:
 
 def _median_interval(gaps: Differences, alpha: float) -> tuple[Floats, Floats]:
     """From the k-th smallest to the k-th largest difference, k as large as alpha allows."""
-    from scipy.special import bdtr
-
     ordered = gaps.ascending()
     low = np.full(len(ordered), -np.inf)
     high = np.full(len(ordered), np.inf)
     for topics in np.unique(gaps.topics).tolist():
-        k = int(np.count_nonzero(bdtr(np.arange(topics), topics, 0.5) <= alpha / 2))
+        k = int(np.count_nonzero(special.bdtr(np.arange(topics), topics, 0.5) <= alpha / 2))
         if k > 0:
             rows = gaps.topics == topics
             low[rows] = ordered[rows, k - 1]
@@ -157,14 +154,12 @@ def mid_ranks(sizes: Floats, ranked: NDArray[np.bool_]) -> tuple[Floats, Floats]
 
 def _normal_p(positive: Floats, count: NDArray[np.int64], zeros: NDArray[np.int64], ties: Floats) -> Floats:
     """Normal approximation with tie and continuity correction; zeros as Cureton (1967) allows for them."""
-    from scipy.special import ndtr
-
     mean = (count * (count + 1) - zeros * (zeros + 1)) / 4
     cubes = count * (count + 1) * (2 * count + 1) - zeros * (zeros + 1) * (2 * zeros + 1)
     error = np.sqrt(np.maximum(cubes - ties / 2, 0) / 24)
     distance = np.maximum(np.abs(positive - mean) - 0.5, 0.0)
     z = np.divide(distance, error, out=np.zeros_like(error), where=error > 0)
-    return np.asarray(2 * ndtr(-z), np.float64)
+    return np.asarray(2 * special.ndtr(-z), np.float64)
 
 
 @lru_cache(maxsize=64)
@@ -219,13 +214,11 @@ def walsh_interval(gaps: Differences, alpha: float) -> tuple[Floats, Floats]:
 
 def walsh_rank(topics: int, alpha: float) -> int:
     """Which Walsh average, from either end, limits the interval; 0: there are too few."""
-    from scipy.special import ndtri
-
     if topics <= EXACT_TOPICS:
         return int(np.count_nonzero(signed_rank_cumulative(topics) <= alpha / 2))
     mean = topics * (topics + 1) / 4
     error = np.sqrt(topics * (topics + 1) * (2 * topics + 1) / 24)
-    return max(0, int(np.floor(mean + 0.5 + ndtri(alpha / 2) * error)))
+    return max(0, int(np.floor(mean + 0.5 + special.ndtri(alpha / 2) * error)))
 
 
 @lru_cache(maxsize=16)

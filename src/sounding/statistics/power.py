@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sounding.core.errors import DataError
+from sounding.core.lazy import special, stats
 from sounding.runs.pairs import Pairs, blocks, differences, grid_decimals
 from sounding.statistics import testing as student
 from sounding.statistics.testing import Floats
@@ -183,12 +184,10 @@ def paired_power(effect: ArrayLike, topics: ArrayLike, *, alpha: float) -> Float
 
 def topics_needed(effect: ArrayLike, *, alpha: float, target: float = 0.8) -> Floats:
     """Fewest topics with which a paired t test has the power wanted; infinite for an effect of 0."""
-    from scipy.special import ndtri
-
     size = np.abs(np.asarray(effect, np.float64))
     with np.errstate(divide="ignore", over="ignore"):
         # A z test never needs more topics than a t test.
-        by_z = ((ndtri(1 - alpha / 2) + ndtri(target)) / size) ** 2
+        by_z = ((special.ndtri(1 - alpha / 2) + special.ndtri(target)) / size) ** 2
     needed = np.array(np.maximum(np.ceil(by_z), 2.0))
     searched = np.asarray(by_z < MANY)
     needed[searched] = _search(size[searched], np.asarray(by_z)[searched], alpha, target)
@@ -226,26 +225,22 @@ def _search(effect: Floats, by_z: Floats, alpha: float, target: float) -> Floats
 
 def _chance(noncentrality: Floats, df: Floats, alpha: float) -> Floats:
     """Chance that a noncentral t lies beyond the critical values, on either side."""
-    from scipy.stats import nct
-
     limit = student.critical(alpha, df.astype(np.int64))
     far = noncentrality > FAR
     chance = np.empty(len(df))
     chance[far] = _far_chance(noncentrality[far], df[far], limit[far])
     shift, degrees, bound = noncentrality[~far], df[~far], limit[~far]
     # SciPy gives NaN for the wrong side where its chance is below rounding.
-    wrong_side = np.nan_to_num(nct.cdf(-bound, degrees, shift))
-    chance[~far] = nct.sf(bound, degrees, shift) + wrong_side
+    wrong_side = np.nan_to_num(stats.nct.cdf(-bound, degrees, shift))
+    chance[~far] = stats.nct.sf(bound, degrees, shift) + wrong_side
     return np.clip(chance, 0.0, 1.0)
 
 
 def _far_chance(noncentrality: Floats, df: Floats, limit: Floats) -> Floats:
     """The same far from 0, where it is a smooth mean over the normal deviate above the fraction bar."""
-    from scipy.special import chdtr
-
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)
     top = noncentrality[:, np.newaxis] + nodes
-    inside = chdtr(df[:, np.newaxis], df[:, np.newaxis] * (top / limit[:, np.newaxis]) ** 2)
+    inside = special.chdtr(df[:, np.newaxis], df[:, np.newaxis] * (top / limit[:, np.newaxis]) ** 2)
     return np.asarray(inside @ (weights / weights.sum()), np.float64)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.errors import UnknownNameError, expect
+from sounding.core.lazy import special
 from sounding.runs.pairs import Differences, Pairs, blocks, differences
 
 Floats = NDArray[np.float64]
@@ -149,23 +150,17 @@ def ratio(numerator: Floats, error: Floats) -> Floats:
 
 def two_sided(t: Floats, df: Degrees) -> Floats:
     """Chance of a t at least as far from 0."""
-    from scipy.special import stdtr
-
-    return np.asarray(2 * stdtr(df, -np.abs(t)), np.float64)
+    return np.asarray(2 * special.stdtr(df, -np.abs(t)), np.float64)
 
 
 def above(t: Floats, df: Degrees) -> Floats:
     """Chance of a t at least as large."""
-    from scipy.special import stdtr
-
-    return np.asarray(stdtr(df, -t), np.float64)
+    return np.asarray(special.stdtr(df, -t), np.float64)
 
 
 def critical(alpha: float, df: Degrees) -> Floats:
     """The t that is passed on either side with chance alpha in all."""
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(df, 1 - alpha / 2), np.float64)
+    return np.asarray(special.stdtrit(df, 1 - alpha / 2), np.float64)
 
 
 def cohens_dz(gaps: Differences) -> Floats:
